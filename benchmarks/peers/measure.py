@@ -1,0 +1,81 @@
+"""Time the peer libraries: ``python benchmarks/peers/measure.py [PEER ...]`` prints a table.
+
+``measure`` runs one peer's script with the python of that peer's own environment and returns its
+JSON document; what is timed, and why it is fair, is said in ``timing.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+if __package__:
+    from .environments import REQUIREMENTS, python_of
+else:  # run as a script
+    from environments import REQUIREMENTS, python_of  # type: ignore[no-redef]
+
+#: Few rounds for the slow peer, so that everything together takes less than a minute.
+ROUNDS = {"smpybandits": 4000, "pymab": 20_000, "river": 10_000}
+
+
+def measure(
+    peer: str, *, rounds: int, arms: int = 10, window: int = 1000, seed: int = 0
+) -> dict[str, Any]:
+    """Return ``{"peer", "version", "cases": {case: {"ns_per_round", "rounds", "note"}}}``."""
+    python = python_of(peer)
+    script = Path(__file__).resolve().parent / f"{peer}_peer.py"
+    settings = {"rounds": rounds, "arms": arms, "window": window, "seed": seed}
+    command = [str(python), str(script)]
+    command += [word for name, value in settings.items() for word in (f"--{name}", str(value))]
+    # One thread, because processor time adds up all threads; no PYTHONPATH, because the peer must
+    # see only its own environment; no window system for the plotting that SMPyBandits imports.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    lines = done.stderr.splitlines()
+    if done.returncode != 0:
+        tail = "\n".join(lines[-12:])
+        raise RuntimeError(f"{script.name} failed (exit code {done.returncode}):\n{tail}")
+    for line in lines:
+        if line.startswith("peers:"):  # ours; the peers' own warnings are noise
+            print(line, file=sys.stderr)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description="Time the policies of other bandit libraries.")
+    parser.add_argument("peers", nargs="*", metavar="PEER", help=f"of {', '.join(REQUIREMENTS)}")
+    parser.add_argument("--rounds", type=int, help="default: " + str(ROUNDS))
+    parser.add_argument("--arms", type=int, default=10)
+    parser.add_argument("--window", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    peers = options.peers or list(REQUIREMENTS)
+    if unknown := set(peers) - set(REQUIREMENTS):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(REQUIREMENTS)}")
+    print(f"{'peer':<18}{'case':<27}{'us/round':>9}{'rounds':>8}  note")
+    for peer in peers:
+        document = measure(
+            peer,
+            rounds=options.rounds or ROUNDS[peer],
+            arms=options.arms,
+            window=options.window,
+            seed=options.seed,
+        )
+        name = f"{document['peer']} {document['version']}"
+        for case, result in document["cases"].items():
+            microseconds = result["ns_per_round"] / 1000
+            print(
+                f"{name:<18}{case:<27}{microseconds:>9.2f}{result['rounds']:>8}  {result['note']}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    _main()

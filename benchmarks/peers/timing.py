@@ -1,0 +1,131 @@
+"""What the peer scripts share: the world, the stopwatch and the JSON document.
+
+Only the standard library is used, because this runs inside every peer's environment.
+
+What makes the numbers comparable:
+
+* A round is the library's own decision and its own update, nothing else. Each peer script writes
+  the loop with the library's own calls, so no adapter stands between the clock and the library.
+* The world costs nearly nothing: its uniform numbers and its means exist before the clock starts,
+  and a reward is one comparison (the loop without a policy costs about 0.04 microseconds).
+* Every library meets the same numbers, and the same policy with the same seed in each repeat.
+* The clock is processor time, and starts after a warm-up as long as the window, so a sliding
+  policy is timed with a full window. The reported number is the median of three repeats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+REPEATS = 3
+SEGMENTS = 4
+
+#: One round of the world: a uniform number and the mean reward of each arm.
+Round = tuple[float, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A policy to time: how a fresh one is made, and what a reader must know about it."""
+
+    make: Callable[[], Any]
+    note: str
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command line that every peer script takes."""
+
+    rounds: int
+    arms: int
+    window: int
+    seed: int
+
+
+def main(
+    peer: str,
+    *,
+    version: str,
+    cases: Callable[[Options], dict[str, Case]],
+    play: Callable[[Any, Iterable[Round]], list[int]],
+) -> None:
+    """Time every case and print one JSON document.
+
+    ``play(policy, rounds)`` plays those rounds and returns the arms that were chosen.
+    """
+    options = _options(peer)
+    results = {}
+    for name, case in cases(options).items():
+        try:
+            results[name] = _time(case, options=options, play=play)
+        except Exception as error:  # a peer that breaks in one case is still timed in the others
+            print(f"peers: {peer} {name} left out, it raised {error!r}", file=sys.stderr)
+    print(json.dumps({"peer": peer, "version": version, "cases": results}, indent=2))
+
+
+def _options(peer: str) -> Options:
+    parser = argparse.ArgumentParser(description=f"Time the policies of {peer}.")
+    parser.add_argument("--rounds", type=int, default=3000)
+    parser.add_argument("--arms", type=int, default=10)
+    parser.add_argument("--window", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = Options(**vars(parser.parse_args()))
+    if options.rounds < SEGMENTS or options.arms < 2 or options.window < 1:
+        parser.error(f"needs --rounds >= {SEGMENTS}, --arms >= 2 and --window >= 1")
+    return options
+
+
+def _world(options: Options) -> tuple[list[Round], list[Round]]:
+    """Return the warm-up rounds and the timed rounds.
+
+    The means are spread evenly over 0.1..0.9 and move to other arms at each quarter of the timed
+    rounds; the warm-up has the means of the first quarter.
+    """
+    spread = [0.1 + 0.8 * arm / (options.arms - 1) for arm in range(options.arms)]
+    shift = max(1, options.arms // SEGMENTS)
+    segments = []
+    for segment in range(SEGMENTS):
+        cut = segment * shift % options.arms
+        segments.append(tuple(spread[cut:] + spread[:cut]))
+    rng = random.Random(options.seed)
+    warm_up = [(rng.random(), segments[0]) for _ in range(options.window)]
+    timed = [
+        (rng.random(), segments[SEGMENTS * index // options.rounds])
+        for index in range(options.rounds)
+    ]
+    return warm_up, timed
+
+
+def _time(
+    case: Case, *, options: Options, play: Callable[[Any, Iterable[Round]], list[int]]
+) -> dict[str, object]:
+    warm_up, timed = _world(options)
+    seconds = []
+    for _ in range(REPEATS):
+        policy = case.make()
+        play(policy, warm_up)
+        gc.collect()  # the garbage of the repeat before is not this one's cost
+        start = time.process_time()
+        chosen = play(policy, timed)
+        seconds.append(time.process_time() - start)
+    # A policy that is called wrongly often still runs, fast: chance level gives it away.
+    share = statistics.fmean(
+        means[arm] == max(means) for arm, (_, means) in zip(chosen, timed, strict=True)
+    )
+    note = f"{case.note}; best arm in {share:.0%} of rounds"
+    if share <= 1 / options.arms:
+        note += " (NOT better than chance: it does not learn here)"
+    return {
+        "ns_per_round": statistics.median(seconds) / options.rounds * 1e9,
+        "rounds": options.rounds,
+        "note": note,
+    }

@@ -1,0 +1,43 @@
+"""The one loop. Every policy meets every world here; production calls the same verbs one at a time."""
+
+from typing import Any
+
+from driftwise.core.kernel import kernel
+from driftwise.core.random import stream
+from driftwise.core.types import Decision, Outcome, Trace
+from driftwise.core.verbs import advance, deliver, observe, respond, select, update
+
+
+@kernel
+def play(policy: Any, state: Any, tape: Any, nature: Any, rng: Any, trace: Trace, horizon: int) -> int:
+    """Play the rounds of `trace` up to `horizon`; return how many were played before the world closed."""
+    start = trace.start
+    stop = min(horizon, start + len(trace.actions))
+    for t in range(start, stop):
+        advance(policy, state, t)
+        context, is_open = observe(tape, nature, t)
+        if not is_open:
+            return t - start
+        own = stream(rng, t)
+        action, propensity = select(policy, state, t, context, own)
+        outcome = respond(tape, nature, t, action)
+        deliver(tape, nature, policy, state, Decision(t, action, propensity, context, own), outcome)
+        trace.actions[t - start] = action
+        trace.rewards[t - start] = outcome.reward
+    return stop - start
+
+
+@kernel
+def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float]:
+    """The first half of a round, for a program that lives in the real world."""
+    advance(policy, state, t)
+    choice: tuple[Any, float] = select(policy, state, t, context, stream(rng, t))
+    return choice
+
+
+@kernel
+def learn_once(
+    policy: Any, state: Any, t: int, action: Any, propensity: float, context: Any, rng: Any, reward: float, now: int
+) -> None:
+    """The second half: the reward of the decision of round `t`, known at the end of round `now`."""
+    update(policy, state, Decision(t, action, propensity, context, stream(rng, t)), Outcome(reward), now)

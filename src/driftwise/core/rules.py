@@ -1,0 +1,63 @@
+"""Rules for parameters, said once. Each raises a `ParameterError` that names the value and the rule."""
+
+import math
+import numbers
+from typing import Any, TypeVar
+
+from driftwise.errors import ParameterError
+
+T = TypeVar("T", bound=tuple[Any, ...])
+
+
+def whole(name: str, value: Any, *, low: int = 1, high: int | None = None) -> int:
+    """A whole number in [low, high]."""
+    rule = f"a whole number of at least {low}" + (f" and at most {high}" if high is not None else "")
+    exact = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not exact or value != int(value) or value < low or (high is not None and value > high):
+        raise ParameterError(f"{name}={value} is not {rule}")
+    return int(value)
+
+
+def number(name: str, value: Any, *, above: float = -math.inf, below: float = math.inf, closed: str = "") -> float:
+    """A finite number in the interval (above, below); `closed` names the ends that belong: "", "(", "[" or "]"."""
+    left, right = "[" if "[" in closed else "(", "]" if "]" in closed else ")"
+    finite = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if (
+        not finite
+        or not (value > above or (left == "[" and value == above))
+        or not (value < below or (right == "]" and value == below))
+    ):
+        raise ParameterError(f"{name}={value} is outside {left}{above:g}, {below:g}{right}")
+    return float(value)
+
+
+def cast(values: T) -> T:
+    """The same NamedTuple with whole numbers as `int` and the rest as `float`, as its annotations say.
+
+    numba compiles again for an int where a float was; casting at the entrance keeps one compiled form.
+    """
+    types = type(values).__annotations__
+    cast_to = {"int": whole_of, int: whole_of, "float": number, float: number}
+    changed = {
+        name: cast_to[types[name]](name, value)
+        for name, value in zip(type(values)._fields, values, strict=True)  # type: ignore[attr-defined]
+        if types[name] in cast_to
+    }
+    return values._replace(**changed)  # type: ignore[attr-defined, no-any-return]
+
+
+def whole_of(name: str, value: Any) -> int:
+    """A whole number of any size."""
+    return whole(name, value, low=-(2**62), high=2**62)
+
+
+def bounded_range(policy: str, low: float, high: float) -> tuple[float, float]:
+    """The lowest reward and the span of a bounded range."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ParameterError(
+            f"{policy} needs rewards in a bounded range, these lie in [{low:g}, {high:g}]: "
+            f"declare a range, or use gaussian-thompson or sliding-gaussian-thompson"
+        )
+    if not low < high:
+        raise ParameterError(f"the reward range [{low:g}, {high:g}] is empty: the low end must lie below the high end")
+    return low, high - low

@@ -1,0 +1,114 @@
+"""The verbs, and who answers to them.
+
+A verb is called alike from Python and from compiled code; which kernel runs is decided by the class of its first
+argument (a policy, a tape, or a state). numba is taught this with `overload`, so one compiled loop serves every policy.
+
+    advance(policy, state, t)                                      time has come to round t; default: nothing
+    select(policy, state, t, context, rng) -> (action, propensity) reads the state only
+    update(policy, state, decision, outcome, now)                  writes the state in place
+    observe(tape, nature, t) -> (context, open)
+    respond(tape, nature, t, action) -> Outcome                    may write nature
+    deliver(tape, nature, policy, state, decision, outcome)        default: update at once
+    refresh(state, arm)                                            a windowed state: the count of `arm` has changed
+
+`advance` exists because `select` may not write, and a window must forget a round even when no reward ever came
+for it. `deliver` exists so that a world can hold rewards back; it alone decides when `update` is called.
+`refresh` lets one window (`kernels/window.py`) serve every policy that slides.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from driftwise.core.kernel import Kernel, kernel
+from driftwise.errors import RegistrationError
+
+
+class Verb:
+    """One verb: a table from class to kernel, callable from Python and from kernels."""
+
+    def __init__(self, name: str, default: Kernel[..., Any] | None = None) -> None:
+        self.__name__ = name
+        self.default = default
+        self.kernels: dict[type, Kernel[..., Any]] = {}
+
+    def kernel_for(self, subject: type) -> Kernel[..., Any]:
+        """The kernel registered for a class; a `TypeError` names what is missing."""
+        found = self.kernels.get(subject, self.default)
+        if found is None:
+            raise RegistrationError(f"{subject.__name__} has no {self.__name__} kernel: register one for it")
+        return found
+
+    def __call__(self, subject: Any, *args: Any) -> Any:
+        return self.kernel_for(type(subject))(subject, *args)
+
+    def __repr__(self) -> str:
+        return f"<verb {self.__name__}: {len(self.kernels)} kernels>"
+
+
+@kernel(inline=True)
+def _stay(policy: Any, state: Any, t: int) -> None:
+    """Nothing happens to this policy when time passes."""
+
+
+@kernel(inline=True)
+def _deliver_at_once(tape: Any, nature: Any, policy: Any, state: Any, decision: Any, outcome: Any) -> None:
+    update(policy, state, decision, outcome, decision.t)
+
+
+advance = Verb("advance", default=_stay)
+select = Verb("select")
+update = Verb("update")
+observe = Verb("observe")
+respond = Verb("respond")
+deliver = Verb("deliver", default=_deliver_at_once)
+refresh = Verb("refresh")
+
+VERBS = {verb.__name__: verb for verb in (advance, select, update, observe, respond, deliver, refresh)}
+_OWNERS: dict[str, type] = {}
+
+
+def register(subject: type, **kernels: Kernel[..., Any]) -> None:
+    """Give a policy or tape class its kernels. A class name can be taken once.
+
+    numba tells NamedTuples apart by class name and field types alone: a second class of the same name would run
+    the first one's kernels without a word, so it is refused here.
+    """
+    name = subject.__name__
+    if not hasattr(subject, "_fields"):
+        raise RegistrationError(f"{name} is not a NamedTuple: kernels can only take NamedTuples")
+    owner = _OWNERS.setdefault(name, subject)
+    if owner is not subject:
+        raise RegistrationError(
+            f"the name {name} is taken by {owner.__module__}.{name}: "
+            f"{subject.__module__}.{name} would silently run its kernels; choose another name"
+        )
+    for verb, answer in kernels.items():
+        if verb not in VERBS:
+            raise RegistrationError(f"{verb!r} is not a verb: there are {', '.join(VERBS)}")
+        if not isinstance(answer, Kernel):
+            raise RegistrationError(f"{verb} of {name} is not a kernel: decorate it with @kernel")
+        VERBS[verb].kernels[subject] = answer
+
+
+def kernels_of(subject: type) -> list[Kernel[..., Any]]:
+    """Every kernel registered for a class."""
+    return [verb.kernels[subject] for verb in VERBS.values() if subject in verb.kernels]
+
+
+def teach(numba: Any) -> None:
+    """Make the verbs callable inside compiled code."""
+    options = {"forceinline": True, "error_model": "numpy", "_nrt": False}
+    for verb in VERBS.values():
+        numba.extending.overload(verb, jit_options=options, strict=False)(_resolver(verb))
+
+
+def _resolver(verb: Verb) -> Callable[..., Any]:
+    def resolve(subject: Any, *args: Any) -> Any:
+        chosen = verb.kernel_for(subject.instance_class).compiled
+
+        def call(subject: Any, *args: Any) -> Any:
+            return chosen(subject, *args)
+
+        return call
+
+    return resolve

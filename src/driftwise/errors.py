@@ -1,0 +1,29 @@
+"""Everything driftwise raises on purpose. Each message names the value and the rule it broke."""
+
+
+class DriftwiseError(Exception):
+    """The root: catch this to catch them all. The command line turns it into one line and exit code 2."""
+
+
+class ParameterError(DriftwiseError, ValueError):
+    """A parameter of a policy, world or study is outside its rule."""
+
+
+class RewardError(DriftwiseError, ValueError):
+    """A reward is not a finite number in the declared range."""
+
+
+class DecisionError(DriftwiseError, LookupError):
+    """A decision id was never given out, or has been answered already."""
+
+
+class ArmError(DriftwiseError, LookupError):
+    """An arm is unknown, already there, or the last one left."""
+
+
+class StateError(DriftwiseError, ValueError):
+    """Saved bytes are truncated, foreign, or of another version."""
+
+
+class RegistrationError(DriftwiseError, TypeError):
+    """Two kernels would answer to one name."""

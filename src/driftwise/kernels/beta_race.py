@@ -1,0 +1,91 @@
+"""Who wins a race of Beta draws: exact Thompson sampling that asks most arms only one cheap question.
+
+Drawing K Betas costs 2K gammas. Instead one promising arm is drawn, giving x; every other arm is asked only
+"would your draw exceed x, and if so where?" To the right of x a log-concave density f lies below its tangent
+exponential,
+
+    f(y) <= f(x) exp(s (y - x)),   s = (log f)'(x) < 0,   of total mass  m = f(x) / -s.
+
+With probability m a point y of that exponential is proposed, and kept with probability f(y) over the bound: the
+kept points have density exactly f on (x, 1), so the winner and its value have exactly the law of the full race.
+Arms for which m > 1, or which rise at x, are simply drawn.
+
+Posteriors are Beta(S + 1, F + 1) from S successes and F failures (uniform prior), which is log-concave always.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.random import beta, branch, exponential, uniform
+from driftwise.core.types import Floats, Ints
+
+TABLE = np.array([math.lgamma(n + 1.0) for n in range(256)])
+HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
+
+
+@kernel(inline=True)
+def log_factorial(n: int) -> float:
+    """log n!; from 256 on by Stirling's series, whose first dropped term is below 1e-15."""
+    if n < 256:
+        return float(TABLE[n])
+    x = float(n)
+    inverse = 1.0 / x
+    square = inverse * inverse
+    series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square / 1260.0))
+    return (x + 0.5) * math.log(x) - x + HALF_LOG_TAU + series
+
+
+@kernel(inline=True)
+def log_height(successes: float, trials: int) -> float:
+    """Log of the constant of the Beta(S + 1, F + 1) density."""
+    s = np.int64(successes)
+    return log_factorial(trials + 1) - log_factorial(s) - log_factorial(trials - s)
+
+
+@kernel(inline=True)
+def trial(reward: float, low: float, span: float, rng: Any) -> float:
+    """A reward in [low, low + span] turned into success (1) or failure (0) with the same mean."""
+    u, rng = uniform(branch(rng))
+    return 1.0 if u < (reward - low) / span else 0.0
+
+
+@kernel
+def race(successes: Floats, trials: Ints, heights: Floats, rng: Any) -> int:
+    """The arm with the largest draw. `heights[k]` is `log_height` of arm k."""
+    first = 0
+    for k in range(1, len(trials)):
+        if successes[k] > successes[first]:
+            first = k
+    winner = first
+    x, rng = beta(successes[first] + 1.0, trials[first] - successes[first] + 1.0, rng)
+    log_x, log_rest = math.log(x), math.log1p(-x)
+    for k in range(len(trials)):
+        if k == first:
+            continue
+        s = successes[k]
+        f = trials[k] - s
+        fall = f / (1.0 - x) - s / x
+        mass = 2.0
+        if fall > 0.0:
+            mass = math.exp(heights[k] + s * log_x + f * log_rest) / fall
+        if mass > 1.0:
+            y, rng = beta(s + 1.0, f + 1.0, rng)
+            if y <= x:
+                continue
+        else:
+            u, rng = uniform(rng)
+            if u >= mass:
+                continue
+            step, rng = exponential(rng)
+            y = x + step / fall
+            if y >= 1.0:
+                continue
+            u, rng = uniform(rng)
+            if u >= math.exp(s * math.log(y / x) + f * math.log((1.0 - y) / (1.0 - x)) + step):
+                continue
+        winner, x = k, y
+        log_x, log_rest = math.log(x), math.log1p(-x)
+    return winner

@@ -1,0 +1,49 @@
+"""Gaussian posteriors of a mean with known noise: centre and spread per arm, and a race of draws.
+
+With prior N(m, s^2) and n rewards of total R and noise sd v, the posterior has precision 1/s^2 + n/v^2 and
+centre (m/s^2 + R/v^2) / precision.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.random import normal
+from driftwise.core.types import Floats, PerArm, Shared
+
+
+class Beliefs(NamedTuple):
+    """Where each arm's mean is thought to lie; `prior` holds m/s^2, 1/s^2 and 1/v^2."""
+
+    centres: PerArm
+    spreads: PerArm
+    prior: Shared
+
+
+def new_beliefs(n_arms: int, *, mean: float, sd: float, noise: float) -> Beliefs:
+    """Nothing seen yet: the prior for every arm."""
+    prior = np.array([mean / sd**2, 1.0 / sd**2, 1.0 / noise**2])
+    return Beliefs(np.full(n_arms, float(mean)), np.full(n_arms, float(sd)), prior)
+
+
+@kernel(inline=True)
+def believe(beliefs: Beliefs, arm: int, count: int, total: float) -> None:
+    """Recompute one arm's posterior."""
+    precision = beliefs.prior[1] + count * beliefs.prior[2]
+    beliefs.centres[arm] = (beliefs.prior[0] + total * beliefs.prior[2]) / precision
+    beliefs.spreads[arm] = 1.0 / math.sqrt(precision)
+
+
+@kernel(inline=True)
+def race_normals(centres: Floats, spreads: Floats, rng: Any) -> int:
+    """The arm with the largest draw."""
+    winner = 0
+    top = -math.inf
+    for k in range(len(centres)):
+        z, rng = normal(rng)
+        draw = centres[k] + spreads[k] * z
+        if draw > top:
+            winner, top = k, draw
+    return winner

@@ -1,0 +1,80 @@
+"""Thompson sampling for real-valued rewards: Gaussian beliefs about every mean, known noise.
+
+    theta_k ~ N(centre_k, spread_k^2)        see `kernels/normal_race.py` for the two
+
+| symbol | field | |
+|---|---|---|
+| sigma | noise | sd of a reward around its mean; 0 takes the problem's |
+| m_0, s_0 | prior_mean, prior_sd | the belief before any reward |
+
+Agrawal & Goyal, *Further optimal regret bounds for Thompson sampling*, AISTATS 2013.
+Known in advance: the noise. Regret: O(sqrt(K T log K)) without drift; linear in T with it.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.rules import number, whole
+from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
+from driftwise.core.verbs import register
+from driftwise.kernels.normal_race import Beliefs, believe, new_beliefs, race_normals
+
+
+class GaussianThompsonState(NamedTuple):
+    """Counts and sums over all history, and what they make believe."""
+
+    counts: PerArm
+    sums: PerArm
+    beliefs: Beliefs
+
+
+class GaussianThompson(NamedTuple):
+    """Gaussian posterior sampling over all history.
+
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of a reward around its mean; 0 takes the problem's.
+    prior_mean, prior_sd : float
+        What is believed of an arm never tried.
+    """
+
+    noise: float = 0.0
+    prior_mean: float = 0.5
+    prior_sd: float = 1.0
+    about = About("the noise", "O(sqrt(K T log K)) without drift", "Agrawal & Goyal 2013")
+
+    def init(self, problem: Problem) -> GaussianThompsonState:
+        """The prior for every arm."""
+        n_arms = whole("n_arms", problem.n_arms)
+        return GaussianThompsonState(np.zeros(n_arms, np.int64), np.zeros(n_arms), beliefs_of(self, problem))
+
+
+def beliefs_of(policy: Any, problem: Problem) -> Beliefs:
+    """The prior of a policy with the fields `noise`, `prior_mean` and `prior_sd`."""
+    noise = number("noise", policy.noise, above=0.0, closed="[")
+    mean = number("prior_mean", policy.prior_mean)
+    sd = number("prior_sd", policy.prior_sd, above=0.0)
+    return new_beliefs(problem.n_arms, mean=mean, sd=sd, noise=noise or problem.noise)
+
+
+@kernel
+def _select(
+    policy: GaussianThompson, state: GaussianThompsonState, t: int, context: Any, rng: Any
+) -> tuple[int, float]:
+    return race_normals(state.beliefs.centres, state.beliefs.spreads, rng), np.nan
+
+
+@kernel
+def _update(
+    policy: GaussianThompson, state: GaussianThompsonState, decision: Decision, outcome: Outcome, now: int
+) -> None:
+    arm = decision.action
+    state.counts[arm] += 1
+    state.sums[arm] += outcome.reward
+    believe(state.beliefs, arm, state.counts[arm], state.sums[arm])
+
+
+register(GaussianThompson, select=_select, update=_update)

@@ -1,0 +1,86 @@
+"""Sliding-window Gaussian Thompson sampling: beliefs from the last `window` rounds, for real-valued rewards.
+
+    theta_k ~ N(centre_k, spread_k^2)        counts and sums over the last w rounds
+
+| symbol | field | |
+|---|---|---|
+| tau, w | window | rounds remembered |
+| sigma | noise | sd of a reward around its mean; 0 takes the problem's |
+| m_0, s_0 | prior_mean, prior_sd | the belief about an arm not in the window |
+
+The Gaussian sibling of Trovo et al., JAIR 2020. Known in advance: the noise, and a window fit for the drift.
+Regret: as sliding-window Thompson sampling's, for sub-Gaussian rewards (Fiandri, Metelli & Trovo 2024).
+Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.rules import whole
+from driftwise.core.types import About, Decision, Outcome, Problem
+from driftwise.core.verbs import register
+from driftwise.kernels.normal_race import Beliefs, believe, race_normals
+from driftwise.kernels.window import Window, new_window, remember, slide
+from driftwise.policies.gaussian_thompson import beliefs_of
+
+
+class SlidingGaussianThompsonState(NamedTuple):
+    """The window, and what it makes believe."""
+
+    window: Window
+    beliefs: Beliefs
+
+
+class SlidingGaussianThompson(NamedTuple):
+    """Gaussian posterior sampling over the last `window` rounds.
+
+    Parameters
+    ----------
+    window : int
+        Rounds remembered: short follows faster, long is steadier.
+    noise : float
+        Standard deviation of a reward around its mean; 0 takes the problem's.
+    prior_mean, prior_sd : float
+        What is believed of an arm not in the window.
+    """
+
+    window: int = 1000
+    noise: float = 0.0
+    prior_mean: float = 0.5
+    prior_sd: float = 1.0
+    about = About("a window fit for the drift; the noise", "O(sqrt(T log T)) for few abrupt changes", "after Trovo et al. 2020")
+
+    def init(self, problem: Problem) -> SlidingGaussianThompsonState:
+        """The prior for every arm."""
+        n_arms = whole("n_arms", problem.n_arms)
+        window = new_window(n_arms, whole("window", self.window, high=2**31 - 1))
+        return SlidingGaussianThompsonState(window, beliefs_of(self, problem))
+
+
+@kernel(inline=True)
+def _refresh(state: SlidingGaussianThompsonState, arm: int) -> None:
+    believe(state.beliefs, arm, state.window.counts[arm], state.window.sums[arm])
+
+
+@kernel
+def _select(
+    policy: SlidingGaussianThompson, state: SlidingGaussianThompsonState, t: int, context: Any, rng: Any
+) -> tuple[int, float]:
+    return race_normals(state.beliefs.centres, state.beliefs.spreads, rng), np.nan
+
+
+@kernel
+def _update(
+    policy: SlidingGaussianThompson,
+    state: SlidingGaussianThompsonState,
+    decision: Decision,
+    outcome: Outcome,
+    now: int,
+) -> None:
+    remember(state, decision.t, decision.action, outcome.reward, now)
+
+
+register(SlidingGaussianThompsonState, refresh=_refresh)
+register(SlidingGaussianThompson, advance=slide, select=_select, update=_update)

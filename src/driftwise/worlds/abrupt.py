@@ -1,0 +1,50 @@
+"""Now and then everything changes at once: a competitor enters, a campaign ends, a sensor is replaced."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftwise.core.rules import whole
+from driftwise.core.seeding import generator
+from driftwise.core.types import Floats
+from driftwise.errors import ParameterError
+from driftwise.worlds.arms import ArmedWorld, Drift
+
+
+@dataclass(frozen=True, kw_only=True)
+class Abrupt(ArmedWorld):
+    """Phases of equal length; in each, means uniform on [0, 1], and never the same best arm twice running.
+
+    Parameters
+    ----------
+    phases : int
+        How many stretches without change the horizon is cut into.
+
+    >>> Abrupt(phases=4).changes(horizon=1000, seed=0)
+    [250, 500, 750]
+    """
+
+    phases: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("phases", self.phases)
+
+    def changes(self, horizon: int, seed: int) -> list[int]:
+        """The first round of every phase but the first."""
+        if self.phases > horizon:
+            raise ParameterError(f"phases={self.phases} does not fit the horizon {horizon}: a phase needs a round")
+        return [phase * horizon // self.phases for phase in range(1, self.phases)]
+
+    def drift(self, horizon: int, seed: int) -> Drift:
+        """Row t is that of the phase t falls in."""
+        starts = np.array([0, *self.changes(horizon, seed)])
+        levels = self._levels(generator(seed, "means"))
+        return lambda start, stop: levels[np.searchsorted(starts, np.arange(start, stop), side="right") - 1]
+
+    def _levels(self, draws: np.random.Generator) -> Floats:
+        levels = draws.random((self.phases, self.n_arms))
+        for phase in range(1, self.phases):
+            while levels[phase].argmax() == levels[phase - 1].argmax():
+                levels[phase] = draws.random(self.n_arms)
+        return levels

@@ -1,0 +1,126 @@
+"""Worlds of K arms: what they share. A world only says how its means drift; rewards, blocks and tapes are here.
+
+    Bernoulli   reward 1 when noise_t < mean_{t,k}, noise_t uniform
+    Gaussian    reward mean_{t,k} + sd noise_t, noise_t standard normal
+
+One noise a round serves whichever arm is chosen: each policy sees the right law, and all see the same luck.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.random import fill_normal, fill_uniform
+from driftwise.core.rules import number, whole
+from driftwise.core.seeding import key
+from driftwise.core.types import Floats, Outcome, Problem
+from driftwise.core.verbs import register
+from driftwise.errors import ParameterError
+
+BLOCK = 1 << 16
+Drift = Callable[[int, int], Floats]
+
+
+class BernoulliTape(NamedTuple):
+    """Rounds start .. start + len(noise) - 1 of a world with rewards 0 and 1."""
+
+    start: int
+    means: Floats
+    noise: Floats
+
+
+class GaussianTape(NamedTuple):
+    """Rounds start .. start + len(noise) - 1 of a world with rewards spread by `sd` around their means."""
+
+    start: int
+    means: Floats
+    noise: Floats
+    sd: float
+
+
+@kernel(inline=True)
+def _observe(tape: Any, nature: Any, t: int) -> tuple[tuple[()], bool]:
+    return (), True
+
+
+@kernel(inline=True)
+def _respond_bernoulli(tape: BernoulliTape, nature: Any, t: int, action: int) -> Outcome:
+    i = t - tape.start
+    return Outcome(1.0 if tape.noise[i] < tape.means[i, action] else 0.0)
+
+
+@kernel(inline=True)
+def _respond_gaussian(tape: GaussianTape, nature: Any, t: int, action: int) -> Outcome:
+    i = t - tape.start
+    return Outcome(tape.means[i, action] + tape.sd * tape.noise[i])
+
+
+register(BernoulliTape, observe=_observe, respond=_respond_bernoulli)
+register(GaussianTape, observe=_observe, respond=_respond_gaussian)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmedWorld:
+    """K arms whose means drift; subclasses write `drift` in plain NumPy.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    rewards : str
+        `bernoulli` (0 or 1) or `gaussian`.
+    sd : float
+        Spread of Gaussian rewards around their mean.
+    """
+
+    n_arms: int = 5
+    rewards: str = "bernoulli"
+    sd: float = 0.25
+
+    KINDS: ClassVar[tuple[str, ...]] = ("bernoulli", "gaussian")
+
+    def __post_init__(self) -> None:
+        whole("n_arms", self.n_arms, low=2)
+        number("sd", self.sd, above=0.0)
+        if self.rewards not in self.KINDS:
+            raise ParameterError(f"rewards={self.rewards} is not one of {', '.join(self.KINDS)}")
+
+    def problem(self, horizon: int = 0) -> Problem:
+        """What a policy may know of this world."""
+        if self.rewards == "gaussian":
+            return Problem(self.n_arms, -np.inf, np.inf, self.sd, horizon)
+        return Problem(self.n_arms, horizon=horizon)
+
+    def drift(self, horizon: int, seed: int) -> Drift:
+        """A function `(start, stop) -> means`, one row a round; it is called in order, block after block."""
+        raise NotImplementedError
+
+    def changes(self, horizon: int, seed: int) -> list[int]:
+        """Rounds at which the means jump; empty where they only glide."""
+        return []
+
+    def tapes(self, horizon: int, seed: int, size: int = BLOCK) -> Iterator[Any]:
+        """The world in blocks of at most `size` rounds: the same rounds, however they are cut."""
+        horizon, size = whole("horizon", horizon), whole("size", size)
+        drift, rng = self.drift(horizon, seed), key(seed, "noise")
+        for start in range(0, horizon, size):
+            stop = min(horizon, start + size)
+            means, noise = np.ascontiguousarray(drift(start, stop)), np.empty(stop - start)
+            if self.rewards == "gaussian":
+                fill_normal(rng, start, noise)
+                yield GaussianTape(start, means, noise, float(self.sd))
+            else:
+                fill_uniform(rng, start, noise)
+                yield BernoulliTape(start, means, noise)
+
+    def nature(self) -> Any:
+        """What actions may change in this world: nothing."""
+        return ()
+
+    def draw(self, horizon: int, seed: int) -> tuple[Any, Any]:
+        """The whole world as one tape, and a fresh nature."""
+        (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
+        return tape, self.nature()
