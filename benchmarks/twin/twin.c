@@ -96,7 +96,7 @@ static inline double beta_draw(double a, double b, u64 *rng)
 
 /* ---- sliding UCB, indices cached ---- */
 
-void sliding_ucb(i64 window, double xi, i64 K, i64 T, const double *means, const double *noise, u64 rng, i64 *actions,
+void sliding_ucb(i64 window, double xi, i64 K, i64 T, const double *table, const int32_t *rows, const double *noise, u64 rng, i64 *actions,
                  double *rewards)
 {
     int32_t *ring = malloc(window * sizeof *ring);
@@ -123,7 +123,7 @@ void sliding_ucb(i64 window, double xi, i64 K, i64 T, const double *means, const
                 if (bound > top) { top = bound; arm = k; }
             }
         }
-        double reward = noise[t] < means[t * K + arm] ? 1.0 : 0.0;
+        double reward = noise[t] < table[rows[t] * K + arm] ? 1.0 : 0.0;
         i64 left = ring[head], slot = head;
         if (left >= 0) { counts[left]--; sums[left] -= kept[head]; }
         if (++head == window) {
@@ -158,7 +158,7 @@ static inline double log_factorial(i64 n)
     return (x + 0.5) * log(x) - x + 0.91893853320467267 + series;
 }
 
-void sliding_thompson(i64 window, i64 K, i64 T, const double *means, const double *noise, u64 seed, i64 *actions,
+void sliding_thompson(i64 window, i64 K, i64 T, const double *table, const int32_t *rows, const double *noise, u64 seed, i64 *actions,
                       double *rewards)
 {
     int32_t *ring = malloc(window * sizeof *ring);
@@ -193,7 +193,7 @@ void sliding_thompson(i64 window, i64 K, i64 T, const double *means, const doubl
             log_x = log(x);
             log_rest = log1p(-x);
         }
-        double reward = noise[t] < means[t * K + arm] ? 1.0 : 0.0;
+        double reward = noise[t] < table[rows[t] * K + arm] ? 1.0 : 0.0;
         i64 left = ring[head];
         if (left >= 0) { trials[left]--; wins[left] -= kept[head]; }
         ring[head] = (int32_t)arm;

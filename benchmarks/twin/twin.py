@@ -33,10 +33,11 @@ def build() -> ctypes.CDLL:
 
 def play(library: ctypes.CDLL, name: str, *, window: int, tape: Any, rng: np.uint64) -> tuple[Any, Any]:
     """Play a whole Bernoulli tape; return actions and rewards."""
-    rounds, n_arms = tape.means.shape
+    rounds, n_arms = len(tape.noise), tape.levels.table.shape[1]
     actions, rewards = np.empty(rounds, np.int64), np.empty(rounds)
-    shape = [ctypes.c_int64(n_arms), ctypes.c_int64(rounds), pointer(tape.means), pointer(tape.noise)]
-    rest = [*shape, ctypes.c_uint64(int(rng)), pointer(actions), pointer(rewards)]
+    shape = [ctypes.c_int64(n_arms), ctypes.c_int64(rounds)]
+    world = [pointer(tape.levels.table), pointer(tape.levels.rows), pointer(tape.noise)]
+    rest = [*shape, *world, ctypes.c_uint64(int(rng)), pointer(actions), pointer(rewards)]
     if name == "sliding-ucb":
         library.sliding_ucb(ctypes.c_int64(window), ctypes.c_double(0.6), *rest)
     else:

@@ -8,7 +8,9 @@ Two things are added to `numba.njit`:
   a policy, and the cached loop in another file goes on giving old results. Here the cache directory is named by
   a hash of every source file the compiled classes depend on, numba's version and its flags (`code_tag`).
 
-Kernels are compiled with `nogil` (runs go in parallel on threads) and `error_model="numpy"` (no zero checks).
+Kernels are compiled with `nogil` (runs go in parallel on threads), `error_model="numpy"` (no zero checks), and
+without reference counts: counting the arrays of a state in and out made the loop forty times slower (measured).
+A kernel that makes an array of its own says so: `@kernel(allocates=True)`, and returns plain numbers only.
 `fastmath` stays off: fused operations flip near-tied choices between builds.
 """
 
@@ -27,23 +29,24 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 P = ParamSpec("P")
 R = TypeVar("R")
 
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _LOCK = threading.RLock()
 
 
 class Kernel(Generic[P, R]):
     """A function that compiles on demand. Called from Python it runs compiled too."""
 
-    def __init__(self, function: Callable[P, R], *, inline: bool) -> None:
+    def __init__(self, function: Callable[P, R], *, inline: bool = True, allocates: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.function = function
-        self.inline = inline
+        self.inline = inline and not allocates
+        self.options = OPTIONS | {"_nrt": allocates}
         self._entries: dict[tuple[type, ...], Any] = {}
 
     @functools.cached_property
     def compiled(self) -> Any:
         """The dispatcher that other kernels link against; kept in memory only."""
-        return load_numba().njit(self.function, forceinline=self.inline, **OPTIONS)
+        return load_numba().njit(self.function, forceinline=self.inline, **self.options)
 
     def entry(self, *classes: type) -> Any:
         """The dispatcher that Python calls, cached on disk under the tag of all that `classes` depend on."""
@@ -52,7 +55,7 @@ class Kernel(Generic[P, R]):
                 numba, folder = load_numba(), cache_root() / code_tag(self, *classes)
                 kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
                 try:
-                    self._entries[classes] = numba.njit(self.function, cache=True, **OPTIONS)
+                    self._entries[classes] = numba.njit(self.function, cache=True, **self.options)
                 finally:
                     numba.config.CACHE_DIR = kept
             return self._entries[classes]
@@ -72,12 +75,13 @@ class Kernel(Generic[P, R]):
 @overload
 def kernel(function: Callable[P, R]) -> Kernel[P, R]: ...
 @overload
-def kernel(*, inline: bool) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
-def kernel(function: Any = None, *, inline: bool = False) -> Any:
-    """Mark a function as compiled; `inline=True` for small ones inside hot loops."""
+def kernel(*, inline: bool = True, allocates: bool = False) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
+def kernel(function: Any = None, *, inline: bool = True, allocates: bool = False) -> Any:
+    """Mark a function as compiled. Calls between kernels are inlined: passing a state of a dozen arrays by
+    value would cost more than most policies do. `inline=False` is for long code that runs seldom."""
     if function is None:
-        return functools.partial(Kernel, inline=inline)
-    return Kernel(function, inline=inline)
+        return functools.partial(Kernel, inline=inline, allocates=allocates)
+    return Kernel(function)
 
 
 @functools.cache

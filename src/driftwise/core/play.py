@@ -28,11 +28,12 @@ def play(policy: Any, state: Any, tape: Any, nature: Any, rng: Any, trace: Trace
 
 
 @kernel
-def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float]:
-    """The first half of a round, for a program that lives in the real world."""
+def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float, Any]:
+    """The first half of a round, for a program that lives in the real world; the stream it drew from comes too."""
     advance(policy, state, t)
-    choice: tuple[Any, float] = select(policy, state, t, context, stream(rng, t))
-    return choice
+    own = stream(rng, t)
+    action, propensity = select(policy, state, t, context, own)
+    return action, propensity, own
 
 
 @kernel

@@ -46,7 +46,7 @@ EXPONENTIAL_X, EXPONENTIAL_F = _layers(
 )
 
 
-@kernel(inline=True)
+@kernel
 def mix(z: Any) -> Any:
     """Scramble 64 bits; a bijection."""
     z = (z ^ (z >> U30)) * MIX_1
@@ -54,40 +54,40 @@ def mix(z: Any) -> Any:
     return z ^ (z >> U31)
 
 
-@kernel(inline=True)
+@kernel
 def stream(rng: Any, t: int) -> Any:
     """The stream of round `t`."""
     return mix(rng + np.uint64(t) * ROUND)
 
 
-@kernel(inline=True)
+@kernel
 def branch(rng: Any) -> Any:
     """A stream beside `rng`, for what is drawn when the reward comes."""
     return mix(rng ^ BRANCH)
 
 
-@kernel(inline=True)
+@kernel
 def bits(rng: Any) -> Any:
     """Sixty-four random bits, and the stream moved on."""
     rng = rng + GOLDEN
     return mix(rng), rng
 
 
-@kernel(inline=True)
+@kernel
 def uniform(rng: Any) -> tuple[float, Any]:
     """Uniform on [0, 1), 53 bits."""
     word, rng = bits(rng)
     return (word >> ELEVEN) * ULP, rng
 
 
-@kernel(inline=True)
+@kernel
 def positive_uniform(rng: Any) -> tuple[float, Any]:
     """Uniform on (0, 1): its logarithm is always finite."""
     word, rng = bits(rng)
     return ((word >> ELEVEN) + 0.5) * ULP, rng
 
 
-@kernel(inline=True)
+@kernel
 def normal(rng: Any) -> tuple[float, Any]:
     """Standard normal."""
     while True:
@@ -100,7 +100,7 @@ def normal(rng: Any) -> tuple[float, Any]:
             return (x if (word >> EIGHT) & ONE else -x), rng
 
 
-@kernel
+@kernel(inline=False)
 def _normal_edge(x: float, layer: Any, rng: Any) -> tuple[float, Any]:
     """The one draw in a hundred that falls beside a layer's rectangle; -1 means draw again."""
     if layer == 0:
@@ -115,7 +115,7 @@ def _normal_edge(x: float, layer: Any, rng: Any) -> tuple[float, Any]:
     return (x if height < math.exp(-0.5 * x * x) else -1.0), rng
 
 
-@kernel(inline=True)
+@kernel
 def exponential(rng: Any) -> tuple[float, Any]:
     """Exponential with mean one."""
     shift = 0.0
@@ -134,7 +134,7 @@ def exponential(rng: Any) -> tuple[float, Any]:
             return shift + x, rng
 
 
-@kernel(inline=True)
+@kernel
 def gamma(shape: float, rng: Any) -> tuple[float, Any]:
     """Gamma with scale one, any positive shape."""
     boost = 1.0
@@ -158,7 +158,7 @@ def gamma(shape: float, rng: Any) -> tuple[float, Any]:
             return boost * d * v, rng
 
 
-@kernel(inline=True)
+@kernel
 def beta(a: float, b: float, rng: Any) -> tuple[float, Any]:
     """Beta(a, b)."""
     x, rng = gamma(a, rng)
@@ -170,7 +170,7 @@ def beta(a: float, b: float, rng: Any) -> tuple[float, Any]:
     return x / total, rng
 
 
-@kernel(inline=True)
+@kernel
 def integers(n: int, rng: Any) -> tuple[int, Any]:
     """A whole number in 0..n-1, without bias, for n below 2^32."""
     size = np.uint64(n)
@@ -185,7 +185,7 @@ def integers(n: int, rng: Any) -> tuple[int, Any]:
 U32_RANGE = np.uint64(1 << 32)
 
 
-@kernel(inline=True)
+@kernel
 def choice(weights: Floats, rng: Any) -> tuple[int, Any]:
     """An index drawn in proportion to non-negative `weights` (not all zero)."""
     total = 0.0

@@ -45,12 +45,12 @@ class Verb:
         return f"<verb {self.__name__}: {len(self.kernels)} kernels>"
 
 
-@kernel(inline=True)
+@kernel
 def _stay(policy: Any, state: Any, t: int) -> None:
     """Nothing happens to this policy when time passes."""
 
 
-@kernel(inline=True)
+@kernel
 def _deliver_at_once(tape: Any, nature: Any, policy: Any, state: Any, decision: Any, outcome: Any) -> None:
     update(policy, state, decision, outcome, decision.t)
 

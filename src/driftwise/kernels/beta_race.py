@@ -26,7 +26,7 @@ TABLE = np.array([math.lgamma(n + 1.0) for n in range(256)])
 HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
 
-@kernel(inline=True)
+@kernel
 def log_factorial(n: int) -> float:
     """log n!; from 256 on by Stirling's series, whose first dropped term is below 1e-15."""
     if n < 256:
@@ -38,14 +38,14 @@ def log_factorial(n: int) -> float:
     return (x + 0.5) * math.log(x) - x + HALF_LOG_TAU + series
 
 
-@kernel(inline=True)
+@kernel
 def log_height(successes: float, trials: int) -> float:
     """Log of the constant of the Beta(S + 1, F + 1) density."""
     s = np.int64(successes)
     return log_factorial(trials + 1) - log_factorial(s) - log_factorial(trials - s)
 
 
-@kernel(inline=True)
+@kernel
 def trial(reward: float, low: float, span: float, rng: Any) -> float:
     """A reward in [low, low + span] turned into success (1) or failure (0) with the same mean."""
     u, rng = uniform(branch(rng))

@@ -28,7 +28,7 @@ def new_beliefs(n_arms: int, *, mean: float, sd: float, noise: float) -> Beliefs
     return Beliefs(np.full(n_arms, float(mean)), np.full(n_arms, float(sd)), prior)
 
 
-@kernel(inline=True)
+@kernel
 def believe(beliefs: Beliefs, arm: int, count: int, total: float) -> None:
     """Recompute one arm's posterior."""
     precision = beliefs.prior[1] + count * beliefs.prior[2]
@@ -36,7 +36,7 @@ def believe(beliefs: Beliefs, arm: int, count: int, total: float) -> None:
     beliefs.spreads[arm] = 1.0 / math.sqrt(precision)
 
 
-@kernel(inline=True)
+@kernel
 def race_normals(centres: Floats, spreads: Floats, rng: Any) -> int:
     """The arm with the largest draw."""
     winner = 0

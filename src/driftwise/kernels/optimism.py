@@ -10,7 +10,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats
 
 
-@kernel(inline=True)
+@kernel
 def tally(means: Floats, roots: Floats, arm: int, count: int, total: float) -> None:
     """Recompute what is cached of one arm."""
     if count == 0:
@@ -19,7 +19,7 @@ def tally(means: Floats, roots: Floats, arm: int, count: int, total: float) -> N
         means[arm], roots[arm] = total / count, 1.0 / math.sqrt(count)
 
 
-@kernel(inline=True)
+@kernel
 def most_promising(means: Floats, roots: Floats, scale: float) -> int:
     """The lowest arm with the largest bound."""
     winner = 0
@@ -31,7 +31,7 @@ def most_promising(means: Floats, roots: Floats, scale: float) -> int:
     return winner
 
 
-@kernel(inline=True)
+@kernel
 def log_scale(span: float, xi: float, rounds: int) -> float:
     """span sqrt(xi log rounds), zero in the first round."""
     return span * math.sqrt(xi * math.log(max(rounds, 1)))

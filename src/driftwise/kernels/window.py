@@ -52,14 +52,14 @@ def new_window(n_arms: int, window: int) -> Window:
     )
 
 
-@kernel(inline=True)
+@kernel
 def slide(policy: Any, state: Any, t: int) -> None:
     """Bring the window of `state` to round `t`: the `advance` of every windowed policy."""
     while state.window.clock[0] < t:
         _settle(state, _expire(state.window))
 
 
-@kernel(inline=True)
+@kernel
 def remember(state: Any, t: int, arm: int, reward: float, now: int) -> None:
     """Enter the reward of the decision of round `t`, known at the end of round `now`."""
     left = NONE
@@ -73,7 +73,7 @@ def remember(state: Any, t: int, arm: int, reward: float, now: int) -> None:
         refresh(state, arm)
 
 
-@kernel(inline=True)
+@kernel
 def _settle(state: Any, arm: int) -> None:
     """Refresh what an expiry touched."""
     if arm >= 0:
@@ -83,7 +83,7 @@ def _settle(state: Any, arm: int) -> None:
             refresh(state, each)
 
 
-@kernel(inline=True)
+@kernel
 def _expire(window: Window) -> int:
     """Move the clock one round on; the arm whose reward left, NONE, or ALL when a pass ended."""
     head = window.head[0]
@@ -104,7 +104,7 @@ def _expire(window: Window) -> int:
     return arm
 
 
-@kernel(inline=True)
+@kernel
 def _admit(window: Window, t: int, arm: int, reward: float) -> bool:
     """Enter the reward of round `t`; False when it is stale or a duplicate."""
     size = len(window.arms)

@@ -21,7 +21,7 @@ def new_tree(n_arms: int) -> Ints:
     return np.full(2 * leaves, -1, np.int64)
 
 
-@kernel(inline=True)
+@kernel
 def best(tree: Ints, scores: Floats) -> int:
     """The lowest arm with the largest score."""
     if len(tree) > 1 and tree[1] >= 0:
@@ -34,28 +34,31 @@ def best(tree: Ints, scores: Floats) -> int:
     return winner
 
 
-@kernel(inline=True)
+@kernel
 def repair(tree: Ints, scores: Floats, arm: int) -> None:
-    """The score of `arm` has changed: replay its matches up to the root."""
+    """The score of `arm` has changed: replay its matches, up to the first that goes to another as before."""
     if len(tree) == 1:
         return
-    leaves = len(tree) // 2
     if tree[1] < 0:
         _build(tree, scores)
-    node = (leaves + arm) // 2
+        return
+    node = (len(tree) // 2 + arm) >> 1
     while node >= 1:
+        before = tree[node]
         _match(tree, scores, node)
-        node //= 2
+        if tree[node] == before and before != arm:
+            return
+        node >>= 1
 
 
-@kernel(inline=True)
+@kernel
 def _match(tree: Ints, scores: Floats, node: int) -> None:
     left, right = tree[2 * node], tree[2 * node + 1]
     right_wins = right >= 0 and not scores[left] >= scores[right]
     tree[node] = right if right_wins else left
 
 
-@kernel
+@kernel(inline=False)
 def _build(tree: Ints, scores: Floats) -> None:
     leaves = len(tree) // 2
     for k in range(len(scores)):

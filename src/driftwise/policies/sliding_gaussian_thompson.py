@@ -59,7 +59,7 @@ class SlidingGaussianThompson(NamedTuple):
         return SlidingGaussianThompsonState(window, beliefs_of(self, problem))
 
 
-@kernel(inline=True)
+@kernel
 def _refresh(state: SlidingGaussianThompsonState, arm: int) -> None:
     believe(state.beliefs, arm, state.window.counts[arm], state.window.sums[arm])
 

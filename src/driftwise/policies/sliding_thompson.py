@@ -74,7 +74,7 @@ class SlidingThompson(NamedTuple):
         )
 
 
-@kernel(inline=True)
+@kernel
 def _refresh(state: SlidingThompsonState, arm: int) -> None:
     state.heights[arm] = log_height(state.window.sums[arm], state.window.counts[arm])
 

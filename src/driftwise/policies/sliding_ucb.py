@@ -87,7 +87,7 @@ class SlidingUCB(NamedTuple):
         )
 
 
-@kernel(inline=True)
+@kernel
 def _refresh(state: SlidingUCBState, arm: int) -> None:
     tally(state.means, state.roots, arm, state.window.counts[arm], state.window.sums[arm])
     state.indices[arm] = state.means[arm] + state.reach[0] * state.roots[arm]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from driftwise.worlds.abrupt import Abrupt
+from driftwise.worlds.delayed import Delayed as Delayed
 from driftwise.worlds.random_walk import RandomWalk
 from driftwise.worlds.sinusoidal import Sinusoidal
 from driftwise.worlds.stationary import Stationary

@@ -8,7 +8,7 @@ from driftwise.core.rules import whole
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.worlds.arms import ArmedWorld, Drift
+from driftwise.worlds.arms import ArmedWorld, Drift, Levels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,13 +38,17 @@ class Abrupt(ArmedWorld):
 
     def drift(self, horizon: int, seed: int) -> Drift:
         """Row t is that of the phase t falls in."""
-        starts = np.array([0, *self.changes(horizon, seed)])
-        levels = self._levels(generator(seed, "means"))
-        return lambda start, stop: levels[np.searchsorted(starts, np.arange(start, stop), side="right") - 1]
+        changes = np.array(self.changes(horizon, seed))
+        table = self._table(generator(seed, "means"))
 
-    def _levels(self, draws: np.random.Generator) -> Floats:
-        levels = draws.random((self.phases, self.n_arms))
-        for phase in range(1, self.phases):
-            while levels[phase].argmax() == levels[phase - 1].argmax():
-                levels[phase] = draws.random(self.n_arms)
+        def levels(start: int, stop: int) -> Levels:
+            return Levels(table, np.searchsorted(changes, np.arange(start, stop), side="right").astype(np.int32))
+
         return levels
+
+    def _table(self, draws: np.random.Generator) -> Floats:
+        table = draws.random((self.phases, self.n_arms))
+        for phase in range(1, self.phases):
+            while table[phase].argmax() == table[phase - 1].argmax():
+                table[phase] = draws.random(self.n_arms)
+        return table

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_normal, fill_uniform
@@ -21,14 +22,28 @@ from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 
 BLOCK = 1 << 16
-Drift = Callable[[int, int], Floats]
+
+
+class Levels(NamedTuple):
+    """Means of a stretch of rounds: round i has row `rows[i]` of `table`. What stands still is stored once."""
+
+    table: Floats
+    rows: NDArray[np.int32]
+
+    @classmethod
+    def of_each_round(cls, means: Floats) -> "Levels":
+        """Every round has a row of its own."""
+        return cls(np.ascontiguousarray(means), np.arange(len(means), dtype=np.int32))
+
+
+Drift = Callable[[int, int], Levels]
 
 
 class BernoulliTape(NamedTuple):
     """Rounds start .. start + len(noise) - 1 of a world with rewards 0 and 1."""
 
     start: int
-    means: Floats
+    levels: Levels
     noise: Floats
 
 
@@ -36,26 +51,31 @@ class GaussianTape(NamedTuple):
     """Rounds start .. start + len(noise) - 1 of a world with rewards spread by `sd` around their means."""
 
     start: int
-    means: Floats
+    levels: Levels
     noise: Floats
     sd: float
 
 
-@kernel(inline=True)
+@kernel
+def _mean(tape: Any, i: int, action: int) -> float:
+    return float(tape.levels.table[tape.levels.rows[i], action])
+
+
+@kernel
 def _observe(tape: Any, nature: Any, t: int) -> tuple[tuple[()], bool]:
     return (), True
 
 
-@kernel(inline=True)
+@kernel
 def _respond_bernoulli(tape: BernoulliTape, nature: Any, t: int, action: int) -> Outcome:
     i = t - tape.start
-    return Outcome(1.0 if tape.noise[i] < tape.means[i, action] else 0.0)
+    return Outcome(1.0 if tape.noise[i] < _mean(tape, i, action) else 0.0)
 
 
-@kernel(inline=True)
+@kernel
 def _respond_gaussian(tape: GaussianTape, nature: Any, t: int, action: int) -> Outcome:
     i = t - tape.start
-    return Outcome(tape.means[i, action] + tape.sd * tape.noise[i])
+    return Outcome(_mean(tape, i, action) + tape.sd * tape.noise[i])
 
 
 register(BernoulliTape, observe=_observe, respond=_respond_bernoulli)
@@ -95,7 +115,7 @@ class ArmedWorld:
         return Problem(self.n_arms, horizon=horizon)
 
     def drift(self, horizon: int, seed: int) -> Drift:
-        """A function `(start, stop) -> means`, one row a round; it is called in order, block after block."""
+        """A function `(start, stop) -> Levels`; it is called in order, block after block."""
         raise NotImplementedError
 
     def changes(self, horizon: int, seed: int) -> list[int]:
@@ -108,13 +128,13 @@ class ArmedWorld:
         drift, rng = self.drift(horizon, seed), key(seed, "noise")
         for start in range(0, horizon, size):
             stop = min(horizon, start + size)
-            means, noise = np.ascontiguousarray(drift(start, stop)), np.empty(stop - start)
+            levels, noise = drift(start, stop), np.empty(stop - start)
             if self.rewards == "gaussian":
                 fill_normal(rng, start, noise)
-                yield GaussianTape(start, means, noise, float(self.sd))
+                yield GaussianTape(start, levels, noise, float(self.sd))
             else:
                 fill_uniform(rng, start, noise)
-                yield BernoulliTape(start, means, noise)
+                yield BernoulliTape(start, levels, noise)
 
     def nature(self) -> Any:
         """What actions may change in this world: nothing."""

@@ -7,8 +7,7 @@ import numpy as np
 from driftwise.core.random import fill_normal
 from driftwise.core.rules import number
 from driftwise.core.seeding import generator, key
-from driftwise.core.types import Floats
-from driftwise.worlds.arms import ArmedWorld, Drift
+from driftwise.worlds.arms import ArmedWorld, Drift, Levels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +32,13 @@ class RandomWalk(ArmedWorld):
         place = generator(seed, "start").random(self.n_arms)
         rng = key(seed, "steps")
 
-        def means(start: int, stop: int) -> Floats:
+        def levels(start: int, stop: int) -> Levels:
             nonlocal place
             steps = np.empty((stop - start) * self.n_arms)
             fill_normal(rng, start * self.n_arms, steps)
             steps = step * steps.reshape(-1, self.n_arms)
             path = np.cumsum(np.vstack([place, steps]), axis=0)
             place = path[-1]
-            return 1.0 - np.abs(1.0 - np.mod(path[:-1], 2.0))
+            return Levels.of_each_round(1.0 - np.abs(1.0 - np.mod(path[:-1], 2.0)))
 
-        return means
+        return levels

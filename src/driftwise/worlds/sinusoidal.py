@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.core.rules import number
-from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.worlds.arms import ArmedWorld, Drift
+from driftwise.worlds.arms import ArmedWorld, Drift, Levels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +38,8 @@ class Sinusoidal(ArmedWorld):
         """Nothing is random but the rewards."""
         offsets = np.arange(self.n_arms) / self.n_arms
 
-        def means(start: int, stop: int) -> Floats:
+        def levels(start: int, stop: int) -> Levels:
             turns = self.cycles * np.arange(start, stop)[:, None] / horizon - offsets
-            swing: Floats = self.middle + self.amplitude * np.sin(2.0 * np.pi * turns)
-            return swing
+            return Levels.of_each_round(self.middle + self.amplitude * np.sin(2.0 * np.pi * turns))
 
-        return means
+        return levels

@@ -1,0 +1,77 @@
+"""Policies and worlds as text: `name` or `name:param=value,param=value`, the same in commands, files and HTTP."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from driftwise.errors import ParameterError
+
+
+def parameters(kind: type) -> dict[str, Any]:
+    """The parameters of a policy or world class, with their defaults."""
+    if is_dataclass(kind):
+        return {field.name: field.default for field in fields(kind)}
+    return {name: kind._field_defaults[name] for name in kind._fields}  # type: ignore[attr-defined]
+
+
+def lookup(name: str, table: Mapping[str, Any], what: str) -> Any:
+    """The class called `name`; the error lists what there is and guesses what was meant."""
+    if name in table:
+        return table[name]
+    close = difflib.get_close_matches(name, table, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    raise ParameterError(f"there is no {what} called {name!r}{hint} There are: {', '.join(table)}")
+
+
+def parse(text: str, table: Mapping[str, Any], what: str) -> Any:
+    """Build what `text` describes.
+
+    >>> from driftwise.policies import POLICIES
+    >>> parse("sliding-ucb:window=500", POLICIES, "policy")
+    SlidingUCB(window=500, xi=0.6)
+    """
+    name, _, rest = text.partition(":")
+    kind = lookup(name.strip(), table, what)
+    known = parameters(kind)
+    given = {}
+    for pair in filter(None, rest.split(",")):
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals:
+            raise ParameterError(f"{pair!r} in {text!r} is not param=value")
+        if key not in known:
+            options = f"it takes {', '.join(known)}" if known else "it takes none"
+            raise ParameterError(f"{what} {name} has no parameter {key!r}: {options}")
+        given[key] = _value(key, value, known[key])
+    return kind(**given)
+
+
+def describe(thing: Any, table: Mapping[str, Any]) -> str:
+    """The text that `parse` reads back; parameters at their defaults are left out."""
+    names = [name for name, kind in table.items() if kind is type(thing)]
+    name = names[0] if names else type(thing).__name__
+    changed = [
+        f"{key}={_plain(getattr(thing, key))}"
+        for key, default in parameters(type(thing)).items()
+        if getattr(thing, key) != default
+    ]
+    return name + (":" + ",".join(changed) if changed else "")
+
+
+def _plain(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _value(key: str, text: str, default: Any) -> Any:
+    """Text as the type of the default; a whole number may be written 1e4."""
+    if isinstance(default, str):
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        raise ParameterError(f"{key}={text} is not a number") from None
+    if isinstance(default, int):
+        if number != number or number in (float("inf"), float("-inf")) or number != int(number):
+            raise ParameterError(f"{key}={text} is not a whole number")
+        return int(number)
+    return number

@@ -1,0 +1,145 @@
+"""A state as bytes, and back: exact, versioned, never pickle. And the surgery for arms that come and go.
+
+The bytes are one msgpack map: a magic word, the format version, and for every array its path, type, shape and
+raw little-endian data, with a checksum over all of it. Loading fills a fresh `init(problem)` state, so bytes can
+never choose what is built; they must fit what the policy declares.
+"""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+import numpy as np
+
+from driftwise.core.types import ArmIds, PerArm, Shared
+from driftwise.errors import StateError
+
+FORMAT = 1
+MAGIC = "driftwise"
+S = TypeVar("S")
+
+
+class Packed(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """One array, ready to travel."""
+
+    path: str
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+
+class Envelope(msgspec.Struct, forbid_unknown_fields=True):
+    """What every saved blob looks like from outside."""
+
+    magic: str
+    format: int
+    checksum: int
+    body: bytes
+
+
+def seal(body: bytes) -> bytes:
+    """Wrap bytes so that truncation, damage and foreign origin are noticed."""
+    return msgspec.msgpack.encode(Envelope(MAGIC, FORMAT, zlib.crc32(body), body))
+
+
+def unseal(blob: bytes) -> bytes:
+    """The body of a sealed blob; a `StateError` says what is wrong with it."""
+    if not isinstance(blob, bytes | bytearray | memoryview):
+        raise StateError(f"a saved state is bytes, not {type(blob).__name__}")
+    try:
+        envelope = msgspec.msgpack.decode(blob, type=Envelope)
+    except msgspec.DecodeError as error:
+        raise StateError(f"these {len(blob)} bytes are not a whole driftwise state: {error}") from None
+    if envelope.magic != MAGIC:
+        raise StateError(f"these bytes were written by {envelope.magic!r}, not by {MAGIC}")
+    if envelope.format != FORMAT:
+        raise StateError(f"this state has format {envelope.format}; this version of driftwise reads format {FORMAT}")
+    if zlib.crc32(envelope.body) != envelope.checksum:
+        raise StateError("the state is damaged: its checksum does not fit its content")
+    return envelope.body
+
+
+def arrays(state: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every array of a (nested) state, with its dotted path."""
+    for name, value in zip(state._fields, state, strict=True):
+        here = f"{path}.{name}" if path else name
+        if hasattr(value, "_fields"):
+            yield from arrays(value, here)
+        else:
+            yield here, value
+
+
+def pack(state: Any) -> list[Packed]:
+    """The arrays of a state, little-endian."""
+    return [
+        Packed(path, array.dtype.newbyteorder("<").str, array.shape, array.astype(array.dtype.newbyteorder("<")).tobytes())
+        for path, array in arrays(state)
+    ]
+
+
+def unpack(packed: Sequence[Packed], fresh: S) -> S:
+    """Fill a fresh state with packed arrays that must fit it exactly."""
+    expected = dict(arrays(fresh))
+    found = [each.path for each in packed]
+    if found != list(expected):
+        raise StateError(f"the state holds {', '.join(found) or 'nothing'}; this policy keeps {', '.join(expected)}")
+    for each in packed:
+        target = expected[each.path]
+        dtype = target.dtype.newbyteorder("<").str
+        if each.dtype != dtype or each.shape != target.shape or len(each.data) != target.nbytes:
+            raise StateError(f"{each.path} is {each.dtype}{each.shape}; this policy keeps {dtype}{target.shape}")
+        target[...] = np.frombuffer(each.data, each.dtype).reshape(each.shape)
+    return fresh
+
+
+def dump(state: Any) -> bytes:
+    """A state as sealed bytes."""
+    return seal(msgspec.msgpack.encode(pack(state)))
+
+
+def load(blob: bytes, fresh: S) -> S:
+    """Fill `fresh`, a new `policy.init(problem)`, with what `dump` wrote."""
+    try:
+        packed = msgspec.msgpack.decode(unseal(blob), type=list[Packed])
+    except msgspec.DecodeError as error:
+        raise StateError(f"these bytes hold something other than a bare state: {error}") from None
+    return unpack(packed, fresh)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two states are the same bit for bit."""
+    return pack(one) == pack(other)
+
+
+def clone(state: S) -> S:
+    """A copy that shares nothing."""
+    copied = (clone(value) if hasattr(value, "_fields") else value.copy() for value in state)  # type: ignore[attr-defined]
+    return type(state)(*copied)
+
+
+def regroup(state: S, fresh: S, kept: Sequence[int]) -> S:
+    """Move a state to another set of arms.
+
+    `kept[new]` is the old number of arm `new`, or -1 for an arm that was not there. How each array follows is said
+    by its annotation: `PerArm` rows move with their arm, `ArmIds` are renamed (those of arms that left become
+    empty), `Shared` is copied, and a `Cache` starts over.
+    """
+    old_of = np.asarray(kept, np.int64)
+    stays = old_of >= 0
+    roles = get_type_hints(type(state), include_extras=True)
+    for name, before, after in zip(state._fields, state, fresh, strict=True):  # type: ignore[attr-defined, call-overload]
+        role = roles[name]
+        if hasattr(before, "_fields"):
+            regroup(before, after, kept)
+        elif role == PerArm:
+            after[np.flatnonzero(stays)] = before[old_of[stays]]
+        elif role == ArmIds:
+            renamed = np.full(max(before.max(initial=-1), old_of.max(initial=-1)) + 2, -1, before.dtype)
+            renamed[old_of[stays]] = np.flatnonzero(stays)
+            after[...] = renamed[before]  # the last entry answers for -1, empty
+        elif role == Shared:
+            after[...] = before
+        elif get_origin(role) is not Annotated or not get_args(role):
+            raise StateError(f"{type(state).__name__}.{name} does not say how it follows its arms: annotate it")
+    return fresh

@@ -1,0 +1,81 @@
+"""What a run earned and missed, kept at log-spaced checkpoints: about 200 rows, not T.
+
+    dynamic pseudo-regret   sum_t (max_k mean_{t,k} - mean_{t,a_t})         against the best arm of every round
+    static regret           max_k sum_t mean_{t,k} - sum_t mean_{t,a_t}     against the best single arm in hindsight
+    optimal-arm rate        share of rounds in which no arm had a larger mean
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.core.kernel import kernel
+from driftwise.core.types import Floats, Ints, Trace
+
+REGRET, REWARD, OPTIMAL = 0, 1, 2
+
+
+def checkpoints(horizon: int, count: int = 200) -> Ints:
+    """At most `count` rounds from 1 to `horizon`, log-spaced, both ends included."""
+    return np.unique(np.geomspace(1, horizon, count).round().astype(np.int64))
+
+
+class Ledger(NamedTuple):
+    """The books of one run. `curve[i]` holds regret, reward and optimal choices after `rounds[i]` rounds."""
+
+    rounds: Ints
+    curve: Floats
+    totals: Floats
+    next_row: Ints
+    good: NDArray[np.bool_]
+
+
+def new_ledger(horizon: int) -> Ledger:
+    """Empty books for `horizon` rounds; `good` says of each whether the best arm was chosen."""
+    rounds = checkpoints(horizon)
+    return Ledger(
+        rounds,
+        np.full((len(rounds), 3), np.nan),
+        np.zeros(3),
+        np.zeros(1, np.int64),
+        np.zeros(horizon, np.bool_),
+    )
+
+
+@kernel
+def enter(ledger: Ledger, levels: Any, best: Floats, trace: Trace, played: int) -> None:
+    """Book the first `played` rounds of a trace; `best` is the largest mean of each row of `levels`."""
+    for i in range(played):
+        row = levels.rows[i]
+        gap = best[row] - levels.table[row, trace.actions[i]]
+        ledger.totals[REGRET] += gap
+        ledger.totals[REWARD] += trace.rewards[i]
+        t = trace.start + i
+        if gap == 0.0:
+            ledger.totals[OPTIMAL] += 1.0
+            ledger.good[t] = True
+        if t + 1 == ledger.rounds[ledger.next_row[0]]:
+            for column in range(3):
+                ledger.curve[ledger.next_row[0], column] = ledger.totals[column]
+            ledger.next_row[0] += 1
+
+
+class Offer(NamedTuple):
+    """What a world offered over a run: the sum of the best means, and each arm's sum."""
+
+    best: float
+    arms: Floats
+
+
+def offer(levels: Any) -> Offer:
+    """What a stretch of rounds offered."""
+    shares = np.bincount(levels.rows, minlength=len(levels.table)).astype(float)
+    return Offer(float(shares @ levels.table.max(axis=1)), shares @ levels.table)
+
+
+def static_regret(offers: list[Offer], dynamic_regret: float) -> float:
+    """Against the best single arm; negative when following the drift earned more than any arm could."""
+    best_arm = float(np.sum([each.arms for each in offers], axis=0).max())
+    earned = sum(each.best for each in offers) - dynamic_regret
+    return best_arm - earned

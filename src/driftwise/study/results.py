@@ -1,0 +1,107 @@
+"""Results in one SQLite file that any tool opens. A cell is written whole or not at all.
+
+    cells   one row per run: what was played, with which parameters, seed and code tag, and what came out
+    curves  about 200 log-spaced checkpoints per cell: cumulative regret, reward and optimal choices after t rounds
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.types import Floats, Ints
+from driftwise.errors import ParameterError
+from driftwise.study.study import Cell, Study
+
+SCHEMA = """
+create table if not exists cells (
+    key text primary key, study text, world text, policy text, run integer, seed integer, horizon integer,
+    rounds integer, regret real, static_regret real, reward real, optimal_rate real, recovery real,
+    seconds real, facts text
+) without rowid;
+create table if not exists curves (
+    key text references cells, t integer, regret real, reward real, optimal real, primary key (key, t)
+) without rowid;
+"""
+OUTCOMES = ("rounds", "regret", "static_regret", "reward", "optimal_rate", "recovery", "seconds")
+
+
+class Played(NamedTuple):
+    """What came out of one cell."""
+
+    rounds: int
+    regret: float
+    static_regret: float
+    reward: float
+    optimal_rate: float
+    recovery: float
+    seconds: float
+    checkpoints: Ints
+    curve: Floats
+
+
+class Results:
+    """A results file, safe to write from many threads. Without a path it lives in memory."""
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        try:
+            self._connection = sqlite3.connect(path or ":memory:", check_same_thread=False)
+            self._connection.executescript(SCHEMA)
+        except sqlite3.Error as error:
+            raise ParameterError(f"{path} cannot be used as a results file: {error}") from None
+        self._lock = threading.Lock()
+
+    def has(self, keys: Iterable[str]) -> set[str]:
+        """Which of these cells are there already."""
+        wanted = list(keys)
+        with self._lock:
+            there = {key for (key,) in self._connection.execute("select key from cells")}
+        return there.intersection(wanted)
+
+    def save(self, study: Study, cells: list[Cell], played: list[Played]) -> None:
+        """Write cells with their curves, in one transaction."""
+        heads = [
+            (cell.key, study.name, cell.world, cell.policy, cell.run, study.seed, study.horizon)
+            + tuple(getattr(each, name) for name in OUTCOMES)
+            + (json.dumps(cell.facts),)
+            for cell, each in zip(cells, played, strict=True)
+        ]
+        points = [
+            (cell.key, int(t), *map(float, row))
+            for cell, each in zip(cells, played, strict=True)
+            for t, row in zip(each.checkpoints, each.curve, strict=True)
+            if not np.isnan(row[0])
+        ]
+        with self._lock, self._connection:
+            self._connection.executemany(f"insert or replace into cells values ({_marks(15)})", heads)
+            self._connection.executemany(f"insert or replace into curves values ({_marks(5)})", points)
+
+    def column(self, cells: Iterable[Cell], name: str) -> Floats:
+        """One outcome of the given cells, in their order."""
+        if name not in OUTCOMES:
+            raise ParameterError(f"{name!r} is not an outcome: there are {', '.join(OUTCOMES)}")
+        query = f"select {name} from cells where key = ?"
+        with self._lock:
+            rows = [self._connection.execute(query, (cell.key,)).fetchone() for cell in cells]
+        return np.array([np.nan if row[0] is None else row[0] for row in rows], float)
+
+    def curves(self, cells: Iterable[Cell], name: str = "regret") -> tuple[Ints, Floats]:
+        """Checkpoints, and one row of cumulative values per cell."""
+        query = f"select t, {name} from curves where key = ? order by t"
+        with self._lock:
+            found: list[Any] = [self._connection.execute(query, (cell.key,)).fetchall() for cell in cells]
+        shortest = min(len(rows) for rows in found)
+        rounds = np.array([t for t, _ in found[0][:shortest]], np.int64)
+        return rounds, np.array([[value for _, value in rows[:shortest]] for rows in found])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)

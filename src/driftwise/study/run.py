@@ -1,0 +1,138 @@
+"""Play the cells of a study that are missing, on a thread pool; killed and started again it goes on where it was.
+
+One job is one world of one run: its tape is drawn block by block, and every policy still missing plays each block. The
+streams are named (see `core/seeding.py`), so results are the same bits on one thread or many, alone or in company.
+"""
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from threading import Event
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.play import play
+from driftwise.core.seeding import key
+from driftwise.core.types import new_trace
+from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger, offer, static_regret
+from driftwise.measure.recovery import recovery_times
+from driftwise.study.results import Played, Results
+from driftwise.study.study import Cell, Study
+
+Progress = Callable[[int], None]
+
+
+class Runner(NamedTuple):
+    """One policy on its way through one world."""
+
+    policy: Any
+    state: Any
+    nature: Any
+    rng: np.uint64
+    ledger: Ledger
+    clock: list[float]
+
+
+def run(
+    study: Study,
+    results: Results | None = None,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Play what is missing and return the results. `progress` is told how many rounds were just played.
+
+    >>> from driftwise.policies import SlidingUCB
+    >>> from driftwise.worlds import Abrupt
+    >>> study = Study(name="tiny", worlds={"abrupt": Abrupt()}, policies={"sw": SlidingUCB()}, horizon=100, runs=2)
+    >>> run(study).column(study.cells(), "rounds")
+    array([100., 100.])
+    """
+    results = results or Results()
+    jobs, stop = missing(study, results), Event()
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        futures = [pool.submit(_job, study, cells, results, progress, stop) for cells in jobs]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        except BaseException:  # Ctrl-C: let the jobs at work stop at their next block
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+        if any(future.done() and future.exception() for future in futures):
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+        for future in futures:
+            if not future.cancelled():
+                future.result()
+    return results
+
+
+def missing(study: Study, results: Results) -> list[list[Cell]]:
+    """The cells still to be played, grouped by world and run."""
+    cells = list(study.cells())
+    there = results.has(cell.key for cell in cells)
+    groups = defaultdict(list)
+    for cell in cells:
+        if cell.key not in there:
+            groups[cell.world, cell.run].append(cell)
+    return list(groups.values())
+
+
+def _job(study: Study, cells: list[Cell], results: Results, progress: Progress | None, stop: Event) -> None:
+    world, run_number, horizon = study.worlds[cells[0].world], cells[0].run, study.horizon
+    world_seed = int(key(study.seed, run_number, "world"))
+    runners = [_runner(study, cell, world) for cell in cells]
+    offers = []
+    for tape in world.tapes(horizon, world_seed):
+        levels = _levels(tape)
+        best = levels.table.max(axis=1)
+        offers.append(offer(levels))
+        for runner in runners:
+            if stop.is_set():
+                return
+            trace = new_trace(tape.start, len(levels.rows))
+            before = time.perf_counter()
+            rounds = play(runner.policy, runner.state, tape, runner.nature, runner.rng, trace, horizon)
+            runner.clock[0] += time.perf_counter() - before
+            enter(runner.ledger, levels, best, trace, rounds)
+            if progress:
+                progress(len(levels.rows))
+    changes = world.changes(horizon, world_seed)
+    results.save(study, cells, [_played(runner, offers, changes, horizon) for runner in runners])
+
+
+def _runner(study: Study, cell: Cell, world: Any) -> Runner:
+    policy = study.policies[cell.policy]
+    facts = sorted(cell.facts["policy"].items())
+    return Runner(
+        policy,
+        policy.init(world.problem(study.horizon)),
+        world.nature(),
+        key(study.seed, cell.run, "policy", facts),
+        new_ledger(study.horizon),
+        [0.0],
+    )
+
+
+def _played(runner: Runner, offers: list[Any], changes: list[int], horizon: int) -> Played:
+    totals = runner.ledger.totals
+    times = recovery_times(runner.ledger.good, changes)
+    return Played(
+        rounds=horizon,
+        regret=float(totals[REGRET]),
+        static_regret=static_regret(offers, float(totals[REGRET])),
+        reward=float(totals[REWARD]),
+        optimal_rate=float(totals[OPTIMAL]) / horizon,
+        recovery=float(times.mean()) if len(times) else float("nan"),
+        seconds=runner.clock[0],
+        checkpoints=runner.ledger.rounds,
+        curve=runner.ledger.curve,
+    )
+
+
+def _levels(tape: Any) -> Any:
+    """The means a tape was made from; a delayed one carries another inside."""
+    return tape.tape.levels if hasattr(tape, "tape") else tape.levels

@@ -1,0 +1,93 @@
+"""A study is data: worlds, policies, a horizon, a number of runs and a seed. Everything else follows from it."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any, NamedTuple
+
+from driftwise.core.kernel import code_tag
+from driftwise.core.play import play
+from driftwise.core.rules import cast, whole
+from driftwise.errors import ParameterError
+from driftwise.measure.ledger import enter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Every policy in every world, `runs` times.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in results and reports.
+    worlds, policies : mapping of str to world or policy
+        By the label they are shown with.
+    horizon, runs, seed : int
+        Rounds per run; runs per policy and world; the one seed all randomness comes from.
+    """
+
+    name: str
+    worlds: Mapping[str, Any]
+    policies: Mapping[str, Any]
+    horizon: int
+    runs: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole("horizon", self.horizon)
+        whole("runs", self.runs)
+        whole("seed", self.seed, low=0)
+        if not self.worlds or not self.policies:
+            raise ParameterError(f"study {self.name!r} needs at least one world and one policy")
+        object.__setattr__(self, "policies", {label: cast(policy) for label, policy in self.policies.items()})
+        for world in self.worlds.values():  # nonsense is refused before the first round is played
+            world.changes(self.horizon, self.seed)
+            for policy in self.policies.values():
+                policy.init(world.problem(self.horizon))
+
+    def cells(self) -> Iterator["Cell"]:
+        """Every (world, policy, run) of the study."""
+        for world in self.worlds:
+            for run in range(self.runs):
+                for policy in self.policies:
+                    yield self.cell(world, policy, run)
+
+    def cell(self, world: str, policy: str, run: int) -> "Cell":
+        """One cell, with the key it is stored under."""
+        a_world, a_policy = self.worlds[world], self.policies[policy]
+        facts = {
+            "world": values(a_world),
+            "policy": values(a_policy),
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "run": run,
+            "tag": code_tag(play, enter, type(a_world), *_inner(a_world), type(a_policy)),
+        }
+        digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
+        return Cell(digest, world, policy, run, facts)
+
+
+class Cell(NamedTuple):
+    """One run of one policy in one world. `facts` is all it depends on; `key` their hash."""
+
+    key: str
+    world: str
+    policy: str
+    run: int
+    facts: dict[str, Any]
+
+
+def values(thing: Any) -> dict[str, Any]:
+    """A world's or policy's class and parameters, as plain data."""
+    given = asdict(thing) if is_dataclass(thing) and not isinstance(thing, type) else thing._asdict()
+    inner = [type(value).__name__ for value in _inner_values(thing)]
+    return {"class": type(thing).__name__, "inside": inner, **given}
+
+
+def _inner_values(thing: Any) -> list[Any]:
+    return [thing.world] if hasattr(thing, "world") else []
+
+
+def _inner(thing: Any) -> list[type]:
+    return [type(value) for value in _inner_values(thing)]

@@ -1,0 +1,181 @@
+"""Any world, with rewards that come late or never.
+
+When a reward comes does not depend on what was chosen, so delays are on the tape. The mailbox is `nature`: decisions
+wait in a ring by their own round, and hang in lists by the round they arrive in. Within a round the oldest comes first.
+
+Deviation: a geometric delay is capped at 32 times its mean (one in 10^13 is longer), so that the mailbox is finite.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.core.kernel import kernel
+from driftwise.core.random import fill_uniform
+from driftwise.core.rules import number, whole
+from driftwise.core.seeding import key
+from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem
+from driftwise.core.verbs import observe, register, respond, update
+from driftwise.errors import ParameterError
+from driftwise.worlds.arms import BLOCK
+
+LOST = -1
+
+
+class DelayedTape(NamedTuple):
+    """A tape, and how many rounds after round start + i its reward arrives; LOST means never."""
+
+    start: int
+    tape: Any
+    delays: NDArray[np.int64]
+
+
+class Mailbox(NamedTuple):
+    """Decisions under way. Slot t mod size belongs to round t; `first`, `last` and `after` are lists by arrival."""
+
+    nature: Any
+    actions: Ints
+    rewards: Floats
+    propensities: Floats
+    streams: NDArray[np.uint64]
+    rounds: Ints
+    first: Ints
+    last: Ints
+    after: Ints
+
+
+@kernel
+def _observe(tape: DelayedTape, nature: Mailbox, t: int) -> Any:
+    return observe(tape.tape, nature.nature, t)
+
+
+@kernel
+def _respond(tape: DelayedTape, nature: Mailbox, t: int, action: Any) -> Any:
+    return respond(tape.tape, nature.nature, t, action)
+
+
+@kernel
+def _deliver(tape: DelayedTape, nature: Mailbox, policy: Any, state: Any, decision: Decision, outcome: Outcome) -> None:
+    size = len(nature.rounds)
+    now = decision.t
+    here = now % size
+    delay = tape.delays[now - tape.start]
+    if delay != LOST:
+        _post(nature, here, (now + delay) % size, decision, outcome)
+    slot = nature.first[here]
+    nature.first[here] = -1
+    while slot >= 0:
+        late = Decision(
+            nature.rounds[slot],
+            nature.actions[slot],
+            nature.propensities[slot],
+            decision.context,
+            nature.streams[slot],
+        )
+        update(policy, state, late, Outcome(nature.rewards[slot]), now)
+        slot = nature.after[slot]
+
+
+@kernel
+def _post(nature: Mailbox, slot: int, due: int, decision: Decision, outcome: Outcome) -> None:
+    """Hang a decision at the end of the list of the round it is due in."""
+    nature.rounds[slot] = decision.t
+    nature.actions[slot] = decision.action
+    nature.propensities[slot] = decision.propensity
+    nature.streams[slot] = decision.rng
+    nature.rewards[slot] = outcome.reward
+    nature.after[slot] = -1
+    if nature.first[due] < 0:
+        nature.first[due] = slot
+    else:
+        nature.after[nature.last[due]] = slot
+    nature.last[due] = slot
+
+
+register(DelayedTape, observe=_observe, respond=_respond, deliver=_deliver)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delayed:
+    """A world whose rewards arrive late, or are lost.
+
+    Parameters
+    ----------
+    world : ArmedWorld
+        The world behind.
+    delay : float
+        Rounds until a reward comes; the mean, when `kind` is geometric.
+    kind : str
+        `fixed` or `geometric`.
+    lost : float
+        Share of rewards that never come.
+    """
+
+    world: Any
+    delay: float = 0.0
+    kind: str = "fixed"
+    lost: float = 0.0
+
+    def __post_init__(self) -> None:
+        number("lost", self.lost, above=0.0, below=1.0, closed="[")
+        if self.kind not in ("fixed", "geometric"):
+            raise ParameterError(f"delay kind {self.kind!r} is not one of fixed, geometric")
+        if self.kind == "fixed":
+            whole("delay", self.delay, low=0)
+        else:
+            number("delay", self.delay, above=0.0, closed="[")
+
+    @property
+    def longest(self) -> int:
+        """No reward comes later than this many rounds after its decision."""
+        return int(self.delay) if self.kind == "fixed" else math.ceil(32 * self.delay)
+
+    def problem(self, horizon: int = 0) -> Problem:
+        """The same as that of the world behind."""
+        problem: Problem = self.world.problem(horizon)
+        return problem
+
+    def changes(self, horizon: int, seed: int) -> list[int]:
+        """The same as those of the world behind."""
+        changes: list[int] = self.world.changes(horizon, seed)
+        return changes
+
+    def tapes(self, horizon: int, seed: int, size: int = BLOCK) -> Iterator[DelayedTape]:
+        """The tapes of the world behind, each with its delays."""
+        late, gone = key(seed, "delays"), key(seed, "losses")
+        for tape in self.world.tapes(horizon, seed, size):
+            draws = np.empty((2, len(tape.noise)))
+            fill_uniform(late, tape.start, draws[0])
+            fill_uniform(gone, tape.start, draws[1])
+            delays = np.where(draws[1] < self.lost, LOST, self._delays(draws[0]))
+            yield DelayedTape(tape.start, tape, delays.astype(np.int64))
+
+    def _delays(self, uniforms: Floats) -> NDArray[Any]:
+        if self.kind == "fixed" or self.delay == 0.0:
+            return np.full(len(uniforms), int(self.delay))
+        quotient = math.log1p(-1.0 / (1.0 + self.delay))  # geometric from 0 on, with the given mean
+        return np.minimum(np.floor(np.log1p(-uniforms) / quotient), self.longest)
+
+    def nature(self) -> Mailbox:
+        """An empty mailbox."""
+        size = self.longest + 1
+        return Mailbox(
+            nature=self.world.nature(),
+            actions=np.zeros(size, np.int64),
+            rewards=np.zeros(size),
+            propensities=np.zeros(size),
+            streams=np.zeros(size, np.uint64),
+            rounds=np.zeros(size, np.int64),
+            first=np.full(size, -1, np.int64),
+            last=np.full(size, -1, np.int64),
+            after=np.full(size, -1, np.int64),
+        )
+
+    def draw(self, horizon: int, seed: int) -> tuple[DelayedTape, Mailbox]:
+        """The whole world as one tape, and an empty mailbox."""
+        (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
+        return tape, self.nature()
