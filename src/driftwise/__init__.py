@@ -9,49 +9,58 @@ Public names load on first use: importing driftwise imports neither NumPy nor nu
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from driftwise.agent import Agent as Agent
+    from driftwise.core.kernel import kernel as kernel
+    from driftwise.core.types import About as About
+    from driftwise.core.types import ArmIds as ArmIds
+    from driftwise.core.types import Cache as Cache
+    from driftwise.core.types import Decision as Decision
+    from driftwise.core.types import Outcome as Outcome
+    from driftwise.core.types import PerArm as PerArm
+    from driftwise.core.types import Problem as Problem
+    from driftwise.core.types import Shared as Shared
+    from driftwise.core.verbs import register as register
+    from driftwise.errors import DriftwiseError as DriftwiseError
+    from driftwise.policies import *  # noqa: F403
+    from driftwise.study.results import Results as Results
+    from driftwise.study.run import run as run
+    from driftwise.study.study import Study as Study
+    from driftwise.worlds import *  # noqa: F403
+    from driftwise.worlds.delayed import Delayed as Delayed
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Agent": "driftwise.agent",
-    "Decision": "driftwise.core.types",
-    "Outcome": "driftwise.core.types",
-    "Problem": "driftwise.core.types",
-    "About": "driftwise.core.types",
-    "PerArm": "driftwise.core.types",
-    "ArmIds": "driftwise.core.types",
-    "Shared": "driftwise.core.types",
-    "Cache": "driftwise.core.types",
-    "kernel": "driftwise.core.kernel",
-    "register": "driftwise.core.verbs",
-    "POLICIES": "driftwise.policies",
-    "Uniform": "driftwise.policies",
-    "UCB1": "driftwise.policies",
-    "Thompson": "driftwise.policies",
-    "GaussianThompson": "driftwise.policies",
-    "SlidingUCB": "driftwise.policies",
-    "SlidingThompson": "driftwise.policies",
-    "SlidingGaussianThompson": "driftwise.policies",
-    "WORLDS": "driftwise.worlds",
-    "Stationary": "driftwise.worlds",
-    "Abrupt": "driftwise.worlds",
-    "Sinusoidal": "driftwise.worlds",
-    "RandomWalk": "driftwise.worlds",
-    "Delayed": "driftwise.worlds",
-    "DriftwiseError": "driftwise.errors",
+    "agent": ["Agent"],
+    "core.kernel": ["kernel"],
+    "core.types": ["About", "ArmIds", "Cache", "Decision", "Outcome", "PerArm", "Problem", "Shared"],
+    "core.verbs": ["register"],
+    "errors": ["DriftwiseError"],
+    "study.results": ["Results"],
+    "study.run": ["run"],
+    "study.study": ["Study"],
+    "worlds.delayed": ["Delayed"],
 }
-
-__all__ = sorted([*_HOMES, "__version__"])
+_CATALOGUES = {"policies": "POLICIES", "worlds": "WORLDS"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'driftwise' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    if name.startswith("_"):
+        raise AttributeError(name)
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    for place in [home] if home else _CATALOGUES:
+        value = getattr(import_module(f"driftwise.{place}"), name, None)
+        if value is not None:
+            return globals().setdefault(name, value)
+    raise AttributeError(f"module 'driftwise' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    named = [name for names in _HOMES.values() for name in names]
+    for place, table in _CATALOGUES.items():
+        kinds = getattr(import_module(f"driftwise.{place}"), table)
+        named += [table, *(kind.__name__ for kind in kinds.values())]
+    return sorted(named)

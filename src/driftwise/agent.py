@@ -6,7 +6,7 @@ it down, `loads` continues bit for bit, with decisions still waiting for their r
 
 import math
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -135,12 +135,12 @@ class Agent:
 
     def learn(self, decision: Decision | int, reward: float) -> None:
         """Tell what came of a decision, now or later, in any order. A reward for a retired arm is ignored."""
-        t = decision.t if type(decision) is Decision else decision
-        pending = self._pending.get(t) if isinstance(t, Hashable) else None
+        t: Any = decision.t if isinstance(decision, Decision) else decision
+        pending = self._pending.get(t) if type(t) is int else None
         if pending is None:
             raise DecisionError(self._why_unknown(t))
         value = self._checked(reward)
-        del self._pending[t]  # type: ignore[arg-type]
+        del self._pending[t]
         place = self._places.get(pending.number)
         if place is None:
             self.ignored += 1
@@ -254,7 +254,7 @@ class Agent:
         if policy is not None and saved.policy not in (policy.__name__, *_table_names(policy)):
             raise StateError(f"this agent was saved with the policy {saved.policy}, not {policy.__name__}")
         try:
-            chosen, problem = cast(kind(**saved.parameters)), Problem(*saved.problem)
+            chosen, problem = cast(kind(**saved.parameters)), Problem(*saved.problem)  # type: ignore[arg-type]
         except TypeError as error:
             raise StateError(f"the saved parameters do not fit {saved.policy}: {error}") from None
         agent = cls.__new__(cls)
@@ -276,7 +276,7 @@ def _table_names(policy: type) -> list[str]:
 def _names(n_arms: int | None, arms: Iterable[Arm] | None) -> list[Arm]:
     if (n_arms is None) == (arms is None):
         raise ParameterError("give either n_arms or arms, a list of names")
-    names = list(range(whole("n_arms", n_arms))) if arms is None else list(arms)
+    names: list[Arm] = [*range(whole("n_arms", n_arms))] if arms is None else [*arms]
     for name in names:
         _check_name(name)
     if not names:

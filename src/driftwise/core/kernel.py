@@ -78,7 +78,8 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]: ...
 def kernel(*, inline: bool = True, allocates: bool = False) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
 def kernel(function: Any = None, *, inline: bool = True, allocates: bool = False) -> Any:
     """Mark a function as compiled. Calls between kernels are inlined: passing a state of a dozen arrays by
-    value would cost more than most policies do. `inline=False` is for long code that runs seldom."""
+    value would cost more than most policies do. `inline=False` is for long code that runs seldom.
+    """
     if function is None:
         return functools.partial(Kernel, inline=inline, allocates=allocates)
     return Kernel(function)
@@ -162,15 +163,15 @@ def _matters(module: ModuleType) -> bool:
 
 
 @functools.cache
-def _text_of_file(path: str, stamp: int) -> str:
-    return Path(path).read_text(encoding="utf-8")
+def _text_of_file(path: Path, stamp: int) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 def _text(module: ModuleType) -> str:
     """A module's source; for a notebook or a prompt, the sources of its kernels."""
-    path = getattr(module, "__file__", None)
-    if path and os.path.exists(path):
-        return _text_of_file(path, os.stat(path).st_mtime_ns)
+    path = Path(getattr(module, "__file__", None) or "")
+    if path.is_file():
+        return _text_of_file(path, path.stat().st_mtime_ns)
     kernels = [value for value in vars(module).values() if isinstance(value, Kernel)]
     return "".join(_source_of(each) for each in kernels)
 
@@ -180,4 +181,4 @@ def _source_of(each: Kernel[Any, Any]) -> str:
         return inspect.getsource(each.function)
     except OSError:
         code = each.function.__code__
-        return f"{each.__name__} {code.co_code.hex()} {code.co_consts!r}"
+        return f"{code.co_name} {code.co_code.hex()} {code.co_consts!r}"

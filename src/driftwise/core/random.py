@@ -179,7 +179,7 @@ def integers(n: int, rng: Any) -> tuple[int, Any]:
         word, rng = bits(rng)
         product = (word >> U32) * size
         if (product & LOW_32) >= reject_below:
-            return np.int64(product >> U32), rng
+            return int(product >> U32), rng
 
 
 U32_RANGE = np.uint64(1 << 32)

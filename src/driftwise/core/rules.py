@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from driftwise.errors import ParameterError
@@ -37,7 +38,7 @@ def cast(values: T) -> T:
     numba compiles again for an int where a float was; casting at the entrance keeps one compiled form.
     """
     types = type(values).__annotations__
-    cast_to = {"int": whole_of, int: whole_of, "float": number, float: number}
+    cast_to: dict[Any, Callable[[str, Any], float]] = {int: whole_of, float: number}
     changed = {
         name: cast_to[types[name]](name, value)
         for name, value in zip(type(values)._fields, values, strict=True)  # type: ignore[attr-defined]

@@ -8,6 +8,8 @@ import zlib
 
 import numpy as np
 
+from driftwise.core.random import stream
+
 
 def key(seed: int, *names: object) -> np.uint64:
     """The key of the stream called `names` under `seed`; unlike names give independent streams."""
@@ -19,3 +21,8 @@ def key(seed: int, *names: object) -> np.uint64:
 def generator(seed: int, *names: object) -> np.random.Generator:
     """A NumPy generator on the stream called `names`, for what is drawn once per world."""
     return np.random.Generator(np.random.Philox(int(key(seed, *names))))
+
+
+def at(rng: np.uint64, t: int) -> np.uint64:
+    """The stream of round `t`, for calling a kernel from Python: there, a bare int would be taken as signed."""
+    return np.uint64(stream(rng, t))

@@ -8,6 +8,15 @@ from typing import Any
 from driftwise.errors import ParameterError
 
 
+def catalogue(package: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """The classes a package imports from its own files, by the name of the file: `sliding_ucb.py`, `sliding-ucb`."""
+    return {
+        thing.__module__.rpartition(".")[2].replace("_", "-"): thing
+        for thing in namespace.values()
+        if isinstance(thing, type) and thing.__module__.startswith(f"{package}.")
+    }
+
+
 def parameters(kind: type) -> dict[str, Any]:
     """The parameters of a policy or world class, with their defaults."""
     if is_dataclass(kind):

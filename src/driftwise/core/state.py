@@ -73,7 +73,9 @@ def arrays(state: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def pack(state: Any) -> list[Packed]:
     """The arrays of a state, little-endian."""
     return [
-        Packed(path, array.dtype.newbyteorder("<").str, array.shape, array.astype(array.dtype.newbyteorder("<")).tobytes())
+        Packed(
+            path, array.dtype.newbyteorder("<").str, array.shape, array.astype(array.dtype.newbyteorder("<")).tobytes()
+        )
         for path, array in arrays(state)
     ]
 

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from driftwise.core.kernel import Kernel, kernel
+from driftwise.core.types import About
 from driftwise.errors import RegistrationError
 
 
@@ -32,7 +33,7 @@ class Verb:
         self.kernels: dict[type, Kernel[..., Any]] = {}
 
     def kernel_for(self, subject: type) -> Kernel[..., Any]:
-        """The kernel registered for a class; a `TypeError` names what is missing."""
+        """The kernel registered for a class; the error names what is missing."""
         found = self.kernels.get(subject, self.default)
         if found is None:
             raise RegistrationError(f"{subject.__name__} has no {self.__name__} kernel: register one for it")
@@ -64,11 +65,12 @@ deliver = Verb("deliver", default=_deliver_at_once)
 refresh = Verb("refresh")
 
 VERBS = {verb.__name__: verb for verb in (advance, select, update, observe, respond, deliver, refresh)}
+ABOUT: dict[type, About] = {}
 _OWNERS: dict[str, type] = {}
 
 
-def register(subject: type, **kernels: Kernel[..., Any]) -> None:
-    """Give a policy or tape class its kernels. A class name can be taken once.
+def register(subject: type, *, about: About | None = None, **kernels: Kernel[..., Any]) -> None:
+    """Give a policy, tape or state class its kernels. A class name can be taken once.
 
     numba tells NamedTuples apart by class name and field types alone: a second class of the same name would run
     the first one's kernels without a word, so it is refused here.
@@ -82,6 +84,8 @@ def register(subject: type, **kernels: Kernel[..., Any]) -> None:
             f"the name {name} is taken by {owner.__module__}.{name}: "
             f"{subject.__module__}.{name} would silently run its kernels; choose another name"
         )
+    if about is not None:
+        ABOUT[subject] = about
     for verb, answer in kernels.items():
         if verb not in VERBS:
             raise RegistrationError(f"{verb!r} is not a verb: there are {', '.join(VERBS)}")

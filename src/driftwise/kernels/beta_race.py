@@ -28,7 +28,7 @@ HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
 @kernel
 def log_factorial(n: int) -> float:
-    """log n!; from 256 on by Stirling's series, whose first dropped term is below 1e-15."""
+    """Log n!; from 256 on by Stirling's series, whose first dropped term is below 1e-15."""
     if n < 256:
         return float(TABLE[n])
     x = float(n)
@@ -41,7 +41,7 @@ def log_factorial(n: int) -> float:
 @kernel
 def log_height(successes: float, trials: int) -> float:
     """Log of the constant of the Beta(S + 1, F + 1) density."""
-    s = np.int64(successes)
+    s = int(successes)
     return log_factorial(trials + 1) - log_factorial(s) - log_factorial(trials - s)
 
 

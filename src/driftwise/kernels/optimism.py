@@ -33,5 +33,5 @@ def most_promising(means: Floats, roots: Floats, scale: float) -> int:
 
 @kernel
 def log_scale(span: float, xi: float, rounds: int) -> float:
-    """span sqrt(xi log rounds), zero in the first round."""
+    """Span sqrt(xi log rounds), zero in the first round."""
     return span * math.sqrt(xi * math.log(max(rounds, 1)))

@@ -87,7 +87,7 @@ def _settle(state: Any, arm: int) -> None:
 def _expire(window: Window) -> int:
     """Move the clock one round on; the arm whose reward left, NONE, or ALL when a pass ended."""
     head = window.head[0]
-    arm = np.int64(window.arms[head])
+    arm = int(window.arms[head])
     if arm >= 0:
         window.arms[head] = -1
         window.counts[arm] -= 1

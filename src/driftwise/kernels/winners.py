@@ -25,7 +25,7 @@ def new_tree(n_arms: int) -> Ints:
 def best(tree: Ints, scores: Floats) -> int:
     """The lowest arm with the largest score."""
     if len(tree) > 1 and tree[1] >= 0:
-        return tree[1]
+        return int(tree[1])
     winner = 0
     top = scores[0]
     for k in range(1, len(scores)):

@@ -1,8 +1,8 @@
 """What a run earned and missed, kept at log-spaced checkpoints: about 200 rows, not T.
 
-    dynamic pseudo-regret   sum_t (max_k mean_{t,k} - mean_{t,a_t})         against the best arm of every round
-    static regret           max_k sum_t mean_{t,k} - sum_t mean_{t,a_t}     against the best single arm in hindsight
-    optimal-arm rate        share of rounds in which no arm had a larger mean
+dynamic pseudo-regret   sum_t (max_k mean_{t,k} - mean_{t,a_t})         against the best arm of every round
+static regret           max_k sum_t mean_{t,k} - sum_t mean_{t,a_t}     against the best single arm in hindsight
+optimal-arm rate        share of rounds in which no arm had a larger mean
 """
 
 from typing import Any, NamedTuple

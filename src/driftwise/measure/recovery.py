@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 from driftwise.core.types import Ints
 
 
-def recovery_times(
-    good: NDArray[np.bool_], changes: Sequence[int], *, span: int = 50, share: float = 0.8
-) -> Ints:
+def recovery_times(good: NDArray[np.bool_], changes: Sequence[int], *, span: int = 50, share: float = 0.8) -> Ints:
     """Rounds from each change until the best arm was chosen in `share` of `span` rounds in a row.
 
     A policy that has not recovered when the next change comes is charged the whole phase: the times are then lower

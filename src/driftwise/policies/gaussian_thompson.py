@@ -44,7 +44,6 @@ class GaussianThompson(NamedTuple):
     noise: float = 0.0
     prior_mean: float = 0.5
     prior_sd: float = 1.0
-    about = About("the noise", "O(sqrt(K T log K)) without drift", "Agrawal & Goyal 2013")
 
     def init(self, problem: Problem) -> GaussianThompsonState:
         """The prior for every arm."""
@@ -77,4 +76,9 @@ def _update(
     believe(state.beliefs, arm, state.counts[arm], state.sums[arm])
 
 
-register(GaussianThompson, select=_select, update=_update)
+register(
+    GaussianThompson,
+    about=About("the noise", "O(sqrt(K T log K)) without drift", "Agrawal & Goyal 2013"),
+    select=_select,
+    update=_update,
+)

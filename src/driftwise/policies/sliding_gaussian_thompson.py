@@ -50,7 +50,6 @@ class SlidingGaussianThompson(NamedTuple):
     noise: float = 0.0
     prior_mean: float = 0.5
     prior_sd: float = 1.0
-    about = About("a window fit for the drift; the noise", "O(sqrt(T log T)) for few abrupt changes", "after Trovo et al. 2020")
 
     def init(self, problem: Problem) -> SlidingGaussianThompsonState:
         """The prior for every arm."""
@@ -83,4 +82,12 @@ def _update(
 
 
 register(SlidingGaussianThompsonState, refresh=_refresh)
-register(SlidingGaussianThompson, advance=slide, select=_select, update=_update)
+register(
+    SlidingGaussianThompson,
+    about=About(
+        "a window fit for the drift; the noise", "O(sqrt(T log T)) for few abrupt changes", "after Trovo et al. 2020"
+    ),
+    advance=slide,
+    select=_select,
+    update=_update,
+)

@@ -48,7 +48,6 @@ class SlidingThompson(NamedTuple):
     """
 
     window: int = 1000
-    about = About("a window fit for the drift; the reward range", "O(sqrt(T log T)) for few abrupt changes", "Trovo et al. 2020")
 
     @classmethod
     def for_abrupt(cls, horizon: int, *, scale: float = 4.0) -> "SlidingThompson":
@@ -93,4 +92,12 @@ def _update(
 
 
 register(SlidingThompsonState, refresh=_refresh)
-register(SlidingThompson, advance=slide, select=_select, update=_update)
+register(
+    SlidingThompson,
+    about=About(
+        "a window fit for the drift; the reward range", "O(sqrt(T log T)) for few abrupt changes", "Trovo et al. 2020"
+    ),
+    advance=slide,
+    select=_select,
+    update=_update,
+)

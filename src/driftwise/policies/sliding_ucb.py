@@ -61,7 +61,6 @@ class SlidingUCB(NamedTuple):
 
     window: int = 1000
     xi: float = 0.6
-    about = About("a window fit for the drift; the reward range", "O(sqrt(changes T) log T)", "Garivier & Moulines 2011")
 
     @classmethod
     def for_changes(cls, horizon: int, changes: int, xi: float = 0.6) -> "SlidingUCB":
@@ -107,4 +106,10 @@ def _update(policy: SlidingUCB, state: SlidingUCBState, decision: Decision, outc
 
 
 register(SlidingUCBState, refresh=_refresh)
-register(SlidingUCB, advance=slide, select=_select, update=_update)
+register(
+    SlidingUCB,
+    about=About("a window fit for the drift; the reward range", "O(sqrt(changes T) log T)", "Garivier & Moulines 2011"),
+    advance=slide,
+    select=_select,
+    update=_update,
+)

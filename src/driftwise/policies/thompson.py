@@ -42,8 +42,6 @@ class Thompson(NamedTuple):
     Thompson()
     """
 
-    about = About("the reward range", "O(sqrt(K T log T)) without drift", "Thompson 1933; Agrawal & Goyal 2012")
-
     def init(self, problem: Problem) -> ThompsonState:
         """A uniform prior for every arm."""
         n_arms = whole("n_arms", problem.n_arms)
@@ -69,4 +67,9 @@ def _update(policy: Thompson, state: ThompsonState, decision: Decision, outcome:
     state.heights[arm] = log_height(state.successes[arm], state.trials[arm])
 
 
-register(Thompson, select=_select, update=_update)
+register(
+    Thompson,
+    about=About("the reward range", "O(sqrt(K T log T)) without drift", "Thompson 1933; Agrawal & Goyal 2012"),
+    select=_select,
+    update=_update,
+)

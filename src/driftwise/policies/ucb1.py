@@ -42,7 +42,6 @@ class UCB1(NamedTuple):
     """
 
     xi: float = 2.0
-    about = About("the reward range", "O(K log T / gap) without drift", "Auer, Cesa-Bianchi & Fischer 2002")
 
     def init(self, problem: Problem) -> UCB1State:
         """Every arm untried."""
@@ -70,4 +69,9 @@ def _update(policy: UCB1, state: UCB1State, decision: Decision, outcome: Outcome
     tally(state.means, state.roots, arm, state.counts[arm], state.sums[arm])
 
 
-register(UCB1, select=_select, update=_update)
+register(
+    UCB1,
+    about=About("the reward range", "O(K log T / gap) without drift", "Auer, Cesa-Bianchi & Fischer 2002"),
+    select=_select,
+    update=_update,
+)

@@ -27,8 +27,6 @@ class Uniform(NamedTuple):
     Uniform()
     """
 
-    about = About(needs="nothing", bound="O(T)", paper="the baseline")
-
     def init(self, problem: Problem) -> UniformState:
         """Nothing learned."""
         return UniformState(np.zeros(whole("n_arms", problem.n_arms), np.int64))
@@ -46,4 +44,4 @@ def _update(policy: Uniform, state: UniformState, decision: Decision, outcome: O
     state.counts[decision.action] += 1
 
 
-register(Uniform, select=_select, update=_update)
+register(Uniform, about=About(needs="nothing", bound="O(T)", paper="the baseline"), select=_select, update=_update)

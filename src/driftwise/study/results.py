@@ -1,7 +1,7 @@
 """Results in one SQLite file that any tool opens. A cell is written whole or not at all.
 
-    cells   one row per run: what was played, with which parameters, seed and code tag, and what came out
-    curves  about 200 log-spaced checkpoints per cell: cumulative regret, reward and optimal choices after t rounds
+cells   one row per run: what was played, with which parameters, seed and code tag, and what came out
+curves  about 200 log-spaced checkpoints per cell: cumulative regret, reward and optimal choices after t rounds
 """
 
 import json
@@ -65,9 +65,11 @@ class Results:
     def save(self, study: Study, cells: list[Cell], played: list[Played]) -> None:
         """Write cells with their curves, in one transaction."""
         heads = [
-            (cell.key, study.name, cell.world, cell.policy, cell.run, study.seed, study.horizon)
-            + tuple(getattr(each, name) for name in OUTCOMES)
-            + (json.dumps(cell.facts),)
+            (
+                *(cell.key, study.name, cell.world, cell.policy, cell.run, study.seed, study.horizon),
+                *(getattr(each, name) for name in OUTCOMES),
+                json.dumps(cell.facts),
+            )
             for cell, each in zip(cells, played, strict=True)
         ]
         points = [

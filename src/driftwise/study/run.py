@@ -70,6 +70,18 @@ def run(
     return results
 
 
+def warm(study: Study, progress: Callable[[], None]) -> None:
+    """Compile what the study needs by playing one round of each pair; at once where the cache has it."""
+    for world in study.worlds.values():
+        tape = next(iter(world.tapes(study.horizon, 0, size=1)))
+        levels = _levels(tape)
+        for policy in study.policies.values():
+            state, trace, ledger = policy.init(world.problem(study.horizon)), new_trace(0, 1), new_ledger(1)
+            play(policy, state, tape, world.nature(), key(0), trace, 1)
+            enter(ledger, levels, levels.table.max(axis=1), trace, 1)
+            progress()
+
+
 def missing(study: Study, results: Results) -> list[list[Cell]]:
     """The cells still to be played, grouped by world and run."""
     cells = list(study.cells())

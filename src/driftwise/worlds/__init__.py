@@ -1,16 +1,9 @@
-"""Every world by name. A new one is a file in this folder and a line in this table."""
+"""Every world by name. A new one is a file in this folder and a line here; the file's name is the world's."""
 
-from typing import Any
+from driftwise.core.spec import catalogue
+from driftwise.worlds.abrupt import Abrupt as Abrupt
+from driftwise.worlds.random_walk import RandomWalk as RandomWalk
+from driftwise.worlds.sinusoidal import Sinusoidal as Sinusoidal
+from driftwise.worlds.stationary import Stationary as Stationary
 
-from driftwise.worlds.abrupt import Abrupt
-from driftwise.worlds.delayed import Delayed as Delayed
-from driftwise.worlds.random_walk import RandomWalk
-from driftwise.worlds.sinusoidal import Sinusoidal
-from driftwise.worlds.stationary import Stationary
-
-WORLDS: dict[str, Any] = {
-    "stationary": Stationary,
-    "abrupt": Abrupt,
-    "sinusoidal": Sinusoidal,
-    "random-walk": RandomWalk,
-}
+WORLDS = catalogue(__name__, globals())

@@ -1,0 +1,44 @@
+# One word each: demo, test, lint, bench, docs. Each sets up what it needs in .venv on first use.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench docs constraints clean
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML report in out/demo
+	$(BIN)/driftwise demo
+
+test: $(VENV)/.dev  ## contracts, slow twins, doctests, everything
+	$(BIN)/pytest -n auto
+
+lint: $(VENV)/.dev  ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev  ## speed and memory as ratios to plain C and to peers; writes out/bench.json
+	$(BIN)/python benchmarks/bench.py
+
+docs: $(VENV)/.docs  ## the reference as a web site in site/
+	$(BIN)/pdoc --docformat numpy --output-directory site driftwise !driftwise.cli
+	@echo "open site/index.html"
+
+constraints: $(VENV)/.dev  ## pin exact versions anew, naming no host
+	$(BIN)/pip install --upgrade uv
+	$(BIN)/uv pip compile pyproject.toml --all-extras --no-header --no-annotate --python-version 3.11 --upgrade -o constraints.txt
+
+clean:
+	rm -rf $(VENV) out site
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "driftwise needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=/path/to/python3.11"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+# one stamp per set of extras: installed again only when the pins or the project change
+$(VENV)/.%: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --constraint constraints.txt --editable '.[$*]'
+	@touch $@

@@ -1,0 +1,154 @@
+"""Every promise about speed, measured: `python benchmarks/bench.py` prints one table and writes JSON beside it.
+
+    --quick         smaller sizes, no peers: to see that everything runs, not to quote
+    --no-peers      leave other libraries out (they are installed into .bench/ at first use)
+    --out FILE      where the JSON goes; default out/bench.json
+
+Processor time, neighbouring runs, medians of ratios; start-up and threads by the wall. The exit code is 0 whatever the
+numbers say, and 1 when the compiled loop and its C twin choose differently.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import against_c, against_peers, live, memory, parallel, scaling, startup
+from benchmarks.sizes import FULL, QUICK, Sizes
+from benchmarks.table import Row, not_measured
+
+Section = Callable[[], list[Row]]
+
+
+def main() -> int:
+    """Measure, print, write."""
+    options = _options()
+    sizes = QUICK if options.quick else FULL
+    try:
+        rows = [each for title, section in _sections(sizes, options.peers).items() for each in _measure(title, section)]
+    except against_c.TwinsDisagree as disagreement:
+        print(f"bench: {disagreement}", file=sys.stderr)
+        return 1
+    _say("cost per round by number of arms")
+    costs = scaling.cost_by_arms(sizes)
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    console.print(_table(rows), _cost_table(costs))
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(_document(rows, costs, options), indent=2) + "\n", encoding="utf-8")
+    _say(f"written to {options.out}")
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure every promise about speed.")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, no peers")
+    parser.add_argument("--peers", action=argparse.BooleanOptionalAction, help="time other libraries too")
+    parser.add_argument("--out", type=Path, default=Path("out/bench.json"), help="the JSON file (out/bench.json)")
+    options = parser.parse_args()
+    if options.peers is None:
+        options.peers = not options.quick
+    return options
+
+
+def _sections(sizes: Sizes, peers: bool) -> dict[str, Section]:
+    return {
+        "against C": lambda: against_c.rows(sizes),
+        "against peers": lambda: against_peers.rows(sizes) if peers else against_peers.skipped("peers left out"),
+        "window": lambda: scaling.window_rows(sizes),
+        "arms": lambda: scaling.arms_rows(sizes),
+        "threads": lambda: parallel.rows(sizes),
+        "memory": lambda: memory.rows(sizes),
+        "agent": lambda: live.rows(sizes, peers=peers),
+        "start-up": lambda: startup.rows(sizes),
+    }
+
+
+def _measure(title: str, section: Section) -> list[Row]:
+    """The rows of a section; one that breaks is reported and the others still run."""
+    _say(title)
+    try:
+        return section()
+    except against_c.TwinsDisagree:
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        return [not_measured(title, f"{type(error).__name__}: {error}")]
+
+
+def _say(text: str) -> None:
+    """Progress. Plain lines: a bar that redraws itself would be on the clock of this process."""
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def _table(rows: list[Row]) -> Table:
+    table = Table(title="driftwise, measured")
+    for heading, justify in {"": "left", "unit": "left", "ours": "right", "theirs": "right", "ratio": "right"}.items():
+        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    table.add_column("target", no_wrap=True)
+    table.add_column("met", no_wrap=True)
+    table.add_column("note", overflow="fold")
+    for each in rows:
+        met = {None: "", True: "[green]yes[/]", False: "[red]no[/]"}[each.met]
+        target = str(each.target) if each.target else ""
+        numbers = [_number(value) for value in (each.ours, each.theirs, each.ratio)]
+        table.add_row(each.name, each.unit, *numbers, target, met, each.note)
+    return table
+
+
+def _cost_table(costs: dict[str, dict[int, float]]) -> Table:
+    table = Table(title="cost per round, ns, by number of arms")
+    table.add_column("")
+    for n_arms in scaling.ARMS:
+        table.add_column(f"K={n_arms}", justify="right")
+    for name, by_arms in costs.items():
+        table.add_row(name, *(f"{by_arms[n_arms]:,.0f}" for n_arms in scaling.ARMS))
+    return table
+
+
+def _number(value: float | None) -> str:
+    """Three figures, or all of a large number."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _document(rows: list[Row], costs: dict[str, dict[int, float]], options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "quick": options.quick,
+        "machine": {
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "system": platform.platform(),
+            "load_average": os.getloadavg(),
+        },
+        "versions": {"python": platform.python_version()}
+        | {name: version(name) for name in ("driftwise", "numba", "llvmlite", "numpy")},
+        "rows": [each._asdict() | {"target": str(each.target) if each.target else None} for each in rows],
+        "cost_per_round_ns": costs,
+    }
+
+
+def _processor() -> str:
+    """The processor's name where Linux tells it."""
+    source = Path("/proc/cpuinfo")
+    lines = source.read_text().splitlines() if source.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""An `Agent` in a live program, one decide and one learn at a time, against river's UCB doing the same."""
+
+import gc
+import statistics
+import time
+from typing import Any
+
+from benchmarks.peers.measure import measure
+from benchmarks.peers.timing import Options, Round, make_world
+from benchmarks.sizes import PEER_ROUNDS, Sizes
+from benchmarks.table import Row, row
+from driftwise.agent import Agent
+from driftwise.errors import DriftwiseError
+from driftwise.policies import POLICIES
+
+ARMS, WINDOW = 10, 1000
+
+
+def rows(sizes: Sizes, *, peers: bool) -> list[Row]:
+    """A row per policy; without peers, only our own speed."""
+    rounds = PEER_ROUNDS["river"]
+    warm_up, timed = make_world(Options(rounds=rounds, arms=ARMS, window=WINDOW, seed=0))
+    names = [name for name in POLICIES if _works_live(name)]
+    ours = [_all_rates(names, warm_up, timed)]
+    theirs = []
+    for _ in range(sizes.peer_pairs if peers else 0):
+        document = measure("river", rounds=rounds, arms=ARMS, window=WINDOW, cases=("ucb1",))
+        theirs.append(1e9 / document["cases"]["ucb1"]["ns_per_round"])
+        ours.append(_all_rates(names, warm_up, timed))
+    return [_row(name, [rates[name] for rates in ours], theirs) for name in names]
+
+
+def _row(name: str, ours: list[float], theirs: list[float]) -> Row:
+    beside = [(before + after) / 2 for before, after in zip(ours, ours[1:], strict=False)]
+    label = f"agent, {name}: times faster than river's UCB1"
+    if not theirs:
+        return row(f"agent, {name}", unit="rounds/s", ours=ours[0], note="river not measured")._replace(met=None)
+    return row(
+        label,
+        unit="rounds/s",
+        ours=statistics.median(beside),
+        theirs=statistics.median(theirs),
+        ratio=statistics.median(mine / its for mine, its in zip(beside, theirs, strict=True)),
+        target="agent",
+    )
+
+
+def _works_live(name: str) -> bool:
+    try:
+        Agent(POLICIES[name](), n_arms=ARMS)
+    except DriftwiseError:  # a policy of another family
+        return False
+    return True
+
+
+def _all_rates(names: list[str], warm_up: list[Round], timed: list[Round]) -> dict[str, float]:
+    return {name: statistics.median(_rate(name, warm_up, timed) for _ in range(3)) for name in names}
+
+
+def _rate(name: str, warm_up: list[Round], timed: list[Round]) -> float:
+    """Rounds per second of processor time."""
+    agent = Agent(POLICIES[name](), n_arms=ARMS, seed=0)
+    _live(agent, warm_up)
+    gc.collect()
+    start = time.process_time()
+    _live(agent, timed)
+    return len(timed) / (time.process_time() - start)
+
+
+def _live(agent: Any, rounds: list[Round]) -> None:
+    decide, learn = agent.decide, agent.learn
+    for uniform, means in rounds:
+        decision = decide()
+        learn(decision, 1.0 if uniform < means[decision.action] else 0.0)

@@ -1,0 +1,50 @@
+"""How much is played: enough for steady numbers, or just enough to see that everything runs."""
+
+from typing import NamedTuple
+
+
+class Sizes(NamedTuple):
+    """Rounds and repeats of each measurement."""
+
+    twin_rounds: int
+    twin_repeats: int
+    window_rounds: int
+    windows: tuple[int, ...]
+    arms_rounds: int
+    curve_rounds: int
+    repeats: int
+    study_rounds: int
+    study_pairs: int
+    memory_rounds: int
+    peer_pairs: int
+
+
+FULL = Sizes(
+    twin_rounds=1_000_000,
+    twin_repeats=15,
+    window_rounds=2_000_000,
+    windows=(100, 1_000, 10_000, 100_000, 1_000_000),
+    arms_rounds=200_000,
+    curve_rounds=20_000,
+    repeats=5,
+    study_rounds=500_000,
+    study_pairs=5,
+    memory_rounds=10_000_000,
+    peer_pairs=3,
+)
+QUICK = Sizes(
+    twin_rounds=100_000,
+    twin_repeats=5,
+    window_rounds=200_000,
+    windows=(100, 1_000, 10_000, 100_000),
+    arms_rounds=50_000,
+    curve_rounds=4_000,
+    repeats=3,
+    study_rounds=100_000,
+    study_pairs=3,
+    memory_rounds=1_000_000,
+    peer_pairs=1,
+)
+
+#: Rounds of one timed run of a peer: few for the slow one.
+PEER_ROUNDS = {"smpybandits": 4_000, "pymab": 10_000, "river": 10_000}

@@ -1,0 +1,73 @@
+"""What is measured is a row; what was promised is one table. A benchmark reports, it never fails on a number."""
+
+from typing import NamedTuple
+
+
+class Target(NamedTuple):
+    """A promise: `sense` is <=, < or >=; `aim` is what we would like beyond it."""
+
+    sense: str
+    bound: float
+    aim: float | None = None
+
+    def met_by(self, value: float) -> bool:
+        """Whether `value` keeps the promise."""
+        if self.sense == ">=":
+            return value >= self.bound
+        return value <= self.bound if self.sense == "<=" else value < self.bound
+
+    def __str__(self) -> str:
+        return f"{self.sense} {self.bound:g}" + (f" (aim {self.aim:g})" if self.aim else "")
+
+
+TARGETS = {
+    "C: sliding-ucb": Target("<=", 1.1),
+    "C: sliding-thompson": Target("<=", 1.2),
+    "smpybandits: sliding-ucb": Target(">=", 2000),
+    "river: sliding-ucb": Target(">=", 400),
+    "river: sliding-thompson": Target(">=", 150),
+    "window: sliding-ucb": Target("<=", 1.5),
+    "arms: sliding-ucb": Target("<=", 5),
+    "threads": Target(">=", 1.8),
+    "memory": Target("<", 500),
+    "agent": Target(">=", 1.5, aim=3),
+    "help": Target("<", 0.3),
+    "simulate": Target("<", 3),
+}
+
+
+class Row(NamedTuple):
+    """One line of the report. The target is about `ratio`, or about `ours` where there is nothing to compare with."""
+
+    name: str
+    unit: str
+    ours: float | None
+    theirs: float | None
+    ratio: float | None
+    target: Target | None
+    met: bool | None
+    note: str
+    detail: dict[str, float]
+
+
+def row(
+    name: str,
+    *,
+    unit: str,
+    ours: float,
+    theirs: float | None = None,
+    ratio: float | None = None,
+    target: str = "",
+    note: str = "",
+    detail: dict[str, float] | None = None,
+) -> Row:
+    """A measured row, judged by the target of that key, if there is one."""
+    promise = TARGETS.get(target)
+    measured = ours if ratio is None and theirs is None else ratio
+    met = promise.met_by(measured) if promise and measured is not None else None
+    return Row(name, unit, ours, theirs, ratio, promise, met, note, detail or {})
+
+
+def not_measured(name: str, why: object, *, target: str = "") -> Row:
+    """A row that could not be measured here, with the reason."""
+    return Row(name, "", None, None, None, TARGETS.get(target), None, f"not measured: {why}", {})

@@ -1,0 +1,363 @@
+"""One figure says it all: how the arms drift above, what each policy misses below, on one axis of rounds.
+
+Lines carry their names at their right end, where the eye arrives, so there is no legend to look up. All that is not
+data is drawn in one ink at several strengths: `svg` hands that ink to the page around it, in light and in dark.
+
+Needs the extra `report`.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.core.seeding import key
+from driftwise.core.spec import lookup
+from driftwise.core.types import Floats, Ints
+from driftwise.errors import ParameterError
+from driftwise.measure.summary import band
+from driftwise.study.results import Results
+from driftwise.study.study import Cell, Study
+
+try:
+    from matplotlib import rc_context, style
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+except ImportError:
+    raise ParameterError("figures need matplotlib: pip install 'driftwise[report]'") from None
+
+INK = "#1d2733"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")  # after Okabe & Ito
+STROKES = ("solid", "dashed", "dotted")  # when there are more policies than colours
+FORMATS = (".svg", ".png", ".pdf")
+MOST_POINTS = 600
+MOST_CHANGES = 60  # more lines than that are a grey wall
+FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
+
+
+class Paper(NamedTuple):
+    """What a figure is drawn on, in points: its width, the heights of the two panels, letters, longest name."""
+
+    width: float
+    drift: float
+    regret: float
+    letters: float
+    longest: int
+
+
+WIDE = Paper(width=640, drift=120, regret=250, letters=9, longest=32)
+NARROW = Paper(width=280, drift=96, regret=220, letters=8, longest=18)
+
+
+class Drift(NamedTuple):
+    """The means of run 0, sampled: a row per round in `rounds`. `shared`: every run changes at these rounds."""
+
+    rounds: Ints
+    means: Floats
+    changes: list[int]
+    shared: bool
+
+
+class Curve(NamedTuple):
+    """One policy's mean regret after each of `rounds`, with half its 95% band."""
+
+    label: str
+    rounds: Ints
+    mean: Floats
+    half: Floats
+
+
+class Picture(NamedTuple):
+    """All that a figure shows; drawn on any paper."""
+
+    drift: Drift
+    curves: list[Curve]
+    horizon: int
+    runs: int
+
+
+def regret_figure(study: Study, results: Results, world_label: str, *, paper: Paper = WIDE) -> Figure:
+    """The drift of one world over the regret of every policy in it, both against rounds.
+
+    Above is the world as run 0 met it, below the mean over runs with its 95% band (none for a single run).
+    """
+    return draw(picture(study, results, world_label), paper=paper)
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Write a figure as svg, png or pdf, whichever the path ends with."""
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise ParameterError(f"{path.name!r} does not end in one of {', '.join(FORMATS)}")
+    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    try:
+        with _plain():
+            figure.savefig(path, dpi=200, facecolor="white", metadata=undated.get(path.suffix.lower()))
+    except OSError as error:
+        raise ParameterError(f"{path} cannot be written: {error.strerror}") from None
+    return path
+
+
+def svg(figure: Figure, *, name: str = "figure", title: str = "") -> str:
+    """A figure to put inside a page: the same bytes each time, its ink the colour of the text around it.
+
+    Every id starts with `name`, so that many figures can share a page; `title` is what a screen reader says.
+    """
+    buffer = io.StringIO()
+    with _plain(salt=name):
+        figure.savefig(buffer, format="svg", transparent=True)
+    text = buffer.getvalue()
+    text = re.sub(r"\s*<metadata>.*?</metadata>|\s*<defs>\s*<style.*?</defs>", "", text[text.index("<svg") :], flags=re.S)
+    text = re.sub(r"<[^>]*>", lambda tag: _homely(tag[0], name), text)
+    label = f" aria-label={quoteattr(title)}" if title else ""
+    return text.replace("<svg", f'<svg role="img"{label} stroke-linejoin="round" stroke-linecap="butt"', 1)
+
+
+def pen(study: Study, policy: str) -> tuple[str, str]:
+    """Colour and stroke of a policy, the same in every world of the study."""
+    place = list(study.policies).index(policy)
+    return COLOURS[place % len(COLOURS)], STROKES[place // len(COLOURS) % len(STROKES)]
+
+
+def cells_by_policy(study: Study, results: Results, world_label: str) -> dict[str, list[Cell]]:
+    """The cells of one world, run after run; all of them must have been played."""
+    lookup(world_label, study.worlds, "world")
+    cells = {label: [study.cell(world_label, label, run) for run in range(study.runs)] for label in study.policies}
+    wanted = {cell.key for row in cells.values() for cell in row}
+    lacking = len(wanted) - len(results.has(wanted))
+    if lacking:
+        raise ParameterError(f"{lacking} of {len(wanted)} cells in {world_label!r} have not been played: run the study first")
+    return cells
+
+
+def picture(study: Study, results: Results, world_label: str) -> Picture:
+    """What there is to show of one world."""
+    cells = cells_by_policy(study, results, world_label)
+    return Picture(
+        drift=_drift(study, study.worlds[world_label]),
+        curves=[_curve(label, *results.curves(row)) for label, row in cells.items()],
+        horizon=study.horizon,
+        runs=study.runs,
+    )
+
+
+def draw(shown: Picture, *, paper: Paper = WIDE) -> Figure:
+    """Lay a picture out on paper: fixed panels, and a right margin as wide as the longest name."""
+    names = [_short(curve.label, paper.longest) for curve in shown.curves]
+    with _plain():
+        regret_height = max(paper.regret, 1.5 * paper.letters * len(names))
+        right = max(_width(name, paper.letters, bold=True) for name in [*names, "other arms"]) + 22
+        left, top, between, bottom = 4.2 * paper.letters, 2.6 * paper.letters, 4 * paper.letters, 3.6 * paper.letters
+        height = top + paper.drift + between + regret_height + bottom
+        figure = Figure(figsize=(paper.width / 72, height / 72))
+
+        def panel(floor: float, tall: float, **shared: Any) -> Axes:
+            box = (left / paper.width, floor / height, (paper.width - left - right) / paper.width, tall / height)
+            return figure.add_axes(box, **shared)
+
+        below = panel(bottom, regret_height)
+        above = panel(bottom + regret_height + between, paper.drift, sharex=below)
+        _draw_drift(above, shown.drift, shown.horizon, paper)
+        _draw_regret(below, shown, names, paper)
+    return figure
+
+
+# What is shown
+
+
+def _drift(study: Study, world: Any) -> Drift:
+    seeds = [int(key(study.seed, run, "world")) for run in range(study.runs)]
+    changes = world.changes(study.horizon, seeds[0])
+    shared = all(world.changes(study.horizon, seed) == changes for seed in seeds[1:])
+    rounds, means = _sample(world, study.horizon, seeds[0], changes)
+    return Drift(rounds, means, changes, shared)
+
+
+def _sample(world: Any, horizon: int, seed: int, changes: list[int]) -> tuple[Ints, Floats]:
+    """The means at evenly spaced rounds and, while they are few, at every change."""
+    points = np.linspace(0, horizon - 1, min(horizon, MOST_POINTS)).round().astype(np.int64)
+    rounds = np.union1d(points, np.array(changes if len(changes) <= MOST_CHANGES else [], np.int64))
+    rows = []
+    for tape in world.tapes(horizon, seed):
+        levels = tape.tape.levels if hasattr(tape, "tape") else tape.levels
+        inside = rounds[(rounds >= tape.start) & (rounds < tape.start + len(levels.rows))]
+        rows.append(levels.table[levels.rows[inside - tape.start]])
+    return rounds, np.concatenate(rows)
+
+
+def _curve(label: str, rounds: Ints, values: Floats) -> Curve:
+    mean, half = band(values)
+    return Curve(label, np.append(0, rounds), np.append(0.0, mean), np.append(0.0, half))
+
+
+# How it is drawn
+
+
+def _draw_drift(axes: Axes, drift: Drift, horizon: int, paper: Paper) -> None:
+    _prepare(axes, horizon, paper, "Drift: mean reward of each arm, run 0")
+    axes.tick_params(labelbottom=False)
+    best = drift.means.argmax(axis=1)
+    edges = np.append(drift.rounds, horizon)
+    steps = bool(drift.changes) or bool((drift.means == drift.means[0]).all())
+    path = np.vstack([drift.means, drift.means[-1]])
+    axes.plot(edges, path, color=INK, alpha=0.3, lw=0.8, drawstyle="steps-post" if steps else "default")
+    if steps:
+        starts = np.flatnonzero(np.append(True, np.diff(path[:-1].max(axis=1)) != 0))
+        tops = drift.means.max(axis=1)[starts]
+        axes.hlines(tops, edges[starts], np.append(edges[starts[1:]], horizon), color=INK, lw=2.4)
+    else:
+        axes.plot(edges, path.max(axis=1), color=INK, lw=2.2)
+    _mark_changes(axes, drift.changes)
+    _scale_means(axes, drift.means)
+    _name_best(axes, drift, best, edges, paper)
+    rest = np.sort(path[-1])[:-1].mean()
+    _name_ends(axes, np.array([path[-1].max(), rest]), ["best arm", "other arms"], [INK, INK], 0, [1.0, 0.55], paper)
+
+
+def _draw_regret(axes: Axes, shown: Picture, names: list[str], paper: Paper) -> None:
+    runs = f"mean of {shown.runs} runs, 95% band" if shown.runs > 1 else "a single run"
+    _prepare(axes, shown.horizon, paper, f"Regret so far: {runs}")
+    axes.set_xlabel("rounds", fontsize=paper.letters, color=INK, alpha=0.75)
+    pens = [(COLOURS[i % len(COLOURS)], STROKES[i // len(COLOURS) % len(STROKES)]) for i in range(len(names))]
+    best = int(np.argmin([curve.mean[-1] for curve in shown.curves]))
+    for i, (curve, (colour, stroke)) in enumerate(zip(shown.curves, pens, strict=True)):
+        axes.plot(curve.rounds, curve.mean, color=colour, ls=stroke, lw=2.4 if i == best else 1.5, zorder=3)
+        if shown.runs > 1:
+            low, high = curve.mean - curve.half, curve.mean + curve.half
+            axes.fill_between(curve.rounds, low, high, color=colour, alpha=0.16, lw=0)
+    if shown.drift.shared:
+        _mark_changes(axes, shown.drift.changes)
+    highest = max(float(np.max(curve.mean + np.nan_to_num(curve.half))) for curve in shown.curves)
+    axes.set_ylim(0.0, 1.04 * highest or 1.0)
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=highest > 5))
+    axes.yaxis.set_major_formatter(FuncFormatter(_compact))
+    ends = np.array([curve.mean[-1] for curve in shown.curves])
+    _name_ends(axes, ends, names, [colour for colour, _ in pens], best, [1.0] * len(names), paper)
+
+
+def _prepare(axes: Axes, horizon: int, paper: Paper, title: str) -> None:
+    """The calm frame: no box, no tick marks, a faint grid."""
+    axes.set_xlim(0, horizon)
+    axes.set_title(title, loc="left", fontsize=paper.letters, color=INK, weight="bold", pad=0.8 * paper.letters)
+    axes.xaxis.set_major_locator(MaxNLocator(5 if paper.width > 400 else 3, integer=True, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(_compact))
+    axes.tick_params(length=0, labelsize=paper.letters, labelcolor=INK, pad=4)
+    axes.grid(axis="y", color=INK, alpha=0.12, lw=0.6)
+    axes.set_axisbelow(True)
+    axes.patch.set_visible(False)
+    for side in ("left", "right", "top"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set(color=INK, alpha=0.45, linewidth=0.8)
+
+
+def _mark_changes(axes: Axes, changes: list[int]) -> None:
+    for change in changes if len(changes) <= MOST_CHANGES else []:
+        axes.axvline(change, color=INK, alpha=0.35, lw=0.7, ls=(0, (3, 3)), zorder=1)
+
+
+def _scale_means(axes: Axes, means: Floats) -> None:
+    """All of [0, 1] for means that stay in it, else what there is; room above for names."""
+    low, high = float(means.min()), float(means.max())
+    low, high = (0.0, 1.0) if 0.0 <= low <= high <= 1.0 else (low, high if high > low else low + 1.0)
+    axes.set_ylim(low - 0.04 * (high - low), high + 0.2 * (high - low))
+    axes.yaxis.set_major_locator(MaxNLocator(3))
+    axes.set_yticks([tick for tick in axes.get_yticks() if low - 1e-9 <= tick <= high + 1e-9])
+
+
+def _name_best(axes: Axes, drift: Drift, best: NDArray[np.intp], edges: Ints, paper: Paper) -> None:
+    """Write "arm k" over every stretch in which arm k is the best, where it fits."""
+    starts = np.flatnonzero(np.append(True, np.diff(best) != 0))
+    per_round = axes.get_position().width * paper.width / edges[-1]
+    for start, stop in zip(starts, np.append(starts[1:], len(best)), strict=True):
+        name, tops = f"arm {best[start]}", drift.means[start:stop, best[start]]
+        if _width(name, paper.letters) + 6 > (edges[stop] - edges[start]) * per_round:
+            continue
+        middle = (edges[start] + edges[stop]) / 2
+        height = np.interp(middle, drift.rounds[start:stop], tops)
+        offset = (0, 0.45 * paper.letters)
+        axes.annotate(
+            name, (middle, height), offset, textcoords="offset points", ha="center", fontsize=paper.letters - 1, color=INK
+        )
+
+
+def _name_ends(
+    axes: Axes, ends: Floats, names: list[str], colours: list[str], best: int, strengths: list[float], paper: Paper
+) -> None:
+    """Names beside the right ends of lines, moved apart where they would touch, each tied to its line."""
+    low, high = axes.get_ylim()
+    points = axes.get_window_extent().height / axes.figure.dpi * 72 / (high - low)
+    places = apart((ends - low) * points, gap=1.45 * paper.letters, top=(high - low) * points) / points + low
+    edge = axes.get_yaxis_transform()
+    span = axes.get_position().width * paper.width
+    for i, (name, colour) in enumerate(zip(names, colours, strict=True)):
+        tie = [1.0, 1.0 + 4 / span, 1.0 + 12 / span, 1.0 + 15 / span]
+        heights = [ends[i], ends[i], places[i], places[i]]
+        axes.plot(tie, heights, transform=edge, color=colour, alpha=0.7 * strengths[i], lw=0.9, clip_on=False)
+        axes.text(
+            1.0 + 18 / span, places[i], name, transform=edge, va="center_baseline", fontsize=paper.letters, color=INK,
+            alpha=strengths[i], weight="bold" if i == best else "normal", parse_math=False,
+        )  # fmt: skip
+
+
+def apart(wanted: Floats, *, gap: float, top: float) -> Floats:
+    """Heights as near to `wanted` as can be, in the same order, at least `gap` apart, between 0 and `top`.
+
+    >>> apart(np.array([10.0, 11.0, 50.0]), gap=5.0, top=100.0)
+    array([ 8., 13., 50.])
+    """
+    order = np.argsort(wanted, kind="stable")
+    gap = min(gap, top / max(1, len(wanted) - 1))
+    ladder = gap * np.arange(len(wanted))
+    groups: list[list[float]] = []  # neighbours that touch share their mean: isotonic regression by pooling
+    for value in wanted[order] - ladder:
+        groups.append([float(value)])
+        while len(groups) > 1 and np.mean(groups[-2]) >= np.mean(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    pooled = np.concatenate([np.full(len(group), np.mean(group)) for group in groups])
+    placed = np.empty(len(wanted))
+    placed[order] = np.clip(pooled, 0.0, top - ladder[-1]) + ladder
+    return placed
+
+
+def _width(text: str, letters: float, *, bold: bool = False) -> float:
+    """Points a text takes, measured in matplotlib's own wide font."""
+    path = TextPath((0, 0), text.replace("$", "S"), size=letters, prop=FontProperties(weight="bold" if bold else "normal"))
+    return float(path.get_extents().width) if len(path.vertices) else 0.0
+
+
+def _short(label: str, longest: int) -> str:
+    """A label that fits, cut in the middle: the ends tell similar ones apart."""
+    if len(label) <= longest:
+        return label
+    tail = longest // 2
+    return f"{label[: longest - tail - 1]}…{label[-tail:]}"
+
+
+def _compact(value: float, position: int | None = None) -> str:
+    """1500000 as 1.5M: few digits, so that ticks do not touch."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
+@contextmanager
+def _plain(salt: str = "driftwise") -> Iterator[None]:
+    """Matplotlib's defaults whatever the user's own are, text as text, and the same ids each time."""
+    with style.context("default"), rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}):
+        yield
+
+
+def _homely(tag: str, name: str) -> str:
+    """A tag of a lone svg made fit for a page: ids under `name`, ink and letters of the page."""
+    tag = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{name}-", tag)
+    return re.sub(r"'DejaVu Sans'[^;\"]*", FONTS, tag.replace(INK, "currentColor"))

@@ -1,0 +1,27 @@
+"""The slow, obvious twins: each policy straight from its paper's formula, recomputed from the whole log every time.
+
+A twin takes the policy's parameters and the problem, is told rewards with `learn`, and answers for decision `t`:
+
+    index policies   indices(t), choose(t)
+    Thompson         posteriors(t), win_probabilities(t)     the chance of each arm by quadrature, not by simulation
+    uniform          win_probabilities(t)
+"""
+
+from tests.reference.gaussian_thompson import GaussianThompsonTwin
+from tests.reference.log import Twin
+from tests.reference.sliding_gaussian_thompson import SlidingGaussianThompsonTwin
+from tests.reference.sliding_thompson import SlidingThompsonTwin
+from tests.reference.sliding_ucb import SlidingUCBTwin
+from tests.reference.thompson import ThompsonTwin
+from tests.reference.ucb1 import UCB1Twin
+from tests.reference.uniform import UniformTwin
+
+TWINS: dict[str, type[Twin]] = {
+    "uniform": UniformTwin,
+    "ucb1": UCB1Twin,
+    "thompson": ThompsonTwin,
+    "gaussian-thompson": GaussianThompsonTwin,
+    "sliding-ucb": SlidingUCBTwin,
+    "sliding-thompson": SlidingThompsonTwin,
+    "sliding-gaussian-thompson": SlidingGaussianThompsonTwin,
+}

@@ -1,0 +1,31 @@
+"""Thompson sampling with Gaussian beliefs: normal prior, normal rewards of known noise, Bayes' rule.
+
+    1 / sd^2 = 1 / s^2 + n / v^2          mean = (m / s^2 + (r_1 + ... + r_n) / v^2) sd^2
+"""
+
+import math
+
+import numpy as np
+from scipy import stats
+
+from driftwise.core.types import Floats
+from tests.reference.log import Twin
+from tests.reference.race import win_probabilities
+
+
+class GaussianThompsonTwin(Twin):
+    """Over all history."""
+
+    def posteriors(self, t: int) -> Floats:
+        """One row (mean, sd) of a normal posterior per arm."""
+        m, s = self.policy.prior_mean, self.policy.prior_sd
+        v = self.policy.noise if self.policy.noise > 0.0 else self.problem.noise
+        rows = []
+        for entries in self.by_arm(t):
+            total = math.fsum(entry.reward for entry in entries)
+            variance = 1.0 / (1.0 / s**2 + len(entries) / v**2)
+            rows.append([variance * (m / s**2 + total / v**2), math.sqrt(variance)])
+        return np.array(rows)
+
+    def win_probabilities(self, t: int) -> Floats:
+        return win_probabilities([stats.norm(mean, sd) for mean, sd in self.posteriors(t)])
