@@ -4,16 +4,17 @@ Ours is measured right before and right after each run of a peer; a ratio is of 
 down slows both. The cost of entering compiled code, ten microseconds a run, is ours and is counted.
 """
 
+import itertools
 import statistics
 from typing import Any
 
 import numpy as np
-
-from benchmarks.peers.measure import measure
+from benchmarks.peers.measure import ROUNDS, measure
 from benchmarks.peers.timing import Options, Round, make_world
-from benchmarks.sizes import PEER_ROUNDS, Sizes
+from benchmarks.sizes import Sizes
 from benchmarks.stopwatch import timed_run
 from benchmarks.table import Row, not_measured, row
+
 from driftwise.core.types import Problem
 from driftwise.policies import UCB1, SlidingThompson, SlidingUCB, Thompson
 from driftwise.worlds.arms import BernoulliTape, Levels
@@ -49,7 +50,7 @@ def _name(peer: str, case: str) -> str:
 
 
 def _peer(peer: str, pairs: int) -> list[Row]:
-    rounds, cases = PEER_ROUNDS[peer], PEERS[peer]
+    rounds, cases = ROUNDS[peer], PEERS[peer]
     tapes = as_tapes(*make_world(Options(rounds=rounds, arms=ARMS, window=WINDOW, seed=0)))
     ours = {case: [_ours(case, tapes)] for case in cases}
     theirs: dict[str, list[float]] = {case: [] for case in cases}
@@ -63,7 +64,7 @@ def _peer(peer: str, pairs: int) -> list[Row]:
 
 
 def _row(peer: str, case: str, ours: list[float], theirs: list[float], note: str) -> Row:
-    beside = [(before + after) / 2 for before, after in zip(ours, ours[1:], strict=False)]
+    beside = [(before + after) / 2 for before, after in itertools.pairwise(ours)]
     return row(
         _name(peer, case),
         unit="ns/round",

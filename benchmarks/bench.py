@@ -23,8 +23,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import against_c, against_peers, live, memory, parallel, scaling, startup
 from benchmarks.sizes import FULL, QUICK, Sizes

@@ -1,14 +1,16 @@
 """An `Agent` in a live program, one decide and one learn at a time, against river's UCB doing the same."""
 
 import gc
+import itertools
 import statistics
 import time
 from typing import Any
 
-from benchmarks.peers.measure import measure
+from benchmarks.peers.measure import ROUNDS, measure
 from benchmarks.peers.timing import Options, Round, make_world
-from benchmarks.sizes import PEER_ROUNDS, Sizes
+from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
+
 from driftwise.agent import Agent
 from driftwise.errors import DriftwiseError
 from driftwise.policies import POLICIES
@@ -18,7 +20,7 @@ ARMS, WINDOW = 10, 1000
 
 def rows(sizes: Sizes, *, peers: bool) -> list[Row]:
     """A row per policy; without peers, only our own speed."""
-    rounds = PEER_ROUNDS["river"]
+    rounds = ROUNDS["river"]
     warm_up, timed = make_world(Options(rounds=rounds, arms=ARMS, window=WINDOW, seed=0))
     names = [name for name in POLICIES if _works_live(name)]
     ours = [_all_rates(names, warm_up, timed)]
@@ -31,7 +33,7 @@ def rows(sizes: Sizes, *, peers: bool) -> list[Row]:
 
 
 def _row(name: str, ours: list[float], theirs: list[float]) -> Row:
-    beside = [(before + after) / 2 for before, after in zip(ours, ours[1:], strict=False)]
+    beside = [(before + after) / 2 for before, after in itertools.pairwise(ours)]
     label = f"agent, {name}: times faster than river's UCB1"
     if not theirs:
         return row(f"agent, {name}", unit="rounds/s", ours=ours[0], note="river not measured")._replace(met=None)

@@ -1,38 +1,44 @@
 """The peak memory of a long study: a process of its own plays it and reports.
 
-The world is the random walk, the one with most to store: every round has a row of means of its own.
+Two worlds: one whose means are few, and the random walk, which has most to store: a row of means for every round.
 """
 
 import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from benchmarks.sizes import Sizes
-from benchmarks.table import Row, row
+from benchmarks.table import Row, not_measured, row
+
 from driftwise.policies import SlidingUCB
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from driftwise.worlds import RandomWalk
+from driftwise.worlds import WORLDS
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def rows(sizes: Sizes) -> list[Row]:
-    """One row, in megabytes."""
-    command = [sys.executable, "-m", "benchmarks.memory", str(sizes.memory_rounds)]
+    """A row per world, in megabytes."""
+    return [_row(world, sizes.memory_rounds) for world in ("abrupt", "random-walk")]
+
+
+def _row(world: str, horizon: int) -> Row:
+    name = f"peak memory: {world}, 30 arms, {horizon / 1e6:g} million rounds"
+    command = [sys.executable, "-m", "benchmarks.memory", world, str(horizon)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    megabytes = float(done.stdout) / 1e6
-    name = f"peak memory: 30 arms, {sizes.memory_rounds:.0e} rounds".replace("e+0", "e")
-    return [row(name, unit="MB", ours=megabytes, target="memory", note="sliding-ucb, random walk, two runs on two threads")]
+        return not_measured(name, done.stderr.strip().splitlines()[-1], target="memory")
+    note = "sliding-ucb through study.run, two runs on two threads"
+    return row(name, unit="MB", ours=float(done.stdout) / 1e6, target="memory", note=note)
 
 
-def play_long(horizon: int) -> None:
+def play_long(world: Any, horizon: int) -> None:
     """What is measured."""
-    world, policy = RandomWalk(n_arms=30), SlidingUCB()
-    run(Study(name="memory", worlds={"walk": world}, policies={"sw": policy}, horizon=horizon, runs=2), threads=2)
+    study = Study(name="memory", worlds={"it": world}, policies={"sw": SlidingUCB()}, horizon=horizon, runs=2)
+    run(study, threads=2)
 
 
 def peak_bytes() -> int:
@@ -50,5 +56,5 @@ def peak_bytes() -> int:
 
 
 if __name__ == "__main__":
-    play_long(int(sys.argv[1]))
+    play_long(WORLDS[sys.argv[1]](n_arms=30), int(sys.argv[2]))
     print(peak_bytes())

@@ -6,6 +6,7 @@ import time
 
 from benchmarks.sizes import Sizes
 from benchmarks.table import TARGETS, Row, row
+
 from driftwise.policies import SlidingThompson, SlidingUCB
 from driftwise.study.run import run
 from driftwise.study.study import Study

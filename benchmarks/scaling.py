@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.sizes import Sizes
 from benchmarks.stopwatch import timed_run
 from benchmarks.table import Row, row
+
 from driftwise.errors import DriftwiseError
 from driftwise.policies import POLICIES, SlidingThompson, SlidingUCB
 from driftwise.worlds import Abrupt
@@ -22,14 +23,14 @@ Seconds = tuple[float, float]
 
 def window_rows(sizes: Sizes) -> list[Row]:
     """Slowest over fastest window, once full and over the whole run."""
-    rows = []
+    rows, half = [], sizes.window_rounds // 2
     for name, kind in {"sliding-ucb": SlidingUCB, "sliding-thompson": SlidingThompson}.items():
         policies = {str(window): kind(window=window) for window in sizes.windows}
-        rounds = sizes.window_rounds
-        times = _times(policies, dict.fromkeys(policies, 10), rounds // 2, rounds - rounds // 2, sizes.repeats)
-        full = {window: after / (rounds - rounds // 2) * 1e9 for window, (_, after) in times.items()}
-        whole = {window: sum(both) / rounds * 1e9 for window, both in times.items()}
-        rows += [_spread(f"{name}: windows, once full", name, full), _spread(f"{name}: windows, whole run", name, whole)]
+        times = _times(policies, dict.fromkeys(policies, 10), half, half, sizes.repeats)
+        full = {window: after / half * 1e9 for window, (_, after) in times.items()}
+        whole = {window: sum(both) / (2 * half) * 1e9 for window, both in times.items()}
+        rows.append(_spread(f"{name}: windows, once full", name, full))
+        rows.append(_spread(f"{name}: windows, whole run", name, whole))
     return rows
 
 

@@ -45,6 +45,3 @@ QUICK = Sizes(
     memory_rounds=1_000_000,
     peer_pairs=1,
 )
-
-#: Rounds of one timed run of a peer: few for the slow one.
-PEER_ROUNDS = {"smpybandits": 4_000, "pymab": 10_000, "river": 10_000}

@@ -69,9 +69,7 @@ def python_of(name: str) -> Path:
 
 
 def _run(command: list[str], *, doing: str) -> None:
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode != 0:
         tail = "\n".join(done.stdout.splitlines()[-12:])
         raise RuntimeError(f"{doing} failed (exit code {done.returncode}):\n{tail}")

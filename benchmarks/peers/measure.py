@@ -1,4 +1,4 @@
-"""Time the peer libraries: ``python benchmarks/peers/measure.py [PEER ...]`` prints a table.
+"""Time the peer libraries: ``python -m benchmarks.peers.measure [PEER ...]`` prints a table.
 
 ``measure`` runs one peer's script with the python of that peer's own environment and returns its
 JSON document; what is timed, and why it is fair, is said in ``timing.py``.
@@ -11,27 +11,35 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-if __package__:
-    from .environments import REQUIREMENTS, python_of
-else:  # run as a script
-    from environments import REQUIREMENTS, python_of  # type: ignore[no-redef]
+from benchmarks.peers.environments import REQUIREMENTS, python_of
 
 #: Few rounds for the slow peer, so that everything together takes less than a minute.
-ROUNDS = {"smpybandits": 4000, "pymab": 20_000, "river": 10_000}
+ROUNDS = {"smpybandits": 4000, "pymab": 10_000, "river": 10_000}
 
 
 def measure(
-    peer: str, *, rounds: int, arms: int = 10, window: int = 1000, seed: int = 0
+    peer: str,
+    *,
+    rounds: int,
+    arms: int = 10,
+    window: int = 1000,
+    seed: int = 0,
+    cases: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return ``{"peer", "version", "cases": {case: {"ns_per_round", "rounds", "note"}}}``."""
+    """Return ``{"peer", "version", "cases": {case: {"ns_per_round", "rounds", "note"}}}``.
+
+    All cases of the peer, or those named.
+    """
     python = python_of(peer)
     script = Path(__file__).resolve().parent / f"{peer}_peer.py"
     settings = {"rounds": rounds, "arms": arms, "window": window, "seed": seed}
     command = [str(python), str(script)]
     command += [word for name, value in settings.items() for word in (f"--{name}", str(value))]
+    command += ["--cases", *cases]
     # One thread, because processor time adds up all threads; no PYTHONPATH, because the peer must
     # see only its own environment; no window system for the plotting that SMPyBandits imports.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

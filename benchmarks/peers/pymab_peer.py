@@ -18,8 +18,8 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from pymab import policies
-from timing import Case, Options, Round, main
+from pymab import policies  # type: ignore[import-not-found]
+from timing import Case, Options, Round, main  # type: ignore[import-not-found]
 
 
 def cases(options: Options) -> dict[str, Case]:

@@ -20,15 +20,15 @@ from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from typing import Any
 
-from river import bandit, proba, stats, utils
-from timing import Case, Options, Round, main
+from river import bandit, proba, stats, utils  # type: ignore[import-not-found]
+from timing import Case, Options, Round, main  # type: ignore[import-not-found]
 
 #: Pulls of each arm before the Gaussian policies may choose. They draw from the distribution of
 #: the rewards seen, which is a constant 0 before two different rewards.
 BURN_IN = 10
 
 
-class Windowed(utils.Rolling):
+class Windowed(utils.Rolling):  # type: ignore[misc]
     """``utils.Rolling`` whose clones keep their window."""
 
     def __init__(self, cls: type, window_size: int, **settings: object) -> None:
@@ -56,9 +56,7 @@ def cases(options: Options) -> dict[str, Case]:
     per_arm = "window forced in by hand, per arm (last rewards of each arm, not last rounds)"
     return {
         "ucb1": Case(fresh(bandit.UCB, delta=1), "UCB(delta=1)"),
-        "thompson": Case(
-            fresh(bandit.ThompsonSampling, reward_obj=proba.Beta()), "ThompsonSampling, Beta"
-        ),
+        "thompson": Case(fresh(bandit.ThompsonSampling, reward_obj=proba.Beta()), "ThompsonSampling, Beta"),
         "sliding-ucb": Case(
             fresh(bandit.UCB, delta=1, reward_obj=windowed(stats.Mean)),
             f"UCB(delta=1), {per_arm}; the bonus counts all pulls",

@@ -16,13 +16,13 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from timing import Case, Options, Round, main
+from timing import Case, Options, Round, main  # type: ignore[import-not-found]
 
 with contextlib.redirect_stdout(sys.stderr):  # it prints warnings, and stdout is for the JSON
     import numpy as np
-    import SMPyBandits
-    from SMPyBandits.Policies import SWUCB, UCB, Thompson
-    from SMPyBandits.Policies.Posterior import Gauss
+    import SMPyBandits  # type: ignore[import-not-found]
+    from SMPyBandits.Policies import SWUCB, UCB, Thompson  # type: ignore[import-not-found]
+    from SMPyBandits.Policies.Posterior import Gauss  # type: ignore[import-not-found]
 
 
 def cases(options: Options) -> dict[str, Case]:
@@ -30,7 +30,7 @@ def cases(options: Options) -> dict[str, Case]:
 
     def fresh(policy: type, **settings: object) -> Callable[[], Any]:
         def make() -> Any:
-            np.random.seed(options.seed)  # its only source of randomness is NumPy's global one
+            np.random.seed(options.seed)  # noqa: NPY002 - its only source of randomness is NumPy's global one
             made = policy(options.arms, **settings)
             made.startGame()
             return made

@@ -49,6 +49,7 @@ class Options:
     arms: int
     window: int
     seed: int
+    cases: tuple[str, ...] = ()
 
 
 def main(
@@ -65,6 +66,8 @@ def main(
     options = _options(peer)
     results = {}
     for name, case in cases(options).items():
+        if options.cases and name not in options.cases:
+            continue
         try:
             results[name] = _time(case, options=options, play=play)
         except Exception as error:  # a peer that breaks in one case is still timed in the others
@@ -78,13 +81,14 @@ def _options(peer: str) -> Options:
     parser.add_argument("--arms", type=int, default=10)
     parser.add_argument("--window", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cases", nargs="*", default=(), help="only these; all when none is named")
     options = Options(**vars(parser.parse_args()))
     if options.rounds < SEGMENTS or options.arms < 2 or options.window < 1:
         parser.error(f"needs --rounds >= {SEGMENTS}, --arms >= 2 and --window >= 1")
     return options
 
 
-def _world(options: Options) -> tuple[list[Round], list[Round]]:
+def make_world(options: Options) -> tuple[list[Round], list[Round]]:
     """Return the warm-up rounds and the timed rounds.
 
     The means are spread evenly over 0.1..0.9 and move to other arms at each quarter of the timed
@@ -98,17 +102,12 @@ def _world(options: Options) -> tuple[list[Round], list[Round]]:
         segments.append(tuple(spread[cut:] + spread[:cut]))
     rng = random.Random(options.seed)
     warm_up = [(rng.random(), segments[0]) for _ in range(options.window)]
-    timed = [
-        (rng.random(), segments[SEGMENTS * index // options.rounds])
-        for index in range(options.rounds)
-    ]
+    timed = [(rng.random(), segments[SEGMENTS * index // options.rounds]) for index in range(options.rounds)]
     return warm_up, timed
 
 
-def _time(
-    case: Case, *, options: Options, play: Callable[[Any, Iterable[Round]], list[int]]
-) -> dict[str, object]:
-    warm_up, timed = _world(options)
+def _time(case: Case, *, options: Options, play: Callable[[Any, Iterable[Round]], list[int]]) -> dict[str, object]:
+    warm_up, timed = make_world(options)
     seconds = []
     for _ in range(REPEATS):
         policy = case.make()
@@ -118,9 +117,7 @@ def _time(
         chosen = play(policy, timed)
         seconds.append(time.process_time() - start)
     # A policy that is called wrongly often still runs, fast: chance level gives it away.
-    share = statistics.fmean(
-        means[arm] == max(means) for arm, (_, means) in zip(chosen, timed, strict=True)
-    )
+    share = statistics.fmean(means[arm] == max(means) for arm, (_, means) in zip(chosen, timed, strict=True))
     note = f"{case.note}; best arm in {share:.0%} of rounds"
     if share <= 1 / options.arms:
         note += " (NOT better than chance: it does not learn here)"

@@ -29,9 +29,7 @@ def build() -> ctypes.CDLL:
     return library
 
 
-def play(
-    library: ctypes.CDLL, policy: SlidingUCB | SlidingThompson, tape: Any, rng: np.uint64, trace: Trace
-) -> None:
+def play(library: ctypes.CDLL, policy: SlidingUCB | SlidingThompson, tape: Any, rng: np.uint64, trace: Trace) -> None:
     """Play a whole Bernoulli tape that starts at round 0; the trace is filled as driftwise's `play` fills it."""
     rounds, n_arms = len(tape.noise), tape.levels.table.shape[1]
     shape = [ctypes.c_int64(n_arms), ctypes.c_int64(rounds)]

@@ -16,7 +16,6 @@ from driftwise.core.kernel import code_tag
 from driftwise.core.play import decide_once, learn_once
 from driftwise.core.rules import cast, number, whole
 from driftwise.core.seeding import key
-from driftwise.core.spec import lookup
 from driftwise.core.types import Decision, Problem
 from driftwise.errors import ArmError, DecisionError, ParameterError, RewardError, StateError
 from driftwise.policies import POLICIES
@@ -221,9 +220,8 @@ class Agent:
 
     def dumps(self) -> bytes:
         """Everything, as bytes: exact, versioned, never pickle."""
-        names = [name for name, kind in POLICIES.items() if kind is type(self.policy)]
         saved = Saved(
-            policy=names[0] if names else type(self.policy).__name__,
+            policy=_name_of(type(self.policy)),
             parameters=self.policy._asdict(),
             tag=code_tag(type(self.policy)),
             problem=list(self.problem),
@@ -250,9 +248,11 @@ class Agent:
             saved = msgspec.msgpack.decode(states.unseal(blob), type=Saved)
         except msgspec.DecodeError as error:
             raise StateError(f"these bytes hold something other than an agent: {error}") from None
-        kind = policy or lookup(saved.policy, POLICIES, "policy")
-        if policy is not None and saved.policy not in (policy.__name__, *_table_names(policy)):
-            raise StateError(f"this agent was saved with the policy {saved.policy}, not {policy.__name__}")
+        kind = policy or POLICIES.get(saved.policy)
+        if kind is None:
+            raise StateError(f"this agent was saved with the policy {saved.policy}: pass it, policy={saved.policy}")
+        if saved.policy != _name_of(kind):
+            raise StateError(f"this agent was saved with the policy {saved.policy}, not {_name_of(kind)}")
         try:
             chosen, problem = cast(kind(**saved.parameters)), Problem(*saved.problem)  # type: ignore[arg-type]
         except TypeError as error:
@@ -269,8 +269,9 @@ class Agent:
         return agent
 
 
-def _table_names(policy: type) -> list[str]:
-    return [name for name, kind in POLICIES.items() if kind is policy]
+def _name_of(policy: type) -> str:
+    """The name in the table, or for a class from elsewhere its own."""
+    return next((name for name, kind in POLICIES.items() if kind is policy), policy.__name__)
 
 
 def _names(n_arms: int | None, arms: Iterable[Arm] | None) -> list[Arm]:

@@ -60,7 +60,7 @@ def select_reads_only(policy: Any) -> None:
     before = clone(state)
     for t in range(ROUNDS, ROUNDS + 50):
         arm, propensity = verbs.select(policy, state, ROUNDS, (), at(key(3), t))
-        _require(0 <= arm < ARMS, f"{policy} chose arm {arm} of {ARMS}")
+        _require(isinstance(arm, int) and 0 <= arm < ARMS, f"{policy} chose arm {arm!r} of {ARMS}")
         _require(np.isnan(propensity) or 0.0 < propensity <= 1.0, f"{policy} gave the propensity {propensity}")
     _require(equal(before, state), f"select of {policy} changed the state")
 

@@ -158,6 +158,7 @@ def simulate(
     from driftwise.study.study import Study
     from driftwise.worlds import WORLDS
 
+    whole("seeds", seeds)
     if threads is not None:
         whole("threads", threads)
     chosen = _delayed(parse(world, WORLDS, "world"), delay, lost)
@@ -238,7 +239,7 @@ def _document(study: Any, results: Any) -> dict[str, Any]:
     (world,) = study.worlds
     told = {}
     for policy in study.policies:
-        cells = [study.cell(world, policy, run) for run in range(study.runs)]
+        cells = study.cells_of(world, policy)
         regret = estimate(results.column(cells, "regret"))
         told[policy] = {
             "regret": {"mean": regret.mean, "ci95": None if math.isnan(regret.ci95) else regret.ci95},

@@ -1,16 +1,18 @@
 """Thompson sampling with Gaussian beliefs: normal prior, normal rewards of known noise, Bayes' rule.
 
     1 / sd^2 = 1 / s^2 + n / v^2          mean = (m / s^2 + (r_1 + ... + r_n) / v^2) sd^2
+
+m and s are the prior's, v the noise, r_1 .. r_n the rewards.
 """
 
 import math
 
 import numpy as np
 from scipy import stats
-
-from driftwise.core.types import Floats
 from tests.reference.log import Twin
 from tests.reference.race import win_probabilities
+
+from driftwise.core.types import Floats
 
 
 class GaussianThompsonTwin(Twin):

@@ -1,6 +1,8 @@
 """Sliding-window Thompson sampling. Trovo, Paladino, Restelli & Gatti 2020, algorithm 1.
 
-    theta_i ~ Beta(S_i + 1, T_i - S_i + 1), successes and trials of arm i over the last tau rounds
+    theta_i ~ Beta(S_i + 1, T_i - S_i + 1)
+
+with the successes and trials of arm i over the last tau rounds.
 """
 
 from tests.reference.thompson import ThompsonTwin

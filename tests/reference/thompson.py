@@ -1,16 +1,18 @@
 """Thompson sampling for rewards in a range. Agrawal & Goyal 2012, algorithms 1 and 2.
 
     theta_i ~ Beta(S_i + 1, F_i + 1); play the arm with the largest theta
-    observe the reward r in [0, 1]; perform a Bernoulli trial with success probability r; count its outcome
+    observe the reward r in [0, 1]; perform a Bernoulli trial with success probability r
+
+and count its outcome: S_i successes, F_i failures.
 """
 
 import numpy as np
 from scipy import stats
-
-from driftwise.core.types import Floats
 from tests.reference.log import Entry, Twin
 from tests.reference.race import win_probabilities
 from tests.reference.splitmix import branch, uniform
+
+from driftwise.core.types import Floats
 
 
 class ThompsonTwin(Twin):

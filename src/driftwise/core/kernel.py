@@ -16,6 +16,7 @@ A kernel that makes an array of its own says so: `@kernel(allocates=True)`, and 
 
 import functools
 import hashlib
+import importlib.util
 import inspect
 import os
 import sys
@@ -54,8 +55,9 @@ class Kernel(Generic[P, R]):
             if classes not in self._entries:
                 numba, folder = load_numba(), cache_root() / code_tag(self, *classes)
                 kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+                cache = all(map(_importable, classes))
                 try:
-                    self._entries[classes] = numba.njit(self.function, cache=True, **self.options)
+                    self._entries[classes] = numba.njit(self.function, cache=cache, **self.options)
                 finally:
                     numba.config.CACHE_DIR = kept
             return self._entries[classes]
@@ -120,6 +122,16 @@ def cache_root() -> Path:
     except OSError:
         return Path(tempfile.gettempdir()) / f"driftwise-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
     return root if os.access(root, os.W_OK) else Path(tempfile.gettempdir()) / "driftwise"
+
+
+def _importable(kind: type) -> bool:
+    """Whether another process could find this class: one of a script or prompt is compiled for this process only."""
+    if kind.__module__ == "__main__":
+        return False
+    try:
+        return importlib.util.find_spec(kind.__module__) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 @functools.cache

@@ -171,7 +171,7 @@ def beta(a: float, b: float, rng: Any) -> tuple[float, Any]:
 
 
 @kernel
-def integers(n: int, rng: Any) -> tuple[int, Any]:
+def integers(n: int, rng: Any) -> tuple[Any, Any]:
     """A whole number in 0..n-1, without bias, for n below 2^32."""
     size = np.uint64(n)
     reject_below = (U32_RANGE - size) % size
@@ -179,7 +179,7 @@ def integers(n: int, rng: Any) -> tuple[int, Any]:
         word, rng = bits(rng)
         product = (word >> U32) * size
         if (product & LOW_32) >= reject_below:
-            return int(product >> U32), rng
+            return np.int64(product >> U32), rng
 
 
 U32_RANGE = np.uint64(1 << 32)

@@ -29,8 +29,8 @@ def lookup(name: str, table: Mapping[str, Any], what: str) -> Any:
     if name in table:
         return table[name]
     close = difflib.get_close_matches(name, table, n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    raise ParameterError(f"there is no {what} called {name!r}{hint} There are: {', '.join(table)}")
+    hint = f"; did you mean {close[0]}?" if close else ":"
+    raise ParameterError(f"there is no {what} called {name!r}{hint} there are {', '.join(table)}")
 
 
 def parse(text: str, table: Mapping[str, Any], what: str) -> Any:

@@ -1,6 +1,7 @@
 """How long a policy takes to find its feet after a change."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ def recovery_times(good: NDArray[np.bool_], changes: Sequence[int], *, span: int
     array([40])
     """
     times = []
-    for start, stop in zip(changes, [*changes[1:], len(good)], strict=True):
+    for start, stop in pairwise([*changes, len(good)]):
         hits = np.cumsum(np.concatenate([[0], good[start:stop]]))
         windows = hits[span:] - hits[:-span] if stop - start >= span else np.zeros(0, np.int64)
         steady = np.flatnonzero(windows >= share * span)

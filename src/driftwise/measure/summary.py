@@ -19,8 +19,9 @@ class Estimate(NamedTuple):
 def estimate(values: ArrayLike) -> Estimate:
     """Mean with Student's interval over runs.
 
-    >>> estimate([1.0, 2.0, 3.0])
-    Estimate(mean=2.0, ci95=2.484137711719545)
+    >>> mean, half = estimate([1.0, 2.0, 3.0])
+    >>> mean, round(half, 6)
+    (2.0, 2.484138)
     """
     sample = np.asarray(values, float)
     if len(sample) < 2:

@@ -76,6 +76,16 @@ class Curve(NamedTuple):
     half: Floats
 
 
+class End(NamedTuple):
+    """The right end of a line, and the name to write beside it."""
+
+    height: float
+    name: str
+    colour: str
+    bold: bool = False
+    strength: float = 1.0
+
+
 class Picture(NamedTuple):
     """All that a figure shows; drawn on any paper."""
 
@@ -115,16 +125,15 @@ def svg(figure: Figure, *, name: str = "figure", title: str = "") -> str:
     buffer = io.StringIO()
     with _plain(salt=name):
         figure.savefig(buffer, format="svg", transparent=True)
-    text = buffer.getvalue()
-    text = re.sub(r"\s*<metadata>.*?</metadata>|\s*<defs>\s*<style.*?</defs>", "", text[text.index("<svg") :], flags=re.S)
+    _, opening, text = buffer.getvalue().partition("<svg")
+    text = re.sub(r"\s*<metadata>.*?</metadata>|\s*<defs>\s*<style.*?</defs>", "", opening + text, flags=re.S)
     text = re.sub(r"<[^>]*>", lambda tag: _homely(tag[0], name), text)
     label = f" aria-label={quoteattr(title)}" if title else ""
     return text.replace("<svg", f'<svg role="img"{label} stroke-linejoin="round" stroke-linecap="butt"', 1)
 
 
-def pen(study: Study, policy: str) -> tuple[str, str]:
-    """Colour and stroke of a policy, the same in every world of the study."""
-    place = list(study.policies).index(policy)
+def pen(place: int) -> tuple[str, str]:
+    """Colour and stroke of the policy at this place in a study, the same in all its worlds."""
     return COLOURS[place % len(COLOURS)], STROKES[place // len(COLOURS) % len(STROKES)]
 
 
@@ -135,7 +144,7 @@ def cells_by_policy(study: Study, results: Results, world_label: str) -> dict[st
     wanted = {cell.key for row in cells.values() for cell in row}
     lacking = len(wanted) - len(results.has(wanted))
     if lacking:
-        raise ParameterError(f"{lacking} of {len(wanted)} cells in {world_label!r} have not been played: run the study first")
+        raise ParameterError(f"{lacking} of {len(wanted)} cells of {world_label!r} are missing: run the study first")
     return cells
 
 
@@ -155,8 +164,8 @@ def draw(shown: Picture, *, paper: Paper = WIDE) -> Figure:
     names = [_short(curve.label, paper.longest) for curve in shown.curves]
     with _plain():
         regret_height = max(paper.regret, 1.5 * paper.letters * len(names))
-        right = max(_width(name, paper.letters, bold=True) for name in [*names, "other arms"]) + 22
-        left, top, between, bottom = 4.2 * paper.letters, 2.6 * paper.letters, 4 * paper.letters, 3.6 * paper.letters
+        right = max(_width(name, paper.letters, bold=True) for name in [*names, "other arms"]) + 24
+        left, top, between, bottom = 3.4 * paper.letters, 2.6 * paper.letters, 4 * paper.letters, 3.6 * paper.letters
         height = top + paper.drift + between + regret_height + bottom
         figure = Figure(figsize=(paper.width / 72, height / 72))
 
@@ -183,8 +192,9 @@ def _drift(study: Study, world: Any) -> Drift:
 
 
 def _sample(world: Any, horizon: int, seed: int, changes: list[int]) -> tuple[Ints, Floats]:
-    """The means at evenly spaced rounds and, while they are few, at every change."""
-    points = np.linspace(0, horizon - 1, min(horizon, MOST_POINTS)).round().astype(np.int64)
+    """The means at evenly spaced rounds (fewer for many arms) and, while they are few, at every change."""
+    count = min(horizon, MOST_POINTS, max(100, 10 * MOST_POINTS // world.problem(horizon).n_arms))
+    points = np.linspace(0, horizon - 1, count).round().astype(np.int64)
     rounds = np.union1d(points, np.array(changes if len(changes) <= MOST_CHANGES else [], np.int64))
     rows = []
     for tape in world.tapes(horizon, seed):
@@ -209,28 +219,37 @@ def _draw_drift(axes: Axes, drift: Drift, horizon: int, paper: Paper) -> None:
     edges = np.append(drift.rounds, horizon)
     steps = bool(drift.changes) or bool((drift.means == drift.means[0]).all())
     path = np.vstack([drift.means, drift.means[-1]])
-    axes.plot(edges, path, color=INK, alpha=0.3, lw=0.8, drawstyle="steps-post" if steps else "default")
-    if steps:
-        starts = np.flatnonzero(np.append(True, np.diff(path[:-1].max(axis=1)) != 0))
-        tops = drift.means.max(axis=1)[starts]
-        axes.hlines(tops, edges[starts], np.append(edges[starts[1:]], horizon), color=INK, lw=2.4)
-    else:
-        axes.plot(edges, path.max(axis=1), color=INK, lw=2.2)
+    line = _draw_steps if steps else _draw_glide
+    for arm in path.T:
+        line(axes, edges, arm, alpha=0.35, lw=0.8)
+    line(axes, edges, path.max(axis=1), lw=2.4 if steps else 1.8)
     _mark_changes(axes, drift.changes)
     _scale_means(axes, drift.means)
     _name_best(axes, drift, best, edges, paper)
-    rest = np.sort(path[-1])[:-1].mean()
-    _name_ends(axes, np.array([path[-1].max(), rest]), ["best arm", "other arms"], [INK, INK], 0, [1.0, 0.55], paper)
+    *others, highest = np.sort(path[-1]).tolist()
+    ends = [End(highest, "best arm", INK, bold=True), End(float(np.mean(others)), "other arms", INK, strength=0.6)]
+    _name_ends(axes, ends, paper)
+
+
+def _draw_steps(axes: Axes, edges: Ints, levels: Floats, **look: Any) -> None:
+    """A level stroke for as long as nothing changes; jumps are left to the lines that mark them."""
+    starts = np.flatnonzero(np.append(True, np.diff(levels[:-1]) != 0))
+    axes.hlines(levels[starts], edges[starts], edges[np.append(starts[1:], len(edges) - 1)], color=INK, **look)
+
+
+def _draw_glide(axes: Axes, edges: Ints, levels: Floats, **look: Any) -> None:
+    axes.plot(edges, levels, color=INK, **look)
 
 
 def _draw_regret(axes: Axes, shown: Picture, names: list[str], paper: Paper) -> None:
     runs = f"mean of {shown.runs} runs, 95% band" if shown.runs > 1 else "a single run"
     _prepare(axes, shown.horizon, paper, f"Regret so far: {runs}")
     axes.set_xlabel("rounds", fontsize=paper.letters, color=INK, alpha=0.75)
-    pens = [(COLOURS[i % len(COLOURS)], STROKES[i // len(COLOURS) % len(STROKES)]) for i in range(len(names))]
-    best = int(np.argmin([curve.mean[-1] for curve in shown.curves]))
-    for i, (curve, (colour, stroke)) in enumerate(zip(shown.curves, pens, strict=True)):
+    best, ends = int(np.argmin([curve.mean[-1] for curve in shown.curves])), []
+    for i, curve in enumerate(shown.curves):
+        colour, stroke = pen(i)
         axes.plot(curve.rounds, curve.mean, color=colour, ls=stroke, lw=2.4 if i == best else 1.5, zorder=3)
+        ends.append(End(float(curve.mean[-1]), names[i], colour, bold=i == best))
         if shown.runs > 1:
             low, high = curve.mean - curve.half, curve.mean + curve.half
             axes.fill_between(curve.rounds, low, high, color=colour, alpha=0.16, lw=0)
@@ -238,16 +257,25 @@ def _draw_regret(axes: Axes, shown: Picture, names: list[str], paper: Paper) -> 
         _mark_changes(axes, shown.drift.changes)
     highest = max(float(np.max(curve.mean + np.nan_to_num(curve.half))) for curve in shown.curves)
     axes.set_ylim(0.0, 1.04 * highest or 1.0)
-    axes.yaxis.set_major_locator(MaxNLocator(5, integer=highest > 5))
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(_compact))
-    ends = np.array([curve.mean[-1] for curve in shown.curves])
-    _name_ends(axes, ends, names, [colour for colour, _ in pens], best, [1.0] * len(names), paper)
+    _name_ends(axes, ends, paper)
 
 
 def _prepare(axes: Axes, horizon: int, paper: Paper, title: str) -> None:
     """The calm frame: no box, no tick marks, a faint grid."""
     axes.set_xlim(0, horizon)
-    axes.set_title(title, loc="left", fontsize=paper.letters, color=INK, weight="bold", pad=0.8 * paper.letters)
+    corner = (-axes.get_position().x0 * paper.width, 0.9 * paper.letters)
+    axes.annotate(
+        title,
+        (0, 1),
+        corner,
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=paper.letters,
+        color=INK,
+        weight="bold",
+    )
     axes.xaxis.set_major_locator(MaxNLocator(5 if paper.width > 400 else 3, integer=True, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(_compact))
     axes.tick_params(length=0, labelsize=paper.letters, labelcolor=INK, pad=4)
@@ -281,31 +309,41 @@ def _name_best(axes: Axes, drift: Drift, best: NDArray[np.intp], edges: Ints, pa
         name, tops = f"arm {best[start]}", drift.means[start:stop, best[start]]
         if _width(name, paper.letters) + 6 > (edges[stop] - edges[start]) * per_round:
             continue
-        middle = (edges[start] + edges[stop]) / 2
-        height = np.interp(middle, drift.rounds[start:stop], tops)
-        offset = (0, 0.45 * paper.letters)
         axes.annotate(
-            name, (middle, height), offset, textcoords="offset points", ha="center", fontsize=paper.letters - 1, color=INK
+            name,
+            ((edges[start] + edges[stop]) / 2, tops.max()),
+            (0, 0.45 * paper.letters),
+            textcoords="offset points",
+            ha="center",
+            fontsize=paper.letters - 1,
+            color=INK,
         )
 
 
-def _name_ends(
-    axes: Axes, ends: Floats, names: list[str], colours: list[str], best: int, strengths: list[float], paper: Paper
-) -> None:
+def _name_ends(axes: Axes, ends: list[End], paper: Paper) -> None:
     """Names beside the right ends of lines, moved apart where they would touch, each tied to its line."""
     low, high = axes.get_ylim()
-    points = axes.get_window_extent().height / axes.figure.dpi * 72 / (high - low)
-    places = apart((ends - low) * points, gap=1.45 * paper.letters, top=(high - low) * points) / points + low
-    edge = axes.get_yaxis_transform()
-    span = axes.get_position().width * paper.width
-    for i, (name, colour) in enumerate(zip(names, colours, strict=True)):
-        tie = [1.0, 1.0 + 4 / span, 1.0 + 12 / span, 1.0 + 15 / span]
-        heights = [ends[i], ends[i], places[i], places[i]]
-        axes.plot(tie, heights, transform=edge, color=colour, alpha=0.7 * strengths[i], lw=0.9, clip_on=False)
+    tall = axes.get_window_extent().height / axes.figure.dpi * 72
+    heights = np.array([end.height for end in ends])
+    points = apart((heights - low) / (high - low) * tall, gap=1.45 * paper.letters, top=tall)
+    places = points / tall * (high - low) + low
+    edge, wide = axes.get_yaxis_transform(), axes.get_position().width * paper.width
+    tie = 1.0 + np.array([0, 4, 12, 15]) / wide
+    for end, place in zip(ends, places, strict=True):
+        bend = [end.height, end.height, place, place]
+        axes.plot(tie, bend, transform=edge, color=end.colour, alpha=0.7 * end.strength, lw=0.9, clip_on=False)
         axes.text(
-            1.0 + 18 / span, places[i], name, transform=edge, va="center_baseline", fontsize=paper.letters, color=INK,
-            alpha=strengths[i], weight="bold" if i == best else "normal", parse_math=False,
-        )  # fmt: skip
+            1.0 + 18 / wide,
+            place,
+            end.name,
+            transform=edge,
+            va="center_baseline",
+            fontsize=paper.letters,
+            color=INK,
+            alpha=end.strength,
+            weight="bold" if end.bold else "normal",
+            parse_math=False,
+        )
 
 
 def apart(wanted: Floats, *, gap: float, top: float) -> Floats:
@@ -330,7 +368,8 @@ def apart(wanted: Floats, *, gap: float, top: float) -> Floats:
 
 def _width(text: str, letters: float, *, bold: bool = False) -> float:
     """Points a text takes, measured in matplotlib's own wide font."""
-    path = TextPath((0, 0), text.replace("$", "S"), size=letters, prop=FontProperties(weight="bold" if bold else "normal"))
+    font = FontProperties(weight="bold" if bold else "normal")
+    path = TextPath((0, 0), text.replace("$", "S"), size=letters, prop=font)
     return float(path.get_extents().width) if len(path.vertices) else 0.0
 
 

@@ -53,6 +53,10 @@ class Study:
                 for policy in self.policies:
                     yield self.cell(world, policy, run)
 
+    def cells_of(self, world: str, policy: str) -> list["Cell"]:
+        """All runs of one policy in one world."""
+        return [self.cell(world, policy, run) for run in range(self.runs)]
+
     def cell(self, world: str, policy: str, run: int) -> "Cell":
         """One cell, with the key it is stored under."""
         a_world, a_policy = self.worlds[world], self.policies[policy]

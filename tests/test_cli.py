@@ -1,0 +1,110 @@
+"""The command line as people and programs use it: in a process of its own."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SIMULATE = ["simulate", "--world", "abrupt", "--horizon", "500", "--seeds", "3"]
+
+
+def driftwise(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([sys.executable, "-m", "driftwise.cli", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_help_teaches() -> None:
+    told = driftwise("--help").stdout
+    for word in ("demo", "simulate", "policies", "worlds", "driftwise simulate --world abrupt"):
+        assert word in told
+
+
+def test_policies_and_worlds_are_listed_with_what_they_need() -> None:
+    told = driftwise("policies").stdout
+    assert "sliding-ucb" in told and "a window fit for the drift" in told and "Garivier & Moulines 2011" in told
+    assert "phases=5" in driftwise("worlds").stdout
+    assert "index_k = mean_k + span sqrt(xi ln(min(t, w)) / n_k)" in driftwise("policies", "sliding-ucb").stdout
+
+
+def test_lists_as_json() -> None:
+    policies = {entry["name"]: entry for entry in json.loads(driftwise("policies", "--json").stdout)}
+    assert policies["sliding-ucb"]["parameters"] == {"window": 1000, "xi": 0.6}
+    assert set(policies["thompson"]) == {"name", "class", "summary", "parameters", "needs", "bound", "paper"}
+    assert json.loads(driftwise("worlds", "abrupt", "--json").stdout)["class"] == "Abrupt"
+
+
+def test_simulate_json_is_one_document_and_nothing_else() -> None:
+    done = driftwise(*SIMULATE, "--policy", "ucb1", "--policy", "sliding-ucb:window=100,xi=0.5", "--json")
+    document = json.loads(done.stdout)
+    assert document["world"] == "abrupt" and document["horizon"] == 500 and document["seeds"] == 3
+    assert list(document["policies"]) == ["ucb1", "sliding-ucb:window=100,xi=0.5"]
+    for told in document["policies"].values():
+        assert told["regret"]["mean"] > 0 and told["regret"]["ci95"] > 0
+        assert 0 < told["optimal_rate"] < 1 and told["seconds"] > 0
+
+
+def test_one_seed_has_no_interval() -> None:
+    done = driftwise("simulate", "--world", "stationary", "--policy", "ucb1", "--seeds", "1", "--horizon", "1e2", "--json")
+    document = json.loads(done.stdout)
+    assert document["horizon"] == 100
+    assert document["policies"]["ucb1"]["regret"]["ci95"] is None
+
+
+def test_the_same_command_gives_the_same_numbers() -> None:
+    def regret(*more: str) -> float:
+        document = json.loads(driftwise(*SIMULATE, "--policy", "thompson", "--json", *more).stdout)
+        return float(document["policies"]["thompson"]["regret"]["mean"])
+
+    assert regret() == regret("--threads", "1")
+    assert regret() != regret("--seed", "1")
+    assert regret() != regret("--delay", "geometric:20", "--lost", "0.1")
+
+
+def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "folder"
+    for policy in ("ucb1", "thompson"):
+        driftwise(*SIMULATE, "--policy", policy, "--out", str(out))
+    counts = sqlite3.connect(out / "results.sqlite").execute("select policy, count(*) from cells group by 1").fetchall()
+    assert counts == [("thompson", 3), ("ucb1", 3)]
+    assert "thompson" in (out / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--world", "abrubt", "--policy", "ucb1"], "no world called 'abrubt'; did you mean abrupt?"),
+        (["--world", "abrupt", "--policy", "ucb9000"], "no policy called 'ucb9000'"),
+        (["--world", "abrupt", "--policy", "ucb1:ksi=2"], "policy ucb1 has no parameter 'ksi': it takes xi"),
+        (["--world", "abrupt", "--policy", "ucb1:xi"], "'xi' in 'ucb1:xi' is not param=value"),
+        (["--world", "abrupt", "--policy", "ucb1:xi=much"], "xi=much is not a number"),
+        (["--world", "abrupt", "--policy", "ucb1:xi=nan"], "xi=nan is outside"),
+        (["--world", "abrupt", "--policy", "sliding-ucb:window=0"], "window=0 is not a whole number of at least 1"),
+        (["--world", "abrupt", "--policy", "sliding-ucb:window=1.5"], "window=1.5 is not a whole number"),
+        (["--world", "abrupt:phases=0", "--policy", "ucb1"], "phases=0 is not a whole number of at least 1"),
+        (["--world", "abrupt:rewards=coins", "--policy", "ucb1"], "rewards=coins is not one of bernoulli, gaussian"),
+        (["--world", "abrupt:rewards=gaussian", "--policy", "thompson"], "needs rewards in a bounded range"),
+        (["--world", "abrupt", "--policy", "ucb1", "--horizon", "0"], "horizon=0 is not a whole number of at least 1"),
+        (["--world", "abrupt", "--policy", "ucb1", "--horizon", "many"], "horizon=many is not a whole number"),
+        (["--world", "abrupt", "--policy", "ucb1", "--seeds", "0"], "seeds=0 is not a whole number of at least 1"),
+        (["--world", "abrupt", "--policy", "ucb1", "--threads", "0"], "threads=0"),
+        (["--world", "abrupt", "--policy", "ucb1", "--lost", "1.5"], "lost=1.5 is outside [0, 1)"),
+        (["--world", "abrupt", "--policy", "ucb1", "--delay", "soon"], "delay=soon is not a number of rounds"),
+        (["--world", "abrupt", "--policy", "ucb1", "--delay", "2.5"], "delay=2.5 is not a whole number"),
+        (["--world", "abrupt", "--policy", "ucb1", "--delay", "weekly:3"], "delay kind 'weekly' is not one of"),
+        (["--world", "abrupt", "--policy", "ucb1", "--out", "/proc/nowhere"], "--out /proc/nowhere cannot be made"),
+        (["--world", "abrupt"], "Missing option '--policy'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], says: str) -> None:
+    done = driftwise("simulate", *words, code=2)
+    assert says in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_unknown_name_in_a_list_is_bad_input_too() -> None:
+    assert "no policy called 'x'" in driftwise("policies", "x", code=2).stderr

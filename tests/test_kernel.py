@@ -1,0 +1,147 @@
+"""The promises of `core.kernel` and `core.verbs`: lazy, never stale, one owner per name."""
+
+import importlib
+import inspect
+import os
+import pkgutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import driftwise
+from driftwise.core.kernel import code_tag, kernel
+from driftwise.core.verbs import register
+from driftwise.errors import RegistrationError
+from driftwise.policies import SlidingUCB, Thompson, Uniform
+
+POLICY = '''
+from typing import Any, NamedTuple
+import numpy as np
+import driftwise as dw
+from rule import favourite
+
+class StubbornState(NamedTuple):
+    counts: dw.PerArm
+
+class Stubborn(NamedTuple):
+    def init(self, problem):
+        return StubbornState(np.zeros(problem.n_arms, np.int64))
+
+@dw.kernel
+def _select(policy, state, t, context, rng):
+    return favourite(), 1.0
+
+@dw.kernel
+def _update(policy, state, decision, outcome, now):
+    state.counts[decision.action] += 1
+
+dw.register(Stubborn, select=_select, update=_update)
+'''
+RULE = """
+import driftwise as dw
+
+@dw.kernel
+def favourite():
+    return {arm}
+"""
+PLAY = """
+import driftwise as dw
+from driftwise.core.play import play
+from driftwise.core.seeding import key
+from driftwise.core.types import new_trace
+from stubborn import Stubborn
+
+world, policy = dw.Stationary(n_arms=4), Stubborn()
+tape, nature = world.draw(10, seed=0)
+trace = new_trace(0, 10)
+state = policy.init(world.problem())
+play(policy, state, tape, nature, key(0), trace, 10)
+print(trace.actions[0], sum(play.entry(*map(type, (policy, state, tape, nature, key(0), trace, 10))).stats.cache_hits.values()))
+"""
+
+
+def python(code: str, *, folder: Path, **environment: str) -> str:
+    """What a fresh process prints."""
+    env = os.environ | {"PYTHONPATH": str(folder), "DRIFTWISE_CACHE_DIR": str(folder / "cache")} | environment
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_kernel_edited_in_another_file_is_never_answered_from_the_cache(tmp_path: Path) -> None:
+    (tmp_path / "stubborn.py").write_text(POLICY)
+    (tmp_path / "rule.py").write_text(RULE.format(arm=1))
+    assert python(PLAY, folder=tmp_path) == "1 0"
+    assert python(PLAY, folder=tmp_path) == "1 1", "a second process should load the compiled loop"
+    (tmp_path / "rule.py").write_text(RULE.format(arm=2))
+    assert python(PLAY, folder=tmp_path) == "2 0", "an edit two files away must reach the loop"
+    assert python(PLAY, folder=tmp_path, NUMBA_BOUNDSCHECK="1") == "2 0", "flags belong to the tag too"
+
+
+def test_listing_policies_imports_no_numba(tmp_path: Path) -> None:
+    code = "import sys, driftwise; driftwise.POLICIES, driftwise.WORLDS; print('numba' in sys.modules)"
+    assert python(code, folder=tmp_path) == "False"
+
+
+def test_importing_driftwise_imports_no_numpy(tmp_path: Path) -> None:
+    assert python("import sys, driftwise; print('numpy' in sys.modules)", folder=tmp_path) == "False"
+
+
+def test_the_tag_of_a_policy_knows_its_own_files_only() -> None:
+    assert code_tag(SlidingUCB) == code_tag(SlidingUCB)
+    assert len({code_tag(SlidingUCB), code_tag(Thompson), code_tag(Uniform)}) == 3
+
+
+def test_a_class_name_is_taken_once() -> None:
+    impostor = NamedTuple("SlidingUCB", [("window", int), ("xi", float)])
+    with pytest.raises(RegistrationError, match=r"SlidingUCB is taken by driftwise\.policies\.sliding_ucb"):
+        register(impostor)
+
+
+def test_registration_refuses_what_is_no_kernel_no_verb_or_no_tuple() -> None:
+    class Loner(NamedTuple):
+        x: float = 0.0
+
+    def plain(policy: Any) -> None: ...
+
+    with pytest.raises(RegistrationError, match="decorate it with @kernel"):
+        register(Loner, select=plain)  # type: ignore[arg-type]
+    with pytest.raises(RegistrationError, match="'choose' is not a verb"):
+        register(Loner, choose=kernel(plain))
+    with pytest.raises(RegistrationError, match="int is not a NamedTuple"):
+        register(int)
+
+
+def test_a_missing_kernel_is_named() -> None:
+    class Mute(NamedTuple):
+        x: float = 0.0
+
+    with pytest.raises(RegistrationError, match="Mute has no select kernel"):
+        driftwise.core.verbs.select(Mute(), (), 0, (), np.uint64(0))
+
+
+def test_all_named_tuples_have_names_of_their_own() -> None:
+    names: Counter[str] = Counter()
+    for module in pkgutil.walk_packages(driftwise.__path__, "driftwise."):
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if inspect.isclass(value) and hasattr(value, "_fields") and value.__module__ == module.name:
+                names[name] += 1
+    assert names["Decision"] == 1
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_a_kernel_that_allocates_says_so() -> None:
+    @kernel(allocates=True)
+    def total(n: int) -> float:
+        return float(np.ones(n).sum())
+
+    @kernel
+    def outer(n: int) -> float:
+        return 2.0 * total(n)
+
+    assert outer(5) == 10.0

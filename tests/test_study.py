@@ -1,0 +1,132 @@
+"""Studies: the same bits however they are run, and they go on after being killed."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.core.seeding import key
+from driftwise.errors import ParameterError
+from driftwise.study.run import missing
+
+WORLDS = {"abrupt": dw.Abrupt(n_arms=4), "late": dw.Delayed(world=dw.RandomWalk(n_arms=4), delay=9, kind="geometric")}
+POLICIES = {"ucb": dw.SlidingUCB(window=100), "ts": dw.SlidingThompson(window=100), "guess": dw.Uniform()}
+
+
+def study(**changes: object) -> dw.Study:
+    facts = {"name": "s", "worlds": WORLDS, "policies": POLICIES, "horizon": 500, "runs": 4, "seed": 3} | changes
+    return dw.Study(**facts)  # type: ignore[arg-type]
+
+
+def curves(a_study: dw.Study, results: dw.Results) -> np.ndarray:
+    rounds, values = results.curves(a_study.cells())
+    assert rounds[0] == 1 and rounds[-1] == a_study.horizon
+    return values
+
+
+def test_the_same_bits_on_one_thread_and_on_many() -> None:
+    one, many = (curves(study(), dw.run(study(), threads=threads)) for threads in (1, 4))
+    np.testing.assert_array_equal(one, many)
+
+
+def test_a_policy_more_or_less_changes_no_other_result() -> None:
+    alone = study(policies={"another label": dw.SlidingThompson(window=100)})
+    together = dw.run(study())
+    lonely = dw.run(alone)
+    for world in WORLDS:
+        np.testing.assert_array_equal(
+            lonely.column(alone.cells_of(world, "another label"), "regret"),
+            together.column(study().cells_of(world, "ts"), "regret"),
+        )
+
+
+def test_only_missing_cells_are_played(tmp_path: Path) -> None:
+    file = tmp_path / "results.sqlite"
+    dw.run(study(runs=2), dw.Results(file))
+    results = dw.Results(file)
+    assert missing(study(runs=2), results) == []
+    assert sum(map(len, missing(study(runs=3), results))) == len(WORLDS) * len(POLICIES)
+    assert sum(map(len, missing(study(runs=2, seed=4), results))) == 2 * len(WORLDS) * len(POLICIES)
+    new = {"ucb": dw.SlidingUCB(window=100), "wide": dw.SlidingUCB(window=200)}
+    assert {cell.policy for cells in missing(study(runs=2, policies=new), results) for cell in cells} == {"wide"}
+
+
+def test_a_killed_study_goes_on_where_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "results.sqlite"
+    script = f"""
+import driftwise as dw
+study = dw.Study(name="long", worlds={{"w": dw.Abrupt()}}, policies={{"p": dw.SlidingThompson()}}, horizon=200_000, runs=60)
+dw.run(study, dw.Results({str(file)!r}), threads=2)
+"""
+    process = subprocess.Popen([sys.executable, "-c", script])
+    deadline = time.monotonic() + 60
+    while rows(file) < 3 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = rows(file)
+    assert 3 <= before < 60, "the study should have been killed half-way"
+    long = dw.Study(
+        name="long", worlds={"w": dw.Abrupt()}, policies={"p": dw.SlidingThompson()}, horizon=200_000, runs=before + 2
+    )
+    resumed = dw.Results(file)
+    assert len(missing(long, resumed)) <= 3
+    cells = list(long.cells())
+    np.testing.assert_array_equal(
+        dw.run(long, resumed).column(cells, "regret")[-3:],
+        dw.run(long, threads=1).column(cells, "regret")[-3:],
+    )
+
+
+def rows(file: Path) -> int:
+    if not file.exists():
+        return 0
+    try:
+        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
+            return int(connection.execute("select count(*) from cells").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_regret_is_that_of_the_tape() -> None:
+    one = study(runs=1, worlds={"abrupt": WORLDS["abrupt"]}, policies={"guess": dw.Uniform()})
+    results = dw.run(one)
+    tape, _ = WORLDS["abrupt"].draw(500, int(key(3, 0, "world")))
+    means = tape.levels.table[tape.levels.rows]
+    expected = (means.max(axis=1) - means.mean(axis=1)).sum()
+    (regret,) = results.column(one.cells(), "regret")
+    assert abs(regret - expected) < 6 * np.sqrt(500) / 2  # six standard deviations of bounded gaps
+
+
+def test_nonsense_is_refused_before_the_first_round(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="horizon=0 is not a whole number of at least 1"):
+        study(horizon=0)
+    with pytest.raises(ParameterError, match="runs=0"):
+        study(runs=0)
+    with pytest.raises(ParameterError, match="needs at least one world and one policy"):
+        study(policies={})
+    with pytest.raises(ParameterError, match="phases=5 does not fit the horizon 3"):
+        study(horizon=3)
+    with pytest.raises(ParameterError, match="thompson needs rewards in a bounded range"):
+        study(worlds={"g": dw.Abrupt(rewards="gaussian")}, policies={"t": dw.Thompson()})
+    (tmp_path / "notes.txt").write_text("this is not a database, though it is long enough to be looked at as one")
+    with pytest.raises(ParameterError, match="cannot be used as a results file: file is not a database"):
+        dw.Results(tmp_path / "notes.txt")
+    with pytest.raises(ParameterError, match="'regrets' is not an outcome"):
+        dw.Results().column([], "regrets")
+
+
+def test_an_error_in_a_run_is_told_and_stops_the_others() -> None:
+    class Broken(dw.Abrupt):
+        def tapes(self, *args: object, **kwargs: object) -> object:  # type: ignore[override]
+            raise RuntimeError("no tape today")
+
+    with pytest.raises(RuntimeError, match="no tape today"):
+        dw.run(study(worlds={"broken": Broken()}))
