@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import driftwise
-from driftwise.core.kernel import code_tag, kernel
+from driftwise.core.kernel import kernel
+from driftwise.core.tag import code_tag
 from driftwise.core.verbs import register
 from driftwise.errors import RegistrationError
 from driftwise.policies import SlidingUCB, Thompson, Uniform
@@ -61,7 +62,8 @@ tape, nature = world.draw(10, seed=0)
 trace = new_trace(0, 10)
 state = policy.init(world.problem())
 play(policy, state, tape, nature, key(0), trace, 10)
-print(trace.actions[0], sum(play.entry(*map(type, (policy, state, tape, nature, key(0), trace, 10))).stats.cache_hits.values()))
+loop = play.entry(*map(type, (policy, state, tape, nature, key(0), trace, 10)))
+print(trace.actions[0], sum(loop.stats.cache_hits.values()))
 """
 
 
@@ -98,9 +100,12 @@ def test_the_tag_of_a_policy_knows_its_own_files_only() -> None:
 
 
 def test_a_class_name_is_taken_once() -> None:
-    impostor = NamedTuple("SlidingUCB", [("window", int), ("xi", float)])
+    class SlidingUCB(NamedTuple):
+        window: int = 1
+        xi: float = 1.0
+
     with pytest.raises(RegistrationError, match=r"SlidingUCB is taken by driftwise\.policies\.sliding_ucb"):
-        register(impostor)
+        register(SlidingUCB)
 
 
 def test_registration_refuses_what_is_no_kernel_no_verb_or_no_tuple() -> None:

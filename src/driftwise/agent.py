@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from driftwise.core import state as states
-from driftwise.core.kernel import code_tag
 from driftwise.core.play import decide_once, learn_once
 from driftwise.core.rules import cast, number, whole
 from driftwise.core.seeding import key
+from driftwise.core.tag import code_tag
 from driftwise.core.types import Decision, Problem
 from driftwise.errors import ArmError, DecisionError, ParameterError, RewardError, StateError
 from driftwise.policies import POLICIES

@@ -218,14 +218,14 @@ def headline(study: Study, sections: Sequence[Section]) -> Markup:
     wins: dict[str, list[str]] = {}
     for section in sections:
         wins.setdefault(section.rows[0].policy, []).append(section.world)
-    clear = sum(all(row.apart for row in section.rows[1:]) for section in sections)
     if len(wins) == 1:
-        found = Markup("<b>{}</b> had the lowest mean regret in all {} worlds").format(*wins, len(sections))
+        found = Markup("<b>{}</b> had the lowest mean regret in all {} worlds.").format(*wins, len(sections))
     else:
-        parts = [Markup("<b>{}</b> in <i>{}</i>").format(policy, listed(worlds, "and")) for policy, worlds in wins.items()]
-        found = Markup("No policy had the lowest mean regret everywhere: ") + Markup("; ").join(parts)
-    often = "each" if clear == len(sections) else f"{clear} of {len(sections)}" if clear else "none"
-    return found + Markup(". It was told apart from every other policy in {} of these worlds.").format(often)
+        parts = [Markup("<b>{}</b> in {}").format(policy, listed(worlds, "and")) for policy, worlds in wins.items()]
+        found = Markup("No policy had the lowest mean regret everywhere: {}.").format(Markup("; ").join(parts))
+    clear = sum(all(row.apart for row in section.rows[1:]) for section in sections)
+    often = "all" if clear == len(sections) else f"{clear}" if clear else "none"
+    return found + Markup(" The lowest is told apart from every other in {} of {}.").format(often, len(sections))
 
 
 def recipe(study: Study) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, NamedTuple
 
-from driftwise.core.kernel import code_tag
 from driftwise.core.play import play
 from driftwise.core.rules import cast, whole
+from driftwise.core.tag import code_tag
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
 
