@@ -36,7 +36,7 @@ def rows(sizes: Sizes) -> list[Row]:
 
 
 def _name(name: str) -> str:
-    return f"{name}: time over the C twin's"
+    return f"{name}, time / C twin's"
 
 
 def _row(name: str, library: Any, problem: Problem, tape: Any, repeats: int) -> Row:

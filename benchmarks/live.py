@@ -34,11 +34,10 @@ def rows(sizes: Sizes, *, peers: bool) -> list[Row]:
 
 def _row(name: str, ours: list[float], theirs: list[float]) -> Row:
     beside = [(before + after) / 2 for before, after in itertools.pairwise(ours)]
-    label = f"agent, {name}: times faster than river's UCB1"
     if not theirs:
-        return row(f"agent, {name}", unit="rounds/s", ours=ours[0], note="river not measured")._replace(met=None)
+        return row(f"agent {name}", unit="rounds/s", ours=ours[0], note="river not measured")
     return row(
-        label,
+        f"agent {name}, speed / river's ucb1",
         unit="rounds/s",
         ours=statistics.median(beside),
         theirs=statistics.median(theirs),

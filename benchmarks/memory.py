@@ -26,12 +26,12 @@ def rows(sizes: Sizes) -> list[Row]:
 
 
 def _row(world: str, horizon: int) -> Row:
-    name = f"peak memory: {world}, 30 arms, {horizon / 1e6:g} million rounds"
+    name = f"peak memory, {world}, K=30, T={horizon / 1e6:g} million"
     command = [sys.executable, "-m", "benchmarks.memory", world, str(horizon)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         return not_measured(name, done.stderr.strip().splitlines()[-1], target="memory")
-    note = "sliding-ucb through study.run, two runs on two threads"
+    note = "sliding-ucb, two threads"
     return row(name, unit="MB", ours=float(done.stdout) / 1e6, target="memory", note=note)
 
 

@@ -29,8 +29,8 @@ def window_rows(sizes: Sizes) -> list[Row]:
         times = _times(policies, dict.fromkeys(policies, 10), half, half, sizes.repeats)
         full = {window: after / half * 1e9 for window, (_, after) in times.items()}
         whole = {window: sum(both) / (2 * half) * 1e9 for window, both in times.items()}
-        rows.append(_spread(f"{name}: windows, once full", name, full))
-        rows.append(_spread(f"{name}: windows, whole run", name, whole))
+        rows.append(_spread(f"{name}, slowest / fastest window, once full", name, full))
+        rows.append(_spread(f"{name}, slowest / fastest window, whole run", name, whole))
     return rows
 
 
@@ -43,7 +43,7 @@ def _spread(name: str, policy: str, costs: dict[str, float]) -> Row:
         theirs=costs[fastest],
         ratio=costs[slowest] / costs[fastest],
         target=f"window: {policy}",
-        note=f"slowest w={slowest}, fastest w={fastest}; " + ", ".join(f"{w}: {ns:.0f}" for w, ns in costs.items()),
+        note=", ".join(f"{float(window):.0e}: {ns:.0f}".replace("e+0", "e") for window, ns in costs.items()),
         detail=costs,
     )
 
@@ -55,7 +55,7 @@ def arms_rows(sizes: Sizes) -> list[Row]:
     costs = {label: after / sizes.arms_rounds * 1e9 for label, (_, after) in times.items()}
     return [
         row(
-            "sliding-ucb: 500 arms over 10 arms",
+            "sliding-ucb, 500 arms / 10 arms",
             unit="ns/round",
             ours=costs["500"],
             theirs=costs["10"],
@@ -71,7 +71,7 @@ def cost_by_arms(sizes: Sizes) -> dict[str, dict[int, float]]:
     for name, kind in POLICIES.items():
         try:
             policies = {str(n_arms): kind() for n_arms in ARMS}
-            times = _times(policies, {str(n): n for n in ARMS}, WARM_UP, sizes.curve_rounds, repeats=3)
+            times = _times(policies, {str(n): n for n in ARMS}, WARM_UP, sizes.curve_rounds, sizes.repeats)
         except DriftwiseError:  # a policy of another family: not for arms without context
             continue
         costs[name] = {n_arms: times[str(n_arms)][1] / sizes.curve_rounds * 1e9 for n_arms in ARMS}

@@ -28,7 +28,7 @@ FULL = Sizes(
     curve_rounds=20_000,
     repeats=5,
     study_rounds=500_000,
-    study_pairs=5,
+    study_pairs=7,
     memory_rounds=10_000_000,
     peer_pairs=3,
 )

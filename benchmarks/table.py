@@ -1,6 +1,6 @@
 """What is measured is a row; what was promised is one table. A benchmark reports, it never fails on a number."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Target(NamedTuple):
@@ -37,7 +37,10 @@ TARGETS = {
 
 
 class Row(NamedTuple):
-    """One line of the report. The target is about `ratio`, or about `ours` where there is nothing to compare with."""
+    """One line of the report. The target is about `ratio`, or about `ours` where there is nothing to compare with.
+
+    `note` is for the reader of the table; `detail` goes into the JSON only.
+    """
 
     name: str
     unit: str
@@ -47,7 +50,7 @@ class Row(NamedTuple):
     target: Target | None
     met: bool | None
     note: str
-    detail: dict[str, float]
+    detail: dict[str, Any]
 
 
 def row(
@@ -59,7 +62,7 @@ def row(
     ratio: float | None = None,
     target: str = "",
     note: str = "",
-    detail: dict[str, float] | None = None,
+    detail: dict[str, Any] | None = None,
 ) -> Row:
     """A measured row, judged by the target of that key, if there is one."""
     promise = TARGETS.get(target)

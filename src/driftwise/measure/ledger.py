@@ -5,6 +5,7 @@ static regret           max_k sum_t mean_{t,k} - sum_t mean_{t,a_t}     against 
 optimal-arm rate        share of rounds in which no arm had a larger mean
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +17,10 @@ from driftwise.core.types import Floats, Ints, Trace
 REGRET, REWARD, OPTIMAL = 0, 1, 2
 
 
-def checkpoints(horizon: int, count: int = 200) -> Ints:
-    """At most `count` rounds from 1 to `horizon`, log-spaced, both ends included."""
-    return np.unique(np.geomspace(1, horizon, count).round().astype(np.int64))
+def checkpoints(horizon: int, marks: Sequence[int] = (), *, count: int = 200) -> Ints:
+    """At most `count` rounds from 1 to `horizon`, log-spaced, both ends included, and the `marks` besides."""
+    spaced = np.geomspace(1, horizon, count).round().astype(np.int64)
+    return np.unique(np.concatenate([spaced, np.asarray(marks, np.int64)]))
 
 
 class Ledger(NamedTuple):
@@ -31,9 +33,9 @@ class Ledger(NamedTuple):
     good: NDArray[np.bool_]
 
 
-def new_ledger(horizon: int) -> Ledger:
+def new_ledger(horizon: int, marks: Sequence[int] = ()) -> Ledger:
     """Empty books for `horizon` rounds; `good` says of each whether the best arm was chosen."""
-    rounds = checkpoints(horizon)
+    rounds = checkpoints(horizon, marks)
     return Ledger(
         rounds,
         np.full((len(rounds), 3), np.nan),

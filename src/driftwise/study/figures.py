@@ -40,7 +40,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7
 STROKES = ("solid", "dashed", "dotted")  # when there are more policies than colours
 FORMATS = (".svg", ".png", ".pdf")
 MOST_POINTS = 600
-MOST_CHANGES = 60  # more lines than that are a grey wall
+MOST_CHANGES = 60
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
 
@@ -137,6 +137,11 @@ def pen(place: int) -> tuple[str, str]:
     return COLOURS[place % len(COLOURS)], STROKES[place // len(COLOURS) % len(STROKES)]
 
 
+def marked(changes: list[int]) -> list[int]:
+    """The changes that get a line: all of them, or none where lines would be a grey wall."""
+    return changes if len(changes) <= MOST_CHANGES else []
+
+
 def cells_by_policy(study: Study, results: Results, world_label: str) -> dict[str, list[Cell]]:
     """The cells of one world, run after run; all of them must have been played."""
     lookup(world_label, study.worlds, "world")
@@ -195,7 +200,7 @@ def _sample(world: Any, horizon: int, seed: int, changes: list[int]) -> tuple[In
     """The means at evenly spaced rounds (fewer for many arms) and, while they are few, at every change."""
     count = min(horizon, MOST_POINTS, max(100, 10 * MOST_POINTS // world.problem(horizon).n_arms))
     points = np.linspace(0, horizon - 1, count).round().astype(np.int64)
-    rounds = np.union1d(points, np.array(changes if len(changes) <= MOST_CHANGES else [], np.int64))
+    rounds = np.union1d(points, np.array(marked(changes), np.int64))
     rows = []
     for tape in world.tapes(horizon, seed):
         levels = tape.tape.levels if hasattr(tape, "tape") else tape.levels
@@ -217,11 +222,11 @@ def _draw_drift(axes: Axes, drift: Drift, horizon: int, paper: Paper) -> None:
     axes.tick_params(labelbottom=False)
     best = drift.means.argmax(axis=1)
     edges = np.append(drift.rounds, horizon)
-    steps = bool(drift.changes) or bool((drift.means == drift.means[0]).all())
+    steps = bool(marked(drift.changes)) or bool((drift.means == drift.means[0]).all())
     path = np.vstack([drift.means, drift.means[-1]])
     line = _draw_steps if steps else _draw_glide
     for arm in path.T:
-        line(axes, edges, arm, alpha=0.35, lw=0.8)
+        line(axes, edges, arm, alpha=0.35 * min(1.0, 10 / len(path.T)), lw=0.8)
     line(axes, edges, path.max(axis=1), lw=2.4 if steps else 1.8)
     _mark_changes(axes, drift.changes)
     _scale_means(axes, drift.means)
@@ -257,7 +262,7 @@ def _draw_regret(axes: Axes, shown: Picture, names: list[str], paper: Paper) -> 
         _mark_changes(axes, shown.drift.changes)
     highest = max(float(np.max(curve.mean + np.nan_to_num(curve.half))) for curve in shown.curves)
     axes.set_ylim(0.0, 1.04 * highest or 1.0)
-    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(_compact))
     _name_ends(axes, ends, paper)
 
@@ -288,7 +293,7 @@ def _prepare(axes: Axes, horizon: int, paper: Paper, title: str) -> None:
 
 
 def _mark_changes(axes: Axes, changes: list[int]) -> None:
-    for change in changes if len(changes) <= MOST_CHANGES else []:
+    for change in marked(changes):
         axes.axvline(change, color=INK, alpha=0.35, lw=0.7, ls=(0, (3, 3)), zorder=1)
 
 

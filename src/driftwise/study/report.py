@@ -29,11 +29,12 @@ try:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup, escape
 
-    from driftwise.study.figures import NARROW, WIDE, cells_by_policy, draw, pen, picture, svg
+    from driftwise.study.figures import NARROW, WIDE, cells_by_policy, draw, marked, pen, picture, svg
 except ImportError:
     raise ParameterError("reports need matplotlib and Jinja2: pip install 'driftwise[report]'") from None
 
 FEWEST_RUNS = 6
+MOST_NAMES = 3  # in one sentence
 
 
 class Row(NamedTuple):
@@ -61,7 +62,7 @@ class Section(NamedTuple):
     verdict: Markup
     wide: Markup
     narrow: Markup
-    changes: int
+    changes: list[int]
     tags: dict[str, str]
 
 
@@ -133,7 +134,7 @@ def _section(study: Study, results: Results, world: str, place: int) -> Section:
         for name, paper in (("wide", WIDE), ("narrow", NARROW))
     )
     tags = {label: row[0].facts["tag"] for label, row in cells.items()}
-    return Section(world, rows, verdict(study, world, rows), wide, narrow, len(shown.drift.changes), tags)
+    return Section(world, rows, verdict(study, world, rows), wide, narrow, marked(shown.drift.changes), tags)
 
 
 def _rows(study: Study, results: Results, cells: dict[str, list[Cell]]) -> list[Row]:
@@ -187,7 +188,8 @@ def verdict(study: Study, world: str, rows: Sequence[Row]) -> Markup:
         words = "In <i>{}</i>, <b>{}</b> had the lowest mean regret, {}, but {} runs do not tell it apart from {}."
     else:
         words = "In <i>{}</i>, <b>{}</b> lost least: a regret of {}."
-    found = Markup(words).format(world, best.policy, lost, study.runs, listed(alike, "or"))
+    rest = listed(alike, "or") if len(alike) <= MOST_NAMES else f"{len(alike)} others"
+    found = Markup(words).format(world, best.policy, lost, study.runs, rest)
     if study.runs < FEWEST_RUNS or not others:
         return found
     return found + (Markup("") if alike else _against_next(others[0])) + _against_still(best, others, alike)
@@ -204,6 +206,8 @@ def _against_still(best: Row, others: Sequence[Row], alike: Sequence[str]) -> Ma
     if best.still or still is None or still.policy in alike:
         return Markup("")
     words = " Its regret is {:.0%} lower than that of {}, the best here whose guarantee assumes no drift."
+    if still is others[0] and not alike:
+        words = " That is {:.0%} less; the guarantee of {} assumes no drift."
     return Markup(words).format(still.gap.mean / still.regret.mean, still.policy)
 
 
@@ -218,23 +222,30 @@ def headline(study: Study, sections: Sequence[Section]) -> Markup:
     wins: dict[str, list[str]] = {}
     for section in sections:
         wins.setdefault(section.rows[0].policy, []).append(section.world)
+    every = "both" if len(sections) == 2 else f"all {len(sections)}"
     if len(wins) == 1:
-        found = Markup("<b>{}</b> had the lowest mean regret in all {} worlds.").format(*wins, len(sections))
+        found = Markup("<b>{}</b> had the lowest mean regret in {} worlds.").format(*wins, every)
     else:
         parts = [Markup("<b>{}</b> in {}").format(policy, listed(worlds, "and")) for policy, worlds in wins.items()]
         found = Markup("No policy had the lowest mean regret everywhere: {}.").format(Markup("; ").join(parts))
+    if study.runs < FEWEST_RUNS:
+        runs = "one run" if study.runs == 1 else f"{study.runs} runs"
+        return found + Markup(" With {} of each, policies cannot be told apart.").format(runs)
     clear = sum(all(row.apart for row in section.rows[1:]) for section in sections)
-    often = "all" if clear == len(sections) else f"{clear}" if clear else "none"
-    return found + Markup(" The lowest is told apart from every other in {} of {}.").format(often, len(sections))
+    often = "each" if clear == len(sections) else clear or "none"
+    return found + Markup(" The lowest is told apart from every other in {} of them.").format(often)
 
 
 def recipe(study: Study) -> str:
     """Python that plays the study again and writes this page."""
     things = [*study.worlds.values(), *study.policies.values()]
     things += [thing.world for thing in things if hasattr(thing, "world")]
+    homes = {"driftwise": {"Study", "run"}, "driftwise.study.report": {"write_report"}}
+    for kind in map(type, things):
+        public = getattr(driftwise, kind.__name__, None) is kind
+        homes.setdefault("driftwise" if public else kind.__module__, set()).add(kind.__name__)
     lines = [
-        *sorted({_import(type(thing)) for thing in things} | {"from driftwise import Study, run"}),
-        "from driftwise.study.report import write_report",
+        *(f"from {home} import {', '.join(sorted(names))}" for home, names in sorted(homes.items())),
         "",
         "study = Study(",
         f"    name={study.name!r},",
@@ -247,11 +258,6 @@ def recipe(study: Study) -> str:
         'write_report(study, run(study), "report.html")',
     ]
     return "\n".join(lines)
-
-
-def _import(kind: type) -> str:
-    public = getattr(driftwise, kind.__name__, None) is kind
-    return f"from {'driftwise' if public else kind.__module__} import {kind.__name__}"
 
 
 def _listing(name: str, items: Any) -> Iterator[str]:
@@ -292,7 +298,7 @@ def spread(given: Estimate) -> str:
     """
     if math.isnan(given.ci95):
         return brief(given.mean)
-    places = _decimals(given.ci95 or given.mean / 100)
+    places = _decimals(given.ci95 or given.mean / 10)
     return f"{_written(given.mean, places)} ± {_written(given.ci95, places)}"
 
 

@@ -124,7 +124,7 @@ def _runner(study: Study, cell: Cell, world: Any) -> Runner:
         policy.init(world.problem(study.horizon)),
         world.nature(),
         key(study.seed, cell.run, "policy", facts),
-        new_ledger(study.horizon),
+        new_ledger(study.horizon, study.marks),
         [0.0],
     )
 

@@ -25,6 +25,8 @@ class Study:
         By the label they are shown with.
     horizon, runs, seed : int
         Rounds per run; runs per policy and world; the one seed all randomness comes from.
+    marks : tuple of int
+        Rounds at which the curves are wanted, besides the log-spaced ones.
     """
 
     name: str
@@ -33,9 +35,12 @@ class Study:
     horizon: int
     runs: int
     seed: int = 0
+    marks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         whole("horizon", self.horizon)
+        for mark in self.marks:
+            whole("mark", mark, high=self.horizon)
         whole("runs", self.runs)
         whole("seed", self.seed, low=0)
         if not self.worlds or not self.policies:
@@ -66,6 +71,7 @@ class Study:
             "horizon": self.horizon,
             "seed": self.seed,
             "run": run,
+            "marks": list(self.marks),
             "tag": code_tag(play, enter, type(a_world), *_inner(a_world), type(a_policy)),
         }
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]

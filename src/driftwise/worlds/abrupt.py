@@ -7,8 +7,7 @@ import numpy as np
 from driftwise.core.rules import whole
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
-from driftwise.errors import ParameterError
-from driftwise.worlds.arms import ArmedWorld, Drift, Levels
+from driftwise.worlds.arms import ArmedWorld, Drift, Levels, phase_starts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +31,7 @@ class Abrupt(ArmedWorld):
 
     def changes(self, horizon: int, seed: int) -> list[int]:
         """The first round of every phase but the first."""
-        if self.phases > horizon:
-            raise ParameterError(f"phases={self.phases} does not fit the horizon {horizon}: a phase needs a round")
-        return [phase * horizon // self.phases for phase in range(1, self.phases)]
+        return phase_starts(self.phases, horizon)
 
     def drift(self, horizon: int, seed: int) -> Drift:
         """Row t is that of the phase t falls in."""

@@ -39,6 +39,13 @@ class Levels(NamedTuple):
 Drift = Callable[[int, int], Levels]
 
 
+def phase_starts(phases: int, horizon: int) -> list[int]:
+    """The first round of every phase but the first, when a horizon is cut into equal phases."""
+    if phases > horizon:
+        raise ParameterError(f"phases={phases} does not fit the horizon {horizon}: a phase needs a round")
+    return [phase * horizon // phases for phase in range(1, phases)]
+
+
 class BernoulliTape(NamedTuple):
     """Rounds start .. start + len(noise) - 1 of a world with rewards 0 and 1."""
 

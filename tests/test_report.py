@@ -1,0 +1,216 @@
+"""The report: what it says is what the results hold, whatever the labels, and it needs nothing but itself."""
+
+import html
+import re
+import runpy
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.errors import ParameterError
+from driftwise.measure.summary import estimate, paired_difference
+from driftwise.study import figures, report
+from driftwise.study.results import Results
+from driftwise.study.run import run
+from driftwise.study.study import Study
+
+NASTY = '<b>mean</b> & "$x$"'
+POLICIES = {"uniform": dw.Uniform(), "window": dw.SlidingUCB(window=321, xi=0.77), NASTY: dw.Thompson()}
+WORLDS = {"abrupt": dw.Abrupt(n_arms=4, phases=3), "seasons": dw.Sinusoidal(n_arms=3, amplitude=0.31)}
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return Study(name="weather", worlds=WORLDS, policies=POLICIES, horizon=2000, runs=3, seed=11)
+
+
+@pytest.fixture(scope="module")
+def results(study: Study) -> Results:
+    return run(study)
+
+
+@pytest.fixture(scope="module")
+def page(study: Study, results: Results, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("out") / "new" / "report.html"
+    assert report.write_report(study, results, path, title="Rain <or> shine") == path
+    return path.read_text(encoding="utf-8")
+
+
+def small(worlds: dict[str, object], policies: dict[str, object], runs: int, horizon: int = 400) -> Study:
+    return Study(name="small", worlds=worlds, policies=policies, horizon=horizon, runs=runs)
+
+
+def drawings(page: str) -> list[ET.Element]:
+    return [ET.fromstring(text) for text in re.findall(r"<svg.*?</svg>", page, re.S)]
+
+
+def lead(page: str) -> str:
+    found = re.search(r'<p class="lead">(.*?)</p>', page, re.S)
+    assert found
+    return html.unescape(re.sub(r"<[^>]*>", "", found[1]))
+
+
+def test_everything_that_was_played_is_on_the_page(study: Study, page: str) -> None:
+    for thing in [*WORLDS.values(), *POLICIES.values()]:
+        shown = report._entry("", thing)
+        assert shown.kind in page
+        for name, value in shown.parameters.items():
+            assert f"<dt>{name}</dt><dd>{value}</dd>" in page
+    for cell in study.cells():
+        assert cell.facts["tag"] in page
+        assert html.escape(cell.policy).replace("&quot;", "&#34;") in page
+    for text in (
+        "Rain &lt;or&gt; shine",
+        "2,000",
+        "seed <b>11</b>",
+        f"driftwise {dw.__version__}",
+        f"numpy {np.__version__}",
+    ):
+        assert text in page
+    assert "Lower regret is better" in page
+
+
+def test_labels_are_escaped(page: str) -> None:
+    assert NASTY not in page
+    assert "<b>mean</b>" not in page
+    assert any(NASTY in "".join(svg.itertext()) for svg in drawings(page))
+
+
+def test_page_stands_alone(page: str) -> None:
+    namespaces = re.findall(r'xmlns(?::\w+)?="(https?://[^"]*)"', page)
+    assert set(namespaces) == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert len(re.findall("https?://", page)) == len(namespaces)
+    for tag in ("<script", "<link", "<img", "@import", "src="):
+        assert tag not in page
+
+
+def test_figures_are_well_formed_and_share_the_page(page: str) -> None:
+    assert len(drawings(page)) == 2 * len(WORLDS)
+    ids = re.findall(r'\sid="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+    used = re.findall(r'(?:href="#|url\(#)([^")]*)', page)
+    assert used and set(used) <= set(ids)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_numbers_are_those_of_the_results(study: Study, results: Results, page: str, world: str) -> None:
+    section = page[page.index(f"<h2>{world}</h2>") :]
+    body = section[section.index("<tbody>") : section.index("</tbody>")]
+    rows = [[float(value) for value in re.findall(r'<data value="([^"]*)"', row)] for row in body.split("<tr")[1:]]
+    cells = {label: [study.cell(world, label, run) for run in range(study.runs)] for label in study.policies}
+    regrets = {label: results.column(row, "regret") for label, row in cells.items()}
+    order = sorted(regrets, key=lambda label: float(regrets[label].mean()))
+    for place, (label, row) in enumerate(zip(order, rows, strict=True)):
+        names = ["optimal_rate", "recovery", "reward"] if world == "abrupt" else ["optimal_rate", "reward"]
+        gap = [paired_difference(regrets[label], regrets[order[0]]).mean] if place else []
+        speed = 1e9 * np.median(results.column(cells[label], "seconds")) / study.horizon
+        means = [results.column(cells[label], name).mean() for name in names]
+        assert row == pytest.approx([regrets[label].mean(), *gap, *means, speed])
+        shown = html.unescape(re.sub(r"<[^>]*>", "", body.split("<tr")[place + 1]))
+        assert report.spread(estimate(regrets[label])) in shown
+        assert ("least mean regret" in shown) == (place == 0)
+
+
+def test_same_study_same_page(study: Study, results: Results) -> None:
+    assert report.render(study, results) == report.render(study, results)
+
+
+def test_recipe_plays_the_study_again(page: str, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = re.search(r"<pre>(.*?)</pre>", page, re.S)
+    assert found
+    monkeypatch.chdir(tmp_path)
+    played: dict[str, object] = {}
+    exec(html.unescape(found[1]), played)
+    assert played["study"] == study
+    assert (tmp_path / "report.html").exists()
+
+
+def test_headline_claims_no_more_than_the_runs_carry() -> None:
+    abrupt, still = {"abrupt": dw.Abrupt()}, {"still": dw.Stationary()}
+    clear: dict[str, object] = {"uniform": dw.Uniform(), "window": dw.SlidingUCB(window=100)}
+    twins: dict[str, object] = {"one": dw.UCB1(xi=0.5), "two": dw.UCB1(xi=0.5), "uniform": dw.Uniform()}
+    said = {
+        "one run": (small(abrupt, clear, 1), "Another run may say otherwise."),
+        "few runs": (small(abrupt, clear, 3), "3 runs are too few to tell policies apart."),
+        "a clear case": (small(abrupt, clear, 8), "lost least"),
+        "twins": (small(still, twins, 8), "8 runs do not tell it apart from two."),
+        "alone": (small(still, {"one": dw.UCB1()}, 8), "no other policy to compare it with"),
+        "two worlds": (small(abrupt | still, clear, 8), "told apart from every other in each of them."),
+    }
+    for case, (study, words) in said.items():
+        assert words in lead(report.render(study, run(study))), case
+
+
+def test_least_regret_is_set_against_the_best_that_assumes_no_drift() -> None:
+    study = small(
+        {"seasons": dw.Sinusoidal()},
+        {"thompson": dw.Thompson(), "short": dw.SlidingThompson(window=150), "long": dw.SlidingThompson(window=2000)},
+        runs=8,
+        horizon=4000,
+    )
+    results = run(study)
+    ours, theirs = (
+        results.column([study.cell("seasons", name, i) for i in range(8)], "regret") for name in ("short", "thompson")
+    )
+    share = 1.0 - ours.mean() / theirs.mean()
+    assert f"{share:.0%} l" in lead(report.render(study, results))
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_figures_are_saved(study: Study, results: Results, tmp_path: Path, suffix: str) -> None:
+    figure = figures.regret_figure(study, results, "abrupt")
+    assert figures.save(figure, tmp_path / f"figure.{suffix}").stat().st_size > 1000
+
+
+def test_drift_is_that_of_run_0(study: Study, results: Results) -> None:
+    drift = figures.picture(study, results, "abrupt").drift
+    seed = int(figures.key(study.seed, 0, "world"))
+    tape, _ = WORLDS["abrupt"].draw(study.horizon, seed)
+    assert drift.changes == [666, 1333] and set(drift.changes) <= set(drift.rounds.tolist())
+    np.testing.assert_array_equal(drift.means, tape.levels.table[tape.levels.rows[drift.rounds]])
+
+
+def test_few_points_are_drawn_of_a_long_world() -> None:
+    rounds, means = figures._sample(dw.RandomWalk(n_arms=3), 200_000, 0, [])
+    assert len(rounds) == figures.MOST_POINTS and means.shape == (figures.MOST_POINTS, 3)
+    assert (rounds[0], rounds[-1]) == (0, 199_999)
+
+
+def test_single_run_has_no_band_and_long_delays_no_trouble() -> None:
+    study = small({"late": dw.Delayed(world=dw.Abrupt(), delay=9)}, {"one": dw.UCB1()}, runs=1)
+    figure = figures.regret_figure(study, run(study), "late")
+    assert not any("FillBetween" in type(each).__name__ for axes in figure.axes for each in axes.collections)
+    assert "95%" not in figures.svg(figure)
+
+
+def test_names_never_touch() -> None:
+    draws = np.random.default_rng(0)
+    for count in (1, 2, 7, 30):
+        wanted = draws.random(count) ** 3 * 100.0
+        placed = figures.apart(wanted, gap=4.0, top=100.0)
+        gap = min(4.0, 100.0 / max(1, count - 1))
+        assert (np.diff(np.sort(placed)) >= gap - 1e-9).all()
+        assert (np.argsort(placed) == np.argsort(wanted)).all()
+        assert -1e-9 <= placed.min() <= placed.max() <= 100.0 + 1e-9
+
+
+def test_what_cannot_be_done_is_said_in_one_sentence(study: Study, results: Results, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="no world called 'abrup'; did you mean abrupt"):
+        figures.regret_figure(study, results, "abrup")
+    with pytest.raises(ParameterError, match="9 of 9 cells of 'abrupt' are missing"):
+        report.write_report(study, Results(), tmp_path / "report.html")
+    with pytest.raises(ParameterError, match=r"does not end in one of \.svg, \.png, \.pdf"):
+        figures.save(figures.regret_figure(study, results, "abrupt"), "figure.bmp")
+    with pytest.raises(ParameterError, match="cannot be written"):
+        report.write_report(study, results, tmp_path)
+
+
+@pytest.mark.parametrize(("module", "lacks"), [(figures, "matplotlib"), (report, "jinja2")])
+def test_missing_extra_is_named(module: object, lacks: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, lacks, None)
+    with pytest.raises(ParameterError, match=r"pip install 'driftwise\[report\]'"):
+        runpy.run_path(str(module.__file__))  # type: ignore[attr-defined]
