@@ -89,9 +89,8 @@ def assert_recounts(state: Any, diary: Diary) -> None:
     np.testing.assert_array_equal(beliefs.spreads, state.beliefs.spreads)
 
 
-@QUICK
-@given(size=st.sampled_from([1, 2, 3, 7, 11]), history=st.lists(TOLD, max_size=60))
-def test_the_window_equals_a_recount_after_any_history(size: int, history: list[Told]) -> None:
+def live_through(size: int, history: list[Told]) -> None:
+    """Lead a window and a diary through the same history, recounting after every step."""
     (policy, state), diary = new_state(size), Diary(size)
     now = 0
     for each in history:
@@ -103,6 +102,21 @@ def test_the_window_equals_a_recount_after_any_history(size: int, history: list[
             remember(state, now - each.age, each.arm, each.reward, now)
             diary.tell(now - each.age, each.arm, each.reward, now)
             assert_recounts(state, diary)
+
+
+@QUICK
+@given(size=st.sampled_from([1, 2, 3, 7, 11]), history=st.lists(TOLD, max_size=60))
+def test_the_window_equals_a_recount_after_any_history(size: int, history: list[Told]) -> None:
+    live_through(size, history)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 11])
+def test_the_window_equals_a_recount_after_long_histories(size: int) -> None:
+    luck = np.random.default_rng(size)
+    for _ in range(8):
+        waits, ages, arms = luck.integers(0, 3, 80), luck.integers(-2, size + 2, 80), luck.integers(0, ARMS, 80)
+        columns = zip(waits.tolist(), ages.tolist(), arms.tolist(), luck.normal(size=80).tolist(), strict=True)
+        live_through(size, [Told(wait, age if age >= 0 else None, arm, reward) for wait, age, arm, reward in columns])
 
 
 def test_a_duplicate_changes_nothing_and_a_stale_reward_is_only_counted() -> None:

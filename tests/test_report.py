@@ -6,11 +6,13 @@ import runpy
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.core.seeding import key
 from driftwise.errors import ParameterError
 from driftwise.measure.summary import estimate, paired_difference
 from driftwise.study import figures, report
@@ -40,7 +42,7 @@ def page(study: Study, results: Results, tmp_path_factory: pytest.TempPathFactor
     return path.read_text(encoding="utf-8")
 
 
-def small(worlds: dict[str, object], policies: dict[str, object], runs: int, horizon: int = 400) -> Study:
+def small(worlds: dict[str, Any], policies: dict[str, Any], runs: int, horizon: int = 400) -> Study:
     return Study(name="small", worlds=worlds, policies=policies, horizon=horizon, runs=runs)
 
 
@@ -130,9 +132,10 @@ def test_recipe_plays_the_study_again(page: str, study: Study, tmp_path: Path, m
 
 
 def test_headline_claims_no_more_than_the_runs_carry() -> None:
-    abrupt, still = {"abrupt": dw.Abrupt()}, {"still": dw.Stationary()}
-    clear: dict[str, object] = {"uniform": dw.Uniform(), "window": dw.SlidingUCB(window=100)}
-    twins: dict[str, object] = {"one": dw.UCB1(xi=0.5), "two": dw.UCB1(xi=0.5), "uniform": dw.Uniform()}
+    abrupt: dict[str, Any] = {"abrupt": dw.Abrupt()}
+    still: dict[str, Any] = {"still": dw.Stationary()}
+    clear: dict[str, Any] = {"uniform": dw.Uniform(), "window": dw.SlidingUCB(window=100)}
+    twins: dict[str, Any] = {"one": dw.UCB1(xi=0.5), "two": dw.UCB1(xi=0.5), "uniform": dw.Uniform()}
     said = {
         "one run": (small(abrupt, clear, 1), "Another run may say otherwise."),
         "few runs": (small(abrupt, clear, 3), "3 runs are too few to tell policies apart."),
@@ -167,8 +170,8 @@ def test_figures_are_saved(study: Study, results: Results, tmp_path: Path, suffi
 
 
 def test_drift_is_that_of_run_0(study: Study, results: Results) -> None:
-    drift = figures.picture(study, results, "abrupt").drift
-    seed = int(figures.key(study.seed, 0, "world"))
+    drift = figures.picture(study, results, figures.cells_by_policy(study, results, "abrupt")).drift
+    seed = int(key(study.seed, 0, "world"))
     tape, _ = WORLDS["abrupt"].draw(study.horizon, seed)
     assert drift.changes == [666, 1333] and set(drift.changes) <= set(drift.rounds.tolist())
     np.testing.assert_array_equal(drift.means, tape.levels.table[tape.levels.rows[drift.rounds]])

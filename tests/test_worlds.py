@@ -103,21 +103,21 @@ def test_means_are_chances(world: Any, seed: int) -> None:
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_bernoulli_rewards_are_one_when_the_noise_lies_below_the_mean(name: str) -> None:
-    world = WORLDS[name](n_arms=3)
+    world = WORLDS[name]()
     tape, nature = world.draw(HORIZON, 3)
     means, noise, _ = rounds_of(world, seed=3)
     for t in range(0, HORIZON, 5):
-        rewards = [verbs.respond(tape, nature, t, arm).reward for arm in range(3)]
+        rewards = [verbs.respond(tape, nature, t, arm).reward for arm in range(world.n_arms)]
         assert rewards == [float(noise[t] < mean) for mean in means[t]]
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_gaussian_rewards_are_the_mean_and_the_noise_scaled(name: str) -> None:
-    world = WORLDS[name](n_arms=3, rewards="gaussian", sd=0.4)
+    world = WORLDS[name](rewards="gaussian", sd=0.4)
     tape, nature = world.draw(HORIZON, 3)
     means, noise, _ = rounds_of(world, seed=3)
     for t in range(0, HORIZON, 5):
-        rewards = [verbs.respond(tape, nature, t, arm).reward for arm in range(3)]
+        rewards = [verbs.respond(tape, nature, t, arm).reward for arm in range(world.n_arms)]
         np.testing.assert_allclose(rewards, means[t] + 0.4 * noise[t], rtol=1e-15)
 
 

@@ -25,6 +25,7 @@ from driftwise.core.verbs import kernels_of
 UNUSED_DAYS = 30
 
 
+@functools.cache
 def code_tag(*objects: Any) -> str:
     """Sixteen hex digits that change with any source `objects` depend on, with numba, and with its flags."""
     digest = hashlib.sha256(_build().encode())
@@ -104,14 +105,9 @@ def _text(module: ModuleType) -> str:
     """A module's source; for a notebook or a prompt, the sources of its kernels."""
     path = Path(getattr(module, "__file__", None) or "")
     if path.is_file():
-        return _text_of_file(path, path.stat().st_mtime_ns)
+        return path.read_text(encoding="utf-8")
     kernels = [value for value in vars(module).values() if isinstance(value, Kernel)]
     return "".join(_source_of(each) for each in kernels)
-
-
-@functools.cache
-def _text_of_file(path: Path, stamp: int) -> str:
-    return path.read_text(encoding="utf-8")
 
 
 def _source_of(each: Kernel[Any, Any]) -> str:

@@ -100,7 +100,8 @@ def regret_figure(study: Study, results: Results, world_label: str, *, paper: Pa
 
     Above is the world as run 0 met it, below the mean over runs with its 95% band (none for a single run).
     """
-    return draw(picture(study, results, world_label), paper=paper)
+    cells = cells_by_policy(study, results, world_label)
+    return draw(picture(study, results, cells), paper=paper)
 
 
 def save(figure: Figure, path: str | Path) -> Path:
@@ -153,9 +154,9 @@ def cells_by_policy(study: Study, results: Results, world_label: str) -> dict[st
     return cells
 
 
-def picture(study: Study, results: Results, world_label: str) -> Picture:
-    """What there is to show of one world."""
-    cells = cells_by_policy(study, results, world_label)
+def picture(study: Study, results: Results, cells: dict[str, list[Cell]]) -> Picture:
+    """What there is to show of one world, given its cells."""
+    world_label = next(iter(cells.values()))[0].world
     return Picture(
         drift=_drift(study, study.worlds[world_label]),
         curves=[_curve(label, *results.curves(row)) for label, row in cells.items()],

@@ -18,7 +18,7 @@ import numpy as np
 
 import driftwise
 from driftwise.core.seeding import key
-from driftwise.core.types import About, Floats
+from driftwise.core.types import About
 from driftwise.core.verbs import ABOUT
 from driftwise.errors import ParameterError
 from driftwise.measure.summary import Difference, Estimate, estimate, paired_difference
@@ -127,7 +127,7 @@ def render(study: Study, results: Results, *, title: str | None = None) -> str:
 def _section(study: Study, results: Results, world: str, place: int) -> Section:
     cells = cells_by_policy(study, results, world)
     rows = _rows(study, results, cells)
-    shown = picture(study, results, world)
+    shown = picture(study, results, cells)
     title = f"Drift of the arms and regret of every policy in {world}; the table below has the numbers"
     wide, narrow = (
         Markup(svg(draw(shown, paper=paper), name=f"{name}{place}", title=title))
@@ -138,18 +138,17 @@ def _section(study: Study, results: Results, world: str, place: int) -> Section:
 
 
 def _rows(study: Study, results: Results, cells: dict[str, list[Cell]]) -> list[Row]:
-    regrets = {label: results.column(row, "regret") for label, row in cells.items()}
-    best = min(regrets, key=lambda label: float(regrets[label].mean()))
-    rows = [
-        _row(study, results, label, row, regrets[label], regrets[best])._replace(best=label == best)
-        for label, row in cells.items()
-    ]
+    """A row for each policy; the first has the least mean regret."""
+    best = min(cells, key=lambda label: float(results.column(cells[label], "regret").mean()))
+    rows = [_row(study, results, row, cells[best]) for row in cells.values()]
     return sorted(rows, key=lambda row: (not row.best, row.regret.mean))
 
 
-def _row(study: Study, results: Results, label: str, cells: list[Cell], regrets: Floats, least: Floats) -> Row:
+def _row(study: Study, results: Results, cells: list[Cell], best: list[Cell]) -> Row:
+    label = cells[0].policy
     colour, stroke = pen(list(study.policies).index(label))
-    gap = paired_difference(regrets, least)
+    regrets = results.column(cells, "regret")
+    gap = paired_difference(regrets, results.column(best, "regret"))
     about = ABOUT.get(type(study.policies[label]))
     times = results.column(cells, "recovery")
     times = times[~np.isnan(times)]
@@ -158,7 +157,7 @@ def _row(study: Study, results: Results, label: str, cells: list[Cell], regrets:
         policy=label,
         colour=colour,
         stroke=stroke,
-        best=False,
+        best=cells is best,
         apart=gap.clear and study.runs >= FEWEST_RUNS,
         still=about is not None and "without drift" in about.bound,
         regret=estimate(regrets),

@@ -100,6 +100,15 @@ class Results:
         rounds = np.array([t for t, _ in found[0][:shortest]], np.int64)
         return rounds, np.array([[value for _, value in rows[:shortest]] for rows in found])
 
+    def at(self, cells: Iterable[Cell], t: int, name: str = "regret") -> Floats:
+        """The cumulative value of each cell after `t` rounds, which must be one of its checkpoints."""
+        query = f"select {name} from curves where key = ? and t = ?"
+        with self._lock:
+            rows = [self._connection.execute(query, (cell.key, int(t))).fetchone() for cell in cells]
+        if any(row is None for row in rows):
+            raise ParameterError(f"round {t} is not a checkpoint of every run: add it to the study's marks")
+        return np.array([row[0] for row in rows], float)
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()

@@ -1,0 +1,143 @@
+"""The experiments of sections 5 and 6 as studies: one per cell block (table, K, N), plus the sweeps over sigma, alpha, beta."""
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from driftwise.papers.sliding_window_thompson.printed_ucb import PrintedUCB
+from driftwise.policies import REXP3, SER4, SlidingKLUCB, SlidingThompson, SlidingUCB, Thompson
+from driftwise.study.study import Study
+from driftwise.worlds import ACMAB, ASCMAB, SCMAB
+
+ARMS = (5, 10, 20, 30)
+HORIZONS = {"quick": (10_000,), "full": (10_000, 100_000, 1_000_000)}
+SIGMAS = tuple(round(0.001 * step, 3) for step in range(1, 11))
+FIGURE_5_ARMS = (5, 30)
+
+
+class Table(NamedTuple):
+    """One table: its world, how its window follows from N, the variation REXP3 is told, and the runs per cell."""
+
+    world: Any
+    sigma: float
+    runs: dict[str, int]
+
+    def tau(self, horizon: int) -> int:
+        """The sliding window."""
+        if self.sigma == 0.0:
+            return math.floor(4.0 * math.sqrt(horizon * math.log(horizon)))
+        return round(self.sigma**-0.8) if self.sigma > 1e-4 else round(math.sqrt(horizon))
+
+    def variation(self, horizon: int) -> float:
+        """What REXP3 is told of the drift: three changes of at most one, or the speed times the horizon."""
+        return self.sigma * horizon or 3.0
+
+
+SMOOTH_RUNS = {"quick": 60, "full": 100}
+TABLES = {
+    "table2": Table(ACMAB(), 0.0, {"quick": 400, "full": 1000}),
+    "table3": Table(SCMAB(sigma=1e-4), 1e-4, SMOOTH_RUNS),
+    "table4": Table(SCMAB(sigma=1e-3), 1e-3, SMOOTH_RUNS),
+    "table5": Table(ASCMAB(sigma=1e-4, shift=2.0), 1e-4, SMOOTH_RUNS),
+    "table6": Table(ASCMAB(sigma=1e-3, shift=2.0), 1e-3, SMOOTH_RUNS),
+    "table5-literal": Table(ASCMAB(sigma=1e-4, shift=1.0), 1e-4, SMOOTH_RUNS),
+    "table6-literal": Table(ASCMAB(sigma=1e-3, shift=1.0), 1e-3, SMOOTH_RUNS),
+}
+ALGORITHMS = ("TS", "SER4", "REXP3", "SW-UCB", "SW-UCB-printed", "SW-KL-UCB", "SW-TS")
+
+# The sweeps: tau = N^((1 - x)/2) for x on a grid; the paper's grid has step 0.05 and, for alpha, 1000 runs a point.
+SWEEPS = {
+    "alpha": Table(ACMAB(), 0.0, {"quick": 100, "full": 100}),
+    "beta": Table(SCMAB(sigma=1e-4), 1e-4, {"quick": 20, "full": 100}),
+}
+SWEEP_HORIZONS = {
+    "quick": {"alpha": (10_000,), "beta": (10_000,)},
+    "full": {"alpha": (10_000, *(step * 100_000 for step in range(1, 11))), "beta": HORIZONS["full"]},
+}
+STEP = {"quick": 0.1, "full": 0.05}
+
+
+def reported(horizon: int) -> int:
+    """The checkpoint the printed numbers fit: one recording step before the end."""
+    return horizon - (10_000 if horizon >= 1_000_000 else 1_000)
+
+
+def grid(scale: str) -> tuple[float, ...]:
+    """The values of alpha or beta, from -1 to 1."""
+    count = round(1.0 / STEP[scale])
+    return tuple(round(i * STEP[scale], 2) for i in range(-count, count + 1))
+
+
+def label(x: float) -> str:
+    """How a value of alpha or beta is called in a study."""
+    return f"{x:+.2f}"
+
+
+def algorithms(table: Table, horizon: int) -> dict[str, Any]:
+    """The six algorithms with the parameters of a table, SW-UCB both ways."""
+    tau = table.tau(horizon)
+    return {
+        "TS": Thompson(),
+        "SER4": SER4(reset=1.0 / horizon, scale=2.0),
+        "REXP3": REXP3(variation=table.variation(horizon)),
+        "SW-UCB": SlidingUCB(window=tau, xi=0.6),
+        "SW-UCB-printed": PrintedUCB(window=tau, xi=0.6),
+        "SW-KL-UCB": SlidingKLUCB(window=tau),
+        "SW-TS": SlidingThompson(window=tau),
+    }
+
+
+def studies(scale: str, runs: int | None = None) -> dict[str, Study]:
+    """Every study of a scale by name; `runs` overrides the number of runs."""
+    return {study.name: study for study in (*_tables(scale, runs), *_figure_5(scale, runs), *_sweeps(scale, runs))}
+
+
+def _tables(scale: str, runs: int | None) -> Iterator[Study]:
+    for name, table in TABLES.items():
+        for n_arms in ARMS:
+            for horizon in HORIZONS[scale][:1] if name.endswith("literal") else HORIZONS[scale]:
+                yield Study(
+                    name=f"{name}/K={n_arms}/N={horizon}",
+                    worlds={"world": _with_arms(table.world, n_arms)},
+                    policies=algorithms(table, horizon),
+                    horizon=horizon,
+                    runs=runs or table.runs[scale],
+                    marks=(reported(horizon),),
+                )
+
+
+def _figure_5(scale: str, runs: int | None) -> Iterator[Study]:
+    for n_arms in FIGURE_5_ARMS:
+        for sigma in SIGMAS:
+            table = Table(SCMAB(sigma=sigma), sigma, SMOOTH_RUNS)
+            yield Study(
+                name=f"figure5/K={n_arms}/sigma={sigma:g}",
+                worlds={"world": _with_arms(table.world, n_arms)},
+                policies=algorithms(table, 10_000),
+                horizon=10_000,
+                runs=runs or table.runs[scale],
+            )
+
+
+def _sweeps(scale: str, runs: int | None) -> Iterator[Study]:
+    for name, table in SWEEPS.items():
+        for n_arms in ARMS:
+            for horizon in SWEEP_HORIZONS[scale][name]:
+                yield Study(
+                    name=f"{name}/K={n_arms}/N={horizon}",
+                    worlds={"world": _with_arms(table.world, n_arms)},
+                    policies={label(x): SlidingThompson(window=window(x, horizon)) for x in grid(scale)},
+                    horizon=horizon,
+                    runs=runs or table.runs[scale],
+                )
+
+
+def window(x: float, horizon: int) -> int:
+    """tau = N^((1 - x)/2), within 1 and N."""
+    return min(horizon, max(1, round(horizon ** ((1.0 - x) / 2.0))))
+
+
+def _with_arms(world: Any, n_arms: int) -> Any:
+    from dataclasses import replace
+
+    return replace(world, n_arms=n_arms)
