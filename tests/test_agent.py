@@ -78,7 +78,8 @@ def test_errors_tell_unknown_from_answered() -> None:
 def test_reward_errors_name_the_value_and_the_rule() -> None:
     agent = dw.Agent(dw.Uniform(), n_arms=2)
     decision = agent.decide()
-    for reward, says in ((math.nan, "reward=nan is not finite"), (2, r"reward=2 is outside \[0, 1\]"), ([], "not a number")):
+    cases = {math.nan: "reward=nan is not finite", 2: r"reward=2 is outside \[0, 1\]", (): "is not a number"}
+    for reward, says in cases.items():
         with pytest.raises(RewardError, match=says):
             agent.learn(decision, reward)  # type: ignore[arg-type]
     agent.learn(decision, np.float32(0.5))
@@ -212,4 +213,5 @@ def test_the_stream_of_a_decision_depends_on_seed_and_round_only() -> None:
     other.learn(other.decide(), 1.0)
     one.decide()
     assert one.decide() == other.decide()
-    assert dw.Agent(dw.Uniform(), n_arms=10, seed=6).decide().rng != dw.Agent(dw.Uniform(), n_arms=10, seed=5).decide().rng
+    first, second = (dw.Agent(dw.Uniform(), n_arms=10, seed=seed).decide() for seed in (5, 6))
+    assert first.rng != second.rng

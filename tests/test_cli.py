@@ -49,8 +49,8 @@ def test_simulate_json_is_one_document_and_nothing_else() -> None:
 
 
 def test_one_seed_has_no_interval() -> None:
-    done = driftwise("simulate", "--world", "stationary", "--policy", "ucb1", "--seeds", "1", "--horizon", "1e2", "--json")
-    document = json.loads(done.stdout)
+    words = "simulate --world stationary --policy ucb1 --seeds 1 --horizon 1e2 --json"
+    document = json.loads(driftwise(*words.split()).stdout)
     assert document["horizon"] == 100
     assert document["policies"]["ucb1"]["regret"]["ci95"] is None
 

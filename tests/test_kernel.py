@@ -20,7 +20,7 @@ from driftwise.core.verbs import register
 from driftwise.errors import RegistrationError
 from driftwise.policies import SlidingUCB, Thompson, Uniform
 
-POLICY = '''
+POLICY = """
 from typing import Any, NamedTuple
 import numpy as np
 import driftwise as dw
@@ -42,7 +42,7 @@ def _update(policy, state, decision, outcome, now):
     state.counts[decision.action] += 1
 
 dw.register(Stubborn, select=_select, update=_update)
-'''
+"""
 RULE = """
 import driftwise as dw
 

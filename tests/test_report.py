@@ -15,7 +15,8 @@ import driftwise as dw
 from driftwise.core.seeding import key
 from driftwise.errors import ParameterError
 from driftwise.measure.summary import estimate, paired_difference
-from driftwise.study import figures, report
+from driftwise.study import canvas, figures, report
+from driftwise.study import page as page_module
 from driftwise.study.results import Results
 from driftwise.study.run import run
 from driftwise.study.study import Study
@@ -166,7 +167,7 @@ def test_least_regret_is_set_against_the_best_that_assumes_no_drift() -> None:
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
 def test_figures_are_saved(study: Study, results: Results, tmp_path: Path, suffix: str) -> None:
     figure = figures.regret_figure(study, results, "abrupt")
-    assert figures.save(figure, tmp_path / f"figure.{suffix}").stat().st_size > 1000
+    assert canvas.save(figure, tmp_path / f"figure.{suffix}").stat().st_size > 1000
 
 
 def test_drift_is_that_of_run_0(study: Study, results: Results) -> None:
@@ -187,14 +188,14 @@ def test_single_run_has_no_band_and_long_delays_no_trouble() -> None:
     study = small({"late": dw.Delayed(world=dw.Abrupt(), delay=9)}, {"one": dw.UCB1()}, runs=1)
     figure = figures.regret_figure(study, run(study), "late")
     assert not any("FillBetween" in type(each).__name__ for axes in figure.axes for each in axes.collections)
-    assert "95%" not in figures.svg(figure)
+    assert "95%" not in canvas.svg(figure)
 
 
 def test_names_never_touch() -> None:
     draws = np.random.default_rng(0)
     for count in (1, 2, 7, 30):
         wanted = draws.random(count) ** 3 * 100.0
-        placed = figures.apart(wanted, gap=4.0, top=100.0)
+        placed = canvas.apart(wanted, gap=4.0, top=100.0)
         gap = min(4.0, 100.0 / max(1, count - 1))
         assert (np.diff(np.sort(placed)) >= gap - 1e-9).all()
         assert (np.argsort(placed) == np.argsort(wanted)).all()
@@ -207,12 +208,12 @@ def test_what_cannot_be_done_is_said_in_one_sentence(study: Study, results: Resu
     with pytest.raises(ParameterError, match="9 of 9 cells of 'abrupt' are missing"):
         report.write_report(study, Results(), tmp_path / "report.html")
     with pytest.raises(ParameterError, match=r"does not end in one of \.svg, \.png, \.pdf"):
-        figures.save(figures.regret_figure(study, results, "abrupt"), "figure.bmp")
+        canvas.save(figures.regret_figure(study, results, "abrupt"), "figure.bmp")
     with pytest.raises(ParameterError, match="cannot be written"):
         report.write_report(study, results, tmp_path)
 
 
-@pytest.mark.parametrize(("module", "lacks"), [(figures, "matplotlib"), (report, "jinja2")])
+@pytest.mark.parametrize(("module", "lacks"), [(canvas, "matplotlib"), (page_module, "jinja2")])
 def test_missing_extra_is_named(module: object, lacks: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, lacks, None)
     with pytest.raises(ParameterError, match=r"pip install 'driftwise\[report\]'"):

@@ -62,7 +62,8 @@ def test_a_killed_study_goes_on_where_it_was(tmp_path: Path) -> None:
     file = tmp_path / "results.sqlite"
     script = f"""
 import driftwise as dw
-study = dw.Study(name="long", worlds={{"w": dw.Abrupt()}}, policies={{"p": dw.SlidingThompson()}}, horizon=200_000, runs=60)
+worlds, policies = {{"w": dw.Abrupt()}}, {{"p": dw.SlidingThompson()}}
+study = dw.Study(name="long", worlds=worlds, policies=policies, horizon=200_000, runs=60)
 dw.run(study, dw.Results({str(file)!r}), threads=2)
 """
     process = subprocess.Popen([sys.executable, "-c", script])

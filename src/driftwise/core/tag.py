@@ -25,9 +25,13 @@ from driftwise.core.verbs import kernels_of
 UNUSED_DAYS = 30
 
 
-@functools.cache
 def code_tag(*objects: Any) -> str:
     """Sixteen hex digits that change with any source `objects` depend on, with numba, and with its flags."""
+    return _tag_of(objects)
+
+
+@functools.cache
+def _tag_of(objects: tuple[Any, ...]) -> str:
     digest = hashlib.sha256(_build().encode())
     for text in sorted(set(_sources(objects))):
         digest.update(text.encode())

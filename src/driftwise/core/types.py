@@ -72,8 +72,12 @@ def new_trace(start: int, rounds: int) -> Trace:
 
 
 class About(NamedTuple):
-    """What `driftwise policies` says of a policy: what must be known in advance, its guarantee, where from."""
+    """What `driftwise policies` says of a policy: what must be known in advance, its guarantee, where it is from.
+
+    `drifts` is False when the guarantee assumes a world that stands still.
+    """
 
     needs: str
     bound: str
     paper: str
+    drifts: bool = True

@@ -1,4 +1,6 @@
-"""What a run earned and missed, kept at log-spaced checkpoints: about 200 rows, not T.
+"""What a run earned and missed, kept at about 200 checkpoints, not at T: half log-spaced, half evenly spaced.
+
+The log-spaced ones show the first rounds, the even ones what happens after a late change.
 
 dynamic pseudo-regret   sum_t (max_k mean_{t,k} - mean_{t,a_t})         against the best arm of every round
 static regret           max_k sum_t mean_{t,k} - sum_t mean_{t,a_t}     against the best single arm in hindsight
@@ -18,9 +20,9 @@ REGRET, REWARD, OPTIMAL = 0, 1, 2
 
 
 def checkpoints(horizon: int, marks: Sequence[int] = (), *, count: int = 200) -> Ints:
-    """At most `count` rounds from 1 to `horizon`, log-spaced, both ends included, and the `marks` besides."""
-    spaced = np.geomspace(1, horizon, count).round().astype(np.int64)
-    return np.unique(np.concatenate([spaced, np.asarray(marks, np.int64)]))
+    """At most `count` rounds from 1 to `horizon`, both ends included, and the `marks` besides."""
+    spaced = [spacing(1, horizon, count // 2).round() for spacing in (np.geomspace, np.linspace)]
+    return np.unique(np.concatenate([*spaced, np.asarray(marks)]).astype(np.int64))
 
 
 class Ledger(NamedTuple):

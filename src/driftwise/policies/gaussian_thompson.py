@@ -78,7 +78,7 @@ def _update(
 
 register(
     GaussianThompson,
-    about=About("the noise", "O(sqrt(K T log K)) without drift", "Agrawal & Goyal 2013"),
+    about=About("the noise", "O(sqrt(K T log K)) without drift", "Agrawal & Goyal 2013", drifts=False),
     select=_select,
     update=_update,
 )

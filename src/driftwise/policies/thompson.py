@@ -69,7 +69,9 @@ def _update(policy: Thompson, state: ThompsonState, decision: Decision, outcome:
 
 register(
     Thompson,
-    about=About("the reward range", "O(sqrt(K T log T)) without drift", "Thompson 1933; Agrawal & Goyal 2012"),
+    about=About(
+        "the reward range", "O(sqrt(K T log T)) without drift", "Thompson 1933; Agrawal & Goyal 2012", drifts=False
+    ),
     select=_select,
     update=_update,
 )

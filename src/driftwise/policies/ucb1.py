@@ -71,7 +71,9 @@ def _update(policy: UCB1, state: UCB1State, decision: Decision, outcome: Outcome
 
 register(
     UCB1,
-    about=About("the reward range", "O(K log T / gap) without drift", "Auer, Cesa-Bianchi & Fischer 2002"),
+    about=About(
+        "the reward range", "O(K log T / gap) without drift", "Auer, Cesa-Bianchi & Fischer 2002", drifts=False
+    ),
     select=_select,
     update=_update,
 )

@@ -44,4 +44,9 @@ def _update(policy: Uniform, state: UniformState, decision: Decision, outcome: O
     state.counts[decision.action] += 1
 
 
-register(Uniform, about=About(needs="nothing", bound="O(T)", paper="the baseline"), select=_select, update=_update)
+register(
+    Uniform,
+    about=About(needs="nothing", bound="O(T)", paper="the baseline", drifts=False),
+    select=_select,
+    update=_update,
+)

@@ -21,7 +21,7 @@ MATCHES, DIFFERS, KNOWN = "matches", "differs", "known-deviation"
 
 
 class Finding(NamedTuple):
-    """What came out. `holds` decides between matches and differs; `why` is one sentence; `sigmas` where it has a sense."""
+    """What came out. `holds` decides the verdict, `why` is a sentence, `sigmas` the difference in standard errors."""
 
     ours: float
     ours_ci95: float

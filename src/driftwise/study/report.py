@@ -7,10 +7,7 @@ are at least six runs. With fewer, even runs that all agree would do so by chanc
 Needs the extra `report`.
 """
 
-import math
-import platform
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,18 +17,13 @@ import driftwise
 from driftwise.core.seeding import key
 from driftwise.core.types import About
 from driftwise.core.verbs import ABOUT
-from driftwise.errors import ParameterError
 from driftwise.measure.summary import Difference, Estimate, estimate, paired_difference
+from driftwise.study.canvas import NARROW, WIDE, pen, svg
+from driftwise.study.figures import cells_by_policy, draw, marked, picture
+from driftwise.study.page import Markup, fill, write
 from driftwise.study.results import Results
 from driftwise.study.study import Cell, Study, values
-
-try:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup, escape
-
-    from driftwise.study.figures import NARROW, WIDE, cells_by_policy, draw, marked, pen, picture, svg
-except ImportError:
-    raise ParameterError("reports need matplotlib and Jinja2: pip install 'driftwise[report]'") from None
+from driftwise.study.writing import count, interval, listed, spread
 
 FEWEST_RUNS = 6
 MOST_NAMES = 3  # in one sentence
@@ -87,28 +79,14 @@ def write_report(study: Study, results: Results, path: str | Path, *, title: str
     >>> write_report(study, run(study), Path(mkdtemp()) / "report.html").name
     'report.html'
     """
-    path = Path(path)
-    page = render(study, results, title=title)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ParameterError(f"{path} cannot be written: {error.strerror}") from None
-    return path
+    return write(render(study, results, title=title), Path(path))
 
 
 def render(study: Study, results: Results, *, title: str | None = None) -> str:
     """The page as text; the same study and results give the same text."""
-    environment = Environment(
-        loader=PackageLoader("driftwise", "study"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"spread": spread, "percent": percent, "interval": interval, "count": count, "brief": brief}
     sections = [_section(study, results, world, place) for place, world in enumerate(study.worlds)]
-    return environment.get_template("report.html").render(
+    return fill(
+        "report.html",
         title=title or study.name,
         study=study,
         sections=sections,
@@ -117,7 +95,6 @@ def render(study: Study, results: Results, *, title: str | None = None) -> str:
         worlds=[_entry(label, world) for label, world in study.worlds.items()],
         recipe=recipe(study),
         first_seed=int(key(study.seed, 0, "world")),
-        versions=_versions(),
     )
 
 
@@ -130,8 +107,8 @@ def _section(study: Study, results: Results, world: str, place: int) -> Section:
     shown = picture(study, results, cells)
     title = f"Drift of the arms and regret of every policy in {world}; the table below has the numbers"
     wide, narrow = (
-        Markup(svg(draw(shown, paper=paper), name=f"{name}{place}", title=title))
-        for name, paper in (("wide", WIDE), ("narrow", NARROW))
+        Markup(svg(draw(shown, sheet=sheet), name=f"{name}{place}", title=title))
+        for name, sheet in (("wide", WIDE), ("narrow", NARROW))
     )
     tags = {label: row[0].facts["tag"] for label, row in cells.items()}
     return Section(world, rows, verdict(study, world, rows), wide, narrow, marked(shown.drift.changes), tags)
@@ -159,7 +136,7 @@ def _row(study: Study, results: Results, cells: list[Cell], best: list[Cell]) ->
         stroke=stroke,
         best=cells is best,
         apart=gap.clear and study.runs >= FEWEST_RUNS,
-        still=about is not None and "without drift" in about.bound,
+        still=about is not None and not about.drifts,
         regret=estimate(regrets),
         gap=gap,
         optimal=estimate(results.column(cells, "optimal_rate")),
@@ -279,69 +256,3 @@ def _flat(given: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flat(value, f"{above}{name}.")
         else:
             yield f"{above}{name}", value
-
-
-def _versions() -> dict[str, str]:
-    own = {"driftwise": driftwise.__version__, "Python": platform.python_version()}
-    return own | {name: version(name) for name in ("numba", "numpy")}
-
-
-# How numbers are written
-
-
-def spread(given: Estimate) -> str:
-    """A mean with its interval, to two digits of the interval.
-
-    >>> spread(Estimate(mean=1234.567, ci95=8.91))
-    '1,234.6 ± 8.9'
-    """
-    if math.isnan(given.ci95):
-        return brief(given.mean)
-    places = _decimals(given.ci95 or given.mean / 10)
-    return f"{_written(given.mean, places)} ± {_written(given.ci95, places)}"
-
-
-def percent(given: Estimate) -> str:
-    """A share with its interval, in percent.
-
-    >>> percent(Estimate(mean=0.825, ci95=0.031))
-    '82.5 ± 3.1'
-    """
-    half = "" if math.isnan(given.ci95) else f" ± {100 * given.ci95:.1f}"
-    return f"{100 * given.mean:.1f}{half}"
-
-
-def interval(given: Difference, *, form: str = "{} [{}, {}]") -> str:
-    """A difference with its interval, to two digits of half its width.
-
-    >>> interval(Difference(mean=-120.4, low=-160.2, high=-80.1))
-    '−120 [−160, −80]'
-    """
-    places = _decimals((given.high - given.low) / 2 or given.mean / 100)
-    return form.format(*(_written(value, places) for value in given))
-
-
-def count(value: float) -> str:
-    """A whole number with its thousands."""
-    return _written(value, 0)
-
-
-def brief(value: float) -> str:
-    """A lone number, to three digits or the whole."""
-    return _written(value, _decimals(value / 10))
-
-
-def listed(names: Sequence[str], word: str) -> Markup:
-    """`a`, `a or b`, `a, b or c`."""
-    *most, last = [*map(escape, names)] or [Markup("")]
-    return Markup(" {} ").format(word).join([Markup(", ").join(most), last]) if most else last
-
-
-def _decimals(size: float) -> int:
-    """Places after the point that show two digits of `size`."""
-    return 0 if size == 0.0 else max(0, min(3, 1 - math.floor(math.log10(abs(size)))))
-
-
-def _written(value: float, places: int) -> str:
-    text = f"{value:,.{places}f}"
-    return text.replace("-", "−") if any(digit in text for digit in "123456789") else text.lstrip("-")

@@ -1,7 +1,7 @@
 """Results in one SQLite file that any tool opens. A cell is written whole or not at all.
 
 cells   one row per run: what was played, with which parameters, seed and code tag, and what came out
-curves  about 200 log-spaced checkpoints per cell: cumulative regret, reward and optimal choices after t rounds
+curves  about 200 checkpoints per cell: cumulative regret, reward and optimal choices after t rounds
 """
 
 import json

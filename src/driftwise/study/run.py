@@ -53,6 +53,8 @@ def run(
     """
     results = results or Results()
     jobs, stop = missing(study, results), Event()
+    if jobs:
+        warm(study)  # so that no run's seconds hold a compilation
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         futures = [pool.submit(_job, study, cells, results, progress, stop) for cells in jobs]
         try:
@@ -70,7 +72,7 @@ def run(
     return results
 
 
-def warm(study: Study, progress: Callable[[], None]) -> None:
+def warm(study: Study, progress: Callable[[], None] = lambda: None) -> None:
     """Compile what the study needs by playing one round of each pair; at once where the cache has it."""
     for world in study.worlds.values():
         tape = next(iter(world.tapes(study.horizon, 0, size=1)))

@@ -1,7 +1,7 @@
 """AC-MAB, the abruptly changing world of the Sliding-Window Thompson Sampling paper (Trovo et al. 2020, section 5.1).
 
-Phases of equal length, means i.i.d. uniform on [0, 1], and no arm optimal in two phases. The paper says the last follows
-from the draw; it does not, so a phase is drawn again until its best arm is new.
+Phases of equal length, means i.i.d. uniform on [0, 1], and no arm optimal in two phases. The paper says the last
+follows from the draw; it does not, so a phase is drawn again until its best arm is new.
 """
 
 from dataclasses import dataclass

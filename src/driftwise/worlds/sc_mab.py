@@ -2,7 +2,8 @@
 
     mean_i(t) = (K - 1)/K - |w(t) - i|/K,    w(t) = 1 + (K - 1)(1 + sin(sigma t))/2,    i = 1..K, t = 1..T
 
-A peak wanders up and down the arms; neighbours of the best arm are nearly as good. No mean moves more than sigma a round.
+A peak wanders up and down the arms; neighbours of the best arm are nearly as good. No mean moves more than sigma a
+round.
 """
 
 from dataclasses import dataclass

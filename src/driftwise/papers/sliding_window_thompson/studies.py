@@ -1,7 +1,8 @@
-"""The experiments of sections 5 and 6 as studies: one per cell block (table, K, N), plus the sweeps over sigma, alpha, beta."""
+"""The experiments of sections 5 and 6 as studies: one per (table, K, N), and the sweeps over sigma, alpha and beta."""
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from driftwise.papers.sliding_window_thompson.printed_ucb import PrintedUCB
@@ -50,7 +51,7 @@ SWEEPS = {
     "alpha": Table(ACMAB(), 0.0, {"quick": 100, "full": 100}),
     "beta": Table(SCMAB(sigma=1e-4), 1e-4, {"quick": 20, "full": 100}),
 }
-SWEEP_HORIZONS = {
+SWEEP_HORIZONS: dict[str, dict[str, tuple[int, ...]]] = {
     "quick": {"alpha": (10_000,), "beta": (10_000,)},
     "full": {"alpha": (10_000, *(step * 100_000 for step in range(1, 11))), "beta": HORIZONS["full"]},
 }
@@ -133,11 +134,9 @@ def _sweeps(scale: str, runs: int | None) -> Iterator[Study]:
 
 
 def window(x: float, horizon: int) -> int:
-    """tau = N^((1 - x)/2), within 1 and N."""
-    return min(horizon, max(1, round(horizon ** ((1.0 - x) / 2.0))))
+    """Tau = N^((1 - x)/2), within 1 and N."""
+    return min(horizon, max(1, round(math.pow(horizon, (1.0 - x) / 2.0))))
 
 
 def _with_arms(world: Any, n_arms: int) -> Any:
-    from dataclasses import replace
-
     return replace(world, n_arms=n_arms)

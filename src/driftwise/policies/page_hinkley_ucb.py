@@ -1,0 +1,136 @@
+"""Page-Hinkley UCB: UCB that forgets an arm when a Page-Hinkley test says its mean has changed.
+
+    with probability alpha any arm, else the largest    index_k = mean_k + sqrt(xi ln n / n_k)
+
+as in CUSUM-UCB (`cusum_ucb.py`), but each reward y is held against the mean of all rewards of its arm since the restart, itself
+included: no baseline is frozen, so a slow drift is followed rather than reported.
+
+    rise <- max(0, rise + y - mean_k - epsilon)        fall <- max(0, fall + mean_k - y - epsilon)
+
+When one of them reaches h the arm restarts: it is forgotten, and tried again at once.
+
+| symbol | field | |
+|---|---|---|
+| alpha | alpha | share of rounds that explore |
+| epsilon | epsilon | slack |
+| h | h | height of the alarm |
+| M | warmup | rewards after a restart before the walks start; 0 in the paper's algorithm |
+| xi | xi | exploration |
+
+Liu, Lee & Shroff, *A change-detection based framework for piecewise-stationary multi-armed bandit problem*, AAAI 2018,
+algorithms 1 and 3.
+Known in advance: as for CUSUM-UCB. Regret: the paper proves none for this test; CUSUM-UCB's tuning is used.
+Rewards without a range are scaled by twice their noise.
+Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as stale.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.verbs import register
+from driftwise.kernels.detectors import Walks, new_walks, page_hinkley, stop_walks, unit_range
+from driftwise.kernels.optimism import tally
+from driftwise.policies.cusum_ucb import check, mixed_choice, tuned
+
+
+class PageHinkleyUCBState(NamedTuple):
+    """Counts and sums since each arm's restart, the two parts of each bound, and the walks.
+
+    `range` holds what rewards are shifted and divided by; `alarms` counts restarts, `stale` the rewards that came after one.
+    """
+
+    counts: PerArm
+    sums: PerArm
+    means: PerArm
+    roots: PerArm
+    starts: PerArm
+    walks: Walks
+    range: Shared
+    alarms: Shared
+    stale: Shared
+
+
+class PageHinkleyUCB(NamedTuple):
+    """UCB with a Page-Hinkley test on every arm.
+
+    Parameters
+    ----------
+    alpha : float
+        Share of rounds in which any arm is tried.
+    epsilon : float
+        Slack of the test, as a share of the reward range.
+    h : float
+        Height at which the test gives an alarm.
+    warmup : int
+        Rewards after a restart before the test starts.
+    xi : float
+        Exploration.
+
+    >>> PageHinkleyUCB.for_changes(horizon=20_000, changes=4)
+    PageHinkleyUCB(alpha=0.041272, epsilon=0.1, h=8.51719, warmup=50, xi=0.5)
+    """
+
+    alpha: float = 0.05
+    epsilon: float = 0.1
+    h: float = 10.0
+    warmup: int = 50
+    xi: float = 0.5
+
+    @classmethod
+    def for_changes(cls, horizon: int, changes: int) -> "PageHinkleyUCB":
+        """CUSUM-UCB's alpha = sqrt(changes ln(T / changes) / T) and h = ln(T / changes)."""
+        alpha, h = tuned(horizon, changes)
+        return cls(alpha=alpha, h=h)
+
+    def init(self, problem: Problem) -> PageHinkleyUCBState:
+        """Every arm untried."""
+        # Deviation: the paper's walks start with the first reward, when the mean is that reward; warmup=0 does so too.
+        n_arms = check(self, problem, least_warmup=0)
+        return PageHinkleyUCBState(
+            counts=np.zeros(n_arms, np.int64),
+            sums=np.zeros(n_arms),
+            means=np.full(n_arms, np.inf),
+            roots=np.zeros(n_arms),
+            starts=np.zeros(n_arms, np.int64),
+            walks=new_walks(n_arms),
+            range=unit_range("page-hinkley-ucb", problem),
+            alarms=np.zeros(1, np.int64),
+            stale=np.zeros(1, np.int64),
+        )
+
+
+@kernel
+def _select(policy: PageHinkleyUCB, state: PageHinkleyUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
+    return mixed_choice(policy.alpha, policy.xi, state.counts, state.means, state.roots, rng)
+
+
+@kernel
+def _update(policy: PageHinkleyUCB, state: PageHinkleyUCBState, decision: Decision, outcome: Outcome, now: int) -> None:
+    arm = decision.action
+    if decision.t < state.starts[arm]:
+        state.stale[0] += 1
+        return
+    reward = (outcome.reward - state.range[0]) / state.range[1]
+    state.counts[arm] += 1
+    state.sums[arm] += reward
+    if page_hinkley(state.walks, arm, reward, state.counts[arm], policy.warmup, policy.epsilon) >= policy.h:
+        stop_walks(state.walks, arm)
+        state.counts[arm], state.sums[arm] = 0, 0.0
+        state.starts[arm] = now + 1
+        state.alarms[0] += 1
+    tally(state.means, state.roots, arm, state.counts[arm], state.sums[arm])
+
+
+register(
+    PageHinkleyUCB,
+    about=About(
+        "the reward range; how large changes are; their number and the horizon to tune by",
+        "none proven",
+        "Liu, Lee & Shroff 2018",
+    ),
+    select=_select,
+    update=_update,
+)

@@ -1,0 +1,116 @@
+"""Sliding-window KL-UCB: KL-UCB that remembers the last `window` rounds only.
+
+    index_k = max{q : n_k kl(mean_k, q) <= ln(min(t, w)) + c ln ln(min(t, w))}        over the last w rounds
+
+kl is the divergence between Bernoulli laws, t the number of rounds completed; the right side is zero where it would be
+negative. Rewards are moved to [0, 1]. An arm that has left the window is tried again at once, lowest number first; of
+equal indices the lowest arm's wins.
+
+| symbol | field | |
+|---|---|---|
+| tau, w | window | rounds remembered |
+| c | c | exploration; 3 in the papers' runs |
+
+Garivier & Cappe's bound (COLT 2011) over a window, as in Combes & Proutiere, *Unimodal bandits: regret lower bounds and
+optimal algorithms*, ICML 2014, and in the runs of Trovo et al., JAIR 2020.
+Known in advance: the reward range, and a window fit for the drift.
+Regret: none proven here for abrupt changes; for means that move at most `speed` a round, Combes & Proutiere bound its
+unimodal sibling. In the runs of Trovo et al. it is close to sliding-window Thompson sampling.
+Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+
+Once t >= w the level stands still, so only the arm that entered and the arm that left have a new index: one or two
+solutions a round, and O(log K) to find the winner. Before, `most_optimistic` solves for those that can win.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.rules import bounded_range, number, whole
+from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.verbs import register
+from driftwise.kernels.kl import exploration, gap_of, information, most_optimistic
+from driftwise.kernels.window import Window, new_window, remember, slide
+from driftwise.kernels.winners import best, new_tree, repair
+
+
+class SlidingKLUCBState(NamedTuple):
+    """The window of rewards on [0, 1], and the indices of the long run, less one, with their winners.
+
+    `level` is the right side of the long run, `range` holds the lowest reward and the span.
+    """
+
+    window: Window
+    informations: PerArm
+    scores: PerArm
+    tree: Cache
+    level: Shared
+    range: Shared
+
+
+class SlidingKLUCB(NamedTuple):
+    """Kullback-Leibler upper confidence bounds over the last `window` rounds.
+
+    Parameters
+    ----------
+    window : int
+        Rounds remembered: short follows faster, long is steadier.
+    c : float
+        Weight of the iterated logarithm.
+
+    >>> SlidingKLUCB(window=500)
+    SlidingKLUCB(window=500, c=3.0)
+    """
+
+    window: int = 1000
+    c: float = 3.0
+
+    def init(self, problem: Problem) -> SlidingKLUCBState:
+        """An empty window: every arm untried."""
+        n_arms = whole("n_arms", problem.n_arms)
+        window = whole("window", self.window, high=2**31 - 1)
+        c = number("c", self.c, above=0.0, closed="[")
+        low, span = bounded_range("sliding-kl-ucb", problem.low, problem.high)
+        return SlidingKLUCBState(
+            window=new_window(n_arms, window),
+            informations=np.zeros(n_arms),
+            scores=np.full(n_arms, np.inf),
+            tree=new_tree(n_arms),
+            level=np.array([exploration.function(window, c)]),
+            range=np.array([low, span]),
+        )
+
+
+@kernel
+def _refresh(state: SlidingKLUCBState, arm: int) -> None:
+    count, total = state.window.counts[arm], state.window.sums[arm]
+    if state.window.clock[0] < len(state.window.arms):  # the first pass; all arms are refreshed when it ends
+        state.informations[arm] = information(count, total)
+        return
+    state.scores[arm] = -gap_of(count, total, state.level[0]) if count > 0 else np.inf
+    repair(state.tree, state.scores, arm)
+
+
+@kernel
+def _select(policy: SlidingKLUCB, state: SlidingKLUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
+    if t >= policy.window:
+        return best(state.tree, state.scores), 1.0
+    level = exploration(t, policy.c)
+    return most_optimistic(state.window.counts, state.window.sums, state.informations, level), 1.0
+
+
+@kernel
+def _update(policy: SlidingKLUCB, state: SlidingKLUCBState, decision: Decision, outcome: Outcome, now: int) -> None:
+    reward = (outcome.reward - state.range[0]) / state.range[1]
+    remember(state, decision.t, decision.action, reward, now)
+
+
+register(SlidingKLUCBState, refresh=_refresh)
+register(
+    SlidingKLUCB,
+    about=About("a window fit for the drift; the reward range", "none proven for abrupt drift", "Trovo et al. 2020"),
+    advance=slide,
+    select=_select,
+    update=_update,
+)
