@@ -59,8 +59,8 @@ def rows(sizes: Sizes) -> list[Row]:
     )
     if quiet:
         return [measured]
-    busy = f"undecided, the machine is busy: others took {used[0].others:.0%} of a core in the quietest of {len(pairs)} pairs"
-    return [measured._replace(met=None, note=busy)]
+    least = f"others took {used[0].others:.0%} of a core in the quietest of {len(pairs)} pairs"
+    return [measured._replace(met=None, note=f"undecided, the machine is busy: {least}")]
 
 
 def _pair(study: Study) -> Pair:

@@ -117,6 +117,13 @@ def fill_second_words(rng: Any, out: NDArray[np.uint64]) -> None:
         out[t], own = bits(own)
 
 
+@kernel
+def fill_first_normals(streams: NDArray[np.uint64], out: Floats) -> None:
+    """The first normal of each stream."""
+    for i in range(len(out)):
+        out[i], _ = normal(streams[i])
+
+
 def sample(fill: Any, *parameters: Any, size: int = MANY, seed: int = 0, dtype: Any = np.float64) -> NDArray[Any]:
     """Draws from one stream."""
     out = np.empty(size, dtype)
@@ -240,6 +247,16 @@ def test_normals_beyond_the_ziggurat_are_normal() -> None:
     assert often_enough(len(beyond), len(draws), 2.0 * stats.norm.sf(edge))
     assert often_enough((beyond > 0.0).sum(), len(beyond), 0.5)
     assert fits(np.abs(beyond), lambda x: 1.0 - stats.norm.sf(x) / stats.norm.sf(edge))
+
+
+def test_where_normals_fall_beyond_the_ziggurat() -> None:
+    """Streams whose first word is known to leave the outermost layer, so that every draw comes from the tail."""
+    words = np.random.default_rng(0).integers(0.95 * 2**53, 2**53, size=40_000)  # 0.934 of that layer lies inside
+    streams = np.array([splitmix.before(int(word) << 11 | 1 << 8) for word in words], np.uint64)
+    draws = np.empty(len(streams))
+    fill_first_normals(streams, draws)
+    assert draws.min() > NORMAL_EDGE
+    assert fits(draws, lambda x: 1.0 - stats.norm.sf(x) / stats.norm.sf(NORMAL_EDGE))
 
 
 def test_normals_between_layers_are_normal() -> None:

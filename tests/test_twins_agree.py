@@ -210,6 +210,13 @@ def test_sliding_ucb_agrees_when_all_of_120_arms_stay_in_the_window() -> None:
     assert pair.state.tree[1] >= 0
 
 
+def test_the_bonus_of_sliding_ucb_grows_until_the_window_is_full() -> None:
+    """In round 3 arm 0 leads with ln 3 in the bonus, and would not with ln 4."""
+    pair = Pair.of("sliding-ucb", Problem(2), window=4)
+    drive(pair, [Round(0, 0.25, (0,)), Round(1, 0.0, (0,)), Round(0, 0.25, (0,)), Round(None, 0.0, (0,))])
+    assert pair.twin.choose(3) == pair.twin.log[3].arm == 0
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_policy_agrees_with_its_twin_when_rewards_lie_elsewhere(name: str) -> None:
     parameters = {"window": 20} if name in WINDOWED else {}

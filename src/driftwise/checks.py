@@ -22,7 +22,8 @@ from driftwise.errors import DecisionError, DriftwiseError, ParameterError, Rewa
 from driftwise.policies import Uniform
 from driftwise.worlds import Abrupt
 
-ARMS, ROUNDS = 4, 600
+ARMS, ROUNDS, HORIZON = 4, 600, 2000
+PROBLEM = Problem(ARMS, horizon=HORIZON)
 
 
 class ContractError(DriftwiseError, AssertionError):
@@ -49,9 +50,9 @@ def rejects_nonsense(policy: Any) -> None:
     for name in policy._fields:
         wrong = (np.nan, np.inf, "x", None) + ((0, -1, 2.5) if name == "window" else ())
         for value in wrong:
-            _refuses(lambda bad: cast(bad).init(Problem(ARMS)), policy._replace(**{name: value}), f"{name}={value}")
+            _refuses(lambda bad: cast(bad).init(PROBLEM), policy._replace(**{name: value}), f"{name}={value}")
     for n_arms in (0, -1, 1.5):
-        _refuses(lambda bad: policy.init(Problem(bad)), n_arms, f"n_arms={n_arms}")
+        _refuses(lambda bad: policy.init(PROBLEM._replace(n_arms=bad)), n_arms, f"n_arms={n_arms}")
 
 
 def select_reads_only(policy: Any) -> None:
@@ -77,7 +78,7 @@ def loop_equals_verbs(policy: Any) -> None:
     policy = cast(policy)
     state, trace = _played(policy)
     tape, nature = _world().draw(ROUNDS, seed=1)
-    by_hand, rng = policy.init(_world().problem()), key(2)
+    by_hand, rng = policy.init(PROBLEM), key(2)
     for t in range(ROUNDS):
         verbs.advance(policy, by_hand, t)
         own = at(rng, t)
@@ -92,7 +93,7 @@ def blocks_join(policy: Any) -> None:
     """A run cut into blocks is the same run."""
     whole_state, whole_trace = _played(policy)
     policy = cast(policy)
-    state, rng, actions = policy.init(_world().problem()), key(2), []
+    state, rng, actions = policy.init(PROBLEM), key(2), []
     for tape in _world().tapes(ROUNDS, seed=1, size=97):
         trace = new_trace(tape.start, len(tape.noise))
         play(policy, state, tape, _world().nature(), rng, trace, ROUNDS)
@@ -104,13 +105,13 @@ def blocks_join(policy: Any) -> None:
 def bytes_come_back(policy: Any) -> None:
     """`dump` and `load` give the same state, bit for bit."""
     state = _played(policy)[0]
-    again = load(dump(state), cast(policy).init(_world().problem()))
+    again = load(dump(state), cast(policy).init(PROBLEM))
     _require(equal(state, again), f"the state of {policy} did not survive dump and load")
 
 
 def resumes_exactly(policy: Any) -> None:
     """An agent saved and loaded at any moment, decisions pending, continues bit for bit."""
-    straight, broken = (Agent(policy, n_arms=ARMS, seed=5) for _ in range(2))
+    straight, broken = (Agent(policy, n_arms=ARMS, horizon=HORIZON, seed=5) for _ in range(2))
     luck = np.random.default_rng(0)
     for _ in range(ROUNDS):
         decision, twin = straight.decide(), broken.decide()
@@ -128,7 +129,7 @@ def resumes_exactly(policy: Any) -> None:
 def late_rewards_enter_by_decision(policy: Any) -> None:
     """In a window it does not matter when or in which order rewards came, only which rounds they belong to."""
     policy = cast(policy)
-    in_order, shuffled = (policy.init(Problem(ARMS)) for _ in range(2))
+    in_order, shuffled = (policy.init(PROBLEM) for _ in range(2))
     if not hasattr(in_order, "window"):
         return
     size = min(len(in_order.window.arms), 40)
@@ -151,7 +152,7 @@ def late_rewards_enter_by_decision(policy: Any) -> None:
 
 def refuses_and_stays(policy: Any) -> None:
     """Bad rewards and unknown decisions are refused with a sentence, and change nothing."""
-    agent = Agent(policy, n_arms=ARMS, seed=1)
+    agent = Agent(policy, n_arms=ARMS, horizon=HORIZON, seed=1)
     answered, open_one = agent.decide(), agent.decide()
     agent.learn(answered, 1.0)
     before = agent.dumps()
@@ -176,7 +177,7 @@ def refuses_and_stays(policy: Any) -> None:
 
 def arms_come_and_go(policy: Any) -> None:
     """A retired arm is never chosen again, its late rewards are ignored; a new arm is tried."""
-    agent = Agent(policy, arms=["a", "b", "c"], seed=2)
+    agent = Agent(policy, arms=["a", "b", "c"], horizon=HORIZON, seed=2)
     for _ in range(300):
         decision = agent.decide()
         agent.learn(decision, float(decision.action == "b"))
@@ -199,8 +200,8 @@ def arms_can_be_renumbered(policy: Any) -> None:
     policy = cast(policy)
     state = _played(policy)[0]
     order = [2, 0, 3, 1]
-    there = regroup(state, policy.init(_world().problem()), order)
-    back = regroup(there, policy.init(_world().problem()), [order.index(k) for k in range(ARMS)])
+    there = regroup(state, policy.init(PROBLEM), order)
+    back = regroup(there, policy.init(PROBLEM), [order.index(k) for k in range(ARMS)])
     _require(_alike(state, back), f"the state of {policy} changed when arms were renumbered and back")
 
 
@@ -212,7 +213,7 @@ def names_do_not_matter(policy: Any) -> None:
         tape, nature = Abrupt(n_arms=ARMS, phases=2).draw(rounds, seed=run)
         turned = tape._replace(levels=tape.levels._replace(table=np.ascontiguousarray(tape.levels.table[:, order])))
         for side, world in enumerate((tape, turned)):
-            state, trace = policy.init(Problem(ARMS)), new_trace(0, rounds)
+            state, trace = policy.init(PROBLEM), new_trace(0, rounds)
             play(policy, state, world, nature, key(run, side), trace, rounds)
             pulls[side, run] = np.bincount(trace.actions, minlength=ARMS)
     gaps = pulls[0][:, order] - pulls[1]
@@ -362,7 +363,7 @@ def _played(policy: Any, rounds: int = ROUNDS) -> tuple[Any, Trace]:
     """The state and trace of a short run."""
     policy, world = cast(policy), _world()
     tape, nature = world.draw(rounds, seed=1)
-    state, trace = policy.init(world.problem()), new_trace(0, rounds)
+    state, trace = policy.init(PROBLEM), new_trace(0, rounds)
     play(policy, state, tape, nature, key(2), trace, rounds)
     return state, trace
 

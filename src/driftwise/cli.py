@@ -1,4 +1,4 @@
-"""The command line: `driftwise demo | simulate | policies | worlds`.
+"""The command line: `driftwise demo | simulate | reproduce | policies | worlds | papers`.
 
 Everything heavy is imported inside a command, so that help answers at once. What programs read (`--json`) goes to
 standard output alone; progress and messages go to standard error. Bad input is one sentence and exit code 2.
@@ -7,8 +7,6 @@ standard output alone; progress and messages go to standard error. Bad input is 
 import json
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +108,7 @@ def demo(out: Path) -> None:
         horizon=20_000,
         runs=40,
     )
-    results = _run(study, out, threads=None)
+    results = _run([study], out, threads=None)
     _show(study, results)
     click.echo(f"\nThe drift, the curves and every parameter: {_report(study, results, out)}", err=True)
 
@@ -164,13 +162,95 @@ def simulate(
     chosen = _delayed(parse(world, WORLDS, "world"), delay, lost)
     competitors = {text: parse(text, POLICIES, "policy") for text in policy}
     study = Study(name=world, worlds={world: chosen}, policies=competitors, horizon=horizon, runs=seeds, seed=seed)
-    results = _run(study, out, threads)
+    results = _run([study], out, threads)
     if as_json:
         click.echo(json.dumps(_document(study, results)))
     else:
         _show(study, results)
     if out is not None:
         click.echo(f"\nReport: {_report(study, results, out)}", err=True)
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def papers(as_json: bool) -> None:
+    """Whose numbers can be made again: papers, with what there is to reproduce."""
+    from driftwise.papers import names, paper
+
+    found = [paper(name) for name in names()]
+    entries = [{"name": each.name, "title": each.title, "source": each.source} for each in found]
+    if as_json:
+        click.echo(json.dumps(entries))
+        return
+    for entry in entries:
+        click.secho(entry["name"], bold=True)
+        click.echo(f"    {entry['title']}\n    {entry['source']}")
+    click.echo("\nMake its numbers again: driftwise reproduce NAME", err=True)
+
+
+@main.command()
+@click.argument("paper", metavar="PAPER")
+@click.option("--claim", metavar="ID", help="Only this claim, or those below it, e.g. table2 or table2/K=10.")
+@click.option(
+    "--scale", type=click.Choice(["quick", "full"]), default="quick", show_default=True, help="Minutes, or hours."
+)
+@click.option("--runs", type=Count(), metavar="N", help="Runs per cell, instead of the scale's own number.")
+@click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder; out/PAPER if not given.")
+def reproduce(
+    paper: str, claim: str | None, scale: str, runs: int | None, threads: int | None, as_json: bool, out: Path | None
+) -> None:
+    """Make a paper's numbers again, and judge every claim.
+
+    `quick` takes minutes and covers the short horizons; `full` covers all of them. Results are kept: a run that was
+    stopped goes on where it was. Exits with 1 when a claim differs without a known reason.
+    """
+    from driftwise.core.rules import whole
+    from driftwise.papers import paper as find
+    from driftwise.study.claims import DIFFERS, Evidence, choose, judge, needed, summary
+    from driftwise.study.claims import as_json as plain
+    from driftwise.terminal import show_tally
+
+    for name, value in (("runs", runs), ("threads", threads)):
+        if value is not None:
+            whole(name, value)
+    chosen = find(paper)
+    claims = choose(chosen.claims(scale), claim)
+    studies = needed(claims, chosen.studies(scale, runs))
+    out = out or Path("out") / paper
+    results = _run(list(studies.values()), out, threads)
+    verdicts = judge(claims, Evidence(studies, results))
+    if as_json:
+        click.echo(json.dumps({"paper": paper, "scale": scale, "claims": plain(verdicts)}))
+    else:
+        show_tally(summary(verdicts), claims=len(verdicts))
+    page = _verdict_page(chosen, scale, claim, runs, verdicts, Evidence(studies, results), out)
+    click.echo(f"\nEvery claim, line by line, and the figures: {page}", err=True)
+    if any(each.verdict == DIFFERS for each in verdicts):
+        raise SystemExit(1)
+
+
+def _verdict_page(
+    paper: Any, scale: str, claim: str | None, runs: int | None, verdicts: Any, evidence: Any, out: Path
+) -> Path:
+    from driftwise.study.verdicts import write_verdicts
+
+    options = [f"--scale {scale}", *([f"--claim {claim}"] if claim else []), *([f"--runs {runs}"] if runs else [])]
+    counts = sorted({study.runs for study in evidence.studies.values()})
+    path: Path = write_verdicts(
+        out / "report.html",
+        verdicts,
+        paper.figures(evidence),
+        title=paper.title,
+        source=paper.source,
+        notes=paper.notes,
+        scale=scale,
+        runs=" to ".join(map(str, {counts[0], counts[-1]})) if counts else "no",
+        seed=0,
+        command=f"driftwise reproduce {paper.name} {' '.join(options)}",
+    )
+    return path
 
 
 def _delayed(world: Any, delay: str, lost: float) -> Any:
@@ -187,34 +267,31 @@ def _delayed(world: Any, delay: str, lost: float) -> Any:
     return Delayed(world=world, delay=rounds, kind=kind or "fixed", lost=lost)
 
 
-def _run(study: Any, out: Path | None, threads: int | None) -> Any:
+def _run(studies: list[Any], out: Path | None, threads: int | None) -> Any:
     """Play what is missing, with a bar on standard error."""
     from driftwise.study.results import Results
     from driftwise.study.run import missing, run, warm
+    from driftwise.terminal import progress_bar
 
     results = Results(_folder(out) / "results.sqlite" if out else None)
-    cells = sum(map(len, missing(study, results)))
-    with _bar() as bar:
-        if cells:
-            warming = bar.add_task("compiling (first time only)", total=len(study.worlds) * len(study.policies))
-            warm(study, lambda: bar.advance(warming))
+    cells = {study.name: sum(map(len, missing(study, results))) for study in studies}
+    waiting = [study for study in studies if cells[study.name]]
+    with progress_bar() as bar:
+        if waiting:
+            warming = bar.add_task("compiling (first time only)", total=len(waiting))
+            for study in waiting:
+                warm(study)
+                bar.advance(warming)
             bar.remove_task(warming)
-        playing = bar.add_task(f"playing {cells} runs", total=cells * study.horizon)
+        rounds = sum(cells[study.name] * study.horizon for study in waiting)
+        playing = bar.add_task(f"playing {sum(cells.values()):,} runs", total=rounds)
         try:
-            return run(study, results, threads=threads, progress=lambda rounds: bar.advance(playing, rounds))
+            for study in waiting:
+                run(study, results, threads=threads, progress=lambda played: bar.advance(playing, played))
         except KeyboardInterrupt:
             again = "run the same command again to go on" if out else "with --out DIR a stopped run can be continued"
             raise click.ClickException(f"stopped; {again}") from None
-
-
-@contextmanager
-def _bar() -> Iterator[Any]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        yield bar
+    return results
 
 
 def _folder(out: Path) -> Path:
@@ -230,6 +307,13 @@ def _report(study: Any, results: Any, out: Path) -> Path:
 
     report: Path = write_report(study, results, out / "report.html")
     return report
+
+
+def _show(study: Any, results: Any) -> None:
+    from driftwise.terminal import show_policies
+
+    told = _document(study, results)
+    show_policies(told["policies"], world=told["world"], horizon=study.horizon, runs=study.runs)
 
 
 def _document(study: Any, results: Any) -> dict[str, Any]:
@@ -249,28 +333,10 @@ def _document(study: Any, results: Any) -> dict[str, Any]:
     return {"world": world, "horizon": study.horizon, "seeds": study.runs, "policies": told}
 
 
-def _show(study: Any, results: Any) -> None:
-    """The table a person reads: least regret first."""
-    from rich.console import Console
-    from rich.table import Table
-
-    (world,) = study.worlds
-    title = f"{world}: {study.horizon:,} rounds, {study.runs} runs"
-    table = Table(title=title, caption="regret: what the best arm of every round would have earned more, ± 95%")
-    for name in ("policy", "regret", "best arm chosen", "ns a round"):
-        table.add_column(name, justify="left" if name == "policy" else "right")
-    told = _document(study, results)["policies"]
-    for policy, each in sorted(told.items(), key=lambda item: item[1]["regret"]["mean"]):
-        regret, rounds = each["regret"], study.horizon * study.runs
-        spread = "" if regret["ci95"] is None else f" ± {regret['ci95']:,.0f}"
-        cost = each["seconds"] / rounds * 1e9
-        table.add_row(policy, f"{regret['mean']:,.0f}{spread}", f"{each['optimal_rate']:.0%}", f"{cost:,.0f}")
-    Console().print(table)
-
-
 def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool) -> None:
     """List what there is, or tell all about one of it."""
     from driftwise.core.spec import lookup
+    from driftwise.terminal import show_list, signature
 
     chosen = {name: lookup(name, table, what)} if name else table
     entries = [_entry(each, kind) for each, kind in chosen.items()]
@@ -278,9 +344,9 @@ def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool
         click.echo(json.dumps(entries[0] if name else entries))
     elif name:
         click.echo((sys.modules[table[name].__module__].__doc__ or "").strip())
-        click.echo(f"\nParameters: {_signature(entries[0])}")
+        click.echo(f"\nParameters: {signature(entries[0])}")
     else:
-        _list(entries)
+        show_list(entries)
         click.echo(f"\nAll about one: driftwise {'policies' if what == 'policy' else 'worlds'} NAME", err=True)
 
 
@@ -292,20 +358,6 @@ def _entry(name: str, kind: Any) -> dict[str, Any]:
     summary = (kind.__doc__ or "").strip().splitlines()[0]
     about = ABOUT[kind]._asdict() if kind in ABOUT else {}
     return {"name": name, "class": kind.__name__, "summary": summary, "parameters": parameters(kind), **about}
-
-
-def _signature(entry: dict[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in entry["parameters"].items()) or "none"
-
-
-def _list(entries: list[dict[str, Any]]) -> None:
-    """One short paragraph each: tables of six columns do not fit a terminal."""
-    for entry in entries:
-        click.secho(entry["name"], bold=True, nl=False)
-        click.echo(f"  {entry['summary']}")
-        lines = {"takes": _signature(entry)} | {key: entry[key] for key in ("needs", "bound", "paper") if key in entry}
-        for key, text in lines.items():
-            click.echo(f"    {key:<6} {text}")
 
 
 if __name__ == "__main__":

@@ -7,8 +7,13 @@ A twin takes the policy's parameters and the problem, is told rewards with `lear
     uniform          win_probabilities(t)
 """
 
+from tests.reference.exp3 import EXP3Twin
+from tests.reference.exp3_ix import EXP3IXTwin
+from tests.reference.exp3s import EXP3STwin
 from tests.reference.gaussian_thompson import GaussianThompsonTwin
 from tests.reference.log import Twin
+from tests.reference.rexp3 import REXP3Twin
+from tests.reference.ser4 import SER4Twin
 from tests.reference.sliding_gaussian_thompson import SlidingGaussianThompsonTwin
 from tests.reference.sliding_thompson import SlidingThompsonTwin
 from tests.reference.sliding_ucb import SlidingUCBTwin
@@ -24,4 +29,9 @@ TWINS: dict[str, type[Twin]] = {
     "sliding-ucb": SlidingUCBTwin,
     "sliding-thompson": SlidingThompsonTwin,
     "sliding-gaussian-thompson": SlidingGaussianThompsonTwin,
+    "exp3": EXP3Twin,
+    "exp3s": EXP3STwin,
+    "exp3-ix": EXP3IXTwin,
+    "rexp3": REXP3Twin,
+    "ser4": SER4Twin,
 }

@@ -15,14 +15,6 @@ from driftwise.study.study import Study
 SCALES = ("quick", "full")
 
 
-class Drawing(NamedTuple):
-    """A figure of a paper, drawn from our runs."""
-
-    title: str
-    caption: str
-    figure: Any
-
-
 class Paper(NamedTuple):
     """What there is to reproduce. `studies` and `claims` take a scale; `figures` draws what the evidence allows."""
 
@@ -32,7 +24,7 @@ class Paper(NamedTuple):
     notes: tuple[str, ...]
     studies: Callable[[str, int | None], Mapping[str, Study]]
     claims: Callable[[str], list[Claim]]
-    figures: Callable[[Evidence], list[Drawing]]
+    figures: Callable[[Evidence], list[Any]]
 
 
 def names() -> list[str]:

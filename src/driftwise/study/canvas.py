@@ -6,7 +6,7 @@ strengths: `svg` hands that ink to the page around it, in light and in dark. Nee
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -93,14 +93,35 @@ def pen(place: int) -> tuple[str, str]:
     return COLOURS[place % len(COLOURS)], STROKES[place // len(COLOURS) % len(STROKES)]
 
 
-def prepare(axes: Axes, span: tuple[float, float], sheet: Sheet, title: str) -> None:
+def panels(
+    titles: Sequence[str], spans: Sequence[tuple[float, float]], sheet: Sheet, *, right: float
+) -> tuple[Figure, list[Axes]]:
+    """A figure with one prepared panel per title: side by side on a wide sheet, one below the other on a narrow one."""
+    columns = min(len(titles), 2 if sheet.width > 400 else 1)
+    rows = -(-len(titles) // columns)
+    left, top, between, bottom = 4.2 * sheet.letters, 2.6 * sheet.letters, 5.4 * sheet.letters, 3.8 * sheet.letters
+    tall = 0.72 * sheet.regret
+    height = top + rows * tall + (rows - 1) * between + bottom
+    wide = sheet.width / columns - left - right
+    figure, axes = Figure(figsize=(sheet.width / 72, height / 72)), []
+    for place, (title, span) in enumerate(zip(titles, spans, strict=True)):
+        row, column = divmod(place, columns)
+        floor = height - top - tall - row * (tall + between)
+        x = column * sheet.width / columns + left
+        panel = figure.add_axes((x / sheet.width, floor / height, wide / sheet.width, tall / height))
+        prepare(panel, span, sheet, title, corner=left)
+        axes.append(panel)
+    return figure, axes
+
+
+def prepare(axes: Axes, span: tuple[float, float], sheet: Sheet, title: str, *, corner: float | None = None) -> None:
     """The calm frame: no box, no tick marks, a faint grid."""
     axes.set_xlim(*span)
-    corner = (-axes.get_position().x0 * sheet.width, 0.9 * sheet.letters)
+    margin = axes.get_position().x0 * sheet.width if corner is None else corner
     axes.annotate(
         title,
         (0, 1),
-        corner,
+        (-margin, 0.9 * sheet.letters),
         xycoords="axes fraction",
         textcoords="offset points",
         fontsize=sheet.letters,

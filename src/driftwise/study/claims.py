@@ -8,7 +8,7 @@ A claim names the studies it rests on, so that asking for one plays no more than
 and says what came out; it never sees which answer is wanted.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from driftwise.core.types import Floats
@@ -58,6 +58,15 @@ class Verdict(NamedTuple):
     why: str
 
 
+class Group(NamedTuple):
+    """How many claims of a group came out which way."""
+
+    name: str
+    matches: int
+    known: int
+    differs: int
+
+
 class Evidence:
     """The results of named studies, each with a single world."""
 
@@ -104,6 +113,20 @@ def needed(claims: Iterable[Claim], studies: Mapping[str, Study]) -> dict[str, S
     """The studies the claims rest on, in their own order."""
     names = {name for claim in claims for name in claim.studies}
     return {name: study for name, study in studies.items() if name in names}
+
+
+def summary(verdicts: Sequence[Verdict]) -> list[Group]:
+    """The tally by group: for cells of tables by algorithm, for the rest by the start of the id."""
+    names: dict[str, list[str]] = {}
+    for each in verdicts:
+        names.setdefault(group_of(each.id), []).append(each.verdict)
+    return [Group(name, *(kinds.count(kind) for kind in (MATCHES, KNOWN, DIFFERS))) for name, kinds in names.items()]
+
+
+def group_of(claim: str) -> str:
+    """`table2/K=5/N=10000/SW-TS` is counted with `table2, SW-TS`; `order/table2/...` with `order, table2`."""
+    first, *rest = [part for part in claim.split("/") if "=" not in part]
+    return f"{first}, {rest[0]}" if rest else first
 
 
 def as_json(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:

@@ -1,0 +1,231 @@
+"""Figures 1 to 11 of the paper, from our runs. A figure is drawn when the studies it shows were played.
+
+Needs the extra `report`; matplotlib is imported when the first figure is asked for.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from driftwise.core.types import Floats
+from driftwise.measure.summary import band
+from driftwise.papers.sliding_window_thompson.claims import sweep
+from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, ARMS, FIGURE_5_ARMS, SIGMAS
+from driftwise.study.claims import Evidence
+from driftwise.worlds import SCMAB
+
+if TYPE_CHECKING:
+    from driftwise.study.canvas import Axes, Figure, Sheet
+
+INCREASES = (0.5, 1.0, 2.0)
+
+
+def figures(evidence: Evidence) -> list[Any]:
+    """Every figure that the studies at hand allow."""
+    return [*_regret_over_time(evidence), *_waves(evidence), *_speeds(evidence), *_sweeps(evidence)]
+
+
+def _has(evidence: Evidence, names: Sequence[str]) -> list[str]:
+    return [name for name in names if name in evidence.studies]
+
+
+def _drawing(title: str, caption: str, draw: "Callable[[Sheet], Figure]") -> Any:
+    from driftwise.study.verdicts import Drawing
+
+    return Drawing(title, caption, draw)
+
+
+# ---- Figures 1, 3, 4: regret over time ----
+
+
+def _regret_over_time(evidence: Evidence) -> Iterator[Any]:
+    shown = {
+        "Figure 1: AC-MAB, K = 10": ["table2/K=10/N=10000", "table2/K=10/N=100000"],
+        "Figure 3: SC-MAB, K = 5, sigma = 0.0001": ["table3/K=5/N=10000", "table3/K=5/N=100000"],
+        "Figure 4: SC-MAB, K = 10, sigma = 0.001": ["table4/K=10/N=10000"],
+    }
+    for title, names in shown.items():
+        if there := _has(evidence, names):
+            caption = "Mean dynamic pseudo-regret so far, with 95% bands. SW-UCB is drawn correct and as printed."
+            yield _drawing(title, caption, partial(_draw_curves, evidence=evidence, names=there))
+
+
+def _draw_curves(sheet: "Sheet", *, evidence: Evidence, names: Sequence[str]) -> "Figure":
+    studies = [evidence.studies[name] for name in names]
+    lines = []
+    for study in studies:
+        curves = {name: evidence.results.curves(study.cells_of("world", name)) for name in ALGORITHMS}
+        lines.append({name: (rounds, *band(values)) for name, (rounds, values) in curves.items()})
+    titles = [f"N = {study.horizon:,}" for study in studies]
+    return _draw_lines(sheet, titles, lines, xlabel="rounds", ylabel=None)
+
+
+# ---- Figure 2: how the means move ----
+
+
+def _waves(evidence: Evidence) -> Iterator[Any]:
+    if any(name.startswith("table3") for name in evidence.studies):
+        caption = "Expected reward of every arm; the wave is deterministic."
+        yield _drawing("Figure 2: SC-MAB, sigma = 0.0001", caption, _draw_waves)
+
+
+def _draw_waves(sheet: "Sheet") -> "Figure":
+    titles, lines = [], []
+    for horizon, n_arms in ((10_000, 5), (100_000, 10)):
+        tape, _ = SCMAB(n_arms=n_arms, sigma=1e-4).draw(horizon, seed=0)
+        rounds = np.linspace(0, horizon - 1, 400).astype(np.int64)
+        nothing = np.full(len(rounds), np.nan)
+        lines.append({f"a{k + 1}": (rounds, tape.levels.table[rounds, k], nothing) for k in range(n_arms)})
+        titles.append(f"N = {horizon:,}, K = {n_arms}")
+    return _draw_lines(sheet, titles, lines, xlabel="rounds", ylabel=None)
+
+
+# ---- Figure 5: the speed of the drift ----
+
+
+def _speeds(evidence: Evidence) -> Iterator[Any]:
+    arms = [k for k in FIGURE_5_ARMS if all(f"figure5/K={k}/sigma={s:g}" in evidence.studies for s in SIGMAS)]
+    if arms:
+        caption = "Regret after 10,000 rounds against the speed sigma, window sigma^(-4/5), with 95% bands."
+        draw = partial(_draw_speeds, evidence=evidence, arms=arms)
+        yield _drawing("Figure 5: SC-MAB as sigma varies", caption, draw)
+
+
+def _draw_speeds(sheet: "Sheet", *, evidence: Evidence, arms: Sequence[int]) -> "Figure":
+    lines = []
+    for k in arms:
+        names = [f"figure5/K={k}/sigma={sigma:g}" for sigma in SIGMAS]
+        found = {algorithm: [evidence.regret(name, algorithm) for name in names] for algorithm in ALGORITHMS}
+        lines.append(
+            {
+                algorithm: (np.array(SIGMAS), np.array([e.mean for e in row]), np.array([e.ci95 for e in row]))
+                for algorithm, row in found.items()
+            }
+        )
+    return _draw_lines(sheet, [f"K = {k}" for k in arms], lines, xlabel="sigma", ylabel=None)
+
+
+# ---- Figures 6 to 11: how much the window matters ----
+
+
+def _sweeps(evidence: Evidence) -> Iterator[Any]:
+    for symbol, setting, first in (("alpha", "AC-MAB", 6), ("beta", "SC-MAB", 9)):
+        names = [name for name in evidence.studies if name.startswith(f"{symbol}/")]
+        horizons = sorted({evidence.studies[name].horizon for name in names})
+        if not horizons or len(names) < len(ARMS) * len(horizons):
+            continue
+        arguments: dict[str, Any] = {"evidence": evidence, "symbol": symbol, "horizons": horizons}
+        if len(horizons) > 1:
+            caption = (
+                f"The best {symbol}, and the values at which regret is 50%, 100% and 200% above the best; "
+                f"0 is what the paper prescribes."
+            )
+            yield _drawing(f"Figure {first}: {setting}", caption, partial(_draw_best, **arguments))
+        caption = f"Regret a round against {symbol}; the window is N^((1 - {symbol})/2)."
+        yield _drawing(f"Figure {first + 1}: {setting}, by K", caption, partial(_draw_by_arms, **arguments))
+        yield _drawing(f"Figure {first + 2}: {setting}, by N", caption, partial(_draw_by_horizon, **arguments))
+
+
+def _per_round(evidence: Evidence, symbol: str, k: int, horizon: int) -> tuple[Floats, Floats, Floats]:
+    values, regrets = sweep(evidence, f"{symbol}/K={k}/N={horizon}")
+    return values, regrets / horizon, np.full(len(values), np.nan)
+
+
+def _draw_by_arms(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":
+    lines = [{f"N={n:,}": _per_round(evidence, symbol, k, n) for n in horizons} for k in ARMS]
+    return _draw_lines(sheet, [f"K = {k}" for k in ARMS], lines, xlabel=symbol, ylabel=None)
+
+
+def _draw_by_horizon(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":
+    shown = [n for n in horizons if n in (10_000, 100_000, 500_000, 1_000_000)]
+    lines = [{f"K={k}": _per_round(evidence, symbol, k, n) for k in ARMS} for n in shown]
+    return _draw_lines(sheet, [f"N = {n:,}" for n in shown], lines, xlabel=symbol, ylabel=None)
+
+
+def _draw_best(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":
+    lines = []
+    for k in ARMS:
+        rows: dict[str, list[float]] = {"best": [], "prescribed": []}
+        for horizon in horizons:
+            values, regrets = sweep(evidence, f"{symbol}/K={k}/N={horizon}")
+            best = int(regrets.argmin())
+            rows["best"].append(float(values[best]))
+            rows["prescribed"].append(0.0)
+            for more in INCREASES:
+                level = (1.0 + more) * regrets[best]
+                rows.setdefault(f"+{more:.0%} above", []).append(_crossing(values[best:], regrets[best:], level))
+                below = _crossing(values[best::-1], regrets[best::-1], level)
+                rows.setdefault(f"+{more:.0%} below", []).append(below)
+        nothing = np.full(len(horizons), np.nan)
+        lines.append({name: (np.array(horizons, float), np.array(row), nothing) for name, row in rows.items()})
+    return _draw_lines(sheet, [f"K = {k}" for k in ARMS], lines, xlabel="N", ylabel=(-1.0, 1.0))
+
+
+def _crossing(values: Floats, regrets: Floats, level: float) -> float:
+    """Where regret first rises above `level`, walking away from the best; nan when the grid ends before."""
+    above = np.flatnonzero(regrets > level)
+    if not len(above):
+        return float("nan")
+    i = above[0]
+    share = (level - regrets[i - 1]) / (regrets[i] - regrets[i - 1])
+    return float(values[i - 1] + share * (values[i] - values[i - 1]))
+
+
+# ---- what they share ----
+
+
+def _draw_lines(
+    sheet: "Sheet",
+    titles: Sequence[str],
+    lines: Sequence[dict[str, tuple[Any, Floats, Floats]]],
+    *,
+    xlabel: str,
+    ylabel: tuple[float, float] | None,
+) -> "Figure":
+    """One panel per title; each line is (x, mean, half band) and carries its name at its right end."""
+    from driftwise.study.canvas import panels, plain, text_width
+
+    with plain():
+        names = [name for panel in lines for name in panel]
+        right = max(text_width(name, sheet.letters, bold=True) for name in names) + 24
+        spans = [_span(panel) for panel in lines]
+        figure, axes = panels(titles, spans, sheet, right=right)
+        for each, panel in zip(axes, lines, strict=True):
+            _draw_panel(each, panel, sheet, xlabel=xlabel, limits=ylabel)
+    return figure
+
+
+def _span(panel: dict[str, tuple[Any, Floats, Floats]]) -> tuple[float, float]:
+    xs = np.concatenate([x for x, _, _ in panel.values()])
+    low = float(xs.min())
+    return (0.0 if 0.0 <= low <= 0.2 * xs.max() else low), float(xs.max())
+
+
+def _draw_panel(
+    axes: "Axes",
+    panel: dict[str, tuple[Any, Floats, Floats]],
+    sheet: "Sheet",
+    *,
+    xlabel: str,
+    limits: tuple[float, float] | None,
+) -> None:
+    from driftwise.study.canvas import INK, End, FuncFormatter, MaxNLocator, compact, name_ends, pen
+
+    ends = []
+    for place, (name, (x, mean, half)) in enumerate(panel.items()):
+        colour, stroke = pen(place)
+        axes.plot(x, mean, color=colour, ls=stroke, lw=1.5, zorder=3)
+        if not np.isnan(half).all():
+            axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.16, lw=0)
+        known = mean[~np.isnan(mean)]
+        if len(known):
+            ends.append(End(float(known[-1]), name, colour))
+    highest = max(float(np.nanmax(mean + np.nan_to_num(half))) for _, mean, half in panel.values())
+    axes.set_ylim(*(limits or (0.0, 1.04 * highest)))
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_formatter(FuncFormatter(compact))
+    axes.set_xlabel(xlabel, fontsize=sheet.letters, color=INK, alpha=0.75)
+    name_ends(axes, ends, sheet)

@@ -1,0 +1,57 @@
+"""What a person sees in a terminal: progress bars, tables and lists. Nothing here computes; programs read `--json`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A bar on standard error, with the time left."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        yield bar
+
+
+def show_policies(told: dict[str, Any], *, world: str, horizon: int, runs: int) -> None:
+    """The policies of a study, least regret first."""
+    title = f"{world}: {horizon:,} rounds, {runs} runs"
+    table = Table(title=title, caption="regret: what the best arm of every round would have earned more, ± 95%")
+    for name in ("policy", "regret", "best arm chosen", "ns a round"):
+        table.add_column(name, justify="left" if name == "policy" else "right")
+    for policy, each in sorted(told.items(), key=lambda item: item[1]["regret"]["mean"]):
+        regret, rounds = each["regret"], horizon * runs
+        spread = "" if regret["ci95"] is None else f" ± {regret['ci95']:,.0f}"
+        cost = each["seconds"] / rounds * 1e9
+        table.add_row(policy, f"{regret['mean']:,.0f}{spread}", f"{each['optimal_rate']:.0%}", f"{cost:,.0f}")
+    Console().print(table)
+
+
+def show_tally(groups: list[Any], *, claims: int) -> None:
+    """How many claims of each group came out which way."""
+    table = Table(title=f"{claims} claims")
+    for name in ("claims", "match", "deviate, reason known", "differ"):
+        table.add_column(name, justify="left" if name == "claims" else "right")
+    for group in groups:
+        table.add_row(group.name, *(str(count or "") for count in group[1:]))
+    Console().print(table)
+
+
+def show_list(entries: list[dict[str, Any]]) -> None:
+    """One short paragraph each: tables of six columns do not fit a terminal."""
+    for entry in entries:
+        click.secho(entry["name"], bold=True, nl=False)
+        click.echo(f"  {entry['summary']}")
+        lines = {"takes": signature(entry)} | {key: entry[key] for key in ("needs", "bound", "paper") if key in entry}
+        for key, text in lines.items():
+            click.echo(f"    {key:<6} {text}")
+
+
+def signature(entry: dict[str, Any]) -> str:
+    """The parameters of a policy or world with their defaults."""
+    return ", ".join(f"{key}={value}" for key, value in entry["parameters"].items()) or "none"
