@@ -24,7 +24,7 @@ POLICY = """
 from typing import Any, NamedTuple
 import numpy as np
 import driftwise as dw
-from rule import favourite
+{imports}
 
 class StubbornState(NamedTuple):
     counts: dw.PerArm
@@ -35,7 +35,7 @@ class Stubborn(NamedTuple):
 
 @dw.kernel
 def _select(policy, state, t, context, rng):
-    return favourite(), 1.0
+    return {call}(), 1.0
 
 @dw.kernel
 def _update(policy, state, decision, outcome, now):
@@ -75,8 +75,13 @@ def python(code: str, *, folder: Path, **environment: str) -> str:
     return done.stdout.strip()
 
 
-def test_a_kernel_edited_in_another_file_is_never_answered_from_the_cache(tmp_path: Path) -> None:
-    (tmp_path / "stubborn.py").write_text(POLICY)
+@pytest.mark.parametrize(
+    ("imports", "call"), [("from rule import favourite", "favourite"), ("import rule", "rule.favourite")]
+)
+def test_a_kernel_edited_in_another_file_is_never_answered_from_the_cache(
+    tmp_path: Path, imports: str, call: str
+) -> None:
+    (tmp_path / "stubborn.py").write_text(POLICY.format(imports=imports, call=call))
     (tmp_path / "rule.py").write_text(RULE.format(arm=1))
     assert python(PLAY, folder=tmp_path) == "1 0"
     assert python(PLAY, folder=tmp_path) == "1 1", "a second process should load the compiled loop"

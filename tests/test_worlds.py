@@ -339,7 +339,7 @@ def test_a_fixed_delay_in_the_loop_is_update_called_that_much_later_by_hand(name
     policy = cast(POLICIES[name](**({"window": 40} if "window" in POLICIES[name]._fields else {})))
     world = Abrupt(phases=2)
     late = Delayed(world=world, delay=delay)
-    state, by_hand = policy.init(late.problem()), policy.init(world.problem())
+    state, by_hand = policy.init(late.problem(horizon)), policy.init(world.problem(horizon))
     (tape, nature), trace = late.draw(horizon, 6), new_trace(0, horizon)
     play(policy, state, tape, nature, rng, trace, horizon)
 

@@ -39,7 +39,7 @@ static inline u64 mix(u64 z)
 static inline u64 stream(u64 rng, i64 t) { return mix(rng + (u64)t * 0xD1342543DE82EF95u); }
 static inline u64 bits(u64 *rng) { return mix(*rng += 0x9E3779B97F4A7C15u); }
 static inline double uniform(u64 *rng) { return (double)(bits(rng) >> 11) * ULP; }
-static inline double positive_uniform(u64 *rng) { return ((double)(bits(rng) >> 11) + 0.5) * ULP; }
+static inline double positive_uniform(u64 *rng) { return (double)((bits(rng) >> 11) | 1) * ULP; }
 
 static double normal_beside(double x, unsigned layer, u64 *rng)
 {

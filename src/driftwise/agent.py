@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from driftwise.core import state as states
 from driftwise.core.play import decide_once, learn_once
@@ -130,7 +131,7 @@ class Agent:
             del self._pending[next(iter(self._pending))]
             self.forgotten += 1
         self._pending[t] = Pending(self._numbers[place], propensity)
-        return Decision(t, self._arms[place], propensity, (), own)
+        return Decision(t, self._arms[place], propensity, (), np.uint64(own))
 
     def learn(self, decision: Decision | int, reward: float) -> None:
         """Tell what came of a decision, now or later, in any order. A reward for a retired arm is ignored."""

@@ -7,14 +7,24 @@ A twin takes the policy's parameters and the problem, is told rewards with `lear
     uniform          win_probabilities(t)
 """
 
+from tests.reference.cusum_ucb import CusumUCBTwin
+from tests.reference.discounted_thompson import DiscountedThompsonTwin
+from tests.reference.discounted_ucb import DiscountedUCBTwin
+from tests.reference.epsilon_greedy import EpsilonGreedyTwin
 from tests.reference.exp3 import EXP3Twin
 from tests.reference.exp3_ix import EXP3IXTwin
 from tests.reference.exp3s import EXP3STwin
 from tests.reference.gaussian_thompson import GaussianThompsonTwin
+from tests.reference.glr_kl_ucb import GLRKLUCBTwin
+from tests.reference.kl_ucb import KLUCBTwin
 from tests.reference.log import Twin
+from tests.reference.m_ucb import MUCBTwin
+from tests.reference.page_hinkley_ucb import PageHinkleyUCBTwin
+from tests.reference.practical_ad_switch import PracticalAdSwitchTwin
 from tests.reference.rexp3 import REXP3Twin
 from tests.reference.ser4 import SER4Twin
 from tests.reference.sliding_gaussian_thompson import SlidingGaussianThompsonTwin
+from tests.reference.sliding_kl_ucb import SlidingKLUCBTwin
 from tests.reference.sliding_thompson import SlidingThompsonTwin
 from tests.reference.sliding_ucb import SlidingUCBTwin
 from tests.reference.thompson import ThompsonTwin
@@ -34,4 +44,14 @@ TWINS: dict[str, type[Twin]] = {
     "exp3-ix": EXP3IXTwin,
     "rexp3": REXP3Twin,
     "ser4": SER4Twin,
+    "kl-ucb": KLUCBTwin,
+    "sliding-kl-ucb": SlidingKLUCBTwin,
+    "discounted-ucb": DiscountedUCBTwin,
+    "discounted-thompson": DiscountedThompsonTwin,
+    "epsilon-greedy": EpsilonGreedyTwin,
+    "cusum-ucb": CusumUCBTwin,
+    "page-hinkley-ucb": PageHinkleyUCBTwin,
+    "m-ucb": MUCBTwin,
+    "glr-kl-ucb": GLRKLUCBTwin,
+    "practical-ad-switch": PracticalAdSwitchTwin,
 }

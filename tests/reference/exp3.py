@@ -54,4 +54,4 @@ class EXP3Twin(Twin):
         return float(self.probabilities(entry.t)[entry.arm])
 
     def _mixed(self, weights: Floats) -> Floats:
-        return (1.0 - self.gamma()) * weights / weights.sum() + self.gamma() / self.problem.n_arms
+        return np.array((1.0 - self.gamma()) * weights / weights.sum() + self.gamma() / self.problem.n_arms)

@@ -7,6 +7,7 @@ eta = 2 gamma = sqrt(2 ln K / (K T)); a loss is what a reward lacks to the highe
 
 import math
 
+import numpy as np
 from tests.reference.exp3 import EXP3Twin
 from tests.reference.log import Entry
 
@@ -24,4 +25,4 @@ class EXP3IXTwin(EXP3Twin):
         return -self.eta() * (1.0 - self.gain(entry)) / (self.propensity(entry) + self.eta() / 2.0)
 
     def _mixed(self, weights: Floats) -> Floats:
-        return weights / weights.sum()
+        return np.array(weights / weights.sum())

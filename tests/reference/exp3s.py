@@ -1,6 +1,7 @@
-"""EXP3.S. Auer, Cesa-Bianchi, Freund & Schapire 2002, figure 4 and section 8.
+"""EXP3.S. Auer, Cesa-Bianchi, Freund & Schapire 2002, section 8.
 
-    w_i(t + 1) = w_i(t) exp(gamma xhat_i / K) + e alpha / K  (w_1(t) + ... + w_K(t))        xhat_i = x / p_i if drawn, else 0
+    w_i(t + 1) = w_i(t) exp(gamma xhat_i / K) + e alpha / K  (w_1(t) + ... + w_K(t))
+    xhat_i = x / p_i if i was drawn, else 0
 
 alpha = 1 / T and gamma = min(1, sqrt(K (S ln(K T) + e) / ((e - 1) T))) for at most S - 1 changes.
 """

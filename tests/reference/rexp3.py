@@ -1,7 +1,7 @@
 """REXP3. Besbes, Gur & Zeevi 2014, section 3 and theorem 2.
 
-    rounds in batches of Delta = ceil((K ln K)^(1/3) (T / V)^(2/3)); in each, EXP3 from the start
-    gamma = min(1, sqrt(K ln K / ((e - 1) Delta)))
+rounds in batches of Delta = ceil((K ln K)^(1/3) (T / V)^(2/3)); in each, EXP3 from the start
+gamma = min(1, sqrt(K ln K / ((e - 1) Delta)))
 """
 
 import math
@@ -17,7 +17,8 @@ class REXP3Twin(EXP3Twin):
         if self.policy.batch:
             return int(self.policy.batch)
         n_arms = self.problem.n_arms
-        return math.ceil((n_arms * math.log(n_arms)) ** (1 / 3) * (self.horizon() / self.policy.variation) ** (2 / 3))
+        root = math.pow(n_arms * math.log(n_arms), 1 / 3)
+        return math.ceil(root * math.pow(self.horizon() / self.policy.variation, 2 / 3))
 
     def gamma(self) -> float:
         n_arms = self.problem.n_arms

@@ -12,16 +12,16 @@ told last, on the stream of the round in which the pass ends.
 import math
 from typing import NamedTuple
 
-from tests.reference.log import Entry, Twin
+from tests.reference.log import Twin
 from tests.reference.splitmix import branch, step, stream
 
 
 class Standing(NamedTuple):
-    """The order of the present pass, its first round, and the first round of the episode."""
+    """The order of the present pass and its first round; the first rounds of all episodes, the present one last."""
 
     order: list[int]
     start: int
-    episode: int
+    episodes: list[int]
 
 
 class SER4Twin(Twin):
@@ -43,18 +43,18 @@ class SER4Twin(Twin):
     def standing(self, t: int) -> Standing:
         everyone = [*range(self.problem.n_arms)]
         _, rng = chance(self.stream(0))
-        now = Standing(shuffled(everyone, rng), 0, 0)
+        now = Standing(shuffled(everyone, rng), 0, [0])
         for s in range(1, t + 1):
             if s < now.start + len(now.order):
                 continue
             u, rng = chance(self.stream(s))
             if u < self.phi():
-                now = Standing(shuffled(everyone, rng), s, s)
+                now = Standing(shuffled(everyone, rng), s, [*now.episodes, s])
             elif len(now.order) == 1:
                 now = now._replace(start=s)
             else:
-                left = self.survivors(sorted(now.order), self.since(now.episode, s))
-                now = Standing(shuffled(left, rng), s, now.episode)
+                left = self.survivors(sorted(now.order), self.since(now.episodes[-1], s))
+                now = Standing(shuffled(left, rng), s, now.episodes)
         return now
 
     def stream(self, s: int) -> int:
@@ -65,9 +65,7 @@ class SER4Twin(Twin):
     def since(self, episode: int, t: int) -> list[list[float]]:
         """Each arm's rewards, from 0 to 1, of the decisions since `episode`, as far as told before `t`."""
         low, span = self.problem.low, self.problem.high - self.problem.low
-        return [
-            [(entry.reward - low) / span for entry in entries if entry.t >= episode] for entries in self.by_arm(t)
-        ]
+        return [[(entry.reward - low) / span for entry in entries if entry.t >= episode] for entries in self.by_arm(t)]
 
     def survivors(self, active: list[int], rewards: list[list[float]]) -> list[int]:
         """The active set after a pass."""
@@ -81,14 +79,12 @@ class SER4Twin(Twin):
         n_arms, horizon = self.problem.n_arms, self.horizon()
         r = min(len(rewards[k]), len(rewards[best]))
         radius = self.policy.scale * math.sqrt(math.log(4 * n_arms * r**2 * horizon) / r)
-        return means[best] - means[k] + 1.0 / (n_arms * horizon) >= radius
+        return bool(means[best] - means[k] + 1.0 / (n_arms * horizon) >= radius)
 
     def stale(self) -> int:
-        """Rewards told after a reset that came after their decision."""
-        return sum(self._was_stale(entry) for entry in self.log)
-
-    def _was_stale(self, entry: Entry) -> bool:
-        return entry.t < self.standing(entry.arrival).episode
+        """Rewards told in a later episode than their decision's."""
+        resets = self.standing(max((entry.arrival for entry in self.log), default=0)).episodes
+        return sum(any(entry.t < reset <= entry.arrival for reset in resets) for entry in self.log)
 
 
 def chance(rng: int) -> tuple[float, int]:

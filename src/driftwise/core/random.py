@@ -57,19 +57,19 @@ def mix(z: Any) -> Any:
 @kernel
 def stream(rng: Any, t: int) -> Any:
     """The stream of round `t`."""
-    return mix(rng + np.uint64(t) * ROUND)
+    return mix(np.uint64(rng) + np.uint64(t) * ROUND)
 
 
 @kernel
 def branch(rng: Any) -> Any:
     """A stream beside `rng`, for what is drawn when the reward comes."""
-    return mix(rng ^ BRANCH)
+    return mix(np.uint64(rng) ^ BRANCH)
 
 
 @kernel
 def bits(rng: Any) -> Any:
     """Sixty-four random bits, and the stream moved on."""
-    rng = rng + GOLDEN
+    rng = np.uint64(rng) + GOLDEN  # a stream that passed through Python comes back as a signed number
     return mix(rng), rng
 
 
@@ -84,7 +84,7 @@ def uniform(rng: Any) -> tuple[float, Any]:
 def positive_uniform(rng: Any) -> tuple[float, Any]:
     """Uniform on (0, 1): its logarithm is always finite."""
     word, rng = bits(rng)
-    return ((word >> ELEVEN) + 0.5) * ULP, rng
+    return ((word >> ELEVEN) | ONE) * ULP, rng
 
 
 @kernel

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from driftwise.core.kernel import OPTIONS, Kernel
@@ -88,7 +88,7 @@ def _sources(objects: tuple[Any, ...]) -> Iterator[str]:
         item = queue.pop()
         if isinstance(item, type):  # a class brings its kernels, wherever they were written
             queue.extend(kernels_of(item))
-        module = sys.modules.get(getattr(item, "__module__", None) or "")
+        module = item if isinstance(item, ModuleType) else sys.modules.get(getattr(item, "__module__", None) or "")
         if module is None or module.__name__ in seen or not _matters(module):
             continue
         seen.add(module.__name__)
@@ -97,7 +97,7 @@ def _sources(objects: tuple[Any, ...]) -> Iterator[str]:
 
 
 def _mentioned(module: ModuleType) -> list[Any]:
-    return [value for value in vars(module).values() if isinstance(value, Kernel | type) or inspect.isfunction(value)]
+    return [value for value in vars(module).values() if isinstance(value, Kernel | type | FunctionType | ModuleType)]
 
 
 def _matters(module: ModuleType) -> bool:

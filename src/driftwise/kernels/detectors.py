@@ -1,26 +1,26 @@
 """Has the mean of this arm changed? Four tests that answer one reward at a time; rewards are on the scale [0, 1].
 
-**Walks** (`cusum`, `page_hinkley`): two sums that go up with rewards above and below a baseline, less a slack, and never
-below zero; a change drives one of them up. The baseline is the mean of the first rewards (CUSUM) or of all so far
+**Walks** (`cusum`, `page_hinkley`): two sums that go up with rewards above and below a baseline, less a slack, and
+never below zero; a change drives one of them up. The baseline is the mean of the first rewards (CUSUM) or of all so far
 (Page-Hinkley). Page, *Biometrika* 1954; Liu, Lee & Shroff, AAAI 2018, algorithms 2 and 3.
 
-**Halves** (`slide_halves`): the sum of the newer half of the last w rewards against that of the older. Cao, Wen, Kveton &
-Xie, AISTATS 2019, algorithm 1. O(1) a reward: each half gains one reward and loses one. So that no rounding stays, each
-half is replaced by a fresh sum every w/2 rewards.
+**Halves** (`slide_halves`): the sum of the newer half of the last w rewards against that of the older. Cao, Wen, Kveton
+& Xie, AISTATS 2019, algorithm 1. O(1) a reward: each half gains one reward and loses one. So that no rounding stays,
+each half is replaced by a fresh sum every w/2 rewards.
 
 **Prefixes** (`likelihood_ratio`): the Bernoulli generalised likelihood ratio over every split of n rewards. With
 fit(i..j) the largest log-likelihood one mean can give to the rewards i..j,
 
     G(s, n) = fit(1..s) + fit(s+1..n) - fit(1..n)  =  s kl(mean_1..s, mean_1..n) + (n - s) kl(mean_s+1..n, mean_1..n)
 
-and there is an alarm when the largest G(s, n) reaches a threshold. Besson & Kaufmann 2019, section 2. Trying every split after
-every reward costs O(n); two bounds, both exact, leave little to try. A fit never rises with more rewards, since every
-reward's log-likelihood is at most zero. Hence
+and there is an alarm when the largest G(s, n) reaches a threshold. Besson & Kaufmann 2019, section 2. Trying every
+split after every reward costs O(n); two bounds, both sure, leave little to try. A fit never rises with more rewards,
+since every reward's log-likelihood is at most zero. Hence
 
-    G(s, n + 1) <= G(s, n) + fit(1..n) - fit(1..n+1)         a bound on all splits, kept up in O(1); no scan below the threshold
-    G(s, n) <= fit(1..a) + fit(b+1..n) - fit(1..n)           for all s in a..b: one look at a block of splits
+    G(s, n + 1) <= G(s, n) + fit(1..n) - fit(1..n+1)     one bound for all splits: no scan while it is too low
+    G(s, n) <= fit(1..a) + fit(b+1..n) - fit(1..n)       for all s in a..b: one look at a block of splits
 
-so the alarms are those of the full test.
+and the alarms are exactly those of the full test.
 """
 
 import math
@@ -79,8 +79,8 @@ def page_hinkley(walks: Walks, arm: int, reward: float, count: int, warmup: int,
 
 @kernel
 def _step(walks: Walks, arm: int, surplus: float, slack: float) -> float:
-    rise = max(0.0, walks.rises[arm] + surplus - slack)
-    fall = max(0.0, walks.falls[arm] - surplus - slack)
+    rise = max(0.0, float(walks.rises[arm]) + surplus - slack)
+    fall = max(0.0, float(walks.falls[arm]) - surplus - slack)
     walks.rises[arm], walks.falls[arm] = rise, fall
     return max(rise, fall)
 
@@ -140,7 +140,7 @@ def slide_halves(halves: Halves, arm: int, reward: float) -> float:
     halves.fresh[arm] += reward
     halves.filled[arm] = min(halves.filled[arm] + 1, window)
     slot += 1
-    if slot == half or slot == window:
+    if slot in (half, window):
         halves.newer[arm], halves.older[arm] = halves.fresh[arm], halves.settled[arm]
         halves.settled[arm], halves.fresh[arm] = halves.fresh[arm], 0.0
     halves.slots[arm] = slot if slot < window else 0
@@ -247,7 +247,7 @@ def forget_prefixes(prefixes: Prefixes, arm: int) -> None:
 @kernel
 def best_fit(powers: Floats, total: float, count: int) -> float:
     """The largest Bernoulli log-likelihood of `count` rewards with this total: count (m ln m + (1 - m) ln(1 - m))."""
-    return _power(powers, total) + _power(powers, count - total) - powers[count]
+    return _power(powers, total) + _power(powers, count - total) - float(powers[count])
 
 
 @kernel

@@ -11,8 +11,8 @@ them. There kl(mean, 1 - gap) is convex and falls; with x = q - mean,
 which loses no digits either when x is small. Two starts. In kl = integral_0^x s / ((mean + s)(1 - mean - s)) ds, put
 the variance at the centre of gravity s = 2x/3: a quadratic in x, good while x is small. Dropping the term in q, which
 is close to one then, gives a bound from below that is good when x is large:
-gap >= (1 - mean) exp((mean ln mean - level) / (1 - mean)). From there Halley's steps (the derivatives cost no logarithm)
-reach full precision in three at most; a bracket guards them.
+gap >= (1 - mean) exp((mean ln mean - level) / (1 - mean)). From the larger of the two, Halley's steps (the derivatives
+cost no logarithm) reach full precision in three at most; a bracket guards them.
 
 `most_optimistic` finds the first of the largest bounds of K arms but solves for few of them. With S and F the sums of
 rewards and of what they lack to one, n kl(mean, q) = S ln mean + F ln(1 - mean) - S ln q - F ln(1 - q). The first half
@@ -33,19 +33,24 @@ SLACK = 1e-12  # per trial and unit of level: far above the rounding of n kl
 @kernel
 def kl(p: float, q: float) -> float:
     """Divergence of Bernoulli(q) from Bernoulli(p); infinite where q excludes what p allows."""
-    x = q - p
     total = 0.0
     if p > TINY:
-        total -= p * math.log1p(x / p)
+        total -= p * _log_ratio(q, p)
     if p < 1.0:
-        total -= (1.0 - p) * math.log1p(-x / (1.0 - p))
+        total -= (1.0 - p) * _log_ratio(1.0 - q, 1.0 - p)
     return max(total, 0.0)
+
+
+@kernel
+def _log_ratio(a: float, b: float) -> float:
+    """The logarithm of a / b, with all its digits also where the two are close."""
+    return math.log1p((a - b) / b) if a > 0.5 * b else math.log(a / b)
 
 
 @kernel
 def kl_upper(mean: float, level: float) -> float:
     """The largest q with kl(mean, q) <= level."""
-    return 1.0 - kl_gap(mean, level)
+    return max(mean, 1.0 - kl_gap(mean, level))
 
 
 @kernel(inline=False)

@@ -3,9 +3,9 @@
     p_k = (1 - mixing) w_k / (w_1 + ... + w_K) + mixing / K
 
 A weight is kept as its logarithm, and beside it as its power: one reward changes one weight, so a round costs one
-exponential and O(K) sums. Only ratios of weights matter, so the logarithms are moved together to keep the largest within
-[-SLACK, SLACK]: nothing overflows however long a run, a weight whose power underflowed keeps its logarithm and can come
-back, and an arm that joins (logarithm 0) starts level with the leader, up to a factor e.
+exponential and O(K) sums. Only ratios of weights matter, so the logarithms are moved together to keep the largest
+within [-SLACK, SLACK]: nothing overflows however long a run, a weight whose power underflowed keeps its logarithm and
+can come back, and an arm that joins (logarithm 0) starts level with the leader, up to a factor e.
 
 `draw` sums the powers anew: the chances are right, and add up to one, also after arms came or went.
 """
@@ -74,15 +74,15 @@ def draw(powers: Floats, mixing: float, rng: Any) -> tuple[int, float]:
     if total > TINY:
         scale, floor = (1.0 - mixing) / total, mixing / n_arms
     left, rng = uniform(rng)
-    arm, chance = 0, 1.0
     for k in range(n_arms):
         share = scale * powers[k] + floor
-        if share > 0.0:
-            arm, chance = k, share
-            if left < share:
-                break
-            left -= share
-    return arm, chance
+        if left < share:
+            return k, share
+        left -= share
+    arm = n_arms - 1  # the chances added up to a little less than one: the last arm that has any
+    while scale * powers[arm] + floor == 0.0:
+        arm -= 1
+    return arm, scale * powers[arm] + floor
 
 
 @kernel

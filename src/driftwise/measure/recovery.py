@@ -23,6 +23,6 @@ def recovery_times(good: NDArray[np.bool_], changes: Sequence[int], *, span: int
     for start, stop in pairwise([*changes, len(good)]):
         hits = np.cumsum(np.concatenate([[0], good[start:stop]]))
         windows = hits[span:] - hits[:-span] if stop - start >= span else np.zeros(0, np.int64)
-        steady = np.flatnonzero(windows >= share * span)
+        steady = np.flatnonzero(windows >= share * span - 1e-9)
         times.append(int(steady[0]) + span if len(steady) else stop - start)
     return np.array(times, np.int64)

@@ -1,6 +1,6 @@
 """Means over runs with 95% intervals, and paired differences between policies that met the same worlds."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,14 +49,27 @@ class Difference(NamedTuple):
 
 
 def paired_difference(ours: ArrayLike, theirs: ArrayLike, *, resamples: int = 10_000, seed: int = 0) -> Difference:
-    """Mean of `ours - theirs` run by run, with the percentile bootstrap over runs.
+    """Mean of `ours - theirs` run by run, with the studentised bootstrap over runs.
 
-    Both met the same worlds, so what the worlds share cancels: far fewer runs are needed than for two means.
+    Both met the same worlds, so what the worlds share cancels: far fewer runs are needed than for two means. The plain
+    percentile bootstrap is too narrow for few runs (it covers 84% at 5, not 95%); dividing by each resample's own
+    standard error mends that.
     """
     gaps = np.asarray(ours, float) - np.asarray(theirs, float)
-    draws = np.random.default_rng(seed).integers(len(gaps), size=(resamples, len(gaps)))
-    low, high = np.quantile(gaps[draws].mean(axis=1), [0.025, 0.975])
-    return Difference(float(gaps.mean()), float(low), float(high))
+    mean, error = float(gaps.mean()), _error(gaps)
+    if len(gaps) < 2 or error == 0.0:
+        return Difference(mean, *((mean, mean) if len(gaps) > 1 else (-np.inf, np.inf)))
+    draws = gaps[np.random.default_rng(seed).integers(len(gaps), size=(resamples, len(gaps)))]
+    errors = _error(draws)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pivots = np.where(errors > 0.0, (draws.mean(axis=1) - mean) / errors, np.inf * np.sign(draws[:, 0] - mean))
+    low, high = np.quantile(pivots, [0.025, 0.975], method="nearest")
+    return Difference(mean, float(mean - high * error), float(mean - low * error))
+
+
+def _error(sample: Any) -> Any:
+    """Standard error of the mean of each row."""
+    return sample.std(axis=-1, ddof=1) / np.sqrt(sample.shape[-1]) if sample.shape[-1] > 1 else np.nan
 
 
 def _half_widths(rows: Floats) -> Floats:

@@ -2,8 +2,8 @@
 
     with probability alpha any arm, else the largest    index_k = mean_k + sqrt(xi ln n / n_k)
 
-mean_k and n_k over the rewards of arm k since its last restart, n = sum of the n_k, rewards on the scale [0, 1]. The first M
-rewards after a restart make the baseline u_k of the test; every later reward y moves two walks,
+mean_k and n_k over the rewards of arm k since its last restart, n = sum of the n_k, rewards on the scale [0, 1]. The
+first M rewards after a restart make the baseline u_k of the test; every later reward y moves two walks,
 
     rise <- max(0, rise + y - u_k - epsilon)        fall <- max(0, fall + u_k - y - epsilon)
 
@@ -20,10 +20,11 @@ and when one of them reaches h the arm restarts: it is forgotten, and tried agai
 
 Liu, Lee & Shroff, *A change-detection based framework for piecewise-stationary multi-armed bandit problem*, AAAI 2018,
 algorithms 1 and 2.
-Known in advance: the reward range, and the number of changes and the horizon for `for_changes`; how large changes are, for
-epsilon. Regret: O(sqrt(T changes ln(T / changes))) for changes larger than 3 epsilon, far enough apart.
+Known in advance: the reward range; how large changes are, for epsilon; their number and the horizon, for `for_changes`.
+Regret: O(sqrt(T changes ln(T / changes))) for changes larger than 3 epsilon, far enough apart.
 Rewards without a range are scaled by twice their noise.
-Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as stale.
+Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as
+stale.
 """
 
 import math
@@ -43,7 +44,8 @@ from driftwise.kernels.optimism import log_scale, most_promising, tally
 class CusumUCBState(NamedTuple):
     """Counts and sums since each arm's restart, the two parts of each bound, and the walks.
 
-    `range` holds what rewards are shifted and divided by; `alarms` counts restarts, `stale` the rewards that came after one.
+    `range` holds what rewards are shifted and divided by; `alarms` counts restarts, `stale` the rewards that came too
+    late for one.
     """
 
     counts: PerArm
@@ -74,13 +76,13 @@ class CusumUCB(NamedTuple):
         Exploration.
 
     >>> CusumUCB.for_changes(horizon=20_000, changes=4)
-    CusumUCB(alpha=0.041272, epsilon=0.1, h=8.51719, warmup=50, xi=0.5)
+    CusumUCB(alpha=0.041272, epsilon=0.15, h=8.51719, warmup=40, xi=0.5)
     """
 
     alpha: float = 0.05
-    epsilon: float = 0.1
-    h: float = 10.0
-    warmup: int = 50
+    epsilon: float = 0.15
+    h: float = 6.0
+    warmup: int = 40
     xi: float = 0.5
 
     @classmethod

@@ -12,7 +12,8 @@ equals. An arm without a reward has an infinite value: it is the greedy choice, 
 
 Sutton & Barto, *Reinforcement learning: an introduction*, 2nd edition, 2018, sections 2.2 and 2.5.
 Known in advance: a step and an epsilon fit for the drift.
-Regret: none proven with drift; linear in T, exploration never ends. Propensity: exact, at least epsilon / K for any arm.
+Regret: linear in T, as exploration never ends; no bound proven with drift.
+Propensity: exact, and at least epsilon / K for any arm.
 Late rewards enter when they come: the newest told weighs most, whichever round it belongs to.
 """
 

@@ -2,30 +2,32 @@
 
     index_k = max{q : n_k kl(mean_k, q) <= f(t - tau_k)},    f(t) = ln t + c ln ln t
 
-n_k and mean_k over the rewards of arm k since its restart, on [0, 1]; an arm without one is tried at once, lowest number
-first. Round t belongs to arm k when t mod floor(K / alpha) = k, so every arm gets a share alpha / K whatever its index.
-After each reward of an arm its n rewards y_1 .. y_n are cut at every s < n; it restarts when
+n_k and mean_k over the rewards of arm k since its restart, on [0, 1]; an arm without one is tried at once, lowest
+number first. Round t belongs to arm k when t mod floor(K / alpha) = k, so every arm gets a share alpha / K whatever its
+index. After each reward of an arm its n rewards y_1 .. y_n are cut at every s < n; it restarts when
 
     max_s  s kl(mean_1..s, mean_1..n) + (n - s) kl(mean_s+1..n, mean_1..n)  >=  beta(n, delta)
 
-The test has no window and needs no guess of how large a change is. `kernels/detectors.py` says how it costs O(1) for most
-rewards and still gives the alarms of the full test.
+The test has no window and needs no guess of how large a change is. `kernels/detectors.py` says how it costs O(1) for
+most rewards and still gives the alarms of the full test.
 
 | symbol | field | |
 |---|---|---|
 | alpha | alpha | share of rounds that explore, in turn |
 | delta | delta | chance of a false alarm, about |
-| beta(n, delta) | prefixes.thresholds | ln(3 n sqrt(n) / delta), as in the authors' runs; with `proven` that of the theorem |
+| beta(n, delta) | prefixes.thresholds | ln(3 n sqrt(n) / delta) as in the authors' runs; `proven`: the theorem's |
 | c | c | 3 in the theorem, 0 in the authors' runs |
 | Delta n, Delta s | every, stride | the authors' shortcuts: test every so many rewards, every so many cuts |
 | tau_k | starts | first round since the last restart of arm k |
 
-Besson & Kaufmann, *The generalized likelihood ratio test meets klUCB*, 2019 (arXiv 1902.01575), algorithm 1; with Maillard &
-Seznec in JMLR 2022. Local restarts (of the arm with the alarm) are what they recommend.
+Besson & Kaufmann, *The generalized likelihood ratio test meets klUCB*, 2019 (arXiv 1902.01575), algorithm 1; later with
+Maillard & Seznec in JMLR 2022. They recommend local restarts, of the arm with the alarm only; where all arms change at
+once, restarting all does better (measured).
 Known in advance: the reward range; the horizon, and the number of changes if possible, for `for_changes`.
-Regret: O(sqrt(K changes T log T)) for changes that are large enough and far enough apart; O(changes sqrt(K T log T)) when
-their number is not known.
-Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as stale.
+Regret: O(sqrt(K changes T log T)) for changes that are large enough and far enough apart; O(changes sqrt(K T log T))
+when their number is not known.
+Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as
+stale.
 """
 
 import math
@@ -53,8 +55,8 @@ NEVER = 2**62
 class GLRKLUCBState(NamedTuple):
     """Counts and sums on [0, 1] since each arm's restart, and the rewards the test looks at.
 
-    `period` is floor(K / alpha); `range` holds the lowest reward and the span; `alarms` counts restarts, `stale` the rewards
-    that came after one.
+    `period` is floor(K / alpha); `range` holds the lowest reward and the span; `alarms` counts restarts, `stale` the
+    rewards that came too late for one.
     """
 
     counts: PerArm
@@ -139,9 +141,7 @@ class GLRKLUCB(NamedTuple):
 
 
 @kernel
-def most_optimistic_since(
-    counts: Ints, sums: Floats, informations: Floats, starts: Ints, t: int, c: float
-) -> int:
+def most_optimistic_since(counts: Ints, sums: Floats, informations: Floats, starts: Ints, t: int, c: float) -> int:
     """The lowest arm with the largest bound, as `kernels/kl.py` finds it, each arm's level growing from its restart."""
     winner = 0
     oldest = t

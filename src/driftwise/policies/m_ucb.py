@@ -2,8 +2,8 @@
 
     index_k = mean_k + sqrt(xi ln(t - tau) / n_k)        since the last restart, tau; rewards on the scale [0, 1]
 
-except that round t belongs to arm k when (t - tau) mod floor(K / gamma) = k, so every arm gets a share gamma / K whatever its
-index. When an arm has w rewards since the restart, every further one asks
+except that round t belongs to arm k when (t - tau) mod floor(K / gamma) = k, so every arm gets a share gamma / K
+whatever its index. From its w-th reward since the restart on, every reward of an arm asks
 
     | sum of its last w/2 rewards - sum of the w/2 before them |  >  b
 
@@ -17,10 +17,10 @@ and a yes restarts all arms.
 | 2 | xi | exploration; 2 as printed |
 | tau | start | first round since the last restart |
 
-Cao, Wen, Kveton & Xie, *Nearly optimal adaptive procedure with change detection for piecewise-stationary bandit*, AISTATS
-2019, algorithms 1 and 2. Rounds and arms count from 0 here, so the arm of the turn is the remainder itself.
+Cao, Wen, Kveton & Xie, *Nearly optimal adaptive procedure with change detection for piecewise-stationary bandit*,
+AISTATS 2019, algorithms 1 and 2. Rounds and arms count from 0 here, so the arm of the turn is the remainder itself.
 Known in advance: the reward range, how large changes are (for w), and their number and the horizon for `for_changes`.
-Regret: O(sqrt(K T changes log T)) with the tuning of `for_changes`, for changes large enough for w and far enough apart.
+Regret: O(sqrt(K T changes log T)) with the tuning of `for_changes`, for changes large enough for w, far enough apart.
 Rewards without a range are scaled by twice their noise.
 Late rewards enter when they come; one whose decision is older than the last restart is dropped and counted as stale.
 """
@@ -44,8 +44,8 @@ NEVER = 2**62
 class MUCBState(NamedTuple):
     """Counts and sums since the restart, the two parts of each bound, and the compared halves.
 
-    `period` is floor(K / gamma); `range` holds what rewards are shifted and divided by; `alarms` counts restarts, `stale` the
-    rewards that came after one.
+    `period` is floor(K / gamma); `range` holds what rewards are shifted and divided by; `alarms` counts restarts,
+    `stale` the rewards that came too late for one.
     """
 
     counts: PerArm
@@ -79,13 +79,13 @@ class MUCB(NamedTuple):
     """
 
     window: int = 200
-    b: float = 40.0
+    b: float = 35.0
     gamma: float = 0.05
     xi: float = 2.0
 
     @classmethod
     def for_changes(cls, horizon: int, changes: int, n_arms: int, *, window: int = 200) -> "MUCB":
-        """The paper's b = sqrt(w/2 ln(2 K T^2)) and gamma = sqrt(changes K (2 b + 3 sqrt(w)) / (2 T)), to six digits."""
+        """The paper's b = sqrt(w/2 ln(2 K T^2)) and gamma = sqrt(changes K (2 b + 3 sqrt(w)) / (2 T))."""
         horizon = whole("horizon", horizon, low=2)
         changes = whole("changes", changes, low=0)
         n_arms = whole("n_arms", n_arms)

@@ -2,8 +2,8 @@
 
     with probability alpha any arm, else the largest    index_k = mean_k + sqrt(xi ln n / n_k)
 
-as in CUSUM-UCB (`cusum_ucb.py`), but each reward y is held against the mean of all rewards of its arm since the restart, itself
-included: no baseline is frozen, so a slow drift is followed rather than reported.
+as in CUSUM-UCB (`cusum_ucb.py`), but each reward y is held against the mean of all rewards of its arm since the
+restart, itself included: no baseline is frozen, so a slow drift is followed rather than reported.
 
     rise <- max(0, rise + y - mean_k - epsilon)        fall <- max(0, fall + mean_k - y - epsilon)
 
@@ -21,7 +21,8 @@ Liu, Lee & Shroff, *A change-detection based framework for piecewise-stationary 
 algorithms 1 and 3.
 Known in advance: as for CUSUM-UCB. Regret: the paper proves none for this test; CUSUM-UCB's tuning is used.
 Rewards without a range are scaled by twice their noise.
-Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as stale.
+Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as
+stale.
 """
 
 from typing import Any, NamedTuple
@@ -39,7 +40,8 @@ from driftwise.policies.cusum_ucb import check, mixed_choice, tuned
 class PageHinkleyUCBState(NamedTuple):
     """Counts and sums since each arm's restart, the two parts of each bound, and the walks.
 
-    `range` holds what rewards are shifted and divided by; `alarms` counts restarts, `stale` the rewards that came after one.
+    `range` holds what rewards are shifted and divided by; `alarms` counts restarts, `stale` the rewards that came too
+    late for one.
     """
 
     counts: PerArm
@@ -70,13 +72,13 @@ class PageHinkleyUCB(NamedTuple):
         Exploration.
 
     >>> PageHinkleyUCB.for_changes(horizon=20_000, changes=4)
-    PageHinkleyUCB(alpha=0.041272, epsilon=0.1, h=8.51719, warmup=50, xi=0.5)
+    PageHinkleyUCB(alpha=0.041272, epsilon=0.1, h=8.51719, warmup=40, xi=0.5)
     """
 
     alpha: float = 0.05
     epsilon: float = 0.1
-    h: float = 10.0
-    warmup: int = 50
+    h: float = 6.0
+    warmup: int = 40
     xi: float = 0.5
 
     @classmethod

@@ -1,7 +1,7 @@
 """SER4: successive elimination with randomised round robin and random resets.
 
-A pass plays every arm of the active set once, in random order. After it the running means are compared, and arm k leaves
-the active set when
+A pass plays every arm of the active set once, in random order. After it the running means are compared, and arm k
+leaves the active set when
 
     mean_max - mean_k + epsilon >= C sqrt(ln(4 K r^2 / delta) / r)        r rewards of each arm since the last reset
 
@@ -17,7 +17,8 @@ With probability phi a pass ends in a reset: all arms are active again, all rewa
 
 Allesiardo, Feraud & Maillard, *The non-stationary stochastic multi-armed bandit problem*, Int. J. Data Science and
 Analytics 2017. The elimination rule is from memory, the source was not at hand: C = 2 and phi = 1 / N come closest to
-the SER4 rows that Trovo et al. (JAIR 2020) print. Known in advance: the reward range, the horizon, the number of changes.
+the SER4 rows that Trovo et al. (JAIR 2020) print.
+Known in advance: the reward range, the horizon, the number of changes.
 Regret (from memory too): of order sqrt(B K T log(K T)) / gap.
 
 When things happen, exactly. A pass is a stretch of rounds: it starts in round `start`, has `size` rounds, and round t
@@ -115,8 +116,8 @@ class SER4(NamedTuple):
 def _advance(policy: SER4, state: SER4State, t: int) -> None:
     """End the pass when its rounds are over, and start over when the arms have changed."""
     changed = len(state.places) != state.met[0]
-    for place in state.places:
-        changed |= place == NEW
+    for k in range(len(state.places)):
+        changed |= state.places[k] == NEW
     if not changed and t - state.start[0] < state.size[0]:
         return
     u, rng = uniform(stream(state.seed[0], t))

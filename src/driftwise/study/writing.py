@@ -36,6 +36,8 @@ def interval(given: Difference, *, form: str = "{} [{}, {}]") -> str:
     >>> interval(Difference(mean=-120.4, low=-160.2, high=-80.1))
     '−120 [−160, −80]'
     """
+    if math.isinf(given.high - given.low):  # too few runs to say anything of the interval
+        return brief(given.mean)
     places = _decimals((given.high - given.low) / 2 or given.mean / 100)
     return form.format(*(_written(value, places) for value in given))
 

@@ -2,8 +2,6 @@
 
 When a reward comes does not depend on what was chosen, so delays are on the tape. The mailbox is `nature`: decisions
 wait in a ring by their own round, and hang in lists by the round they arrive in. Within a round the oldest comes first.
-
-Deviation: a geometric delay is capped at 32 times its mean (one in 10^13 is longer), so that the mailbox is finite.
 """
 
 import math
@@ -122,6 +120,8 @@ class Delayed:
 
     def __post_init__(self) -> None:
         number("lost", self.lost, above=0.0, below=1.0, closed="[")
+        if isinstance(self.world, Delayed):
+            raise ParameterError("a delayed world cannot be delayed again: give it the longer delay")
         if self.kind not in ("fixed", "geometric"):
             raise ParameterError(f"delay kind {self.kind!r} is not one of fixed, geometric")
         if self.kind == "fixed":
@@ -132,7 +132,9 @@ class Delayed:
     @property
     def longest(self) -> int:
         """No reward comes later than this many rounds after its decision."""
-        return int(self.delay) if self.kind == "fixed" else math.ceil(32 * self.delay)
+        if self.kind == "fixed" or self.delay == 0.0:
+            return int(self.delay)
+        return math.ceil(37.0 / math.log1p(1.0 / self.delay))  # -log of the smallest 53-bit uniform is below 37
 
     def problem(self, horizon: int = 0) -> Problem:
         """The same as that of the world behind."""
@@ -158,7 +160,7 @@ class Delayed:
         if self.kind == "fixed" or self.delay == 0.0:
             return np.full(len(uniforms), int(self.delay))
         quotient = math.log1p(-1.0 / (1.0 + self.delay))  # geometric from 0 on, with the given mean
-        return np.minimum(np.floor(np.log1p(-uniforms) / quotient), self.longest)
+        return np.floor(np.log1p(-uniforms) / quotient)
 
     def nature(self) -> Mailbox:
         """An empty mailbox."""

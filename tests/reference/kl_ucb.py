@@ -1,0 +1,67 @@
+"""KL-UCB. Garivier & Cappe 2011, algorithm 1.
+
+    play each arm once; then the arm that maximises  max{q in [0, 1] : N[a] d(S[a] / N[a], q) <= ln t + c ln ln t}
+
+with d the divergence of Bernoulli laws, for rewards moved to [0, 1]. t counts the rounds completed; the right side is
+zero where it would be negative or is not defined. Of equal indices the first arm's wins.
+"""
+
+import functools
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+from tests.reference.log import Twin
+
+from driftwise.core.types import Floats
+
+BELOW_ONE = math.nextafter(1.0, 0.0)
+
+
+class KLUCBTwin(Twin):
+    """Over all history."""
+
+    def plays(self, t: int) -> int:
+        """The t of the formula."""
+        return t
+
+    def level(self, t: int) -> float:
+        """The right side."""
+        plays = self.plays(t)
+        if plays <= 1:
+            return 0.0
+        return max(0.0, math.log(plays) + float(self.policy.c) * math.log(math.log(plays)))
+
+    def indices(self, t: int) -> Floats:
+        return np.array([self._index(t, [self._moved(entry.reward) for entry in arm]) for arm in self.by_arm(t)])
+
+    def choose(self, t: int) -> int:
+        """The lowest arm with the largest index."""
+        return int(np.argmax(self.indices(t)))
+
+    def _moved(self, reward: float) -> float:
+        return (reward - self.problem.low) / (self.problem.high - self.problem.low)
+
+    def _index(self, t: int, rewards: list[float]) -> float:
+        if not rewards:
+            return math.inf
+        return upper(math.fsum(rewards) / len(rewards), self.level(t) / len(rewards))
+
+
+def divergence(p: float, q: float) -> float:
+    """The definition: p ln(p / q) + (1 - p) ln((1 - p) / (1 - q)), where 0 ln 0 = 0."""
+    total = 0.0
+    for a, b in ((p, q), (1.0 - p, 1.0 - q)):
+        if a > 0.0:
+            total += a * math.log(a / b) if b > 0.0 else math.inf
+    return total
+
+
+@functools.cache
+def upper(mean: float, level: float) -> float:
+    """The largest q with d(mean, q) <= level, by a root finder."""
+    if divergence(mean, BELOW_ONE) <= level:
+        return 1.0
+    if level == 0.0:
+        return mean
+    return float(brentq(lambda q: divergence(mean, q) - level, mean, BELOW_ONE, xtol=1e-15, rtol=1e-15))
