@@ -3,6 +3,7 @@
 import gc
 import itertools
 import statistics
+import sys
 import time
 from typing import Any
 
@@ -22,7 +23,7 @@ def rows(sizes: Sizes, *, peers: bool) -> list[Row]:
     """A row per policy; without peers, only our own speed."""
     rounds = ROUNDS["river"]
     warm_up, timed = make_world(Options(rounds=rounds, arms=ARMS, window=WINDOW, seed=0))
-    names = [name for name in POLICIES if _works_live(name)]
+    names = [name for name in POLICIES if _works_live(name, rounds)]
     ours = [_all_rates(names, warm_up, timed)]
     theirs = []
     for _ in range(sizes.peer_pairs if peers else 0):
@@ -46,12 +47,17 @@ def _row(name: str, ours: list[float], theirs: list[float]) -> Row:
     )
 
 
-def _works_live(name: str) -> bool:
+def _works_live(name: str, rounds: int) -> bool:
     try:
-        Agent(POLICIES[name](), n_arms=ARMS)
-    except DriftwiseError:  # a policy of another family
+        _agent(name, rounds)
+    except DriftwiseError as why:  # a policy of another family
+        print(f"bench: {name} left out of the agents: {why}", file=sys.stderr)
         return False
     return True
+
+
+def _agent(name: str, rounds: int) -> Agent:
+    return Agent(POLICIES[name](), n_arms=ARMS, horizon=WINDOW + rounds, seed=0)
 
 
 def _all_rates(names: list[str], warm_up: list[Round], timed: list[Round]) -> dict[str, float]:
@@ -60,7 +66,7 @@ def _all_rates(names: list[str], warm_up: list[Round], timed: list[Round]) -> di
 
 def _rate(name: str, warm_up: list[Round], timed: list[Round]) -> float:
     """Rounds per second of processor time."""
-    agent = Agent(POLICIES[name](), n_arms=ARMS, seed=0)
+    agent = _agent(name, len(timed))
     _live(agent, warm_up)
     gc.collect()
     start = time.process_time()

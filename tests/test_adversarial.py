@@ -519,6 +519,13 @@ def test_ser4_keeps_arms_that_are_level() -> None:
     assert set(run.active) == {frozenset(range(4))}
 
 
+def test_ser4_never_removes_the_leader() -> None:
+    """A radius below epsilon would remove every arm, the best among them."""
+    run = run_ser4(SER4(scale=1e-9, reset=0.0), Problem(4, horizon=HORIZON), 12, lambda t, arm: arm == 2)
+    assert set(run.active[4:]) == {frozenset({2})}
+    assert set(run.actions[4:]) == {2}
+
+
 def test_ser4_compares_by_the_smaller_count_where_rewards_were_lost() -> None:
     """Arm 0 has many rewards and arm 1 few: it is the few that decide how sure we are; arm 2 has none and stays."""
     policy = SER4(scale=1.0, reset=0.0)

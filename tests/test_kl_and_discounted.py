@@ -219,7 +219,10 @@ def assert_agree(pair: Pair, t: int) -> None:
         np.testing.assert_allclose(kl_indices(pair, t), twin.indices(t), rtol=CLOSE, atol=CLOSE)
     elif pair.name == "discounted-ucb":
         growth = state.discount.growth[0]
-        np.testing.assert_allclose(state.counts / growth, twin.counts(t), rtol=CLOSE, atol=1e-190)
+        counts = twin.counts(t)
+        alive = counts > 1e-190
+        np.testing.assert_allclose(state.counts / growth, counts, rtol=CLOSE, atol=1e-190)
+        np.testing.assert_allclose(state.roots[alive] * math.sqrt(growth), counts[alive] ** -0.5, rtol=CLOSE)
         np.testing.assert_allclose(state.means, twin.means(t), rtol=CLOSE, atol=CLOSE)
     elif pair.name == "discounted-thompson":
         growth, policy = state.discount.growth[0], pair.policy

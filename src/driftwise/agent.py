@@ -205,9 +205,9 @@ class Agent:
 
     @property
     def stale(self) -> int:
-        """Rewards that came after their round had left the window."""
-        window = getattr(self._state, "window", None)
-        return int(window.stale[0]) if window is not None else 0
+        """Rewards that came too late to count: their round had left the window, or their batch had ended."""
+        counters = [array for path, array in states.arrays(self._state) if path.split(".")[-1] == "stale"]
+        return int(sum(counter[0] for counter in counters))
 
     @property
     def state(self) -> Any:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 import msgspec
 import numpy as np
 
-from driftwise.core.types import ArmIds, PerArm, Shared
+from driftwise.core.types import ArmIds, Cache, PerArm, Shared
 from driftwise.errors import StateError
 
 FORMAT = 1
@@ -68,6 +68,16 @@ def arrays(state: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from arrays(value, here)
         else:
             yield here, value
+
+
+def lasting(state: Any) -> Iterator[tuple[str, Any]]:
+    """Every array that is not a cache, with its dotted path."""
+    roles = get_type_hints(type(state), include_extras=True)
+    for name, value in zip(state._fields, state, strict=True):
+        if hasattr(value, "_fields"):
+            yield from ((f"{name}.{path}", array) for path, array in lasting(value))
+        elif roles[name] != Cache:
+            yield name, value
 
 
 def pack(state: Any) -> list[Packed]:

@@ -15,7 +15,7 @@ and when one of them reaches h the arm restarts: it is forgotten, and tried agai
 | epsilon | epsilon | slack: changes smaller than that go unseen |
 | h | h | height of the alarm |
 | M | warmup | rewards that make a baseline |
-| xi | xi | exploration; the theorem takes 1, the authors' runs 0.5 |
+| xi | xi | exploration |
 | tau_k | starts | first round since the last restart of arm k |
 
 Liu, Lee & Shroff, *A change-detection based framework for piecewise-stationary multi-armed bandit problem*, AAAI 2018,

@@ -82,7 +82,7 @@ class GLRKLUCB(NamedTuple):
     local : int
         1 restarts the arm with the alarm, 0 restarts all.
     proven : int
-        1 takes the theorem's threshold, twice as high, instead of that of the authors' runs.
+        1 takes the theorem's threshold, about three times as high, instead of that of the authors' runs.
     c : float
         Weight of the iterated logarithm in the index.
     memory : int
