@@ -19,7 +19,6 @@ from driftwise.study.study import Study
 from driftwise.worlds import Abrupt
 
 QUIET = 0.05  # of one core, taken by others
-PATIENCE = 90.0  # seconds
 
 
 class Pair(NamedTuple):
@@ -42,7 +41,7 @@ def rows(sizes: Sizes) -> list[Row]:
     run(study, threads=1)  # compiles
     pairs: list[Pair] = []
     quiet: list[Pair] = []
-    deadline = time.perf_counter() + PATIENCE
+    deadline = time.perf_counter() + sizes.patience
     while len(quiet) < sizes.study_pairs and time.perf_counter() < deadline:
         pairs.append(_pair(study))
         quiet = [pair for pair in pairs if pair.others < QUIET]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Sizes(NamedTuple):
-    """Rounds and repeats of each measurement."""
+    """Rounds and repeats of each measurement; `patience` is the seconds to wait for a quiet machine."""
 
     twin_rounds: int
     twin_repeats: int
@@ -15,6 +15,7 @@ class Sizes(NamedTuple):
     repeats: int
     study_rounds: int
     study_pairs: int
+    patience: float
     memory_rounds: int
     peer_pairs: int
 
@@ -29,6 +30,7 @@ FULL = Sizes(
     repeats=5,
     study_rounds=500_000,
     study_pairs=7,
+    patience=90.0,
     memory_rounds=10_000_000,
     peer_pairs=3,
 )
@@ -42,6 +44,7 @@ QUICK = Sizes(
     repeats=3,
     study_rounds=100_000,
     study_pairs=3,
+    patience=10.0,
     memory_rounds=1_000_000,
     peer_pairs=1,
 )

@@ -246,7 +246,7 @@ def _verdict_page(
         source=paper.source,
         notes=paper.notes,
         scale=scale,
-        runs=" to ".join(map(str, {counts[0], counts[-1]})) if counts else "no",
+        runs=" to ".join(map(str, dict.fromkeys([counts[0], counts[-1]]))) if counts else "no",
         seed=0,
         command=f"driftwise reproduce {paper.name} {' '.join(options)}",
     )

@@ -9,13 +9,12 @@ equal indices the lowest arm's wins.
 | symbol | field | |
 |---|---|---|
 | tau, w | window | rounds remembered |
-| c | c | exploration; 3 in the papers' runs |
+| c | c | exploration; 3 as in KL-UCB's theorem, and the value that gives the tables of Trovo et al. |
 
 Garivier & Cappe's bound (COLT 2011) over a window, as in Combes & Proutiere, *Unimodal bandits: regret lower bounds and
 optimal algorithms*, ICML 2014, and in the runs of Trovo et al., JAIR 2020.
 Known in advance: the reward range, and a window fit for the drift.
-Regret: none proven here for abrupt changes; for means that move at most `speed` a round, Combes & Proutiere bound its
-unimodal sibling. In the runs of Trovo et al. it is close to sliding-window Thompson sampling.
+Regret: none proven for abrupt changes; where means drift slowly Combes & Proutiere bound its sibling for unimodal arms.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
 
 Once t >= w the level stands still, so only the arm that entered and the arm that left have a new index: one or two
