@@ -9,11 +9,11 @@ import time
 from typing import Any
 
 import numpy as np
+
 from benchmarks.sizes import Sizes
 from benchmarks.stopwatch import RNG, timed_play
 from benchmarks.table import Row, not_measured, row
 from benchmarks.twin import twin
-
 from driftwise.core.types import Problem, new_trace
 from driftwise.policies import SlidingThompson, SlidingUCB
 from driftwise.worlds import Abrupt

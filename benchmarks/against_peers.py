@@ -9,12 +9,12 @@ import statistics
 from typing import Any
 
 import numpy as np
+
 from benchmarks.peers.measure import ROUNDS, measure
 from benchmarks.peers.timing import Options, Round, make_world
 from benchmarks.sizes import Sizes
 from benchmarks.stopwatch import timed_run
 from benchmarks.table import Row, not_measured, row
-
 from driftwise.core.types import Problem
 from driftwise.policies import UCB1, SlidingThompson, SlidingUCB, Thompson
 from driftwise.worlds.arms import BernoulliTape, Levels

@@ -11,7 +11,6 @@ from benchmarks.peers.measure import ROUNDS, measure
 from benchmarks.peers.timing import Options, Round, make_world
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
-
 from driftwise.agent import Agent
 from driftwise.errors import DriftwiseError
 from driftwise.policies import POLICIES

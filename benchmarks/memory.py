@@ -11,7 +11,6 @@ from typing import Any
 
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, not_measured, row
-
 from driftwise.policies import SlidingUCB
 from driftwise.study.run import run
 from driftwise.study.study import Study

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
-
 from driftwise.policies import SlidingThompson, SlidingUCB
 from driftwise.study.run import run
 from driftwise.study.study import Study

@@ -11,7 +11,6 @@ from typing import Any
 from benchmarks.sizes import Sizes
 from benchmarks.stopwatch import timed_run
 from benchmarks.table import Row, row
-
 from driftwise.errors import DriftwiseError
 from driftwise.policies import POLICIES, SlidingThompson, SlidingUCB
 from driftwise.worlds import Abrupt

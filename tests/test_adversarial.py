@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from scipy import stats
-from tests.reference import TWINS
-from tests.reference.splitmix import before
 
 from driftwise.agent import Agent
 from driftwise.checks import POLICY_CHECKS
@@ -31,6 +29,8 @@ from driftwise.policies.ser4 import OUT
 from driftwise.worlds import Abrupt
 from driftwise.worlds.arms import BernoulliTape, Levels
 from driftwise.worlds.delayed import LOST, Delayed
+from tests.reference import TWINS
+from tests.reference.splitmix import before
 
 ALARM = 1e-5
 DRAWS = 20_000

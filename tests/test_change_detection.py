@@ -11,9 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from scipy import special
-from tests.reference import TWINS
-from tests.reference.glr_kl_ucb import GLRKLUCBTwin
-from tests.reference.glr_kl_ucb import price as slow_price
 
 from driftwise.agent import Agent
 from driftwise.core.play import play
@@ -25,6 +22,9 @@ from driftwise.errors import ParameterError
 from driftwise.kernels import detectors
 from driftwise.policies import POLICIES
 from driftwise.worlds import Abrupt
+from tests.reference import TWINS
+from tests.reference.glr_kl_ucb import GLRKLUCBTwin
+from tests.reference.glr_kl_ucb import price as slow_price
 
 CLOSE = 1e-9
 INFINITE = Problem(3, -np.inf, np.inf, noise=0.7)

@@ -100,8 +100,8 @@ def verdicts() -> dict[str, str]:
     """Tables 2, 3, 4 and 6 at N=10,000 with few runs, K=5 and 10.
 
     With 30 runs (Table 2: 100) the standard error of a mean is below 1.3% of it for SW-TS, SW-KL-UCB and SW-UCB, whose
-    expectations lie within 3.7% of the printed means; the rule allows 5% or both intervals. Were the seeds renewed, one of
-    the cells asserted on would fail with probability below 0.02. Seeds are fixed.
+    expectations lie within 3.7% of the printed means; the rule allows 5% or both intervals. Were the seeds renewed, one
+    of the cells asserted on would fail with probability below 0.02. Seeds are fixed.
     """
     chosen = paper(PAPER)
     wanted = [f"table{n}/K={k}" for n in (2, 3, 4, 6) for k in (5, 10)]

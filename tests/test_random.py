@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
-from tests.reference import splitmix
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import (
@@ -34,6 +33,7 @@ from driftwise.core.random import (
 )
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Floats, Ints
+from tests.reference import splitmix
 
 ALARM = 1e-5
 MANY = 200_000

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
-from tests.reference import TWINS
 
 from driftwise.core.kernel import kernel
 from driftwise.core.play import play
@@ -27,6 +26,7 @@ from driftwise.kernels import beta_race
 from driftwise.policies import POLICIES
 from driftwise.worlds import Abrupt
 from driftwise.worlds.delayed import LOST, Delayed
+from tests.reference import TWINS
 
 ALARM = 1e-5
 DRAWS = 20_000

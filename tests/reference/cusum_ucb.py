@@ -14,9 +14,9 @@ is computed here.
 import math
 
 import numpy as np
-from tests.reference.restarts import RestartingTwin
 
 from driftwise.core.types import Floats
+from tests.reference.restarts import RestartingTwin
 
 
 class CusumUCBTwin(RestartingTwin):

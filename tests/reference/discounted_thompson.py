@@ -9,9 +9,9 @@ Written out, the trial of round s counts gamma^(t-1-s) at decision t. A reward i
 import math
 
 import numpy as np
-from tests.reference.thompson import ThompsonTwin
 
 from driftwise.core.types import Floats
+from tests.reference.thompson import ThompsonTwin
 
 
 class DiscountedThompsonTwin(ThompsonTwin):

@@ -10,9 +10,9 @@ s runs over the rounds before t whose rewards are known. Where n_t < 1 the bonus
 import math
 
 import numpy as np
-from tests.reference.log import Entry, Twin
 
 from driftwise.core.types import Floats
+from tests.reference.log import Entry, Twin
 
 
 class DiscountedUCBTwin(Twin):

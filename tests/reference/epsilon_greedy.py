@@ -8,9 +8,9 @@ The first reward is the first value; an arm without one is worth more than all o
 import math
 
 import numpy as np
-from tests.reference.log import Twin
 
 from driftwise.core.types import Floats
+from tests.reference.log import Twin
 
 
 class EpsilonGreedyTwin(Twin):

@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-from tests.reference.log import Entry, Twin
 
 from driftwise.core.types import Floats, Problem
+from tests.reference.log import Entry, Twin
 
 
 class EXP3Twin(Twin):

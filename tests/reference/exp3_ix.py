@@ -8,10 +8,10 @@ eta = 2 gamma = sqrt(2 ln K / (K T)); a loss is what a reward lacks to the highe
 import math
 
 import numpy as np
-from tests.reference.exp3 import EXP3Twin
-from tests.reference.log import Entry
 
 from driftwise.core.types import Floats
+from tests.reference.exp3 import EXP3Twin
+from tests.reference.log import Entry
 
 
 class EXP3IXTwin(EXP3Twin):

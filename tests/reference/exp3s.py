@@ -9,9 +9,9 @@ alpha = 1 / T and gamma = min(1, sqrt(K (S ln(K T) + e) / ((e - 1) T))) for at m
 import math
 
 import numpy as np
-from tests.reference.exp3 import EXP3Twin
 
 from driftwise.core.types import Floats
+from tests.reference.exp3 import EXP3Twin
 
 
 class EXP3STwin(EXP3Twin):

@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 from scipy import stats
-from tests.reference.log import Twin
-from tests.reference.race import win_probabilities
 
 from driftwise.core.types import Floats
+from tests.reference.log import Twin
+from tests.reference.race import win_probabilities
 
 
 class GaussianThompsonTwin(Twin):

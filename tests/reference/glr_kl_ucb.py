@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 from scipy import optimize, special
-from tests.reference.kl_ucb import upper
-from tests.reference.restarts import Reading, RestartingTwin
 
 from driftwise.core.types import Floats
+from tests.reference.kl_ucb import upper
+from tests.reference.restarts import Reading, RestartingTwin
 
 
 def divergence(p: Floats, q: float) -> Floats:

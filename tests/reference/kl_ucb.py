@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 from scipy.optimize import brentq
-from tests.reference.log import Twin
 
 from driftwise.core.types import Floats
+from tests.reference.log import Twin
 
 BELOW_ONE = math.nextafter(1.0, 0.0)
 

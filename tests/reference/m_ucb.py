@@ -10,9 +10,9 @@ tau is the first round after it, so A counts from 0 as arms do. The 2 is the par
 import math
 
 import numpy as np
-from tests.reference.restarts import RestartingTwin
 
 from driftwise.core.types import Floats
+from tests.reference.restarts import RestartingTwin
 
 
 class MUCBTwin(RestartingTwin):

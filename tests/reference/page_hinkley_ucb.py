@@ -4,9 +4,9 @@ Reward y_k is held against the mean of y_1 .. y_k. The walks wait for the first 
 """
 
 import numpy as np
-from tests.reference.cusum_ucb import CusumUCBTwin
 
 from driftwise.core.types import Floats
+from tests.reference.cusum_ucb import CusumUCBTwin
 
 
 class PageHinkleyUCBTwin(CusumUCBTwin):

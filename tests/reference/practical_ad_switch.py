@@ -8,6 +8,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from tests.reference.log import Entry, Twin
 from tests.reference.splitmix import branch, step
 

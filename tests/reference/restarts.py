@@ -8,9 +8,8 @@ brought it.
 import math
 from typing import Any, NamedTuple
 
-from tests.reference.log import Twin
-
 from driftwise.core.types import Problem
+from tests.reference.log import Twin
 
 
 class Reading(NamedTuple):

@@ -8,11 +8,11 @@ and count its outcome: S_i successes, F_i failures.
 
 import numpy as np
 from scipy import stats
+
+from driftwise.core.types import Floats
 from tests.reference.log import Entry, Twin
 from tests.reference.race import win_probabilities
 from tests.reference.splitmix import branch, uniform
-
-from driftwise.core.types import Floats
 
 
 class ThompsonTwin(Twin):

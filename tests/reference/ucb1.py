@@ -9,9 +9,9 @@ bonus is as many times wider; 2 is the parameter xi.
 import math
 
 import numpy as np
-from tests.reference.log import Twin
 
 from driftwise.core.types import Floats
+from tests.reference.log import Twin
 
 
 class UCB1Twin(Twin):

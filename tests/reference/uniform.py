@@ -1,9 +1,9 @@
 """Every arm with the same chance."""
 
 import numpy as np
-from tests.reference.log import Twin
 
 from driftwise.core.types import Floats
+from tests.reference.log import Twin
 
 
 class UniformTwin(Twin):

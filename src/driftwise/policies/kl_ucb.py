@@ -81,7 +81,7 @@ def _update(policy: KLUCB, state: KLUCBState, decision: Decision, outcome: Outco
 
 register(
     KLUCB,
-    about=About("the reward range", "O(K log T / kl) without drift, optimal for Bernoulli", "Garivier & Cappe 2011"),
+    about=About("the reward range", "O(K log T / kl) without drift", "Garivier & Cappe 2011", drifts=False),
     select=_select,
     update=_update,
 )
