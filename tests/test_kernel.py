@@ -113,6 +113,28 @@ def test_a_class_name_is_taken_once() -> None:
         register(SlidingUCB)
 
 
+def written(arm: int) -> Any:
+    """A policy as a notebook cell defines it, again and again under one name."""
+
+    class Anew(NamedTuple):
+        def init(self, problem: driftwise.Problem) -> driftwise.policies.uniform.UniformState:
+            return driftwise.policies.uniform.UniformState(np.zeros(problem.n_arms, np.int64))
+
+    def select(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[int, float]:
+        return arm, 1.0
+
+    def update(policy: Any, state: Any, decision: Any, outcome: Any, now: int) -> None: ...
+
+    register(Anew, select=kernel(select), update=kernel(update))
+    return Anew()
+
+
+def test_a_class_written_anew_runs_its_new_kernels_and_the_old_its_own() -> None:
+    before = driftwise.Agent(written(1), n_arms=4)
+    after = driftwise.Agent(written(2), n_arms=4)
+    assert [before.decide().action, after.decide().action, before.decide().action] == [1, 2, 1]
+
+
 def test_registration_refuses_what_is_no_kernel_no_verb_or_no_tuple() -> None:
     class Loner(NamedTuple):
         x: float = 0.0

@@ -73,13 +73,14 @@ def register(subject: type, *, about: About | None = None, **kernels: Kernel[...
     """Give a policy, tape or state class its kernels. A class name can be taken once.
 
     numba tells NamedTuples apart by class name and field types alone: a second class of the same name would run
-    the first one's kernels without a word, so it is refused here.
+    the first one's kernels without a word, so it is refused here. Only the same class written anew, in a notebook or
+    after a reload, takes the place of its former self.
     """
     name = subject.__name__
     if not hasattr(subject, "_fields"):
         raise RegistrationError(f"{name} is not a NamedTuple: kernels can only take NamedTuples")
     owner = _OWNERS.setdefault(name, subject)
-    if owner is not subject:
+    if (owner.__module__, owner.__qualname__) != (subject.__module__, subject.__qualname__):
         raise RegistrationError(
             f"the name {name} is taken by {owner.__module__}.{name}: "
             f"{subject.__module__}.{name} would silently run its kernels; choose another name"
