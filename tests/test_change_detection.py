@@ -325,6 +325,15 @@ def test_m_ucb_gives_every_arm_its_turn_from_each_restart_on() -> None:
     assert chosen[start : start + 3] == [0, 1, 2]
 
 
+def test_m_ucb_takes_halves_that_are_exactly_b_apart_for_the_same() -> None:
+    for b, alarms in ((1.0, 0), (0.99, 1)):
+        policy = POLICIES["m-ucb"](window=2, b=b)
+        state = policy.init(Problem(1))
+        for t, reward in enumerate((1.0, 0.0)):
+            update(policy, state, Decision(t, 0, 1.0, (), at(key(0), t)), Outcome(reward), t)
+        assert state.alarms[0] == alarms
+
+
 @pytest.mark.parametrize("name", ["m-ucb", "glr-kl-ucb"])
 def test_without_forced_exploration_only_the_first_rounds_are_turns(name: str) -> None:
     share = {"m-ucb": "gamma", "glr-kl-ucb": "alpha"}[name]
@@ -371,6 +380,7 @@ def test_halves_keep_no_rounding() -> None:
     for reward in rewards:
         apart = detectors.slide_halves(halves, 1, reward)
     newer, older = math.fsum(rewards[-50:]), math.fsum(rewards[-100:-50])
+    np.testing.assert_allclose([halves.newer[1], halves.older[1]], [newer, older], rtol=1e-13)
     assert apart == pytest.approx(abs(newer - older), abs=1e-12)
     assert halves.newer[0] == halves.older[0] == 0.0
 

@@ -12,7 +12,7 @@
 typedef uint64_t u64;
 typedef int64_t i64;
 
-static const double ULP = 0x1p-53;
+static const double ULP = 0x1p-53, LOG_2 = 0.69314718055994531;
 
 /* ---- random numbers: SplitMix64, ziggurat, Marsaglia-Tsang ---- */
 
@@ -176,13 +176,20 @@ void sliding_thompson(i64 window, i64 K, i64 T, const double *table, const int32
         double log_x = log(x), log_rest = log1p(-x);
         for (i64 k = 0; k < K; k++) {
             if (k == first) continue;
-            double s = wins[k], f = (double)trials[k] - s, fall = f / (1.0 - x) - s / x, mass = 2.0, y;
-            if (fall > 0.0) mass = exp(heights[k] + s * log_x + f * log_rest) / fall;
+            double s = wins[k], f = (double)trials[k] - s, fall = f / (1.0 - x) - s / x, mass = 2.0, u = 1.0, y;
+            if (fall > 0.0) {
+                int exponent;
+                double height = heights[k] + s * log_x + f * log_rest;
+                u = positive_uniform(&rng);
+                frexp(u * fall, &exponent);
+                if (height < LOG_2 * (exponent - 1)) continue;
+                mass = exp(height) / fall;
+            }
             if (mass > 1.0) {
                 y = beta_draw(s + 1.0, f + 1.0, &rng);
                 if (y <= x) continue;
             } else {
-                if (uniform(&rng) >= mass) continue;
+                if (u >= mass) continue;
                 double step = exponential(&rng);
                 y = x + step / fall;
                 if (y >= 1.0) continue;

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.random import beta, branch, exponential, uniform
+from driftwise.core.random import beta, branch, exponential, positive_uniform, uniform
 from driftwise.core.types import Floats, Ints
 
 TABLE = np.array([math.lgamma(n + 1.0) for n in range(256)])
 HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
+LOG_2 = math.log(2.0)
 
 
 @kernel
@@ -69,14 +70,18 @@ def race(successes: Floats, trials: Ints, heights: Floats, rng: Any) -> int:
         f = trials[k] - s
         fall = f / (1.0 - x) - s / x
         mass = 2.0
+        u = 1.0
         if fall > 0.0:
-            mass = math.exp(heights[k] + s * log_x + f * log_rest) / fall
+            u, rng = positive_uniform(rng)
+            height = heights[k] + s * log_x + f * log_rest
+            if height < LOG_2 * (math.frexp(u * fall)[1] - 1):
+                continue  # e^height < u fall, told from the exponent alone: no exponential for most arms
+            mass = math.exp(height) / fall
         if mass > 1.0:
             y, rng = beta(s + 1.0, f + 1.0, rng)
             if y <= x:
                 continue
         else:
-            u, rng = uniform(rng)
             if u >= mass:
                 continue
             step, rng = exponential(rng)

@@ -1,11 +1,13 @@
 """How long a policy takes to find its feet after a change."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from driftwise.core.kernel import kernel
 from driftwise.core.types import Ints
 
 
@@ -19,10 +21,20 @@ def recovery_times(good: NDArray[np.bool_], changes: Sequence[int], *, span: int
     >>> recovery_times(good, [100], span=10, share=1.0)
     array([40])
     """
-    times = []
-    for start, stop in pairwise([*changes, len(good)]):
-        hits = np.cumsum(np.concatenate([[0], good[start:stop]]))
-        windows = hits[span:] - hits[:-span] if stop - start >= span else np.zeros(0, np.int64)
-        steady = np.flatnonzero(windows >= share * span - 1e-9)
-        times.append(int(steady[0]) + span if len(steady) else stop - start)
-    return np.array(times, np.int64)
+    times = np.empty(len(changes), np.int64)
+    for i, (start, stop) in enumerate(pairwise([*changes, len(good)])):
+        times[i] = _first_steady(good[start:stop], int(span), math.ceil(share * span - 1e-9))
+    return times
+
+
+@kernel
+def _first_steady(good: NDArray[np.bool_], span: int, enough: int) -> int:
+    """Rounds until `enough` of the last `span` were good; all of them when that never happens."""
+    hits = 0
+    for i in range(len(good)):
+        hits += good[i]
+        if i >= span:
+            hits -= good[i - span]
+        if i + 1 >= span and hits >= enough:
+            return i + 1
+    return len(good)

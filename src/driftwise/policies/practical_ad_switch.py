@@ -276,9 +276,9 @@ def _owe(policy: PracticalAdSwitch, state: PracticalAdSwitchState, horizon: int,
             size = 0.5
             # Deviation: one draw decides which check is added, if any; the paper draws for each i on its own, and in
             # every round, where here a reward must have come: nothing can be written down when an arm is chosen.
-            while u >= rate * (1.0 - size) and size * policy.reach >= 2.0 * state.noted[k, 1]:
+            while u >= rate * (1.0 - size) and size * policy.reach >= state.noted[k, 1]:
                 size *= 0.5
-            if u < rate * (1.0 - size) and size * policy.reach >= state.noted[k, 1]:
+            if size * policy.reach >= state.noted[k, 1]:
                 plays = math.ceil(policy.width * log / (size * size))
                 state.owed[k] = max(state.owed[k], plays)
 

@@ -16,12 +16,13 @@ import numpy as np
 
 from driftwise.core.play import play
 from driftwise.core.seeding import key
-from driftwise.core.types import new_trace
+from driftwise.core.types import Trace, new_trace
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger, offer, static_regret
 from driftwise.measure.recovery import recovery_times
 from driftwise.study.results import Played, Results
 from driftwise.study.study import Cell, Study
 
+BLOCK = 1 << 16
 Progress = Callable[[int], None]
 
 
@@ -99,15 +100,15 @@ def _job(study: Study, cells: list[Cell], results: Results, progress: Progress |
     world, run_number, horizon = study.worlds[cells[0].world], cells[0].run, study.horizon
     world_seed = int(key(study.seed, run_number, "world"))
     runners = [_runner(study, cell, world) for cell in cells]
-    offers = []
-    for tape in world.tapes(horizon, world_seed):
+    buffer, offers = new_trace(0, min(horizon, BLOCK)), []  # written over, block after block
+    for tape in world.tapes(horizon, world_seed, BLOCK):
         levels = _levels(tape)
         best = levels.table.max(axis=1)
         offers.append(offer(levels))
         for runner in runners:
             if stop.is_set():
                 return
-            trace = new_trace(tape.start, len(levels.rows))
+            trace = Trace(tape.start, buffer.actions[: len(levels.rows)], buffer.rewards[: len(levels.rows)])
             before = time.perf_counter()
             rounds = play(runner.policy, runner.state, tape, runner.nature, runner.rng, trace, horizon)
             runner.clock[0] += time.perf_counter() - before

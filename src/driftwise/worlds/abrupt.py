@@ -35,11 +35,12 @@ class Abrupt(ArmedWorld):
 
     def drift(self, horizon: int, seed: int) -> Drift:
         """Row t is that of the phase t falls in."""
-        changes = np.array(self.changes(horizon, seed))
+        edges = np.array([0, *self.changes(horizon, seed), horizon])
         table = self._table(generator(seed, "means"))
+        phases = np.arange(self.phases, dtype=np.int32)
 
         def levels(start: int, stop: int) -> Levels:
-            return Levels(table, np.searchsorted(changes, np.arange(start, stop), side="right").astype(np.int32))
+            return Levels(table, np.repeat(phases, np.diff(np.clip(edges, start, stop))))
 
         return levels
 
