@@ -178,11 +178,12 @@ void sliding_thompson(i64 window, i64 K, i64 T, const double *table, const int32
             if (k == first) continue;
             double s = wins[k], f = (double)trials[k] - s, fall = f / (1.0 - x) - s / x, mass = 2.0, u = 1.0, y;
             if (fall > 0.0) {
-                int exponent;
-                double height = heights[k] + s * log_x + f * log_rest;
+                double height = heights[k] + s * log_x + f * log_rest, bound;
+                i64 bits_of_bound;
                 u = positive_uniform(&rng);
-                frexp(u * fall, &exponent);
-                if (height < LOG_2 * (exponent - 1)) continue;
+                bound = u * fall;
+                memcpy(&bits_of_bound, &bound, sizeof bound);
+                if (height < LOG_2 * (double)((bits_of_bound >> 52) - 1023)) continue;
                 mass = exp(height) / fall;
             }
             if (mass > 1.0) {

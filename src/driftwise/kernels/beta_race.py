@@ -74,7 +74,7 @@ def race(successes: Floats, trials: Ints, heights: Floats, rng: Any) -> int:
         if fall > 0.0:
             u, rng = positive_uniform(rng)
             height = heights[k] + s * log_x + f * log_rest
-            if height < LOG_2 * (math.frexp(u * fall)[1] - 1):
+            if height < LOG_2 * ((np.float64(u * fall).view(np.int64) >> 52) - 1023):
                 continue  # e^height < u fall, told from the exponent alone: no exponential for most arms
             mass = math.exp(height) / fall
         if mass > 1.0:
