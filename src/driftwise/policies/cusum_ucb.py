@@ -76,7 +76,7 @@ class CusumUCB(NamedTuple):
         Exploration.
 
     >>> CusumUCB.for_changes(horizon=20_000, changes=4)
-    CusumUCB(alpha=0.041272, epsilon=0.15, h=8.51719, warmup=40, xi=0.5)
+    CusumUCB(alpha=0.0412727, epsilon=0.15, h=8.51719, warmup=40, xi=0.5)
     """
 
     alpha: float = 0.05

@@ -93,7 +93,7 @@ class GLRKLUCB(NamedTuple):
         Try every so many cuts.
 
     >>> GLRKLUCB.for_changes(horizon=20_000, changes=4)._replace(memory=500)
-    GLRKLUCB(alpha=0.0445051, delta=0.00353553, local=1, proven=0, c=0.0, memory=500, every=1, stride=1)
+    GLRKLUCB(alpha=0.044505, delta=0.00353553, local=1, proven=0, c=0.0, memory=500, every=1, stride=1)
     """
 
     alpha: float = 0.05

@@ -75,7 +75,7 @@ class MUCB(NamedTuple):
         Exploration.
 
     >>> MUCB.for_changes(horizon=20_000, changes=4, n_arms=5)
-    MUCB(window=200, b=47.0201, gamma=0.261077, xi=2.0)
+    MUCB(window=200, b=47.0208, gamma=0.261216, xi=2.0)
     """
 
     window: int = 200

@@ -72,7 +72,7 @@ class PageHinkleyUCB(NamedTuple):
         Exploration.
 
     >>> PageHinkleyUCB.for_changes(horizon=20_000, changes=4)
-    PageHinkleyUCB(alpha=0.041272, epsilon=0.1, h=8.51719, warmup=40, xi=0.5)
+    PageHinkleyUCB(alpha=0.0412727, epsilon=0.1, h=8.51719, warmup=40, xi=0.5)
     """
 
     alpha: float = 0.05
