@@ -82,7 +82,7 @@ def test_reward_errors_name_the_value_and_the_rule() -> None:
     for reward, says in cases.items():
         with pytest.raises(RewardError, match=says):
             agent.learn(decision, reward)  # type: ignore[arg-type]
-    agent.learn(decision, np.float32(0.5))
+    agent.learn(decision, np.float32(0.5))  # type: ignore[arg-type]
     assert agent.pending == ()
 
 

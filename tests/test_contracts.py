@@ -1,5 +1,6 @@
 """Everything registered keeps every promise in `driftwise.checks`. A new policy or world is found by its table."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from driftwise.policies import POLICIES
 from driftwise.worlds import WORLDS
 from driftwise.worlds.delayed import Delayed
 
-WRAPPED = {
+WRAPPED: dict[str, Callable[[Any], Any]] = {
     "fixed delay": lambda world: Delayed(world=world, delay=20),
     "geometric delay and losses": lambda world: Delayed(world=world, delay=5.0, kind="geometric", lost=0.2),
 }

@@ -20,6 +20,7 @@ from driftwise.study import page as page_module
 from driftwise.study.results import Results
 from driftwise.study.run import run
 from driftwise.study.study import Study
+from driftwise.study.writing import spread
 
 NASTY = '<b>mean</b> & "$x$"'
 POLICIES = {"uniform": dw.Uniform(), "window": dw.SlidingUCB(window=321, xi=0.77), NASTY: dw.Thompson()}
@@ -114,7 +115,7 @@ def test_numbers_are_those_of_the_results(study: Study, results: Results, page: 
         means = [results.column(cells[label], name).mean() for name in names]
         assert row == pytest.approx([regrets[label].mean(), *gap, *means, speed])
         shown = html.unescape(re.sub(r"<[^>]*>", "", body.split("<tr")[place + 1]))
-        assert report.spread(estimate(regrets[label])) in shown
+        assert spread(estimate(regrets[label])) in shown
         assert ("least mean regret" in shown) == (place == 0)
 
 

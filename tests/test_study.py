@@ -99,7 +99,7 @@ def rows(file: Path) -> int:
 def test_regret_is_that_of_the_tape() -> None:
     one = study(runs=1, worlds={"abrupt": WORLDS["abrupt"]}, policies={"guess": dw.Uniform()})
     results = dw.run(one)
-    tape, _ = WORLDS["abrupt"].draw(500, int(key(3, 0, "world")))
+    tape, _ = dw.Abrupt(n_arms=4).draw(500, int(key(3, 0, "world")))
     means = tape.levels.table[tape.levels.rows]
     expected = (means.max(axis=1) - means.mean(axis=1)).sum()
     (regret,) = results.column(one.cells(), "regret")
