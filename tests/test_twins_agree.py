@@ -387,7 +387,7 @@ def told_twin(name: str, answers: list[tuple[int, float]]) -> Any:
 
 def test_the_states_above_take_every_line_of_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that no branch of the kernel goes unmeasured: the race is run uncompiled, and its lines are watched."""
-    for draw in ("uniform", "exponential", "beta"):
+    for draw in ("uniform", "positive_uniform", "exponential", "beta"):
         monkeypatch.setattr(beta_race, draw, unsigned(getattr(beta_race, draw)))
     code = beta_race.race.function.__code__
     everything = {line for _, _, line in code.co_lines() if line is not None and line > code.co_firstlineno + 1}
