@@ -387,6 +387,9 @@ def told_twin(name: str, answers: list[tuple[int, float]]) -> Any:
 
 def test_the_states_above_take_every_line_of_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that no branch of the kernel goes unmeasured: the race is run uncompiled, and its lines are watched."""
+    labels = ("all failures", "failures against successes", "an arm with no trials", "a clear leader")
+    pairs = [believing("thompson", STATES[label]) for label in labels]
+    chosen = [[select(p.policy, p.state, t, (), at(key(8), i))[0] for i in range(200)] for p, t in pairs]
     for draw in ("uniform", "positive_uniform", "exponential", "beta"):
         monkeypatch.setattr(beta_race, draw, unsigned(getattr(beta_race, draw)))
     code = beta_race.race.function.__code__
@@ -399,8 +402,7 @@ def test_the_states_above_take_every_line_of_the_race(monkeypatch: pytest.Monkey
         seen.add(frame.f_lineno)
         return watch
 
-    for label in ("all failures", "failures against successes", "an arm with no trials", "a clear leader"):
-        pair, t = believing("thompson", STATES[label])
+    for (pair, _), arms in zip(pairs, chosen, strict=True):
         for i in range(200):
             own, state = at(key(8), i), pair.state
             sys.settrace(watch)
@@ -408,7 +410,7 @@ def test_the_states_above_take_every_line_of_the_race(monkeypatch: pytest.Monkey
                 arm = beta_race.race.function(state.successes, state.trials, state.heights, own)
             finally:
                 sys.settrace(None)
-            assert arm == select(pair.policy, state, t, (), own)[0]
+            assert arm == arms[i]
     assert everything <= seen
 
 

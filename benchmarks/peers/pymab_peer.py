@@ -13,45 +13,91 @@ by hand it cost no less per round (8 to 11 microseconds, with the records it kee
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import settings  # type: ignore[import-not-found]
 from pymab import policies  # type: ignore[import-not-found]
 from timing import Case, Options, Round, main  # type: ignore[import-not-found]
+
+Fresh = Callable[..., Callable[[], Any]]
+
+#: KL-UCB's weight of the iterated logarithm; ours is compared with none, and pymab wants more than zero.
+TINY = 1e-9
 
 
 def cases(options: Options) -> dict[str, Case]:
     """Return the policies to time, by the name of their case."""
 
-    def fresh(policy: type, **settings: object) -> Callable[[], Any]:
+    def fresh(policy: type, **parameters: object) -> Callable[[], Any]:
         def make() -> Any:
-            made = policy(n_arms=options.arms, **settings)
+            made = policy(n_arms=options.arms, **parameters)
             if getattr(made, "backend", "python") != "rust":
                 raise RuntimeError("pymab runs without its Rust extension")
             return made, np.random.default_rng(options.seed)
 
         return make
 
-    window = options.window
+    return {**_still(fresh), **_forgetting(fresh, options), **_detecting(fresh, options)}
+
+
+def _still(fresh: Fresh) -> dict[str, Case]:
+    """Policies that remember everything."""
     return {
+        "uniform": Case(fresh(policies.RandomPolicy), "RandomPolicy, Rust"),
+        "epsilon-greedy": Case(
+            fresh(policies.EpsilonGreedyPolicy, epsilon=settings.EPSILON),
+            "EpsilonGreedyPolicy, Rust, on means of all history",
+        ),
         "ucb1": Case(fresh(policies.UCBPolicy), "UCBPolicy, Rust"),
+        "kl-ucb": Case(fresh(policies.KLUCBPolicy, c=TINY), "KLUCBPolicy, Rust, level ln t"),
         "thompson": Case(
             fresh(policies.BernoulliThompsonSamplingPolicy),
             "BernoulliThompsonSamplingPolicy, Rust",
         ),
-        "sliding-ucb": Case(
-            fresh(policies.SlidingWindowUCBPolicy, window_size=window),
-            "SlidingWindowUCBPolicy, Rust, global window",
-        ),
-        "sliding-thompson": Case(
-            fresh(policies.SlidingWindowBernoulliThompsonSamplingPolicy, window_size=window),
-            "SlidingWindowBernoulliThompsonSamplingPolicy, Rust, global window",
-        ),
         "gaussian-thompson": Case(
             fresh(policies.GaussianThompsonSamplingPolicy),
             "GaussianThompsonSamplingPolicy, Rust, known reward variance 1",
+        ),
+        "exp3": Case(fresh(policies.EXP3Policy, gamma=settings.EXP3_GAMMA), "EXP3Policy, Rust"),
+    }
+
+
+def _forgetting(fresh: Fresh, options: Options) -> dict[str, Case]:
+    """Policies with a window or a discount."""
+    return {
+        "sliding-ucb": Case(
+            fresh(policies.SlidingWindowUCBPolicy, window_size=options.window),
+            "SlidingWindowUCBPolicy, Rust, global window",
+        ),
+        "sliding-thompson": Case(
+            fresh(policies.SlidingWindowBernoulliThompsonSamplingPolicy, window_size=options.window),
+            "SlidingWindowBernoulliThompsonSamplingPolicy, Rust, global window",
+        ),
+        "discounted-ucb": Case(
+            fresh(policies.DiscountedUCBPolicy, discount_factor=settings.DISCOUNT), "DiscountedUCBPolicy, Rust"
+        ),
+        "discounted-thompson": Case(
+            fresh(policies.DiscountedBernoulliThompsonSamplingPolicy, discount_factor=settings.DISCOUNT),
+            "DiscountedBernoulliThompsonSamplingPolicy, Rust",
+        ),
+    }
+
+
+def _detecting(fresh: Fresh, options: Options) -> dict[str, Case]:
+    """Policies that restart when a test says so; they do not explore beyond their bonus."""
+    test = {"threshold": math.log(options.horizon / options.changes), "min_observations": settings.WARM_UP}
+    return {
+        "cusum-ucb": Case(
+            fresh(policies.CUSUMUCBPolicy, drift=settings.CUSUM_SLACK, **test),
+            "CUSUMUCBPolicy, Rust, against the running mean",
+        ),
+        "page-hinkley-ucb": Case(
+            fresh(policies.PageHinkleyUCBPolicy, drift=settings.PAGE_HINKLEY_SLACK, **test),
+            "PageHinkleyUCBPolicy, Rust, sees only means that rise",
         ),
     }
 
