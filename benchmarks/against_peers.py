@@ -6,32 +6,54 @@ down slows both. The cost of entering compiled code, ten microseconds a run, is 
 
 import itertools
 import statistics
+import sys
 from typing import Any
 
 import numpy as np
 
+from benchmarks.counterparts import REMARKS, counterpart
 from benchmarks.peers.measure import ROUNDS, measure
 from benchmarks.peers.timing import Options, Round, make_world
 from benchmarks.sizes import Sizes
-from benchmarks.stopwatch import timed_run
-from benchmarks.table import Row, not_measured, row
-from driftwise.core.types import Problem
-from driftwise.policies import UCB1, SlidingThompson, SlidingUCB, Thompson
+from benchmarks.stopwatch import timed_play, timed_run
+from benchmarks.table import TARGETS, Row, not_measured, row
+from driftwise.core.types import Problem, new_trace
 from driftwise.worlds.arms import BernoulliTape, Levels
 
 ARMS, WINDOW = 10, 1000
-POLICIES: dict[str, Any] = {
-    "sliding-ucb": SlidingUCB(window=WINDOW),
-    "sliding-thompson": SlidingThompson(window=WINDOW),
-    "ucb1": UCB1(),
-    "thompson": Thompson(),
-}
+PLAIN = ("uniform", "epsilon-greedy", "ucb1", "kl-ucb", "thompson", "gaussian-thompson", "exp3")
+DRIFTING = ("sliding-ucb", "discounted-ucb", "discounted-thompson", "cusum-ucb", "page-hinkley-ucb")
+ONLY_SMPYBANDITS = ("sliding-kl-ucb", "exp3s", "m-ucb", "glr-kl-ucb", "glr-kl-ucb-full", "practical-ad-switch")
 PEERS = {
-    "smpybandits": ("sliding-ucb", "ucb1", "thompson"),
+    "smpybandits": (*PLAIN, *DRIFTING, *ONLY_SMPYBANDITS),
     "river": ("sliding-ucb", "sliding-thompson", "ucb1", "thompson"),
-    "pymab": ("sliding-ucb", "sliding-thompson", "ucb1", "thompson"),
+    "pymab": (*PLAIN, *DRIFTING, "sliding-thompson"),
 }
 SHORT_RUNS = 20
+
+
+class Game:
+    """One of our policies in the world of the peers, with the rounds its case has there."""
+
+    def __init__(self, case: str, rounds: int) -> None:
+        options = Options(rounds=rounds, arms=ARMS, window=WINDOW, seed=0).of(case)
+        self.policy = counterpart(case, options)
+        self.problem = Problem(ARMS, horizon=options.horizon)
+        self.tapes = as_tapes(*make_world(options))
+
+    def cost(self) -> float:
+        """Nanoseconds per timed round, the median of short runs; the first, which may compile, is left out."""
+        seconds = [timed_run(self.policy, self.problem, self.tapes)[1] for _ in range(SHORT_RUNS + 1)]
+        return statistics.median(seconds[1:]) / len(self.tapes[1].noise) * 1e9
+
+    def success(self) -> float:
+        """In what share of the timed rounds the best arm was chosen; the peers are asked the same."""
+        state = self.policy.init(self.problem)
+        for tape in self.tapes:
+            trace = new_trace(tape.start, len(tape.noise))
+            timed_play(self.policy, state, tape, trace)
+        means = tape.levels.table[tape.levels.rows]
+        return float(np.mean(means[np.arange(len(means)), trace.actions] == means.max(axis=1)))
 
 
 def rows(sizes: Sizes) -> list[Row]:
@@ -41,47 +63,73 @@ def rows(sizes: Sizes) -> list[Row]:
 
 def skipped(why: str) -> list[Row]:
     """The rows that carry a target, unmeasured."""
-    promised = [("smpybandits", "sliding-ucb"), ("river", "sliding-ucb"), ("river", "sliding-thompson")]
-    return [not_measured(_name(peer, case), why, target=f"{peer}: {case}") for peer, case in promised]
+    return [_missing(peer, case, why) for peer, cases in PEERS.items() for case in cases if _key(peer, case) in TARGETS]
 
 
 def _name(peer: str, case: str) -> str:
     return f"{case}, speed / {peer}'s"
 
 
+def _key(peer: str, case: str) -> str:
+    return f"{peer}: {case}"
+
+
+def _missing(peer: str, case: str, why: object) -> Row:
+    return not_measured(_name(peer, case), why, target=_key(peer, case))
+
+
 def _peer(peer: str, pairs: int) -> list[Row]:
-    rounds, cases = ROUNDS[peer], PEERS[peer]
-    tapes = as_tapes(*make_world(Options(rounds=rounds, arms=ARMS, window=WINDOW, seed=0)))
-    ours = {case: [_ours(case, tapes)] for case in cases}
-    theirs: dict[str, list[float]] = {case: [] for case in cases}
+    cases = PEERS[peer]
+    games = {case: Game(case, ROUNDS[peer]) for case in cases}
+    ours = {case: [game.cost()] for case, game in games.items()}
+    theirs: dict[str, list[dict[str, Any]]] = {case: [] for case in cases}
     for _ in range(pairs):
-        document = measure(peer, rounds=rounds, arms=ARMS, window=WINDOW, cases=cases)
+        try:
+            document = measure(peer, rounds=ROUNDS[peer], arms=ARMS, window=WINDOW, cases=cases)
+        except RuntimeError as why:  # it could not be installed or started; the other peers still run
+            print(f"bench: {peer} left out: {why}", file=sys.stderr)
+            return [_missing(peer, case, f"{peer} does not run here") for case in cases]
         for case in cases:
-            theirs[case].append(document["cases"][case]["ns_per_round"])
-            ours[case].append(_ours(case, tapes))
-    remarks = {case: f"{peer} {document['version']}: {document['cases'][case]['note']}" for case in cases}
-    return [_row(peer, case, ours[case], theirs[case], remarks[case]) for case in cases]
+            if case in document["cases"]:  # else the peer has said why on stderr
+                theirs[case].append(document["cases"][case] | {"version": document["version"]})
+            ours[case].append(games[case].cost())
+    return [
+        _row(peer, case, games[case], ours[case], theirs[case])
+        if len(theirs[case]) == pairs
+        else _missing(peer, case, f"{peer}'s breaks")
+        for case in cases
+    ]
 
 
-def _row(peer: str, case: str, ours: list[float], theirs: list[float], remark: str) -> Row:
+def _row(peer: str, case: str, game: Game, ours: list[float], results: list[dict[str, Any]]) -> Row:
     beside = [(before + after) / 2 for before, after in itertools.pairwise(ours)]
+    theirs = [result["ns_per_round"] for result in results]
+    last = results[-1]
     return row(
         _name(peer, case),
         unit="ns/round",
         ours=statistics.median(beside),
         theirs=statistics.median(theirs),
         ratio=statistics.median(its / mine for its, mine in zip(theirs, beside, strict=True)),
-        target=f"{peer}: {case}",
-        note="its window forced in by hand" if peer == "river" and case.startswith("sliding") else "",
-        detail={"peer": remark},
+        target=_key(peer, case),
+        note="; ".join(_remarks(peer, case, last)),
+        detail={
+            "ours": f"{game.policy}; best arm in {game.success():.0%} of rounds",
+            "peer": f"{peer} {last['version']}: {last['note']}",
+            "rounds": last["rounds"],
+        },
     )
 
 
-def _ours(case: str, tapes: list[BernoulliTape]) -> float:
-    """Nanoseconds per timed round, the median of short runs; the first, which may compile, is left out."""
-    problem = Problem(ARMS)
-    seconds = [timed_run(POLICIES[case], problem, tapes)[1] for _ in range(SHORT_RUNS + 1)]
-    return statistics.median(seconds[1:]) / len(tapes[1].noise) * 1e9
+def _remarks(peer: str, case: str, result: dict[str, Any]) -> list[str]:
+    remarks = [REMARKS[case]] if case in REMARKS else []
+    if peer == "river" and case.startswith("sliding"):
+        remarks.append("its window forced in by hand")
+    if result["rounds"] < ROUNDS[peer]:
+        remarks.append(f"{result['rounds']} rounds only")
+    if not result["learns"] and case != "uniform":
+        remarks.append("its does not learn here")
+    return remarks
 
 
 def as_tapes(warm_up: list[Round], timed: list[Round]) -> list[BernoulliTape]:

@@ -42,11 +42,19 @@ def main() -> int:
         print(f"bench: {disagreement}", file=sys.stderr)
         return 1
     _say("cost per round by number of arms")
-    costs = scaling.cost_by_arms(sizes)
+    by_arms = scaling.cost_by_arms(sizes)
+    _say("cost per round by window")
+    by_window = scaling.cost_by_window(sizes)
     console = Console(width=None if sys.stdout.isatty() else 150)
-    console.print(_table(rows), _cost_table(costs))
+    console.print(
+        _table(rows),
+        _cost_table("cost per round, ns, by number of arms", "K", by_arms),
+        _cost_table("cost per round by window, ns", "w", by_window),
+    )
+    costs = {"cost_per_round_ns": by_arms, "cost_per_round_by_window_ns": by_window}
+    document = _document(rows, options) | costs
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(_document(rows, costs, options), indent=2) + "\n", encoding="utf-8")
+    options.out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     _say(f"written to {options.out}")
     return 0
 
@@ -107,13 +115,13 @@ def _table(rows: list[Row]) -> Table:
     return table
 
 
-def _cost_table(costs: dict[str, dict[int, float]]) -> Table:
-    table = Table(title="cost per round, ns, by number of arms")
+def _cost_table(title: str, symbol: str, costs: scaling.Costs) -> Table:
+    table = Table(title=title)
     table.add_column("")
-    for n_arms in scaling.ARMS:
-        table.add_column(f"K={n_arms}", justify="right")
-    for name, by_arms in costs.items():
-        table.add_row(name, *(f"{by_arms[n_arms]:,.0f}" for n_arms in scaling.ARMS))
+    for value in next(iter(costs.values()), {}):
+        table.add_column(f"{symbol}={value}", justify="right")
+    for name, by_value in costs.items():
+        table.add_row(name, *(f"{cost:,.0f}" for cost in by_value.values()))
     return table
 
 
@@ -124,7 +132,7 @@ def _number(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _document(rows: list[Row], costs: dict[str, dict[int, float]], options: argparse.Namespace) -> dict[str, Any]:
+def _document(rows: list[Row], options: argparse.Namespace) -> dict[str, Any]:
     return {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "quick": options.quick,
@@ -137,7 +145,6 @@ def _document(rows: list[Row], costs: dict[str, dict[int, float]], options: argp
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("driftwise", "numba", "llvmlite", "numpy")},
         "rows": [each._asdict() | {"target": str(each.target) if each.target else None} for each in rows],
-        "cost_per_round_ns": costs,
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.sizes import Sizes
 from benchmarks.stopwatch import timed_run
 from benchmarks.table import Row, row
+from driftwise.core.spec import parameters
 from driftwise.errors import DriftwiseError
 from driftwise.policies import POLICIES, SlidingThompson, SlidingUCB
 from driftwise.worlds import Abrupt
@@ -19,13 +20,14 @@ ARMS = (2, 10, 50, 100, 500, 1000)
 WARM_UP = 5_000
 
 Seconds = tuple[float, float]
+Costs = dict[str, dict[int, float]]
 
 
 def window_rows(sizes: Sizes) -> list[Row]:
     """Slowest over fastest window, once full and over the whole run."""
     rows, half = [], sizes.window_rounds // 2
     for name, kind in {"sliding-ucb": SlidingUCB, "sliding-thompson": SlidingThompson}.items():
-        policies = {str(window): kind(window=window) for window in sizes.windows}
+        policies = {window: kind(window=window) for window in sizes.windows}
         times = _times(policies, dict.fromkeys(policies, 10), half, half, sizes.repeats)
         full = {window: after / half * 1e9 for window, (_, after) in times.items()}
         whole = {window: sum(both) / (2 * half) * 1e9 for window, both in times.items()}
@@ -34,7 +36,7 @@ def window_rows(sizes: Sizes) -> list[Row]:
     return rows
 
 
-def _spread(name: str, policy: str, costs: dict[str, float]) -> Row:
+def _spread(name: str, policy: str, costs: dict[int, float]) -> Row:
     slowest, fastest = max(costs, key=costs.__getitem__), min(costs, key=costs.__getitem__)
     return row(
         name,
@@ -43,57 +45,73 @@ def _spread(name: str, policy: str, costs: dict[str, float]) -> Row:
         theirs=costs[fastest],
         ratio=costs[slowest] / costs[fastest],
         target=f"window: {policy}",
-        note=", ".join(f"{float(window):.0e}: {ns:.0f}".replace("e+0", "e") for window, ns in costs.items()),
-        detail=costs,
+        note=", ".join(f"{window:.0e}: {ns:.0f}".replace("e+0", "e") for window, ns in costs.items()),
+        detail={str(window): ns for window, ns in costs.items()},
     )
 
 
 def arms_rows(sizes: Sizes) -> list[Row]:
     """Fifty times the arms, for sliding UCB."""
-    arms = {"500": 500, "10": 10}
+    arms = {500: 500, 10: 10}
     times = _times(dict.fromkeys(arms, SlidingUCB()), arms, WARM_UP, sizes.arms_rounds, sizes.repeats)
-    costs = {label: after / sizes.arms_rounds * 1e9 for label, (_, after) in times.items()}
+    costs = {n_arms: after / sizes.arms_rounds * 1e9 for n_arms, (_, after) in times.items()}
     return [
         row(
             "sliding-ucb, 500 arms / 10 arms",
             unit="ns/round",
-            ours=costs["500"],
-            theirs=costs["10"],
-            ratio=costs["500"] / costs["10"],
+            ours=costs[500],
+            theirs=costs[10],
+            ratio=costs[500] / costs[10],
             target="arms: sliding-ucb",
         )
     ]
 
 
-def cost_by_arms(sizes: Sizes) -> dict[str, dict[int, float]]:
+def cost_by_arms(sizes: Sizes) -> Costs:
     """Nanoseconds per round of every registered policy, default parameters, by number of arms."""
-    costs: dict[str, dict[int, float]] = {}
-    for name, kind in POLICIES.items():
+    policies = {name: {n_arms: kind() for n_arms in ARMS} for name, kind in POLICIES.items()}
+    arms = {n_arms: n_arms for n_arms in ARMS}
+    return _costs(policies, arms, WARM_UP, sizes.curve_rounds)
+
+
+def cost_by_window(sizes: Sizes) -> Costs:
+    """Nanoseconds per round of every policy with a window, ten arms, once the longest has filled.
+
+    M-UCB's window counts the rewards of one arm, so its longest do not fill.
+    """
+    kinds = {name: kind for name, kind in POLICIES.items() if "window" in parameters(kind)}
+    policies = {name: {window: kind(window=window) for window in sizes.windows} for name, kind in kinds.items()}
+    return _costs(policies, dict.fromkeys(sizes.windows, 10), sizes.window_rounds // 2, sizes.arms_rounds)
+
+
+def _costs(policies: Mapping[str, Mapping[int, Any]], arms: Mapping[int, int], first: int, second: int) -> Costs:
+    """The cost of a round in the second part of a run, by policy and by what is varied."""
+    costs: Costs = {}
+    for name, variants in policies.items():
         try:
-            policies = {str(n_arms): kind() for n_arms in ARMS}
-            times = _times(policies, {str(n): n for n in ARMS}, WARM_UP, sizes.curve_rounds, repeats=3)
+            times = _times(variants, arms, first, second, repeats=3)
         except DriftwiseError as why:  # a policy of another family: not for arms without context
             print(f"bench: {name} left out of the costs: {why}", file=sys.stderr)
             continue
-        costs[name] = {n_arms: times[str(n_arms)][1] / sizes.curve_rounds * 1e9 for n_arms in ARMS}
+        costs[name] = {value: after / second * 1e9 for value, (_, after) in times.items()}
     return costs
 
 
 def _times(
-    policies: Mapping[str, Any], arms: Mapping[str, int], first: int, second: int, repeats: int
-) -> dict[str, Seconds]:
-    """Median seconds of the two parts of a run for each label; the labels take turns."""
-    worlds = {label: Abrupt(n_arms=n_arms) for label, n_arms in arms.items()}
-    tapes = {label: _two_tapes(world, first, second) for label, world in worlds.items()}
-    taken: dict[str, list[list[float]]] = {label: [] for label in policies}
+    policies: Mapping[int, Any], arms: Mapping[int, int], first: int, second: int, repeats: int
+) -> dict[int, Seconds]:
+    """Median seconds of the two parts of a run for each value of what is varied; the values take turns."""
+    worlds = {value: Abrupt(n_arms=n_arms) for value, n_arms in arms.items()}
+    tapes = {value: _two_tapes(world, first, second) for value, world in worlds.items()}
+    taken: dict[int, list[list[float]]] = {value: [] for value in policies}
     for repeat in range(repeats + 1):
-        for label, policy in policies.items():
-            seconds = timed_run(policy, worlds[label].problem(first + second), tapes[label])
+        for value, policy in policies.items():
+            seconds = timed_run(policy, worlds[value].problem(first + second), tapes[value])
             if repeat:  # the first may compile
-                taken[label].append(seconds)
+                taken[value].append(seconds)
     return {
-        label: (statistics.median(one for one, _ in runs), statistics.median(two for _, two in runs))
-        for label, runs in taken.items()
+        value: (statistics.median(one for one, _ in runs), statistics.median(two for _, two in runs))
+        for value, runs in taken.items()
     }
 
 

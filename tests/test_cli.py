@@ -88,6 +88,7 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
         (["--world", "abrupt", "--policy", "ucb1:xi=nan"], "xi=nan is outside"),
         (["--world", "abrupt", "--policy", "sliding-ucb:window=0"], "window=0 is not a whole number of at least 1"),
         (["--world", "abrupt", "--policy", "sliding-ucb:window=1.5"], "window=1.5 is not a whole number"),
+        (["--world", "abrupt", "--policy", "sliding-ucb", "--horizon", "9"], "window=1000 does not fit the horizon 9"),
         (["--world", "abrupt:phases=0", "--policy", "ucb1"], "phases=0 is not a whole number of at least 1"),
         (["--world", "abrupt:rewards=coins", "--policy", "ucb1"], "rewards=coins is not one of bernoulli, gaussian"),
         (["--world", "abrupt:rewards=gaussian", "--policy", "thompson"], "needs rewards in a bounded range"),

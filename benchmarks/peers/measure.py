@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.peers.environments import REQUIREMENTS, python_of
 
-#: Few rounds for the slow peer, so that everything together takes less than a minute.
+#: Few rounds for the slow peer: all its cases together take less than a minute of processor time.
 ROUNDS = {"smpybandits": 4000, "pymab": 10_000, "river": 10_000}
 
 
@@ -30,7 +30,7 @@ def measure(
     seed: int = 0,
     cases: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return ``{"peer", "version", "cases": {case: {"ns_per_round", "rounds", "note"}}}``.
+    """Return ``{"peer", "version", "cases": {case: {"ns_per_round", "rounds", "learns", "note"}}}``.
 
     All cases of the peer, or those named.
     """

@@ -36,7 +36,7 @@ from timing import Case, Options, Round, main  # type: ignore[import-not-found]
 with contextlib.redirect_stdout(sys.stderr):  # it prints warnings, and stdout is for the JSON
     import numpy as np
     import SMPyBandits  # type: ignore[import-not-found]
-    from SMPyBandits import Policies as smp  # type: ignore[import-not-found]  # noqa: N813
+    from SMPyBandits import Policies as smp  # noqa: N813
     from SMPyBandits.Policies.Posterior import Gauss  # type: ignore[import-not-found]
 
 Fresh = Callable[..., Callable[[], Any]]
@@ -45,7 +45,7 @@ Fresh = Callable[..., Callable[[], Any]]
 def cases(options: Options) -> dict[str, Case]:
     """Return the policies to time, by the name of their case."""
 
-    def fresh(policy: type, **parameters: object) -> Callable[[], Any]:
+    def fresh(policy: type, /, **parameters: object) -> Callable[[], Any]:
         def make() -> Any:
             np.random.seed(options.seed)  # noqa: NPY002 - it draws from NumPy's global source
             random.seed(options.seed)  # and from Python's
@@ -87,7 +87,8 @@ def _forgetting(fresh: Fresh, options: Options) -> dict[str, Case]:
             "SWklUCB, global window, scanned once per arm in each decision, level ln min(t, tau), without Numba",
         ),
         "discounted-ucb": Case(
-            fresh(smp.DiscountedUCB, gamma=settings.DISCOUNT), "DiscountedUCB, its discounted counts cut to whole numbers"
+            fresh(smp.DiscountedUCB, gamma=settings.DISCOUNT),
+            "DiscountedUCB, its discounted counts cut to whole numbers",
         ),
         "discounted-thompson": Case(
             fresh(smp.DiscountedThompson, gamma=settings.DISCOUNT),

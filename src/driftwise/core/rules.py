@@ -19,6 +19,14 @@ def whole(name: str, value: Any, *, low: int = 1, high: int | None = None) -> in
     return int(value)
 
 
+def window_rounds(value: Any, horizon: int) -> int:
+    """A window of whole rounds, no longer than the horizon where one is known: it would never forget."""
+    window = whole("window", value, high=2**31 - 1)
+    if horizon and window > horizon:
+        raise ParameterError(f"window={window} does not fit the horizon {horizon}: it would never forget anything")
+    return window
+
+
 def number(name: str, value: Any, *, above: float = -math.inf, below: float = math.inf, closed: str = "") -> float:
     """A finite number in the interval (above, below); `closed` names the ends that belong: "", "(", "[" or "]"."""
     left, right = "[" if "[" in closed else "(", "]" if "]" in closed else ")"

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.rules import whole
+from driftwise.core.rules import whole, window_rounds
 from driftwise.core.types import About, Decision, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.normal_race import Beliefs, believe, race_normals
@@ -54,7 +54,7 @@ class SlidingGaussianThompson(NamedTuple):
     def init(self, problem: Problem) -> SlidingGaussianThompsonState:
         """The prior for every arm."""
         n_arms = whole("n_arms", problem.n_arms)
-        window = new_window(n_arms, whole("window", self.window, high=2**31 - 1))
+        window = new_window(n_arms, window_rounds(self.window, problem.horizon))
         return SlidingGaussianThompsonState(window, beliefs_of(self, problem))
 
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.rules import bounded_range, number, whole
+from driftwise.core.rules import bounded_range, number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.kl import exploration, gap_of, information, most_optimistic
@@ -68,7 +68,7 @@ class SlidingKLUCB(NamedTuple):
     def init(self, problem: Problem) -> SlidingKLUCBState:
         """An empty window: every arm untried."""
         n_arms = whole("n_arms", problem.n_arms)
-        window = whole("window", self.window, high=2**31 - 1)
+        window = window_rounds(self.window, problem.horizon)
         c = number("c", self.c, above=0.0, closed="[")
         low, span = bounded_range("sliding-kl-ucb", problem.low, problem.high)
         return SlidingKLUCBState(

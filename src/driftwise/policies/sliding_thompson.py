@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.rules import bounded_range, number, whole
+from driftwise.core.rules import bounded_range, number, whole, window_rounds
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.beta_race import log_height, race, trial
@@ -67,7 +67,7 @@ class SlidingThompson(NamedTuple):
         n_arms = whole("n_arms", problem.n_arms)
         low, span = bounded_range("sliding-thompson", problem.low, problem.high)
         return SlidingThompsonState(
-            window=new_window(n_arms, whole("window", self.window, high=2**31 - 1)),
+            window=new_window(n_arms, window_rounds(self.window, problem.horizon)),
             heights=np.zeros(n_arms),
             range=np.array([low, span]),
         )

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.rules import number, whole
+from driftwise.core.rules import number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.optimism import log_scale, most_promising, tally
@@ -73,7 +73,7 @@ class SlidingUCB(NamedTuple):
     def init(self, problem: Problem) -> SlidingUCBState:
         """An empty window: every arm untried."""
         n_arms = whole("n_arms", problem.n_arms)
-        window = whole("window", self.window, high=2**31 - 1)
+        window = window_rounds(self.window, problem.horizon)
         number("xi", self.xi, above=0.0)
         return SlidingUCBState(
             window=new_window(n_arms, window),

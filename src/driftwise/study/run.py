@@ -48,7 +48,8 @@ def run(
 
     >>> from driftwise.policies import SlidingUCB
     >>> from driftwise.worlds import Abrupt
-    >>> study = Study(name="tiny", worlds={"abrupt": Abrupt()}, policies={"sw": SlidingUCB()}, horizon=100, runs=2)
+    >>> policies = {"sw": SlidingUCB(window=50)}
+    >>> study = Study(name="tiny", worlds={"abrupt": Abrupt()}, policies=policies, horizon=100, runs=2)
     >>> run(study).column(study.cells(), "rounds")
     array([100., 100.])
     """
