@@ -28,35 +28,13 @@ stale.
 """
 
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from driftwise.core.kernel import kernel
-from driftwise.core.random import integers, uniform
-from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Decision, Floats, Ints, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Decision, Outcome, Problem
 from driftwise.core.verbs import register
-from driftwise.kernels.detectors import Walks, cusum, new_walks, stop_walks, unit_range
-from driftwise.kernels.optimism import log_scale, most_promising, tally
-
-
-class CusumUCBState(NamedTuple):
-    """Counts and sums since each arm's restart, the two parts of each bound, and the walks.
-
-    `range` holds what rewards are shifted and divided by; `alarms` counts restarts, `stale` the rewards that came too
-    late for one.
-    """
-
-    counts: PerArm
-    sums: PerArm
-    means: PerArm
-    roots: PerArm
-    starts: PerArm
-    walks: Walks
-    range: Shared
-    alarms: Shared
-    stale: Shared
+from driftwise.kernels.detectors import cusum
+from driftwise.kernels.watched import Watched, new_watched, select_watched, settle, take, tuned
 
 
 class CusumUCB(NamedTuple):
@@ -91,75 +69,17 @@ class CusumUCB(NamedTuple):
         alpha, h = tuned(horizon, changes)
         return cls(alpha=alpha, h=h)
 
-    def init(self, problem: Problem) -> CusumUCBState:
+    def init(self, problem: Problem) -> Watched:
         """Every arm untried."""
-        n_arms = check(self, problem, least_warmup=1)
-        return CusumUCBState(
-            counts=np.zeros(n_arms, np.int64),
-            sums=np.zeros(n_arms),
-            means=np.full(n_arms, np.inf),
-            roots=np.zeros(n_arms),
-            starts=np.zeros(n_arms, np.int64),
-            walks=new_walks(n_arms),
-            range=unit_range("cusum-ucb", problem),
-            alarms=np.zeros(1, np.int64),
-            stale=np.zeros(1, np.int64),
-        )
-
-
-def check(policy: Any, problem: Problem, *, least_warmup: int) -> int:
-    """The rules for the parameters of a UCB with walks; the number of arms."""
-    number("alpha", policy.alpha, above=0.0, below=1.0, closed="[]")
-    number("epsilon", policy.epsilon, above=0.0, closed="[")
-    number("h", policy.h, above=0.0)
-    whole("warmup", policy.warmup, low=least_warmup)
-    number("xi", policy.xi, above=0.0)
-    return whole("n_arms", problem.n_arms)
-
-
-def tuned(horizon: int, changes: int) -> tuple[float, float]:
-    """Alpha and h of the paper's corollary 2, to six digits."""
-    horizon = whole("horizon", horizon, low=2)
-    changes = whole("changes", changes, high=horizon - 1)
-    h = math.log(horizon / changes)
-    return float(f"{math.sqrt(changes * h / horizon):.6g}"), float(f"{h:.6g}")
+        return new_watched("cusum-ucb", self, problem, least_warmup=1)
 
 
 @kernel
-def mixed_choice(alpha: float, xi: float, counts: Ints, means: Floats, roots: Floats, rng: Any) -> tuple[int, float]:
-    """Any arm with probability alpha, else the most promising; with its exact probability."""
-    n_arms = len(counts)
-    total = 0
-    for k in range(n_arms):
-        total += counts[k]
-    best = most_promising(means, roots, log_scale(1.0, xi, total))
-    arm = best
-    u, rng = uniform(rng)
-    if u < alpha:
-        arm, rng = integers(n_arms, rng)
-    return arm, alpha / n_arms + (1.0 - alpha if arm == best else 0.0)
-
-
-@kernel
-def _select(policy: CusumUCB, state: CusumUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
-    return mixed_choice(policy.alpha, policy.xi, state.counts, state.means, state.roots, rng)
-
-
-@kernel
-def _update(policy: CusumUCB, state: CusumUCBState, decision: Decision, outcome: Outcome, now: int) -> None:
-    arm = decision.action
-    if decision.t < state.starts[arm]:
-        state.stale[0] += 1
-        return
-    reward = (outcome.reward - state.range[0]) / state.range[1]
-    state.counts[arm] += 1
-    state.sums[arm] += reward
-    if cusum(state.walks, arm, reward, state.counts[arm], policy.warmup, policy.epsilon) >= policy.h:
-        stop_walks(state.walks, arm)
-        state.counts[arm], state.sums[arm] = 0, 0.0
-        state.starts[arm] = now + 1
-        state.alarms[0] += 1
-    tally(state.means, state.roots, arm, state.counts[arm], state.sums[arm])
+def _update(policy: CusumUCB, state: Watched, decision: Decision, outcome: Outcome, now: int) -> None:
+    arm, reward = decision.action, take(state, decision, outcome)
+    if not math.isnan(reward):
+        height = cusum(state.walks, arm, reward, state.counts[arm], policy.warmup, policy.epsilon)
+        settle(state, arm, height >= policy.h, now)
 
 
 register(
@@ -169,6 +89,6 @@ register(
         "O(sqrt(changes T log(T / changes)))",
         "Liu, Lee & Shroff 2018",
     ),
-    select=_select,
+    select=select_watched,
     update=_update,
 )

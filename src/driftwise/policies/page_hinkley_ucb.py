@@ -25,34 +25,14 @@ Late rewards enter when they come; one whose decision is older than its arm's la
 stale.
 """
 
-from typing import Any, NamedTuple
-
-import numpy as np
+import math
+from typing import NamedTuple
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Decision, Outcome, Problem
 from driftwise.core.verbs import register
-from driftwise.kernels.detectors import Walks, new_walks, page_hinkley, stop_walks, unit_range
-from driftwise.kernels.optimism import tally
-from driftwise.policies.cusum_ucb import check, mixed_choice, tuned
-
-
-class PageHinkleyUCBState(NamedTuple):
-    """Counts and sums since each arm's restart, the two parts of each bound, and the walks.
-
-    `range` holds what rewards are shifted and divided by; `alarms` counts restarts, `stale` the rewards that came too
-    late for one.
-    """
-
-    counts: PerArm
-    sums: PerArm
-    means: PerArm
-    roots: PerArm
-    starts: PerArm
-    walks: Walks
-    range: Shared
-    alarms: Shared
-    stale: Shared
+from driftwise.kernels.detectors import page_hinkley
+from driftwise.kernels.watched import Watched, new_watched, select_watched, settle, take, tuned
 
 
 class PageHinkleyUCB(NamedTuple):
@@ -87,43 +67,18 @@ class PageHinkleyUCB(NamedTuple):
         alpha, h = tuned(horizon, changes)
         return cls(alpha=alpha, h=h)
 
-    def init(self, problem: Problem) -> PageHinkleyUCBState:
+    def init(self, problem: Problem) -> Watched:
         """Every arm untried."""
         # Deviation: the paper's walks start with the first reward, when the mean is that reward; warmup=0 does so too.
-        n_arms = check(self, problem, least_warmup=0)
-        return PageHinkleyUCBState(
-            counts=np.zeros(n_arms, np.int64),
-            sums=np.zeros(n_arms),
-            means=np.full(n_arms, np.inf),
-            roots=np.zeros(n_arms),
-            starts=np.zeros(n_arms, np.int64),
-            walks=new_walks(n_arms),
-            range=unit_range("page-hinkley-ucb", problem),
-            alarms=np.zeros(1, np.int64),
-            stale=np.zeros(1, np.int64),
-        )
+        return new_watched("page-hinkley-ucb", self, problem, least_warmup=0)
 
 
 @kernel
-def _select(policy: PageHinkleyUCB, state: PageHinkleyUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
-    return mixed_choice(policy.alpha, policy.xi, state.counts, state.means, state.roots, rng)
-
-
-@kernel
-def _update(policy: PageHinkleyUCB, state: PageHinkleyUCBState, decision: Decision, outcome: Outcome, now: int) -> None:
-    arm = decision.action
-    if decision.t < state.starts[arm]:
-        state.stale[0] += 1
-        return
-    reward = (outcome.reward - state.range[0]) / state.range[1]
-    state.counts[arm] += 1
-    state.sums[arm] += reward
-    if page_hinkley(state.walks, arm, reward, state.counts[arm], policy.warmup, policy.epsilon) >= policy.h:
-        stop_walks(state.walks, arm)
-        state.counts[arm], state.sums[arm] = 0, 0.0
-        state.starts[arm] = now + 1
-        state.alarms[0] += 1
-    tally(state.means, state.roots, arm, state.counts[arm], state.sums[arm])
+def _update(policy: PageHinkleyUCB, state: Watched, decision: Decision, outcome: Outcome, now: int) -> None:
+    arm, reward = decision.action, take(state, decision, outcome)
+    if not math.isnan(reward):
+        height = page_hinkley(state.walks, arm, reward, state.counts[arm], policy.warmup, policy.epsilon)
+        settle(state, arm, height >= policy.h, now)
 
 
 register(
@@ -133,6 +88,6 @@ register(
         "none proven",
         "Liu, Lee & Shroff 2018",
     ),
-    select=_select,
+    select=select_watched,
     update=_update,
 )
