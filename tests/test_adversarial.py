@@ -29,7 +29,7 @@ from driftwise.policies.ser4 import OUT
 from driftwise.worlds import Abrupt
 from driftwise.worlds.arms import BernoulliTape, Levels
 from driftwise.worlds.delayed import LOST, Delayed
-from tests.reference import TWINS
+from tests.reference.pair import Pair
 from tests.reference.splitmix import before
 
 ALARM = 1e-5
@@ -50,20 +50,6 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 
 
 # ---- a policy beside its twin ----
-
-
-class Pair(NamedTuple):
-    """A policy with its state, and its twin."""
-
-    name: str
-    policy: Any
-    state: Any
-    twin: Any
-
-    @classmethod
-    def of(cls, name: str, problem: Problem, **parameters: Any) -> "Pair":
-        policy = POLICIES[name](**parameters)
-        return cls(name, policy, policy.init(problem), TWINS[name](policy, problem))
 
 
 def chances(state: Any) -> Floats:

@@ -22,9 +22,9 @@ from driftwise.errors import ParameterError
 from driftwise.kernels import detectors
 from driftwise.policies import POLICIES
 from driftwise.worlds import Abrupt
-from tests.reference import TWINS
 from tests.reference.glr_kl_ucb import GLRKLUCBTwin
 from tests.reference.glr_kl_ucb import price as slow_price
+from tests.reference.pair import Pair
 
 CLOSE = 1e-9
 INFINITE = Problem(3, -np.inf, np.inf, noise=0.7)
@@ -33,20 +33,6 @@ WALKERS = NAMES[:2]
 
 
 # ---- a policy and its twin, led through the same history ----
-
-
-class Pair(NamedTuple):
-    """A policy with its state, and its twin."""
-
-    name: str
-    policy: Any
-    state: Any
-    twin: Any
-
-    @classmethod
-    def of(cls, name: str, problem: Problem, **parameters: Any) -> "Pair":
-        policy = cast(POLICIES[name](**parameters))
-        return cls(name, policy, policy.init(problem), TWINS[name](policy, problem))
 
 
 class History(NamedTuple):

@@ -27,8 +27,8 @@ from driftwise.policies import KLUCB, POLICIES, DiscountedThompson, DiscountedUC
 from driftwise.policies.discounted_ucb import FAINT
 from driftwise.worlds import Abrupt
 from driftwise.worlds.delayed import LOST, Delayed
-from tests.reference import TWINS
 from tests.reference.kl_ucb import divergence, upper
+from tests.reference.pair import Pair
 
 ALARM = 1e-5
 DRAWS = 20_000
@@ -185,20 +185,6 @@ def test_winners_by_hand(counts: list[int], sums: list[float], level: float, win
 
 
 # ---- a policy beside its twin ----
-
-
-class Pair(NamedTuple):
-    """A policy with its state, and its twin."""
-
-    name: str
-    policy: Any
-    state: Any
-    twin: Any
-
-    @classmethod
-    def of(cls, name: str, problem: Problem, **parameters: Any) -> "Pair":
-        policy = POLICIES[name](**parameters)
-        return cls(name, policy, policy.init(problem), TWINS[name](policy, problem))
 
 
 def kl_indices(pair: Pair, t: int) -> Floats:

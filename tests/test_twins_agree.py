@@ -27,6 +27,7 @@ from driftwise.policies import POLICIES
 from driftwise.worlds import Abrupt
 from driftwise.worlds.delayed import LOST, Delayed
 from tests.reference import TWINS
+from tests.reference.pair import Pair
 
 ALARM = 1e-5
 DRAWS = 20_000
@@ -44,20 +45,6 @@ def test_every_policy_has_a_twin() -> None:
 
 
 # ---- the state of a policy, as its twin would say it ----
-
-
-class Pair(NamedTuple):
-    """A policy with its state, and its twin."""
-
-    name: str
-    policy: Any
-    state: Any
-    twin: Any
-
-    @classmethod
-    def of(cls, name: str, problem: Problem, **parameters: Any) -> "Pair":
-        policy = POLICIES[name](**parameters)
-        return cls(name, policy, policy.init(problem), TWINS[name](policy, problem))
 
 
 def assert_agree(pair: Pair, t: int) -> None:
