@@ -122,13 +122,12 @@ def _row(peer: str, case: str, game: Game, ours: list[float], results: list[dict
 
 
 def _remarks(peer: str, case: str, result: dict[str, Any]) -> list[str]:
-    remarks = [REMARKS[case]] if case in REMARKS else []
-    if peer == "river" and case.startswith("sliding"):
-        remarks.append("its window forced in by hand")
+    key = _key(peer, case)
+    remarks = [REMARKS[key]] if key in REMARKS else []
     if result["rounds"] < ROUNDS[peer]:
         remarks.append(f"{result['rounds']} rounds only")
     if not result["learns"] and case != "uniform":
-        remarks.append("its does not learn here")
+        remarks.append("theirs does not learn here")
     return remarks
 
 

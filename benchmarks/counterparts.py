@@ -6,10 +6,14 @@ from benchmarks.peers import settings
 from benchmarks.peers.timing import Options
 from driftwise import policies as ours
 
-#: What a reader of the table must know of how the two sides were set.
+#: What a reader of the table must know of how a pair was set.
 REMARKS = {
-    "glr-kl-ucb": "both test every 10th reward, every 10th cut",
-    "glr-kl-ucb-full": "both test every reward, every cut",
+    "smpybandits: kl-ucb": "it cannot use Numba here",
+    "smpybandits: sliding-kl-ucb": "it cannot use Numba here",
+    "smpybandits: glr-kl-ucb": "both test every 10th reward, every 10th cut; it cannot use Numba here",
+    "smpybandits: glr-kl-ucb-full": "both test every reward, every cut; it cannot use Numba here",
+    "river: sliding-ucb": "its window forced in by hand",
+    "river: sliding-thompson": "its window forced in by hand",
 }
 
 
