@@ -77,7 +77,7 @@ def cost_by_arms(sizes: Sizes) -> Costs:
 def cost_by_window(sizes: Sizes) -> Costs:
     """Nanoseconds per round of every policy with a window, ten arms, once the longest has filled.
 
-    M-UCB's window counts the rewards of one arm, so its longest do not fill.
+    Other parameters keep their defaults. M-UCB's window counts the rewards of one arm, so its longest does not fill.
     """
     kinds = {name: kind for name, kind in POLICIES.items() if "window" in parameters(kind)}
     policies = {name: {window: kind(window=window) for window in sizes.windows} for name, kind in kinds.items()}
