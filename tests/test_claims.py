@@ -11,7 +11,7 @@ import pytest
 import driftwise as dw
 from driftwise.errors import ParameterError
 from driftwise.papers import names, paper
-from driftwise.papers.sliding_window_thompson.claims import published
+from driftwise.papers.sliding_window_thompson.cells import published
 from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, TABLES, reported, studies, window
 from driftwise.study.claims import Claim, Evidence, Finding, choose, group_of, judge, needed, summary
 

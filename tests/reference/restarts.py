@@ -6,6 +6,7 @@ brought it.
 """
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 from driftwise.core.types import Problem
@@ -21,7 +22,7 @@ class Reading(NamedTuple):
     stale: int
 
 
-class RestartingTwin(Twin):
+class RestartingTwin(Twin, ABC):
     """Reads the whole log for every answer; only the verdict on each reward is kept from one reading to the next."""
 
     def __init__(self, policy: Any, problem: Problem) -> None:
@@ -32,9 +33,9 @@ class RestartingTwin(Twin):
         """Whether an alarm restarts every arm."""
         return False
 
+    @abstractmethod
     def alarm(self, rewards: list[float]) -> bool:
         """Whether the last of these rewards of one arm gives an alarm; the earlier ones did not."""
-        raise NotImplementedError
 
     def unit(self, reward: float) -> float:
         """A reward on [0, 1]; without a range, divided by twice the noise."""

@@ -6,6 +6,7 @@
 One noise a round serves whichever arm is chosen: each policy sees the right law, and all see the same luck.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -90,7 +91,7 @@ register(GaussianTape, observe=_observe, respond=_respond_gaussian)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArmedWorld:
+class ArmedWorld(ABC):
     """K arms whose means drift; subclasses write `drift` in plain NumPy.
 
     Parameters
@@ -121,9 +122,9 @@ class ArmedWorld:
             return Problem(self.n_arms, -np.inf, np.inf, self.sd, horizon)
         return Problem(self.n_arms, horizon=horizon)
 
+    @abstractmethod
     def drift(self, horizon: int, seed: int) -> Drift:
         """A function `(start, stop) -> Levels`; it is called in order, block after block."""
-        raise NotImplementedError
 
     def changes(self, horizon: int, seed: int) -> list[int]:
         """Rounds at which the means jump; empty where they only glide."""

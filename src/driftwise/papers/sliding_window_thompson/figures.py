@@ -11,7 +11,7 @@ import numpy as np
 
 from driftwise.core.types import Floats
 from driftwise.measure.summary import band
-from driftwise.papers.sliding_window_thompson.claims import sweep
+from driftwise.papers.sliding_window_thompson.sensitivity import sweep
 from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, ARMS, FIGURE_5_ARMS, SIGMAS
 from driftwise.study.claims import Evidence
 from driftwise.worlds import SCMAB
