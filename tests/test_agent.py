@@ -1,6 +1,7 @@
 """Live decisions: what the contracts do not already say of every policy."""
 
 import math
+import threading
 import warnings
 from typing import Any
 
@@ -37,11 +38,21 @@ def test_arms_are_numbered_or_named() -> None:
         ({"n_arms": 2, "noise": 0.0}, r"noise=0.0 is outside \(0, inf\)"),
         ({"n_arms": 2, "seed": -1}, "seed=-1 is not a whole number of at least 0"),
         ({"n_arms": 2, "max_pending": 0}, "max_pending=0"),
+        ({"n_arms": 2, "seed": 2**64}, "seed=18446744073709551616 is not a whole number"),
+        ({"arms": "red"}, "arms='red' is one string"),
+        ({"arms": ["a", 2**70]}, "is not named by printable text"),
+        ({"arms": ["a", "\ud800"]}, "is not named by printable text"),
     ],
 )
 def test_nonsense_is_refused_with_the_value_and_the_rule(how: dict[str, Any], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
         dw.Agent(dw.Uniform(), **how)
+
+
+def test_a_policy_is_an_instance() -> None:
+    for wrong in (dw.UCB1, "thompson", None):
+        with pytest.raises(ParameterError, match="is not a policy: give an instance"):
+            dw.Agent(wrong, n_arms=2)
 
 
 def test_a_window_must_be_a_whole_number_of_rounds() -> None:
@@ -61,6 +72,33 @@ def test_rewards_of_any_range_are_scaled() -> None:
     for t in range(50):
         large.learn(large.decide(), 200.0 * (t % 3 == 0) - 100.0)
     assert [small.decide().action for _ in range(5)] == [large.decide().action for _ in range(5)]
+
+
+def test_threads_may_share_an_agent() -> None:
+    agent = dw.Agent(dw.SlidingUCB(window=100), n_arms=4)
+    seen: list[int] = []
+
+    def work() -> None:
+        for _ in range(2000):
+            decision = agent.decide()
+            seen.append(decision.id)
+            agent.learn(decision, 1.0)
+
+    workers = [threading.Thread(target=work) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert sorted(seen) == list(range(16_000))
+    assert agent.t == 16_000 and agent.pending == ()
+
+
+def test_what_numpy_gives_can_be_used_and_saved() -> None:
+    agent = dw.Agent(dw.Uniform(), arms=list(np.array(["a", "b"])), seed=int(np.int64(3)))
+    agent.add_arm(np.int64(7))  # type: ignore[arg-type]
+    agent.decide()
+    agent.learn(np.int64(0), np.float64(1.0))  # type: ignore[arg-type]
+    assert dw.Agent.loads(agent.dumps()).arms == ("a", "b", 7)
 
 
 def test_errors_tell_unknown_from_answered() -> None:

@@ -85,7 +85,7 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
         (["--world", "abrupt", "--policy", "ucb1:ksi=2"], "policy ucb1 has no parameter 'ksi': it takes xi"),
         (["--world", "abrupt", "--policy", "ucb1:xi"], "'xi' in 'ucb1:xi' is not param=value"),
         (["--world", "abrupt", "--policy", "ucb1:xi=much"], "xi=much is not a number"),
-        (["--world", "abrupt", "--policy", "ucb1:xi=nan"], "xi=nan is outside"),
+        (["--world", "abrupt", "--policy", "ucb1:xi=nan"], "xi=nan is not a finite number"),
         (["--world", "abrupt", "--policy", "sliding-ucb:window=0"], "window=0 is not a whole number of at least 1"),
         (["--world", "abrupt", "--policy", "sliding-ucb:window=1.5"], "window=1.5 is not a whole number"),
         (["--world", "abrupt", "--policy", "sliding-ucb", "--horizon", "9"], "window=1000 does not fit the horizon 9"),
@@ -102,6 +102,12 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
         (["--world", "abrupt", "--policy", "ucb1", "--delay", "weekly:3"], "delay kind 'weekly' is not one of"),
         (["--world", "abrupt", "--policy", "ucb1", "--out", "/proc/nowhere"], "--out /proc/nowhere cannot be made"),
         (["--world", "abrupt"], "Missing option '--policy'"),
+        (["--world", "abrupt", "--policy", "ucb1", "--seed", "1e300"], "is not a whole number"),
+        (
+            ["--world", "abrupt", "--policy", "ucb1", "--horizon", "1e15"],
+            "is not a whole number of at least 1 and at most",
+        ),
+        (["--world", "abrupt", "--policy", "ucb1", "--delay", "1e12"], "delay=1e+12 is not a whole number"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], says: str) -> None:

@@ -135,6 +135,13 @@ def test_a_class_written_anew_runs_its_new_kernels_and_the_old_its_own() -> None
     assert [before.decide().action, after.decide().action, before.decide().action] == [1, 2, 1]
 
 
+def test_a_policy_that_chooses_no_arm_is_stopped_before_it_writes() -> None:
+    policy, world = written(9), driftwise.Abrupt(n_arms=4)
+    study = driftwise.Study(name="x", worlds={"w": world}, policies={"p": policy}, horizon=100, runs=1)
+    with pytest.raises(IndexError, match="chose an arm that does not exist"):
+        driftwise.run(study)
+
+
 def test_registration_refuses_what_is_no_kernel_no_verb_or_no_tuple() -> None:
     class Loner(NamedTuple):
         x: float = 0.0

@@ -1,12 +1,15 @@
 """Studies: the same bits however they are run, and they go on after being killed."""
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ import driftwise as dw
 from driftwise.core.seeding import key
 from driftwise.errors import ParameterError
 from driftwise.study.run import missing
+from driftwise.worlds.arms import ArmedWorld, Levels
 
 WORLDS = {"abrupt": dw.Abrupt(n_arms=4), "late": dw.Delayed(world=dw.RandomWalk(n_arms=4), delay=9, kind="geometric")}
 POLICIES = {"ucb": dw.SlidingUCB(window=100), "ts": dw.SlidingThompson(window=100), "guess": dw.Uniform()}
@@ -122,6 +126,72 @@ def test_nonsense_is_refused_before_the_first_round(tmp_path: Path) -> None:
         dw.Results(tmp_path / "notes.txt")
     with pytest.raises(ParameterError, match="'regrets' is not an outcome"):
         dw.Results().column([], "regrets")
+
+
+def test_numbers_of_any_kind_are_taken_and_things_of_the_wrong_kind_refused(tmp_path: Path) -> None:
+    odd = study(horizon=np.int64(500), runs=2.0, worlds={"w": dw.Abrupt(n_arms=np.int64(4))})  # type: ignore[arg-type]
+    assert dw.run(odd, tmp_path / "r.sqlite").column(odd.cells(), "rounds").tolist() == [500.0] * 6
+    with pytest.raises(ParameterError, match="policies is a list: it maps labels to policies"):
+        study(policies=[dw.UCB1()])
+    with pytest.raises(ParameterError, match="give an instance, not a class or a name"):
+        study(worlds={"a": dw.Abrupt})
+    with pytest.raises(ParameterError, match="24 of 24 cells are missing"):
+        dw.Results().column(study().cells(), "regret")
+    with pytest.raises(ParameterError, match="threads=-1"):
+        dw.run(study(), threads=-1)
+
+
+MEANS = {
+    "[[0.2, 0.4, 0.6]]": "Crooked gave means of shape (1, 3): a row holds n_arms=2 numbers",
+    "[[0.2, float('nan')]]": "Crooked gave a mean that is not finite",
+    "[[0.2, 1.7]]": "Crooked gave means from 0.2 to 1.7: Bernoulli means lie in [0, 1]",
+}
+
+
+@pytest.mark.parametrize("means", MEANS)
+def test_a_crooked_world_is_refused(means: str) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Crooked(ArmedWorld):
+        n_arms: int = 2
+
+        def drift(self, horizon: int, seed: int) -> Any:
+            table = np.array(eval(means))
+            return lambda start, stop: Levels(table, np.zeros(stop - start, np.int32))
+
+    with pytest.raises(ParameterError, match=re.escape(MEANS[means])):
+        dw.run(study(worlds={"crooked": Crooked()}))
+
+
+def test_a_world_edited_is_played_again(tmp_path: Path) -> None:
+    """The tag knows a user's own file, though it holds no kernel, and the constants it imports."""
+    world = """
+from dataclasses import dataclass
+import numpy as np
+from settings import LEVEL
+from driftwise.worlds.arms import ArmedWorld, Levels
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(ArmedWorld):
+    n_arms: int = 2
+    def drift(self, horizon, seed):
+        return lambda start, stop: Levels(np.array([[0.1, LEVEL + {more}]]), np.zeros(stop - start, np.int32))
+"""
+    script = """
+import driftwise as dw
+from mine import Mine
+study = dw.Study(name="m", worlds={"m": Mine()}, policies={"u": dw.Uniform()}, horizon=100, runs=1)
+print(dw.run(study, "r.sqlite").column(study.cells(), "regret")[0])
+"""
+    regrets = []
+    for more, level in ((0.0, 0.5), (0.25, 0.5), (0.25, 0.625)):
+        (tmp_path / "mine.py").write_text(world.format(more=more))
+        (tmp_path / "settings.py").write_text(f"LEVEL = {level}")
+        env = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+        )
+        regrets.append(float(done.stdout))
+    assert len(set(regrets)) == 3
 
 
 def test_an_error_in_a_run_is_told_and_stops_the_others() -> None:

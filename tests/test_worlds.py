@@ -368,7 +368,7 @@ def test_a_fixed_delay_in_the_loop_is_update_called_that_much_later_by_hand(name
         (Stationary, {"n_arms": "5"}, "n_arms=5 is not a whole number"),
         (Stationary, {"n_arms": True}, "n_arms=True is not a whole number"),
         (Stationary, {"sd": 0.0}, r"sd=0.0 is outside \(0, inf\)"),
-        (Stationary, {"sd": math.nan}, r"sd=nan is outside \(0, inf\)"),
+        (Stationary, {"sd": math.nan}, r"sd=nan is not a finite number"),
         (Stationary, {"rewards": "poisson"}, "rewards=poisson is not one of bernoulli, gaussian"),
         (Abrupt, {"phases": 0}, "phases=0 is not a whole number of at least 1"),
         (Sinusoidal, {"cycles": -1.0}, r"cycles=-1.0 is outside \(0, inf\)"),

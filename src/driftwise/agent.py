@@ -1,12 +1,13 @@
 """An agent decides in a live program: the same kernels as the simulation, one round at a time.
 
 Its whole self is data: policy, problem, arms, seed, round, pending decisions and the policy's state. `dumps` writes
-it down, `loads` continues bit for bit, with decisions still waiting for their rewards.
+it down, `loads` continues bit for bit, with decisions still waiting for their rewards. Threads may share an agent.
 """
 
 import math
 import warnings
 from collections.abc import Iterable
+from threading import Lock
 from typing import Any, NamedTuple
 
 import msgspec
@@ -93,11 +94,14 @@ class Agent:
         seed: int = 0,
         max_pending: int = 100_000,
     ) -> None:
+        if isinstance(policy, type) or not hasattr(policy, "init"):
+            raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB(window=500)")
         names = _names(n_arms, arms)
         low, high = (-math.inf, math.inf) if reward_range is None else _range(reward_range)
         noise = number("noise", noise, above=0.0)
         problem = Problem(len(names), low, high, noise, whole("horizon", horizon, low=0))
-        self._set_up(cast(policy), problem, names, whole("seed", seed, low=0), whole("max_pending", max_pending))
+        seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
+        self._set_up(cast(policy), problem, names, seed, max_pending)
 
     def _set_up(self, policy: Any, problem: Problem, arms: list[Arm], seed: int, max_pending: int) -> None:
         self.policy, self.problem, self.seed, self.max_pending = policy, problem, seed, max_pending
@@ -108,6 +112,8 @@ class Agent:
         self._places = {number: place for place, number in enumerate(self._numbers)}
         self._next_number = len(arms)
         self._pending: dict[int, Pending] = {}
+        self._oldest = 0  # no pending decision is older
+        self._lock = Lock()
         self._rng = key(seed, "agent")
         self._bind(policy.init(problem))
 
@@ -122,36 +128,44 @@ class Agent:
 
     def decide(self) -> Decision:
         """Choose an arm for the next round. Keep the decision, or its id, for the reward."""
-        t = self.t
-        place, propensity, own = self._decide(self.policy, self._state, t, (), self._rng)
-        if propensity != propensity:
-            propensity = math.nan  # the one nan object, so that equal decisions compare equal
-        self.t = t + 1
-        if len(self._pending) >= self.max_pending:
-            del self._pending[next(iter(self._pending))]
-            self.forgotten += 1
-        self._pending[t] = Pending(self._numbers[place], propensity)
+        with self._lock:
+            t = self.t
+            place, propensity, own = self._decide(self.policy, self._state, t, (), self._rng)
+            if propensity != propensity:
+                propensity = math.nan  # the one nan object, so that equal decisions compare equal
+            self.t = t + 1
+            if len(self._pending) >= self.max_pending:
+                self._forget_oldest()
+            self._pending[t] = Pending(self._numbers[place], propensity)
         return Decision(t, self._arms[place], propensity, (), np.uint64(own))
 
     def learn(self, decision: Decision | int, reward: float) -> None:
         """Tell what came of a decision, now or later, in any order. A reward for a retired arm is ignored."""
         t: Any = decision.t if isinstance(decision, Decision) else decision
-        pending = self._pending.get(t) if type(t) is int else None
-        if pending is None:
-            raise DecisionError(self._why_unknown(t))
+        t = int(t) if isinstance(t, np.integer) else t
         value = self._checked(reward)
-        del self._pending[t]
-        place = self._places.get(pending.number)
-        if place is None:
-            self.ignored += 1
-            return
-        now = self.t - 1
-        self._learn(self.policy, self._state, t, place, pending.propensity, (), self._rng, value, now)
+        with self._lock:
+            pending = self._pending.pop(t, None) if type(t) is int else None
+            if pending is None:
+                raise DecisionError(self._why_unknown(t))
+            place = self._places.get(pending.number)
+            if place is None:
+                self.ignored += 1
+                return
+            now = self.t - 1
+            self._learn(self.policy, self._state, t, place, pending.propensity, (), self._rng, value, now)
+
+    def _forget_oldest(self) -> None:
+        """Give up the oldest pending decision. Ids only grow, so the search never starts over."""
+        while self._oldest not in self._pending:
+            self._oldest += 1
+        del self._pending[self._oldest]
+        self.forgotten += 1
 
     def _checked(self, reward: Any) -> float:
         try:
             value = float(reward)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise RewardError(f"reward={reward!r} is not a number") from None
         if not math.isfinite(value):
             raise RewardError(f"reward={value} is not finite")
@@ -173,20 +187,23 @@ class Agent:
 
     def add_arm(self, name: Arm) -> None:
         """A new arm, unexplored."""
-        if name in self._arms:
-            raise ArmError(f"there is an arm {name!r} already")
-        _check_name(name)
-        self._regroup([*self._arms, name], [*self._numbers, self._next_number])
-        self._next_number += 1
+        name = _plain_name(name)
+        with self._lock:
+            if name in self._arms:
+                raise ArmError(f"there is an arm {name!r} already")
+            self._regroup([*self._arms, name], [*self._numbers, self._next_number])
+            self._next_number += 1
 
     def retire_arm(self, name: Arm) -> None:
         """Never choose this arm again; rewards still under way for it are ignored and counted."""
-        if name not in self._arms:
-            raise ArmError(f"there is no arm {name!r}: there are {', '.join(map(repr, self._arms))}")
-        if len(self._arms) == 1:
-            raise ArmError(f"{name!r} is the last arm: add another before retiring it")
-        place = self._arms.index(name)
-        self._regroup(self._arms[:place] + self._arms[place + 1 :], self._numbers[:place] + self._numbers[place + 1 :])
+        with self._lock:
+            if name not in self._arms:
+                raise ArmError(f"there is no arm {name!r}: there are {', '.join(map(repr, self._arms))}")
+            if len(self._arms) == 1:
+                raise ArmError(f"{name!r} is the last arm: add another before retiring it")
+            gone = self._arms.index(name)
+            left = [place for place in range(len(self._arms)) if place != gone]
+            self._regroup([self._arms[place] for place in left], [self._numbers[place] for place in left])
 
     def _regroup(self, arms: list[Arm], numbers: list[int]) -> None:
         problem = self.problem._replace(n_arms=len(arms))
@@ -221,7 +238,11 @@ class Agent:
 
     def dumps(self) -> bytes:
         """Everything, as bytes: exact, versioned, never pickle."""
-        saved = Saved(
+        with self._lock:
+            return states.seal(msgspec.msgpack.encode(self._saved()))
+
+    def _saved(self) -> Saved:
+        return Saved(
             policy=_name_of(type(self.policy)),
             parameters=self.policy._asdict(),
             tag=code_tag(type(self.policy)),
@@ -236,7 +257,6 @@ class Agent:
             counters={"forgotten": self.forgotten, "ignored": self.ignored},
             state=states.pack(self._state),
         )
-        return states.seal(msgspec.msgpack.encode(saved))
 
     @classmethod
     def loads(cls, blob: bytes, *, policy: type | None = None) -> "Agent":
@@ -249,6 +269,8 @@ class Agent:
             saved = msgspec.msgpack.decode(states.unseal(blob), type=Saved)
         except msgspec.DecodeError as error:
             raise StateError(f"these bytes hold something other than an agent: {error}") from None
+        if policy is not None and not isinstance(policy, type):
+            raise StateError(f"policy={policy!r} is not a class: pass the policy's class")
         kind = policy or POLICIES.get(saved.policy)
         if kind is None:
             raise StateError(f"this agent was saved with the policy {saved.policy}: pass it, policy={saved.policy}")
@@ -278,9 +300,9 @@ def _name_of(policy: type) -> str:
 def _names(n_arms: int | None, arms: Iterable[Arm] | None) -> list[Arm]:
     if (n_arms is None) == (arms is None):
         raise ParameterError("give either n_arms or arms, a list of names")
-    names: list[Arm] = [*range(whole("n_arms", n_arms))] if arms is None else [*arms]
-    for name in names:
-        _check_name(name)
+    if isinstance(arms, str):
+        raise ParameterError(f"arms={arms!r} is one string: give a list of names")
+    names = [*range(whole("n_arms", n_arms, high=10**6))] if arms is None else [_plain_name(name) for name in arms]
     if not names:
         raise ParameterError("arms is empty: an agent needs at least one")
     twice = {name for name in names if names.count(name) > 1}
@@ -289,9 +311,13 @@ def _names(n_arms: int | None, arms: Iterable[Arm] | None) -> list[Arm]:
     return names
 
 
-def _check_name(name: Any) -> None:
-    if isinstance(name, bool) or not isinstance(name, str | int):
-        raise ParameterError(f"arm {name!r} is not named by a string or a whole number")
+def _plain_name(name: Any) -> Arm:
+    """A name that can be written down: text, or a whole number of 64 bits."""
+    if isinstance(name, str) and name.isprintable():
+        return str(name)
+    if isinstance(name, int | np.integer) and not isinstance(name, bool) and -(2**63) <= name < 2**63:
+        return int(name)
+    raise ParameterError(f"arm {name!r} is not named by printable text or a whole number below 2^63")
 
 
 def _range(reward_range: tuple[float, float]) -> tuple[float, float]:

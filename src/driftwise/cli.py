@@ -4,6 +4,7 @@ Everything heavy is imported inside a command, so that help answers at once. Wha
 standard output alone; progress and messages go to standard error. Bad input is one sentence and exit code 2.
 """
 
+import inspect
 import json
 import math
 import sys
@@ -34,8 +35,9 @@ class Count(click.ParamType[int]):
         from driftwise.core.rules import whole
 
         name = param.name if param is not None else "value"
+        text = str(value)
         try:
-            return whole(name, float(value), low=0)
+            return whole(name, int(text) if text.lstrip("-").replace("_", "").isdigit() else float(text), low=0)
         except ValueError:
             raise ParameterError(f"{name}={value} is not a whole number of at least 0") from None
 
@@ -48,18 +50,22 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except DriftwiseError as error:
             raise Refusal(str(error)) from None
+        except MemoryError:
+            raise Refusal(
+                "that needs more memory than there is: fewer arms, or a shorter horizon, window or delay"
+            ) from None
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="driftwise")
 def main() -> None:
-    r"""Sequential decisions when the world drifts.
+    """Sequential decisions when the world drifts.
 
     Start with `driftwise demo`. Then pick a world and let policies compete in it:
 
     \b
         driftwise simulate --world abrupt --policy thompson --policy sliding-thompson:window=500
-    """
+    """  # noqa: D301
 
 
 @main.command()
@@ -108,6 +114,7 @@ def demo(out: Path) -> None:
         horizon=20_000,
         runs=40,
     )
+    _need_report()
     results = _run([study], out, threads=None)
     _show(study, results)
     click.echo(f"\nThe drift, the curves and every parameter: {_report(study, results, out)}", err=True)
@@ -159,12 +166,17 @@ def simulate(
     whole("seeds", seeds)
     if threads is not None:
         whole("threads", threads)
-    chosen = _delayed(parse(world, WORLDS, "world"), delay, lost)
+    bare = parse(world, WORLDS, "world")
+    chosen = _delayed(bare, delay, lost)
+    label = world if chosen is bare else f"{world}, delay {delay}, lost {lost:g}"
     competitors = {text: parse(text, POLICIES, "policy") for text in policy}
-    study = Study(name=world, worlds={world: chosen}, policies=competitors, horizon=horizon, runs=seeds, seed=seed)
+    study = Study(name=label, worlds={label: chosen}, policies=competitors, horizon=horizon, runs=seeds, seed=seed)
+    if out is not None:
+        _need_report()
     results = _run([study], out, threads)
     if as_json:
-        click.echo(json.dumps(_document(study, results)))
+        asked = {"seed": seed, "delay": delay, "lost": lost, "version": __version__}
+        click.echo(json.dumps(_document(study, results) | {"world": world} | asked))
     else:
         _show(study, results)
     if out is not None:
@@ -219,6 +231,7 @@ def reproduce(
     claims = choose(chosen.claims(scale), claim)
     studies = needed(claims, chosen.studies(scale, runs))
     out = out or Path("out") / paper
+    _need_report()
     results = _run(list(studies.values()), out, threads)
     verdicts = judge(claims, Evidence(studies, results))
     if as_json:
@@ -302,6 +315,12 @@ def _folder(out: Path) -> Path:
     return out
 
 
+def _need_report() -> None:
+    """Say that the extra is missing before hours are spent, not after."""
+    import driftwise.study.canvas
+    import driftwise.study.page  # noqa: F401
+
+
 def _report(study: Any, results: Any, out: Path) -> Path:
     from driftwise.study.report import write_report
 
@@ -318,6 +337,8 @@ def _show(study: Any, results: Any) -> None:
 
 def _document(study: Any, results: Any) -> dict[str, Any]:
     """What `simulate --json` prints."""
+    from statistics import median
+
     from driftwise.measure.summary import estimate
 
     (world,) = study.worlds
@@ -329,6 +350,7 @@ def _document(study: Any, results: Any) -> dict[str, Any]:
             "regret": {"mean": regret.mean, "ci95": None if math.isnan(regret.ci95) else regret.ci95},
             "optimal_rate": float(results.column(cells, "optimal_rate").mean()),
             "seconds": float(results.column(cells, "seconds").sum()),
+            "ns_per_round": 1e9 * float(median(results.column(cells, "seconds"))) / study.horizon,
         }
     return {"world": world, "horizon": study.horizon, "seeds": study.runs, "policies": told}
 
@@ -344,7 +366,7 @@ def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool
         click.echo(json.dumps(entries[0] if name else entries))
     elif name:
         click.echo((sys.modules[table[name].__module__].__doc__ or "").strip())
-        click.echo(f"\nParameters: {signature(entries[0])}")
+        click.echo(f"\n{table[name].__name__}({signature(entries[0])})\n\n{inspect.getdoc(table[name])}")
     else:
         show_list(entries)
         click.echo(f"\nAll about one: driftwise {'policies' if what == 'policy' else 'worlds'} NAME", err=True)

@@ -25,10 +25,10 @@ def show_policies(told: dict[str, Any], *, world: str, horizon: int, runs: int) 
     for name in ("policy", "regret", "best arm chosen", "ns a round"):
         table.add_column(name, justify="left" if name == "policy" else "right")
     for policy, each in sorted(told.items(), key=lambda item: item[1]["regret"]["mean"]):
-        regret, rounds = each["regret"], horizon * runs
+        regret = each["regret"]
         spread = "" if regret["ci95"] is None else f" ± {regret['ci95']:,.0f}"
-        cost = each["seconds"] / rounds * 1e9
-        table.add_row(policy, f"{regret['mean']:,.0f}{spread}", f"{each['optimal_rate']:.0%}", f"{cost:,.0f}")
+        cost = f"{each['ns_per_round']:,.0f}"
+        table.add_row(policy, f"{regret['mean']:,.0f}{spread}", f"{each['optimal_rate']:.0%}", cost)
     Console().print(table)
 
 

@@ -3,16 +3,19 @@
 import math
 import numbers
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from driftwise.errors import ParameterError
 
 T = TypeVar("T", bound=tuple[Any, ...])
+LEAST, MOST = -(2**62), 2**62
 
 
 def whole(name: str, value: Any, *, low: int = 1, high: int | None = None) -> int:
     """A whole number in [low, high]."""
-    rule = f"a whole number of at least {low}" + (f" and at most {high}" if high is not None else "")
+    rule = "a whole number" + (f" of at least {low}" if low > LEAST else "")
+    rule += f" and at most {high}" if high is not None and high < MOST else ""
     exact = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
     if not exact or value != int(value) or value < low or (high is not None and value > high):
         raise ParameterError(f"{name}={value} is not {rule}")
@@ -36,6 +39,8 @@ def number(name: str, value: Any, *, above: float = -math.inf, below: float = ma
         or not (value > above or (left == "[" and value == above))
         or not (value < below or (right == "]" and value == below))
     ):
+        if above == -math.inf and below == math.inf:
+            raise ParameterError(f"{name}={value} is not a finite number")
         raise ParameterError(f"{name}={value} is outside {left}{above:g}, {below:g}{right}")
     return float(value)
 
@@ -55,9 +60,18 @@ def cast(values: T) -> T:
     return values._replace(**changed)  # type: ignore[attr-defined, no-any-return]
 
 
+def cast_fields(thing: Any) -> None:
+    """Make the numbers of a frozen dataclass plain `int` and `float`, as its annotations say."""
+    rules: dict[Any, Callable[[str, Any], float]] = {int: whole_of, float: number}
+    for field in fields(thing):
+        rule = rules.get(field.type)
+        if rule is not None:
+            object.__setattr__(thing, field.name, rule(field.name, getattr(thing, field.name)))
+
+
 def whole_of(name: str, value: Any) -> int:
     """A whole number of any size."""
-    return whole(name, value, low=-(2**62), high=2**62)
+    return whole(name, value, low=LEAST, high=MOST)
 
 
 def bounded_range(policy: str, low: float, high: float) -> tuple[float, float]:

@@ -1,7 +1,8 @@
 """Which code is this? A tag that changes when any source a class depends on changes; it names caches and keys results.
 
-The sources of a class are its module, the modules of the kernels registered for it, and of whatever those modules
-mention, as far as they are driftwise's own or define kernels.
+The sources of a class are its module, the modules of the kernels registered for it, and all that those modules
+mention, as far as it is driftwise's own or the user's, not the standard library or an installed package. Constants are
+told by their values, so one imported from a settings file counts as well.
 """
 
 import functools
@@ -11,6 +12,7 @@ import inspect
 import os
 import shutil
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
@@ -19,6 +21,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from driftwise.core.kernel import OPTIONS, Kernel
 from driftwise.core.verbs import kernels_of
 
@@ -26,14 +30,14 @@ UNUSED_DAYS = 30
 
 
 def code_tag(*objects: Any) -> str:
-    """Sixteen hex digits that change with any source `objects` depend on, with numba, and with its flags."""
+    """Sixteen hex digits that change with any source `objects` depend on, and with the versions of numba and NumPy."""
     return _tag_of(objects)
 
 
 @functools.cache
 def _tag_of(objects: tuple[Any, ...]) -> str:
-    digest = hashlib.sha256(_build().encode())
-    for text in sorted(set(_sources(objects))):
+    digest = hashlib.sha256(f"{version('numba')} {version('numpy')}".encode())
+    for text in sorted(_sources(objects)):
         digest.update(text.encode())
     return digest.hexdigest()[:16]
 
@@ -41,7 +45,7 @@ def _tag_of(objects: tuple[Any, ...]) -> str:
 def cache_folder(*objects: Any) -> Path:
     """Where what is compiled from `objects` is kept. Folders unused for a month are swept away."""
     root = cache_root()
-    folder = root / code_tag(*objects)
+    folder = root / hashlib.sha256(f"{code_tag(*objects)} {_build()}".encode()).hexdigest()[:16]
     if not folder.exists():
         long_ago = time.time() - UNUSED_DAYS * 86_400
         for other in root.iterdir():
@@ -77,8 +81,7 @@ def importable(kind: type) -> bool:
 @functools.cache
 def _build() -> str:
     flags = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("NUMBA_"))
-    versions = [version(package) for package in ("numba", "llvmlite", "numpy")]
-    return f"{versions} {sys.version} {flags} {OPTIONS}"
+    return f"{version('llvmlite')} {sys.version} {flags} {OPTIONS}"
 
 
 def _sources(objects: tuple[Any, ...]) -> Iterator[str]:
@@ -92,7 +95,7 @@ def _sources(objects: tuple[Any, ...]) -> Iterator[str]:
         if module is None or module.__name__ in seen or not _matters(module):
             continue
         seen.add(module.__name__)
-        yield _text(module)
+        yield f"{module.__name__} {_text(module)} {_constants(module)}"
         queue.extend(_mentioned(module))
 
 
@@ -100,23 +103,44 @@ def _mentioned(module: ModuleType) -> list[Any]:
     return [value for value in vars(module).values() if isinstance(value, Kernel | type | FunctionType | ModuleType)]
 
 
+@functools.cache
+def _installed() -> tuple[str, ...]:
+    """Where the standard library and installed packages live."""
+    return tuple(str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "purelib", "platlib"))
+
+
 def _matters(module: ModuleType) -> bool:
-    """Driftwise's own modules, and any module of a user's that defines a kernel."""
-    return module.__name__.startswith("driftwise.") or any(isinstance(value, Kernel) for value in vars(module).values())
+    """Driftwise's own modules and the user's."""
+    if module.__name__.split(".")[0] == "driftwise":
+        return True
+    path = getattr(module, "__file__", None)
+    if path is None:
+        return module.__name__ == "__main__"
+    return not str(Path(path).resolve()).startswith(_installed())
+
+
+def _constants(module: ModuleType) -> list[str]:
+    """The numbers, texts and arrays a module holds, by value."""
+    plain = {name: value for name, value in vars(module).items() if not name.startswith("__")}
+    found = [f"{name}={value!r}" for name, value in plain.items() if isinstance(value, int | float | str | tuple)]
+    found += [f"{name}={value.tobytes().hex()}" for name, value in plain.items() if isinstance(value, np.ndarray)]
+    return sorted(found)
 
 
 def _text(module: ModuleType) -> str:
-    """A module's source; for a notebook or a prompt, the sources of its kernels."""
+    """A module's source; for a notebook or a prompt, the sources of what is defined there."""
     path = Path(getattr(module, "__file__", None) or "")
     if path.is_file():
         return path.read_text(encoding="utf-8")
-    kernels = [value for value in vars(module).values() if isinstance(value, Kernel)]
-    return "".join(_source_of(each) for each in kernels)
+    return "".join(_source_of(value) for value in _mentioned(module) if value.__module__ == module.__name__)
 
 
-def _source_of(each: Kernel[Any, Any]) -> str:
+def _source_of(thing: Any) -> str:
+    """The text of a kernel, class or function; without text, what it was compiled to."""
+    thing = thing.function if isinstance(thing, Kernel) else thing
     try:
-        return inspect.getsource(each.function)
-    except OSError:
-        code = each.function.__code__
-        return f"{code.co_name} {code.co_code.hex()} {code.co_consts!r}"
+        return inspect.getsource(thing)
+    except (OSError, TypeError):
+        members = vars(thing).values() if isinstance(thing, type) else [thing]
+        codes = [member.__code__ for member in members if isinstance(member, FunctionType)]
+        return "".join(f"{code.co_name} {code.co_code.hex()} {code.co_consts!r}" for code in codes)

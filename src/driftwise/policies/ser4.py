@@ -201,7 +201,7 @@ register(
     SER4,
     about=About(
         "the horizon, the changes; the reward range",
-        "O(sqrt(changes K T log(K T)) / gap)",
+        "O(sqrt(changes K T log(K T)) / gap), from memory",
         "Allesiardo, Feraud & Maillard 2017",
     ),
     advance=_advance,

@@ -7,7 +7,8 @@ curves  about 200 checkpoints per cell: cumulative regret, reward and optimal ch
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,17 +50,27 @@ class Results:
 
     def __init__(self, path: str | Path | None = None) -> None:
         try:
-            self._connection = sqlite3.connect(path or ":memory:", check_same_thread=False)
+            self._connection = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=60.0)
             self._connection.executescript(SCHEMA)
         except sqlite3.Error as error:
             raise ParameterError(f"{path} cannot be used as a results file: {error}") from None
+        self._path = path or "results in memory"
         self._lock = threading.Lock()
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """The file for one caller at a time; what SQLite says against it becomes one sentence."""
+        try:
+            with self._lock, self._connection:
+                yield self._connection
+        except sqlite3.Error as error:
+            raise ParameterError(f"{self._path} cannot be read or written: {error}") from None
 
     def has(self, keys: Iterable[str]) -> set[str]:
         """Which of these cells are there already."""
         wanted = list(keys)
-        with self._lock:
-            there = {key for (key,) in self._connection.execute("select key from cells")}
+        with self._open() as connection:
+            there = {key for (key,) in connection.execute("select key from cells")}
         return there.intersection(wanted)
 
     def save(self, study: Study, cells: list[Cell], played: list[Played]) -> None:
@@ -78,24 +89,28 @@ class Results:
             for t, row in zip(each.checkpoints, each.curve, strict=True)
             if not np.isnan(row[0])
         ]
-        with self._lock, self._connection:
-            self._connection.executemany(f"insert or replace into cells values ({_marks(15)})", heads)
-            self._connection.executemany(f"insert or replace into curves values ({_marks(5)})", points)
+        with self._open() as connection:
+            connection.executemany(f"insert or replace into cells values ({_marks(15)})", heads)
+            connection.executemany(f"insert or replace into curves values ({_marks(5)})", points)
 
     def column(self, cells: Iterable[Cell], name: str) -> Floats:
         """One outcome of the given cells, in their order."""
         if name not in OUTCOMES:
             raise ParameterError(f"{name!r} is not an outcome: there are {', '.join(OUTCOMES)}")
         query = f"select {name} from cells where key = ?"
-        with self._lock:
-            rows = [self._connection.execute(query, (cell.key,)).fetchone() for cell in cells]
+        with self._open() as connection:
+            rows = [connection.execute(query, (cell.key,)).fetchone() for cell in cells]
+        if any(row is None for row in rows):
+            raise ParameterError(f"{rows.count(None)} of {len(rows)} cells are missing: run the study first")
         return np.array([np.nan if row[0] is None else row[0] for row in rows], float)
 
     def curves(self, cells: Iterable[Cell], name: str = "regret") -> tuple[Ints, Floats]:
         """Checkpoints, and one row of cumulative values per cell."""
         query = f"select t, {name} from curves where key = ? order by t"
-        with self._lock:
-            found: list[Any] = [self._connection.execute(query, (cell.key,)).fetchall() for cell in cells]
+        with self._open() as connection:
+            found: list[Any] = [connection.execute(query, (cell.key,)).fetchall() for cell in cells]
+        if not all(found):
+            raise ParameterError(f"{found.count([])} of {len(found)} curves are missing: run the study first")
         shortest = min(len(rows) for rows in found)
         rounds = np.array([t for t, _ in found[0][:shortest]], np.int64)
         return rounds, np.array([[value for _, value in rows[:shortest]] for rows in found])
@@ -103,8 +118,8 @@ class Results:
     def at(self, cells: Iterable[Cell], t: int, name: str = "regret") -> Floats:
         """The cumulative value of each cell after `t` rounds, which must be one of its checkpoints."""
         query = f"select {name} from curves where key = ? and t = ?"
-        with self._lock:
-            rows = [self._connection.execute(query, (cell.key, int(t))).fetchone() for cell in cells]
+        with self._open() as connection:
+            rows = [connection.execute(query, (cell.key, int(t))).fetchone() for cell in cells]
         if any(row is None for row in rows):
             raise ParameterError(f"round {t} is not a checkpoint of every run: add it to the study's marks")
         return np.array([row[0] for row in rows], float)

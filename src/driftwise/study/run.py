@@ -9,12 +9,14 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftwise.core.play import play
+from driftwise.core.rules import whole
 from driftwise.core.seeding import key
 from driftwise.core.types import Trace, new_trace
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger, offer, static_regret
@@ -39,7 +41,7 @@ class Runner(NamedTuple):
 
 def run(
     study: Study,
-    results: Results | None = None,
+    results: Results | str | Path | None = None,
     *,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -53,11 +55,12 @@ def run(
     >>> run(study).column(study.cells(), "rounds")
     array([100., 100.])
     """
-    results = results or Results()
+    results = results if isinstance(results, Results) else Results(results)
+    threads = whole("threads", threads) if threads is not None else os.cpu_count() or 1
     jobs, stop = missing(study, results), Event()
     if jobs:
         warm(study)  # so that no run's seconds hold a compilation
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(_job, study, cells, results, progress, stop) for cells in jobs]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)

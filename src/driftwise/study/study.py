@@ -38,11 +38,12 @@ class Study:
     marks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        whole("horizon", self.horizon)
+        for name, low, high in (("horizon", 1, 10**10), ("runs", 1, 10**9), ("seed", 0, 2**63 - 1)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), low=low, high=high))
+        for name in ("worlds", "policies"):
+            _check_kinds(name, getattr(self, name))
         for mark in self.marks:
             whole("mark", mark, high=self.horizon)
-        whole("runs", self.runs)
-        whole("seed", self.seed, low=0)
         if not self.worlds or not self.policies:
             raise ParameterError(f"study {self.name!r} needs at least one world and one policy")
         object.__setattr__(self, "policies", {label: cast(policy) for label, policy in self.policies.items()})
@@ -76,6 +77,15 @@ class Study:
         }
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
         return Cell(digest, world, policy, run, facts)
+
+
+def _check_kinds(name: str, things: Any) -> None:
+    if not isinstance(things, Mapping):
+        raise ParameterError(f"{name} is a {type(things).__name__}: it maps labels to {name}, {{'label': ...}}")
+    for label, thing in things.items():
+        needs = "init" if name == "policies" else "tapes"
+        if isinstance(thing, type) or not hasattr(thing, needs):
+            raise ParameterError(f"{label!r} in {name} is {thing!r}: give an instance, not a class or a name")
 
 
 class Cell(NamedTuple):

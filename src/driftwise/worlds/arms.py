@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_normal, fill_uniform
-from driftwise.core.rules import number, whole
+from driftwise.core.rules import cast_fields, number, whole
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Outcome, Problem
 from driftwise.core.verbs import register
@@ -66,6 +66,8 @@ class GaussianTape(NamedTuple):
 
 @kernel
 def _mean(tape: Any, i: int, action: int) -> float:
+    if action < 0 or action >= tape.levels.table.shape[1]:
+        raise IndexError("the policy chose an arm that does not exist")
     return float(tape.levels.table[tape.levels.rows[i], action])
 
 
@@ -111,7 +113,8 @@ class ArmedWorld(ABC):
     KINDS: ClassVar[tuple[str, ...]] = ("bernoulli", "gaussian")
 
     def __post_init__(self) -> None:
-        whole("n_arms", self.n_arms, low=2)
+        cast_fields(self)
+        whole("n_arms", self.n_arms, low=2, high=10**6)
         number("sd", self.sd, above=0.0)
         if self.rewards not in self.KINDS:
             raise ParameterError(f"rewards={self.rewards} is not one of {', '.join(self.KINDS)}")
@@ -136,13 +139,29 @@ class ArmedWorld(ABC):
         drift, rng = self.drift(horizon, seed), key(seed, "noise")
         for start in range(0, horizon, size):
             stop = min(horizon, start + size)
-            levels, noise = drift(start, stop), np.empty(stop - start)
+            levels, noise = self._checked(drift(start, stop), stop - start), np.empty(stop - start)
             if self.rewards == "gaussian":
                 fill_normal(rng, start, noise)
                 yield GaussianTape(start, levels, noise, float(self.sd))
             else:
                 fill_uniform(rng, start, noise)
                 yield BernoulliTape(start, levels, noise)
+
+    def _checked(self, levels: Levels, rounds: int) -> Levels:
+        """What a world says of its means is checked once a block: kernels trust it."""
+        table = np.ascontiguousarray(levels.table, np.float64)
+        rows = np.ascontiguousarray(levels.rows, np.int32)
+        name = type(self).__name__
+        if table.ndim != 2 or table.shape[1] != self.n_arms:
+            raise ParameterError(f"{name} gave means of shape {table.shape}: a row holds n_arms={self.n_arms} numbers")
+        if rows.shape != (rounds,) or rows.min(initial=0) < 0 or rows.max(initial=0) >= len(table):
+            raise ParameterError(f"{name} gave {rows.size} rows for {rounds} rounds and a table of {len(table)}")
+        low, high = float(table.min()), float(table.max())
+        if not np.isfinite(low + high):
+            raise ParameterError(f"{name} gave a mean that is not finite")
+        if self.rewards == "bernoulli" and not -1e-12 <= low <= high <= 1.0 + 1e-12:
+            raise ParameterError(f"{name} gave means from {low:g} to {high:g}: Bernoulli means lie in [0, 1]")
+        return Levels(table, rows)
 
     def nature(self) -> Any:
         """What actions may change in this world: nothing."""

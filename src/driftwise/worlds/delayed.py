@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_uniform
-from driftwise.core.rules import number, whole
+from driftwise.core.rules import cast_fields, number, whole
 from driftwise.core.seeding import key
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem
 from driftwise.core.verbs import observe, register, respond, update
@@ -22,6 +22,7 @@ from driftwise.errors import ParameterError
 from driftwise.worlds.arms import BLOCK
 
 LOST = -1
+LONGEST = 10**7
 
 
 class DelayedTape(NamedTuple):
@@ -124,10 +125,11 @@ class Delayed:
             raise ParameterError("a delayed world cannot be delayed again: give it the longer delay")
         if self.kind not in ("fixed", "geometric"):
             raise ParameterError(f"delay kind {self.kind!r} is not one of fixed, geometric")
+        cast_fields(self)
         if self.kind == "fixed":
-            whole("delay", self.delay, low=0)
+            whole("delay", self.delay, low=0, high=LONGEST)
         else:
-            number("delay", self.delay, above=0.0, closed="[")
+            number("delay", self.delay, above=0.0, below=LONGEST, closed="[]")
 
     @property
     def longest(self) -> int:

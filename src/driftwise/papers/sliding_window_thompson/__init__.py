@@ -12,7 +12,7 @@ PAPER = Paper(
     notes=(
         "The printed tables fit the regret at the last recorded checkpoint (9,000, 99,000 and 990,000 rounds), not at "
         "N as the paper says. Cells are judged there; our regret at N stands beside it.",
-        "The printed SW-UCB rows come out only with a defect: the index clipped at 1, and an arm that left the window "
+        "Most printed SW-UCB rows come out only with a defect: the index clipped at 1, and an arm that left the window "
         "never chosen again. SW-UCB-printed has that defect, SW-UCB has not.",
         "AC-MAB: every run draws a configuration of its own. The paper averaged over ten, so a printed cell carries "
         "the noise of ten draws, which the verdict allows for.",
