@@ -107,7 +107,7 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
             ["--world", "abrupt", "--policy", "ucb1", "--horizon", "1e15"],
             "is not a whole number of at least 1 and at most",
         ),
-        (["--world", "abrupt", "--policy", "ucb1", "--delay", "1e12"], "delay=1e+12 is not a whole number"),
+        (["--world", "abrupt", "--policy", "ucb1", "--delay", "1e12"], "delay=1000000000000.0 is not a whole number"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], says: str) -> None:
