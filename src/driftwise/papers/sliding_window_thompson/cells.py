@@ -21,7 +21,7 @@ DEFECT = "The printed rows need a defect; see SW-UCB-printed."
 SHIFT = "Neither reading of the ASC shift fits both tables."
 KNOWN = {
     "SER4": "SER4's constants are not in the paper, its source could not be checked, and no setting tried fits all.",
-    "REXP3 in table4": "No batch and mixing of the standard algorithm reaches the printed values: another must have run.",
+    "REXP3 in table4": "No batch or mixing of standard REXP3 reaches the printed values; another must have run.",
     "TS in table5": SHIFT,
     "SW-UCB-printed, ASC": f"Not reproduced where the wave turns about ten radians in a run. {SHIFT}",
 }
