@@ -132,7 +132,9 @@ def _text(module: ModuleType) -> str:
     path = Path(getattr(module, "__file__", None) or "")
     if path.is_file():
         return path.read_text(encoding="utf-8")
-    return "".join(_source_of(value) for value in _mentioned(module) if value.__module__ == module.__name__)
+    return "".join(
+        _source_of(value) for value in _mentioned(module) if getattr(value, "__module__", "") == module.__name__
+    )
 
 
 def _source_of(thing: Any) -> str:

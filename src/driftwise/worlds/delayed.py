@@ -125,11 +125,11 @@ class Delayed:
             raise ParameterError("a delayed world cannot be delayed again: give it the longer delay")
         if self.kind not in ("fixed", "geometric"):
             raise ParameterError(f"delay kind {self.kind!r} is not one of fixed, geometric")
-        cast_fields(self)
         if self.kind == "fixed":
             whole("delay", self.delay, low=0, high=LONGEST)
         else:
             number("delay", self.delay, above=0.0, below=LONGEST, closed="[]")
+        cast_fields(self)
 
     @property
     def longest(self) -> int:
