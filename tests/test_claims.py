@@ -6,12 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.core.play import play
+from driftwise.core.seeding import key
+from driftwise.core.types import new_trace
 from driftwise.errors import ParameterError
 from driftwise.papers import names, paper
 from driftwise.papers.sliding_window_thompson.cells import published
+from driftwise.papers.sliding_window_thompson.printed_ucb import PrintedUCB
 from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, TABLES, reported, studies, window
 from driftwise.study.claims import Claim, Evidence, Finding, choose, group_of, judge, needed, summary
 
@@ -93,6 +98,36 @@ def test_quick_is_a_part_of_full() -> None:
     quick, full = studies("quick"), studies("full")
     assert {name for name in quick if name.startswith("table")} < set(full)
     assert all(study.policies.keys() == set(ALGORITHMS) for name, study in full.items() if name.startswith("table"))
+
+
+def printed_choices(means: np.ndarray, noise: np.ndarray, tau: int) -> list[int]:
+    """SW-UCB with the defect, plainly: clipped at 1, ties to the lowest, an arm gone from the window gone for ever."""
+    chosen: list[int] = []
+    rewards: list[float] = []
+    for t in range(len(noise)):
+        recent = range(max(0, t - tau), t)
+        bounds = []
+        for arm in range(means.shape[1]):
+            own = [rewards[s] for s in recent if chosen[s] == arm]
+            if arm not in chosen:
+                bounds.append(math.inf)
+            elif own:
+                bounds.append(min(1.0, sum(own) / len(own) + math.sqrt(0.6 * math.log(min(t, tau)) / len(own))))
+            else:
+                bounds.append(-math.inf)
+        arm = bounds.index(max(bounds))
+        chosen.append(arm)
+        rewards.append(float(noise[t] < means[t, arm]))
+    return chosen
+
+
+@pytest.mark.parametrize(("n_arms", "tau", "seed"), [(3, 20, 1), (5, 60, 2), (8, 251, 3), (4, 5, 4)])
+def test_the_printed_sw_ucb_agrees_with_its_slow_twin(n_arms: int, tau: int, seed: int) -> None:
+    rounds, policy, world = 600, PrintedUCB(window=tau), dw.SCMAB(n_arms=n_arms, sigma=0.01)
+    tape, nature = world.draw(rounds, seed)
+    trace = new_trace(0, rounds)
+    play(policy, policy.init(world.problem(rounds)), tape, nature, key(0), trace, rounds)
+    assert trace.actions.tolist() == printed_choices(tape.levels.table, tape.noise, tau)
 
 
 @pytest.fixture(scope="module")

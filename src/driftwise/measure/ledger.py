@@ -72,6 +72,11 @@ class Offer(NamedTuple):
     arms: Floats
 
 
+def levels_of(tape: Any) -> Any:
+    """The means a tape was made from; a delayed one carries another inside."""
+    return getattr(tape, "tape", tape).levels
+
+
 def offer(levels: Any) -> Offer:
     """What a stretch of rounds offered."""
     shares = np.bincount(levels.rows, minlength=len(levels.table)).astype(float)

@@ -12,6 +12,7 @@ from driftwise.core.seeding import key
 from driftwise.core.spec import lookup
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import ParameterError
+from driftwise.measure.ledger import levels_of
 from driftwise.measure.summary import band
 from driftwise.study.canvas import (
     INK,
@@ -139,7 +140,7 @@ def _sample(world: Any, horizon: int, seed: int, changes: list[int]) -> tuple[In
     rounds = np.union1d(points, np.array(marked(changes), np.int64))
     rows = []
     for tape in world.tapes(horizon, seed):
-        levels = tape.tape.levels if hasattr(tape, "tape") else tape.levels
+        levels = levels_of(tape)
         inside = rounds[(rounds >= tape.start) & (rounds < tape.start + len(levels.rows))]
         rows.append(levels.table[levels.rows[inside - tape.start]])
     return rounds, np.concatenate(rows)

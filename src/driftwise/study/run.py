@@ -19,12 +19,12 @@ from driftwise.core.play import play
 from driftwise.core.rules import whole
 from driftwise.core.seeding import key
 from driftwise.core.types import Trace, new_trace
-from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger, offer, static_regret
+from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, levels_of, new_ledger, offer, static_regret
 from driftwise.measure.recovery import recovery_times
 from driftwise.study.results import Played, Results
 from driftwise.study.study import Cell, Study
+from driftwise.worlds.arms import BLOCK
 
-BLOCK = 1 << 16
 Progress = Callable[[int], None]
 
 
@@ -81,7 +81,7 @@ def warm(study: Study, progress: Callable[[], None] = lambda: None) -> None:
     """Compile what the study needs by playing one round of each pair; at once where the cache has it."""
     for world in study.worlds.values():
         tape = next(iter(world.tapes(study.horizon, 0, size=1)))
-        levels = _levels(tape)
+        levels = levels_of(tape)
         for policy in study.policies.values():
             state, trace, ledger = policy.init(world.problem(study.horizon)), new_trace(0, 1), new_ledger(1)
             play(policy, state, tape, world.nature(), key(0), trace, 1)
@@ -106,7 +106,7 @@ def _job(study: Study, cells: list[Cell], results: Results, progress: Progress |
     runners = [_runner(study, cell, world) for cell in cells]
     buffer, offers = new_trace(0, min(horizon, BLOCK)), []  # written over, block after block
     for tape in world.tapes(horizon, world_seed, BLOCK):
-        levels = _levels(tape)
+        levels = levels_of(tape)
         best = levels.table.max(axis=1)
         offers.append(offer(levels))
         for runner in runners:
@@ -150,8 +150,3 @@ def _played(runner: Runner, offers: list[Any], changes: list[int], horizon: int)
         checkpoints=runner.ledger.rounds,
         curve=runner.ledger.curve,
     )
-
-
-def _levels(tape: Any) -> Any:
-    """The means a tape was made from; a delayed one carries another inside."""
-    return tape.tape.levels if hasattr(tape, "tape") else tape.levels
