@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ from driftwise.errors import ParameterError
 from driftwise.papers import names, paper
 from driftwise.papers.sliding_window_thompson.cells import published
 from driftwise.papers.sliding_window_thompson.printed_ucb import PrintedUCB
-from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, TABLES, reported, studies, window
+from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, ARMS, TABLES, reported, studies, window
+from driftwise.study.canvas import WIDE, svg
 from driftwise.study.claims import Claim, Evidence, Finding, choose, group_of, judge, needed, summary
 
 PAPER = "sliding-window-thompson"
@@ -178,6 +180,26 @@ def test_the_wave_is_judged_without_simulation() -> None:
         "world/first-change": (2527.0, "known-deviation"),
         "world/changes": (13, "known-deviation"),
     }
+
+
+def test_the_sweeps_of_several_horizons_are_drawn_as_figures_6_to_11() -> None:
+    """The full scale in small: two horizons, five windows, three runs."""
+    small, grid = {}, (-1.0, -0.5, 0.0, 0.5, 1.0)
+    for symbol, world in (("alpha", dw.ACMAB), ("beta", dw.SCMAB)):
+        for n_arms in ARMS:
+            for rounds in (200, 2000):
+                name, worlds = f"{symbol}/K={n_arms}/N={rounds}", {"world": world(n_arms=n_arms)}
+                policies = {f"{x:+.2f}": dw.SlidingThompson(window=window(x, rounds)) for x in grid}
+                small[name] = dw.Study(name=name, worlds=worlds, policies=policies, horizon=rounds, runs=3)
+    results = dw.Results()
+    for study in small.values():
+        dw.run(study, results)
+    drawings = paper(PAPER).figures(Evidence(small, results))
+    assert [each.title.split(":")[0] for each in drawings] == [f"Figure {n}" for n in (6, 7, 8, 9, 10, 11)]
+    for each in drawings:
+        if each.title.endswith("by N"):
+            continue  # shows N = 10,000, 100,000, 500,000 and 1,000,000 only
+        ET.fromstring(svg(each.draw(WIDE), title=each.title))
 
 
 # ---- the command ----

@@ -222,7 +222,8 @@ def _draw_panel(
         known = mean[~np.isnan(mean)]
         if len(known):
             ends.append(End(float(known[-1]), name, colour))
-    highest = max(float(np.nanmax(mean + np.nan_to_num(half))) for _, mean, half in panel.values())
+    tops = np.concatenate([mean + np.nan_to_num(half) for _, mean, half in panel.values()])
+    highest = float(np.nanmax(tops))  # a line the grid never reaches is all nan; not every line is
     axes.set_ylim(*(limits or (0.0, 1.04 * highest)))
     axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
