@@ -52,6 +52,7 @@ def favourite():
 """
 PLAY = """
 import driftwise as dw
+from driftwise.core.kernel import kinds
 from driftwise.core.play import play
 from driftwise.core.seeding import key
 from driftwise.core.types import new_trace
@@ -62,7 +63,7 @@ tape, nature = world.draw(10, seed=0)
 trace = new_trace(0, 10)
 state = policy.init(world.problem())
 play(policy, state, tape, nature, key(0), trace, 10)
-loop = play.entry(*map(type, (policy, state, tape, nature, key(0), trace, 10)))
+loop = play.entry(*kinds((policy, state, tape, nature, key(0), trace, 10)))
 print(trace.actions[0], sum(loop.stats.cache_hits.values()))
 """
 

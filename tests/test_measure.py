@@ -19,6 +19,7 @@ from driftwise.measure.ledger import (
     REGRET,
     REWARD,
     Ledger,
+    best_of,
     checkpoints,
     enter,
     new_ledger,
@@ -42,7 +43,7 @@ def keep_books(world: Any, horizon: int, size: int) -> tuple[Ledger, float, Trac
         trace = new_trace(tape.start, len(tape.noise))
         played = play(policy, state, tape, nature, rng, trace, horizon)
         enter(ledger, tape.levels, tape.levels.table.max(axis=1), trace, played)
-        offers.append(offer(tape.levels))
+        offers.append(offer(tape.levels, best_of(tape.levels)))
         whole.actions[tape.start : tape.start + played] = trace.actions
         whole.rewards[tape.start : tape.start + played] = trace.rewards
         means.append(tape.levels.table[tape.levels.rows])
@@ -89,10 +90,14 @@ def test_a_run_that_ends_early_leaves_later_checkpoints_empty() -> None:
 def test_following_the_drift_can_beat_every_single_arm() -> None:
     """Two arms that change places: always right means a negative static regret."""
     levels = Levels(np.array([[1.0, 0.0], [0.0, 1.0]]), np.repeat([0, 1], 5).astype(np.int32))
-    assert static_regret([offer(levels)], dynamic_regret=0.0) == pytest.approx(5.0 - 10.0)
-    assert static_regret([offer(levels)], dynamic_regret=5.0) == pytest.approx(0.0)  # as one arm all along
+    assert static_regret([offer(levels, best_of(levels))], dynamic_regret=0.0) == pytest.approx(5.0 - 10.0)
+    assert static_regret([offer(levels, best_of(levels))], dynamic_regret=5.0) == pytest.approx(
+        0.0
+    )  # as one arm all along
     first, second = (Levels(levels.table, levels.rows[part]) for part in (slice(0, 7), slice(7, 10)))
-    assert static_regret([offer(first), offer(second)], dynamic_regret=0.0) == pytest.approx(-5.0)
+    assert static_regret(
+        [offer(first, best_of(first)), offer(second, best_of(second))], dynamic_regret=0.0
+    ) == pytest.approx(-5.0)
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 3, 10, 199, 200, 201, 1000, 10**4, 10**7])

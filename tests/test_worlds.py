@@ -20,16 +20,16 @@ from driftwise.core.seeding import at, key
 from driftwise.core.state import arrays, equal
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
 from driftwise.errors import ParameterError
-from driftwise.policies import POLICIES
-from driftwise.worlds import WORLDS, Abrupt, RandomWalk, Sinusoidal, Stationary
+from driftwise.worlds import Abrupt, RandomWalk, Sinusoidal, Stationary
 from driftwise.worlds.delayed import LOST, Delayed
+from tests.families import ARMED, ARMED_WORLDS
 
 ALARM = 1e-5
 HORIZON = 150
 EVERY_WORLD: dict[str, Any] = {
     **{
         f"{name} {rewards}": kind(rewards=rewards)
-        for name, kind in WORLDS.items()
+        for name, kind in ARMED_WORLDS.items()
         for rewards in ("bernoulli", "gaussian")
     },
     "delayed abrupt": Delayed(world=Abrupt(), delay=3),
@@ -101,9 +101,9 @@ def test_means_are_chances(world: Any, seed: int) -> None:
     assert means.shape == (HORIZON, world.problem().n_arms)
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", ARMED_WORLDS)
 def test_bernoulli_rewards_are_one_when_the_noise_lies_below_the_mean(name: str) -> None:
-    world = WORLDS[name]()
+    world = ARMED_WORLDS[name]()
     tape, nature = world.draw(HORIZON, 3)
     means, noise, _ = rounds_of(world, seed=3)
     for t in range(0, HORIZON, 5):
@@ -111,9 +111,9 @@ def test_bernoulli_rewards_are_one_when_the_noise_lies_below_the_mean(name: str)
         assert rewards == [float(noise[t] < mean) for mean in means[t]]
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", ARMED_WORLDS)
 def test_gaussian_rewards_are_the_mean_and_the_noise_scaled(name: str) -> None:
-    world = WORLDS[name](rewards="gaussian", sd=0.4)
+    world = ARMED_WORLDS[name](rewards="gaussian", sd=0.4)
     tape, nature = world.draw(HORIZON, 3)
     means, noise, _ = rounds_of(world, seed=3)
     for t in range(0, HORIZON, 5):
@@ -332,11 +332,11 @@ def test_every_reward_is_delivered_once_when_due_the_oldest_first(world: Any, si
     assert state.streams[:calls].tolist() == [int(at(rng, t)) for _, t in due]
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", ARMED)
 @pytest.mark.parametrize("delay", [0, 1, 13])
 def test_a_fixed_delay_in_the_loop_is_update_called_that_much_later_by_hand(name: str, delay: int) -> None:
     horizon, rng = 200, key(3, "by hand")
-    policy = cast(POLICIES[name](**({"window": 40} if "window" in POLICIES[name]._fields else {})))
+    policy = cast(ARMED[name](**({"window": 40} if "window" in ARMED[name]._fields else {})))
     world = Abrupt(phases=2)
     late = Delayed(world=world, delay=delay)
     state, by_hand = policy.init(late.problem(horizon)), policy.init(world.problem(horizon))

@@ -13,6 +13,7 @@ import numpy as np
 
 from driftwise.agent import Agent
 from driftwise.core import verbs
+from driftwise.core.kernel import kinds
 from driftwise.core.play import play
 from driftwise.core.rules import cast
 from driftwise.core.seeding import at, key
@@ -379,7 +380,7 @@ def _signatures(policy: Any) -> int:
     state, trace = _played(policy)
     tape, nature = _world().draw(ROUNDS, seed=1)
     arguments = (cast(policy), state, tape, nature, key(0), trace, ROUNDS)
-    return len(play.entry(*map(type, arguments)).signatures)
+    return len(play.entry(*kinds(arguments)).signatures)
 
 
 def _rounds(tapes: Iterator[Any]) -> list[Any]:

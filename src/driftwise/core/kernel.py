@@ -16,7 +16,7 @@ A kernel that makes an array of its own says so: `@kernel(allocates=True)`, and 
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 P = ParamSpec("P")
@@ -63,11 +63,19 @@ class Kernel(Generic[P, R]):
         numba = load_numba()
         signature = tuple(numba.typeof(example) for example in examples)
         with _LOCK:
-            compiled: Callable[..., Any] = self.entry(*map(type, examples)).compile(signature)
+            compiled: Callable[..., Any] = self.entry(*kinds(examples)).compile(signature)
         return compiled
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return cast(R, self.entry(*(type(arg) for arg in args))(*args, **kwargs))
+        return cast(R, self.entry(*kinds(args))(*args, **kwargs))
+
+
+def kinds(values: Iterable[Any]) -> Iterator[type]:
+    """The classes of values and of the tuples inside them: what the code compiled for them depends on."""
+    for value in values:
+        yield type(value)
+        if isinstance(value, tuple):
+            yield from kinds(inner for inner in value if isinstance(inner, tuple))
 
 
 @overload
@@ -90,6 +98,7 @@ def load_numba() -> Any:
         import numba
         from numba.extending import typeof_impl
 
+        from driftwise.core import context as shapes
         from driftwise.core import verbs
 
         @typeof_impl.register(Kernel)
@@ -97,4 +106,5 @@ def load_numba() -> Any:
             return typeof_impl(value.compiled, context)
 
         verbs.teach(numba)
+        shapes.teach(numba)
         return numba

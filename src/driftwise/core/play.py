@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from driftwise.core.context import decision_of, outcome_of
 from driftwise.core.kernel import kernel
 from driftwise.core.random import stream
-from driftwise.core.types import Decision, Outcome, Trace
+from driftwise.core.types import Decision, Trace
 from driftwise.core.verbs import advance, deliver, observe, respond, select, update
 
 
@@ -21,7 +22,8 @@ def play(policy: Any, state: Any, tape: Any, nature: Any, rng: Any, trace: Trace
         own = stream(rng, t)
         action, propensity = select(policy, state, t, context, own)
         outcome = respond(tape, nature, t, action)
-        deliver(tape, nature, policy, state, Decision(t, action, propensity, context, own), outcome)
+        decision = decision_of(t, action, propensity, context, action, own)
+        deliver(tape, nature, policy, state, decision, outcome)
         trace.actions[t - start] = action
         trace.rewards[t - start] = outcome.reward
     return stop - start
@@ -38,7 +40,7 @@ def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tupl
 
 @kernel
 def learn_once(
-    policy: Any, state: Any, t: int, action: Any, propensity: float, context: Any, rng: Any, reward: float, now: int
+    policy: Any, state: Any, t: int, action: Any, propensity: float, context: Any, rng: Any, reward: Any, now: int
 ) -> None:
     """The second half: the reward of the decision of round `t`, known at the end of round `now`."""
-    update(policy, state, Decision(t, action, propensity, context, stream(rng, t)), Outcome(reward), now)
+    update(policy, state, Decision(t, action, propensity, context, stream(rng, t)), outcome_of(reward), now)

@@ -46,16 +46,21 @@ def number(name: str, value: Any, *, above: float = -math.inf, below: float = ma
 
 
 def cast(values: T) -> T:
-    """The same NamedTuple with whole numbers as `int` and the rest as `float`, as its annotations say.
+    """The same NamedTuple with whole numbers as `int` and the rest as `float`, as its annotations say; inside too.
 
     numba compiles again for an int where a float was; casting at the entrance keeps one compiled form.
     """
     types = type(values).__annotations__
     cast_to: dict[Any, Callable[[str, Any], float]] = {int: whole_of, float: number}
-    changed = {
+    changed: dict[str, Any] = {
         name: cast_to[types[name]](name, value)
         for name, value in zip(type(values)._fields, values, strict=True)  # type: ignore[attr-defined]
         if types[name] in cast_to
+    }
+    changed |= {
+        name: cast(value)
+        for name, value in zip(type(values)._fields, values, strict=True)  # type: ignore[attr-defined]
+        if hasattr(value, "_fields")
     }
     return values._replace(**changed)  # type: ignore[attr-defined, no-any-return]
 

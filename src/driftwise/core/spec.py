@@ -1,4 +1,8 @@
-"""Policies and worlds as text: `name` or `name:param=value,param=value`, the same in commands, files and HTTP."""
+"""Policies and worlds as text: `name` or `name:param=value,param=value`, the same in commands, files and HTTP.
+
+A parameter that is itself a policy is a name, in parentheses where it has parameters of its own:
+`bandit-over-bandit:policy=(sliding-ucb:xi=0.5),literal=1`.
+"""
 
 import difflib
 from collections.abc import Mapping
@@ -44,15 +48,32 @@ def parse(text: str, table: Mapping[str, Any], what: str) -> Any:
     kind = lookup(name.strip(), table, what)
     known = parameters(kind)
     given = {}
-    for pair in filter(None, rest.split(",")):
+    for pair in filter(None, _split(rest)):
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
             raise ParameterError(f"{pair!r} in {text!r} is not param=value")
         if key not in known:
             options = f"it takes {', '.join(known)}" if known else "it takes none"
             raise ParameterError(f"{what} {name} has no parameter {key!r}: {options}")
-        given[key] = _value(key, value, known[key])
+        if hasattr(known[key], "_fields"):
+            given[key] = parse(value.removeprefix("(").removesuffix(")"), table, what)
+        else:
+            given[key] = _value(key, value, known[key])
     return kind(**given)
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that no parentheses enclose."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    if depth:
+        raise ParameterError(f"the parentheses in {text!r} do not match")
+    return parts
 
 
 def describe(thing: Any, table: Mapping[str, Any]) -> str:
@@ -60,14 +81,17 @@ def describe(thing: Any, table: Mapping[str, Any]) -> str:
     names = [name for name, kind in table.items() if kind is type(thing)]
     name = names[0] if names else type(thing).__name__
     changed = [
-        f"{key}={_plain(getattr(thing, key))}"
+        f"{key}={_plain(getattr(thing, key), table)}"
         for key, default in parameters(type(thing)).items()
         if getattr(thing, key) != default
     ]
     return name + (":" + ",".join(changed) if changed else "")
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any, table: Mapping[str, Any]) -> str:
+    if hasattr(value, "_fields"):
+        inside = describe(value, table)
+        return f"({inside})" if ":" in inside else inside
     return repr(value) if isinstance(value, float) else str(value)
 
 

@@ -6,13 +6,13 @@ never choose what is built; they must fit what the policy declares.
 """
 
 import zlib
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 import numpy as np
 
-from driftwise.core.types import ArmIds, Cache, PerArm, Shared
+from driftwise.core.types import ArmIds, Cache, PerArm, PerFeature, PerFeaturePair, Scratch, Shared
 from driftwise.errors import StateError
 
 FORMAT = 1
@@ -60,24 +60,30 @@ def unseal(blob: bytes) -> bytes:
     return envelope.body
 
 
-def arrays(state: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every array of a (nested) state, with its dotted path."""
+def roles(kind: Any) -> dict[str, Any]:
+    """How each array of a state follows its arms, from its annotation."""
+    if kind not in _ROLES:
+        _ROLES[kind] = get_type_hints(kind, include_extras=True)
+    return _ROLES[kind]
+
+
+_ROLES: dict[type, dict[str, Any]] = {}
+
+
+def arrays(state: Any, *, but: tuple[Any, ...] = (Scratch,), path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every array of a (nested) state that holds something, with its dotted path; `but` names roles left out."""
+    role = roles(type(state))
     for name, value in zip(state._fields, state, strict=True):
         here = f"{path}.{name}" if path else name
         if hasattr(value, "_fields"):
-            yield from arrays(value, here)
-        else:
+            yield from arrays(value, but=but, path=here)
+        elif role[name] not in but:
             yield here, value
 
 
 def lasting(state: Any) -> Iterator[tuple[str, Any]]:
-    """Every array that is not a cache, with its dotted path."""
-    roles = get_type_hints(type(state), include_extras=True)
-    for name, value in zip(state._fields, state, strict=True):
-        if hasattr(value, "_fields"):
-            yield from ((f"{name}.{path}", array) for path, array in lasting(value))
-        elif roles[name] != Cache:
-            yield name, value
+    """Every array that could not be computed from the others, with its dotted path."""
+    return arrays(state, but=(Scratch, Cache))
 
 
 def pack(state: Any) -> list[Packed]:
@@ -130,28 +136,63 @@ def clone(state: S) -> S:
     return type(state)(*copied)
 
 
-def regroup(state: S, fresh: S, kept: Sequence[int]) -> S:
+def regroup(state: S, fresh: S, kept: Sequence[int], columns: Sequence[int] | None = None) -> S:
     """Move a state to another set of arms.
 
     `kept[new]` is the old number of arm `new`, or -1 for an arm that was not there. How each array follows is said
     by its annotation: `PerArm` rows move with their arm, `ArmIds` are renamed (those of arms that left become
-    empty), `Shared` is copied, and a `Cache` starts over.
+    empty), `Shared` is copied, and a `Cache` starts over. Where arms bring features of their own, `columns` says the
+    same of features as `kept` does of arms; `PerFeature` and `PerFeaturePair` follow it.
     """
-    old_of = np.asarray(kept, np.int64)
-    stays = old_of >= 0
-    roles = get_type_hints(type(state), include_extras=True)
     for name, before, after in zip(state._fields, state, fresh, strict=True):  # type: ignore[attr-defined, call-overload]
-        role = roles[name]
+        role = roles(type(state)).get(name)
         if hasattr(before, "_fields"):
-            regroup(before, after, kept)
-        elif role == PerArm:
-            after[np.flatnonzero(stays)] = before[old_of[stays]]
-        elif role == ArmIds:
-            renamed = np.full(max(before.max(initial=-1), old_of.max(initial=-1)) + 2, -1, before.dtype)
-            renamed[old_of[stays]] = np.flatnonzero(stays)
-            after[...] = renamed[before]  # the last entry answers for -1, empty
-        elif role == Shared:
-            after[...] = before
-        elif get_origin(role) is not Annotated or not get_args(role):
+            regroup(before, after, kept, columns)
+        elif role not in MOVES:
             raise StateError(f"{type(state).__name__}.{name} does not say how it follows its arms: annotate it")
+        else:
+            MOVES[role](before, after, np.asarray(kept, np.int64), columns)
     return fresh
+
+
+def _start_over(before: Any, after: Any, kept: Any, columns: Any) -> None:
+    """What can be computed again keeps nothing."""
+
+
+def _copy(before: Any, after: Any, kept: Any, columns: Any) -> None:
+    after[...] = before
+
+
+def _move_rows(before: Any, after: Any, kept: Any, columns: Any) -> None:
+    stays = kept >= 0
+    after[np.flatnonzero(stays)] = before[kept[stays]]
+
+
+def _rename(before: Any, after: Any, kept: Any, columns: Any) -> None:
+    stays = kept >= 0
+    renamed = np.full(max(before.max(initial=-1), kept.max(initial=-1)) + 2, -1, before.dtype)
+    renamed[kept[stays]] = np.flatnonzero(stays)
+    after[...] = renamed[before]  # the last entry answers for -1, empty
+
+
+def _move_columns(before: Any, after: Any, kept: Any, columns: Any) -> None:
+    old = np.arange(before.shape[-1]) if columns is None else np.asarray(columns, np.int64)
+    new = np.flatnonzero(old >= 0)
+    after[..., new] = before[..., old[new]]
+
+
+def _move_pairs(before: Any, after: Any, kept: Any, columns: Any) -> None:
+    old = np.arange(before.shape[-1]) if columns is None else np.asarray(columns, np.int64)
+    new = np.flatnonzero(old >= 0)
+    after[..., new[:, None], new] = before[..., old[new][:, None], old[new]]
+
+
+MOVES: dict[Any, Callable[[Any, Any, Any, Any], None]] = {
+    PerArm: _move_rows,
+    ArmIds: _rename,
+    Shared: _copy,
+    Cache: _start_over,
+    Scratch: _start_over,
+    PerFeature: _move_columns,
+    PerFeaturePair: _move_pairs,
+}

@@ -10,10 +10,15 @@ argument (a policy, a tape, or a state). numba is taught this with `overload`, s
     respond(tape, nature, t, action) -> Outcome                    may write nature
     deliver(tape, nature, policy, state, decision, outcome)        default: update at once
     refresh(state, arm)                                            a windowed state: the count of `arm` has changed
+    gained(state, slot), lost(state, slot)                         a window of features: a pair has come; it will go
+    turned(state)                                                  a window of features: a pass through it has ended
+    restart(policy, state, memory, window)                         forget all; from now on remember `memory` rounds
 
 `advance` exists because `select` may not write, and a window must forget a round even when no reward ever came
 for it. `deliver` exists so that a world can hold rewards back; it alone decides when `update` is called.
-`refresh` lets one window (`kernels/window.py`) serve every policy that slides.
+`refresh` lets one window (`kernels/window.py`) serve every policy that slides, and `gained`, `lost` and `turned` do so
+for features (`kernels/feature_window.py`). `restart` is how a policy over policies tries windows: after it the state
+is as `init` made it, but for a memory of `memory` rounds and bounds sized for a window of `window`.
 """
 
 from collections.abc import Callable
@@ -63,8 +68,15 @@ observe = Verb("observe")
 respond = Verb("respond")
 deliver = Verb("deliver", default=_deliver_at_once)
 refresh = Verb("refresh")
+gained = Verb("gained")
+lost = Verb("lost")
+turned = Verb("turned")
+restart = Verb("restart")
 
-VERBS = {verb.__name__: verb for verb in (advance, select, update, observe, respond, deliver, refresh)}
+VERBS = {
+    verb.__name__: verb
+    for verb in (advance, select, update, observe, respond, deliver, refresh, gained, lost, turned, restart)
+}
 ABOUT: dict[type, About] = {}
 _OWNERS: dict[str, type] = {}
 

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from driftwise.core.context import worth
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, Ints, Trace
 
 REGRET, REWARD, OPTIMAL = 0, 1, 2
+SAME = 1e-12  # a slate's sum depends on the order of its items in the last bits
 
 
 def checkpoints(horizon: int, marks: Sequence[int] = (), *, count: int = 200) -> Ints:
@@ -52,11 +54,11 @@ def enter(ledger: Ledger, levels: Any, best: Floats, trace: Trace, played: int) 
     """Book the first `played` rounds of a trace; `best` is the largest mean of each row of `levels`."""
     for i in range(played):
         row = levels.rows[i]
-        gap = best[row] - levels.table[row, trace.actions[i]]
+        gap = best[row] - worth(levels.table[row], trace.actions[i])
         ledger.totals[REGRET] += gap
         ledger.totals[REWARD] += trace.rewards[i]
         t = trace.start + i
-        if gap == 0.0:
+        if gap <= SAME:
             ledger.totals[OPTIMAL] += 1.0
             ledger.good[t] = True
         if t + 1 == ledger.rounds[ledger.next_row[0]]:
@@ -77,14 +79,21 @@ def levels_of(tape: Any) -> Any:
     return getattr(tape, "tape", tape).levels
 
 
-def offer(levels: Any) -> Offer:
+def best_of(levels: Any, slate: int = 0) -> Floats:
+    """The most each row of means could pay: its largest mean, or the sum of the largest that fill a slate."""
+    top = levels.table if not slate else np.partition(levels.table, -slate, axis=1)[:, -slate:]
+    best: Floats = top.sum(axis=1) if slate else top.max(axis=1)
+    return best
+
+
+def offer(levels: Any, best: Floats) -> Offer:
     """What a stretch of rounds offered."""
     shares = np.bincount(levels.rows, minlength=len(levels.table)).astype(float)
-    return Offer(float(shares @ levels.table.max(axis=1)), shares @ levels.table)
+    return Offer(float(shares @ best), shares @ levels.table)
 
 
-def static_regret(offers: list[Offer], dynamic_regret: float) -> float:
-    """Against the best single arm; negative when following the drift earned more than any arm could."""
-    best_arm = float(np.sum([each.arms for each in offers], axis=0).max())
+def static_regret(offers: list[Offer], dynamic_regret: float, slate: int = 0) -> float:
+    """Against the best arm or slate that never changes; negative when following the drift earned more."""
+    best_arm = float(np.sort(np.sum([each.arms for each in offers], axis=0))[-max(slate, 1) :].sum())
     earned = sum(each.best for each in offers) - dynamic_regret
     return best_arm - earned

@@ -18,6 +18,7 @@ from driftwise.policies.rexp3 import REXP3 as REXP3
 from driftwise.policies.ser4 import SER4 as SER4
 from driftwise.policies.sliding_gaussian_thompson import SlidingGaussianThompson as SlidingGaussianThompson
 from driftwise.policies.sliding_kl_ucb import SlidingKLUCB as SlidingKLUCB
+from driftwise.policies.sliding_lin_ucb import SlidingLinUCB as SlidingLinUCB
 from driftwise.policies.sliding_thompson import SlidingThompson as SlidingThompson
 from driftwise.policies.sliding_ucb import SlidingUCB as SlidingUCB
 from driftwise.policies.thompson import Thompson as Thompson

@@ -22,7 +22,7 @@ from driftwise.study.canvas import NARROW, WIDE, pen, svg
 from driftwise.study.figures import cells_by_policy, draw, marked, picture
 from driftwise.study.page import Markup, fill, write
 from driftwise.study.results import Results
-from driftwise.study.study import Cell, Study, values
+from driftwise.study.study import Cell, Study, inside, values
 from driftwise.study.writing import count, interval, listed, spread
 
 FEWEST_RUNS = 6
@@ -214,8 +214,7 @@ def headline(study: Study, sections: Sequence[Section]) -> Markup:
 
 def recipe(study: Study) -> str:
     """Python that plays the study again and writes this page."""
-    things = [*study.worlds.values(), *study.policies.values()]
-    things += [thing.world for thing in things if hasattr(thing, "world")]
+    things = [each for thing in (*study.worlds.values(), *study.policies.values()) for each in inside(thing)]
     homes = {"driftwise": {"Study", "run"}, "driftwise.study.report": {"write_report"}}
     for kind in map(type, things):
         public = getattr(driftwise, kind.__name__, None) is kind
@@ -244,9 +243,8 @@ def _listing(name: str, items: Any) -> Iterator[str]:
 
 
 def _entry(label: str, thing: Any) -> Entry:
-    given = values(thing)
-    kinds = [given.pop("class"), *given.pop("inside")]
-    return Entry(label, " around ".join(kinds), dict(_flat(given)), ABOUT.get(type(thing)))
+    kinds = [type(each).__name__ for each in inside(thing)]
+    return Entry(label, " around ".join(kinds), dict(_flat(values(thing))), ABOUT.get(type(thing)))
 
 
 def _flat(given: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -254,5 +252,5 @@ def _flat(given: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in given.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{above}{name}.")
-        else:
+        elif name != "class":
             yield f"{above}{name}", value

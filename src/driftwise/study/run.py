@@ -19,7 +19,18 @@ from driftwise.core.play import play
 from driftwise.core.rules import whole
 from driftwise.core.seeding import key
 from driftwise.core.types import Trace, new_trace
-from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, levels_of, new_ledger, offer, static_regret
+from driftwise.measure.ledger import (
+    OPTIMAL,
+    REGRET,
+    REWARD,
+    Ledger,
+    best_of,
+    enter,
+    levels_of,
+    new_ledger,
+    offer,
+    static_regret,
+)
 from driftwise.measure.recovery import recovery_times
 from driftwise.study.results import Played, Results
 from driftwise.study.study import Cell, Study
@@ -82,10 +93,11 @@ def warm(study: Study, progress: Callable[[], None] = lambda: None) -> None:
     for world in study.worlds.values():
         tape = next(iter(world.tapes(study.horizon, 0, size=1)))
         levels = levels_of(tape)
+        problem = world.problem(study.horizon)
         for policy in study.policies.values():
-            state, trace, ledger = policy.init(world.problem(study.horizon)), new_trace(0, 1), new_ledger(1)
+            state, trace, ledger = policy.init(problem), new_trace(0, 1, problem.slate), new_ledger(1)
             play(policy, state, tape, world.nature(), key(0), trace, 1)
-            enter(ledger, levels, levels.table.max(axis=1), trace, 1)
+            enter(ledger, levels, best_of(levels, problem.slate), trace, 1)
             progress()
 
 
@@ -104,11 +116,12 @@ def _job(study: Study, cells: list[Cell], results: Results, progress: Progress |
     world, run_number, horizon = study.worlds[cells[0].world], cells[0].run, study.horizon
     world_seed = int(key(study.seed, run_number, "world"))
     runners = [_runner(study, cell, world) for cell in cells]
-    buffer, offers = new_trace(0, min(horizon, BLOCK)), []  # written over, block after block
-    for tape in world.tapes(horizon, world_seed, BLOCK):
+    block, slate = getattr(world, "block", BLOCK), world.problem(horizon).slate
+    buffer, offers = new_trace(0, min(horizon, block), slate), []  # written over, block after block
+    for tape in world.tapes(horizon, world_seed, block):
         levels = levels_of(tape)
-        best = levels.table.max(axis=1)
-        offers.append(offer(levels))
+        best = best_of(levels, slate)
+        offers.append(offer(levels, best))
         for runner in runners:
             if stop.is_set():
                 return
@@ -120,7 +133,7 @@ def _job(study: Study, cells: list[Cell], results: Results, progress: Progress |
             if progress:
                 progress(len(levels.rows))
     changes = world.changes(horizon, world_seed)
-    results.save(study, cells, [_played(runner, offers, changes, horizon) for runner in runners])
+    results.save(study, cells, [_played(runner, offers, changes, slate) for runner in runners])
 
 
 def _runner(study: Study, cell: Cell, world: Any) -> Runner:
@@ -136,13 +149,13 @@ def _runner(study: Study, cell: Cell, world: Any) -> Runner:
     )
 
 
-def _played(runner: Runner, offers: list[Any], changes: list[int], horizon: int) -> Played:
-    totals = runner.ledger.totals
+def _played(runner: Runner, offers: list[Any], changes: list[int], slate: int) -> Played:
+    totals, horizon = runner.ledger.totals, len(runner.ledger.good)
     times = recovery_times(runner.ledger.good, changes)
     return Played(
         rounds=horizon,
         regret=float(totals[REGRET]),
-        static_regret=static_regret(offers, float(totals[REGRET])),
+        static_regret=static_regret(offers, float(totals[REGRET]), slate),
         reward=float(totals[REWARD]),
         optimal_rate=float(totals[OPTIMAL]) / horizon,
         recovery=float(times.mean()) if len(times) else float("nan"),

@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
+from driftwise.core.family import check_fit
 from driftwise.core.play import play
 from driftwise.core.rules import cast, whole
 from driftwise.core.tag import code_tag
@@ -49,8 +50,10 @@ class Study:
         object.__setattr__(self, "policies", {label: cast(policy) for label, policy in self.policies.items()})
         for world in self.worlds.values():  # nonsense is refused before the first round is played
             world.changes(self.horizon, self.seed)
+            problem = world.problem(self.horizon)
             for policy in self.policies.values():
-                policy.init(world.problem(self.horizon))
+                check_fit(policy, problem)
+                policy.init(problem)
 
     def cells(self) -> Iterator["Cell"]:
         """Every (world, policy, run) of the study."""
@@ -73,7 +76,7 @@ class Study:
             "seed": self.seed,
             "run": run,
             "marks": list(self.marks),
-            "tag": code_tag(play, enter, type(a_world), *_inner(a_world), type(a_policy)),
+            "tag": code_tag(play, enter, *map(type, inside(a_world)), *map(type, inside(a_policy))),
         }
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
         return Cell(digest, world, policy, run, facts)
@@ -99,15 +102,20 @@ class Cell(NamedTuple):
 
 
 def values(thing: Any) -> dict[str, Any]:
-    """A world's or policy's class and parameters, as plain data."""
-    given = asdict(thing) if is_dataclass(thing) and not isinstance(thing, type) else thing._asdict()
-    inner = [type(value).__name__ for value in _inner_values(thing)]
-    return {"class": type(thing).__name__, "inside": inner, **given}
+    """A world's or policy's class and parameters, as plain data; those of what is inside, too."""
+    plain = {name: values(value) if _is_thing(value) else value for name, value in _given(thing).items()}
+    return {"class": type(thing).__name__, **plain}
 
 
-def _inner_values(thing: Any) -> list[Any]:
-    return [thing.world] if hasattr(thing, "world") else []
+def inside(thing: Any) -> list[Any]:
+    """The worlds or policies a world or policy is made of, itself first."""
+    return [thing, *(deeper for value in _given(thing).values() if _is_thing(value) for deeper in inside(value))]
 
 
-def _inner(thing: Any) -> list[type]:
-    return [type(value) for value in _inner_values(thing)]
+def _given(thing: Any) -> dict[str, Any]:
+    names = thing._fields if hasattr(thing, "_fields") else [field.name for field in fields(thing)]
+    return {name: getattr(thing, name) for name in names}
+
+
+def _is_thing(value: Any) -> bool:
+    return hasattr(value, "_fields") or (is_dataclass(value) and not isinstance(value, type))

@@ -5,6 +5,7 @@ from driftwise.worlds.abrupt import Abrupt as Abrupt
 from driftwise.worlds.ac_mab import ACMAB as ACMAB
 from driftwise.worlds.asc_mab import ASCMAB as ASCMAB
 from driftwise.worlds.random_walk import RandomWalk as RandomWalk
+from driftwise.worlds.rotating import Rotating as Rotating
 from driftwise.worlds.sc_mab import SCMAB as SCMAB
 from driftwise.worlds.sinusoidal import Sinusoidal as Sinusoidal
 from driftwise.worlds.stationary import Stationary as Stationary

@@ -111,6 +111,7 @@ class ArmedWorld(ABC):
     sd: float = 0.25
 
     KINDS: ClassVar[tuple[str, ...]] = ("bernoulli", "gaussian")
+    block: ClassVar[int] = BLOCK
 
     def __post_init__(self) -> None:
         cast_fields(self)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from driftwise.core.context import decision_of, put_away
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_uniform
 from driftwise.core.rules import cast_fields, number, whole
@@ -40,6 +41,7 @@ class Mailbox(NamedTuple):
     actions: Ints
     rewards: Floats
     propensities: Floats
+    contexts: Any
     streams: NDArray[np.uint64]
     rounds: Ints
     first: Ints
@@ -68,11 +70,12 @@ def _deliver(tape: DelayedTape, nature: Mailbox, policy: Any, state: Any, decisi
     slot = nature.first[here]
     nature.first[here] = -1
     while slot >= 0:
-        late = Decision(
+        late = decision_of(
             nature.rounds[slot],
             nature.actions[slot],
             nature.propensities[slot],
-            decision.context,
+            nature.contexts,
+            slot,
             nature.streams[slot],
         )
         update(policy, state, late, Outcome(nature.rewards[slot]), now)
@@ -85,6 +88,7 @@ def _post(nature: Mailbox, slot: int, due: int, decision: Decision, outcome: Out
     nature.rounds[slot] = decision.t
     nature.actions[slot] = decision.action
     nature.propensities[slot] = decision.propensity
+    put_away(nature.contexts, slot, decision.context)
     nature.streams[slot] = decision.rng
     nature.rewards[slot] = outcome.reward
     nature.after[slot] = -1
@@ -123,6 +127,8 @@ class Delayed:
         number("lost", self.lost, above=0.0, below=1.0, closed="[")
         if isinstance(self.world, Delayed):
             raise ParameterError("a delayed world cannot be delayed again: give it the longer delay")
+        if self.world.problem().slate:
+            raise ParameterError("the rewards of slates cannot be delayed: delay a world with single choices")
         if self.kind not in ("fixed", "geometric"):
             raise ParameterError(f"delay kind {self.kind!r} is not one of fixed, geometric")
         if self.kind == "fixed":
@@ -138,6 +144,11 @@ class Delayed:
             return int(self.delay)
         return math.ceil(37.0 / math.log1p(1.0 / self.delay))  # -log of the smallest 53-bit uniform is below 37
 
+    @property
+    def block(self) -> int:
+        """The same as that of the world behind."""
+        return int(self.world.block)
+
     def problem(self, horizon: int = 0) -> Problem:
         """The same as that of the world behind."""
         problem: Problem = self.world.problem(horizon)
@@ -152,7 +163,7 @@ class Delayed:
         """The tapes of the world behind, each with its delays."""
         late, gone = key(seed, "delays"), key(seed, "losses")
         for tape in self.world.tapes(horizon, seed, size):
-            draws = np.empty((2, len(tape.noise)))
+            draws = np.empty((2, len(tape.levels.rows)))
             fill_uniform(late, tape.start, draws[0])
             fill_uniform(gone, tape.start, draws[1])
             delays = np.where(draws[1] < self.lost, LOST, self._delays(draws[0]))
@@ -166,12 +177,13 @@ class Delayed:
 
     def nature(self) -> Mailbox:
         """An empty mailbox."""
-        size = self.longest + 1
+        size, dim = self.longest + 1, self.problem().dim
         return Mailbox(
             nature=self.world.nature(),
             actions=np.zeros(size, np.int64),
             rewards=np.zeros(size),
             propensities=np.zeros(size),
+            contexts=np.zeros((size, dim)) if dim else (),
             streams=np.zeros(size, np.uint64),
             rounds=np.zeros(size, np.int64),
             first=np.full(size, -1, np.int64),

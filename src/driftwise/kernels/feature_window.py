@@ -1,0 +1,149 @@
+"""The last `size` rounds with the features of what was chosen: a ring of pairs (x, y), O(d^2) a round at any size.
+
+The rule for late rewards is that of `kernels/window.py`: a reward enters by the round of its **decision**, is dropped
+and counted as `stale` when that round has left the window, and is ignored when it came before.
+
+A policy that slides over features has a state with a field `window`, registers `slide_features` as its `advance`, calls
+`remember_features` in its `update`, and registers for its state what to do with a pair: `gained` when it has come,
+`lost` before it goes, and `turned` when a pass through the ring ends. Those that keep a `ridge` share `gain_pair`,
+`lose_pair` and `turn_pass` below.
+
+Sums that only add and subtract would keep the rounding of pairs long gone. `gram` and `moment` here sum what entered on
+the present pass through the ring; when a pass ends they *are* the sums of the window, and the ridge takes them over.
+
+    clock   the round to be decided next: the window holds rounds clock - size .. clock - 1
+    head    the slot of round `clock`, which is also that of round clock - size
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.types import Floats, PerFeature, PerFeaturePair, Shared
+from driftwise.core.verbs import gained, lost, turned
+from driftwise.kernels.ridge import absorb, audit, release
+
+
+class FeatureWindow(NamedTuple):
+    """Pairs in a ring."""
+
+    features: PerFeature
+    rewards: Shared
+    filled: Shared
+    gram: PerFeaturePair
+    moment: PerFeature
+    size: Shared
+    clock: Shared
+    head: Shared
+    stale: Shared
+
+
+def new_feature_window(dim: int, window: int) -> FeatureWindow:
+    """An empty window of `window` rounds."""
+    return FeatureWindow(
+        features=np.zeros((window, dim)),
+        rewards=np.zeros(window),
+        filled=np.zeros(window, np.bool_),
+        gram=np.zeros((dim, dim)),
+        moment=np.zeros(dim),
+        size=np.array([window], np.int64),
+        clock=np.zeros(1, np.int64),
+        head=np.zeros(1, np.int64),
+        stale=np.zeros(1, np.int64),
+    )
+
+
+@kernel
+def slide_features(policy: Any, state: Any, t: int) -> None:
+    """Bring the window of `state` to round `t`: the `advance` of every policy with a window of features."""
+    while state.window.clock[0] < t:
+        _expire(state)
+
+
+@kernel
+def remember_features(state: Any, t: int, x: Floats, reward: float, now: int) -> None:
+    """Enter the reward of the decision of round `t`, known at the end of round `now`."""
+    while state.window.clock[0] <= now:
+        _expire(state)
+    window = state.window
+    age = window.clock[0] - t
+    if age > window.size[0]:
+        window.stale[0] += 1
+        return
+    slot = window.head[0] - age
+    current_pass = slot >= 0
+    if not current_pass:
+        slot += window.size[0]
+    if window.filled[slot]:
+        return
+    window.filled[slot] = True
+    window.rewards[slot] = reward
+    for i in range(len(x)):
+        window.features[slot, i] = x[i]
+        if current_pass and x[i] != 0.0:
+            window.moment[i] += x[i] * reward
+            for j in range(len(x)):
+                window.gram[i, j] += x[i] * x[j]
+    gained(state, slot)
+
+
+@kernel
+def empty(window: FeatureWindow, memory: int) -> None:
+    """As new, with room for `memory` rounds."""
+    for slot in range(window.size[0]):
+        window.filled[slot] = False
+    for i in range(len(window.moment)):
+        window.moment[i] = 0.0
+        for j in range(len(window.moment)):
+            window.gram[i, j] = 0.0
+    window.size[0] = memory
+    window.clock[0] = 0
+    window.head[0] = 0
+
+
+@kernel
+def _expire(state: Any) -> None:
+    """Move the clock one round on."""
+    window = state.window
+    head = window.head[0]
+    if window.filled[head]:
+        lost(state, head)
+        window.filled[head] = False
+    head += 1
+    if head == window.size[0]:
+        head = 0
+        turned(state)
+        for i in range(len(window.moment)):
+            window.moment[i] = 0.0
+            for j in range(len(window.moment)):
+                window.gram[i, j] = 0.0
+    window.head[0] = head
+    window.clock[0] += 1
+
+
+# For states with a `ridge`
+
+
+@kernel
+def gain_pair(state: Any, slot: int) -> None:
+    """Take the pair of a slot into the ridge, and look after its inverse."""
+    absorb(state.ridge, state.window.features[slot], state.window.rewards[slot])
+    audit(state.ridge)
+
+
+@kernel
+def lose_pair(state: Any, slot: int) -> None:
+    """Give the pair of a slot back."""
+    release(state.ridge, state.window.features[slot], state.window.rewards[slot])
+
+
+@kernel
+def turn_pass(state: Any) -> None:
+    """Replace the running sums by those of the pass that ends: the same but for rounding."""
+    dim = len(state.ridge.moment)
+    for i in range(dim):
+        state.ridge.moment[i] = state.window.moment[i]
+        for j in range(dim):
+            state.ridge.gram[i, j] = state.window.gram[i, j]
+        state.ridge.gram[i, i] += state.ridge.prior[0]

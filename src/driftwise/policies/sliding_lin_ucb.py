@@ -1,0 +1,196 @@
+"""Sliding-window UCB for linear rewards: ridge regression on the last `window` rounds, and a bonus for what is unknown.
+
+    theta = V^-1 b       V = lambda I + sum x x',  b = sum x Y      over the last w rounds
+    index of x = <x, theta> + beta sqrt(x' V^-1 x)
+    beta = scale (R sqrt(d ln((1 + w L^2 / lambda) / delta)) + sqrt(lambda) S)
+
+| symbol | field | |
+|---|---|---|
+| w | window | rounds remembered |
+| lambda | ridge | regularisation |
+| S | norm | bound on the length of the parameter |
+| L | reach | bound on the length of features |
+| delta | confidence | chance that a bound fails; 0 takes 1 / horizon |
+| R | | noise of the rewards, from the problem |
+
+Cheung, Simchi-Levi & Zhu, *Hedging the Drift: Learning to Optimize under Non-Stationarity*, Management Science 2022,
+Algorithm 1. Windows: `theorem3` and, with the constants of equation (90), `optimal` and `oblivious`. Its last logarithm
+is printed with d lambda^2; minimising (60) gives d lambda, which is used.
+Known in advance: a window fit for the drift; the noise, S and L.
+Regret: O(d^(2/3) B^(1/3) T^(2/3)) with the window for the variation B, up to logarithms; B for B^(1/3) without it.
+Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.rules import number, whole, window_rounds
+from driftwise.core.types import About, Decision, Floats, Outcome, Problem, Shared
+from driftwise.core.verbs import register
+from driftwise.kernels.feature_window import (
+    FeatureWindow,
+    empty,
+    gain_pair,
+    lose_pair,
+    new_feature_window,
+    remember_features,
+    slide_features,
+    turn_pass,
+)
+from driftwise.kernels.ridge import Ridge, clear, dot, new_ridge, solve, width
+
+UNKNOWN_HORIZON = 0.01  # the confidence taken when nobody knows how long the run will be
+
+
+class SlidingLinUCBState(NamedTuple):
+    """The window, the regression over it, the radius beta, and what of the problem it was made from: R and delta."""
+
+    window: FeatureWindow
+    ridge: Ridge
+    radius: Shared
+    noise: Shared
+    delta: Shared
+
+
+class SlidingLinUCB(NamedTuple):
+    """Linear estimate plus bonus over the last `window` rounds.
+
+    Parameters
+    ----------
+    window : int
+        Rounds remembered: short follows faster, long is steadier.
+    ridge : float
+        Regularisation lambda.
+    norm, reach : float
+        Bounds on the length of the parameter and of features.
+    confidence : float
+        Chance that a bound fails; 0 takes 1 / horizon, or 0.01 where no horizon is known.
+    scale : float
+        Factor on the bonus; 1 is the theorem's.
+
+    >>> SlidingLinUCB.optimal(horizon=100_000, dim=2, variation=42.98, noise=0.1).window
+    549
+    >>> SlidingLinUCB.oblivious(horizon=100_000, dim=2, noise=0.1).window
+    6731
+    """
+
+    window: int = 1000
+    ridge: float = 1.0
+    norm: float = 1.0
+    reach: float = 1.0
+    confidence: float = 0.0
+    scale: float = 1.0
+
+    @classmethod
+    def theorem3(cls, horizon: int, dim: int, variation: float = 1.0) -> "SlidingLinUCB":
+        """The window floor((d T)^(2/3) B^(-2/3)); B = 1 when nothing is known of the drift."""
+        horizon, variation = whole("horizon", horizon), number("variation", variation, above=0.0, closed="[")
+        if variation == 0.0:
+            return cls(window=horizon)
+        window = math.floor((whole("dim", dim) * horizon / variation) ** (2.0 / 3.0) + 1e-9)
+        return cls(window=min(horizon, max(1, window)))
+
+    @classmethod
+    def optimal(
+        cls,
+        horizon: int,
+        dim: int,
+        variation: float,
+        noise: float,
+        ridge: float = 1.0,
+        norm: float = 1.0,
+        reach: float = 1.0,
+    ) -> "SlidingLinUCB":
+        """The window that makes the regret bound least, for a known variation: equation (90)."""
+        base = cls._wbar(horizon, dim, noise, ridge, norm, reach)
+        variation = number("variation", variation, above=0.0, closed="[")
+        window = math.ceil(base * variation ** (-2.0 / 3.0)) if variation else horizon
+        return cls(window=min(whole("horizon", horizon), window), ridge=ridge, norm=norm, reach=reach)
+
+    @classmethod
+    def oblivious(
+        cls, horizon: int, dim: int, noise: float, ridge: float = 1.0, norm: float = 1.0, reach: float = 1.0
+    ) -> "SlidingLinUCB":
+        """The window of equation (90) for somebody who knows nothing of the drift."""
+        window = math.ceil(cls._wbar(horizon, dim, noise, ridge, norm, reach))
+        return cls(window=min(whole("horizon", horizon), window), ridge=ridge, norm=norm, reach=reach)
+
+    @staticmethod
+    def _wbar(horizon: int, dim: int, noise: float, ridge: float, norm: float, reach: float) -> float:
+        rounds, d = whole("horizon", horizon), whole("dim", dim)
+        for name, value in (("noise", noise), ("ridge", ridge), ("norm", norm), ("reach", reach)):
+            number(name, value, above=0.0)
+        spread = noise * math.sqrt(d * math.log(rounds + rounds**2 * reach**2 / ridge)) + math.sqrt(ridge) * norm
+        reached = math.log1p(rounds * reach**2 / (d * ridge))
+        return math.cbrt(d * rounds**2 / (2.0 * reach**2) * spread**2 * reached)
+
+    def init(self, problem: Problem) -> SlidingLinUCBState:
+        """Nothing remembered."""
+        dim = whole("dim", problem.dim)
+        whole("n_arms", problem.n_arms)
+        window = window_rounds(self.window, problem.horizon)
+        for name in ("ridge", "norm", "reach", "scale"):
+            number(name, getattr(self, name), above=0.0)
+        number("confidence", self.confidence, above=0.0, below=1.0, closed="[")
+        delta = self.confidence or (1.0 / problem.horizon if problem.horizon else UNKNOWN_HORIZON)
+        return SlidingLinUCBState(
+            window=new_feature_window(dim, window),
+            ridge=new_ridge(dim, self.ridge),
+            radius=np.array([_radius.function(self, problem.noise, delta, dim, window)]),
+            noise=np.array([problem.noise]),
+            delta=np.array([delta]),
+        )
+
+
+@kernel
+def _radius(policy: SlidingLinUCB, noise: float, delta: float, dim: int, window: int) -> float:
+    volume = math.log((1.0 + window * policy.reach * policy.reach / policy.ridge) / delta)
+    return policy.scale * (noise * math.sqrt(dim * volume) + math.sqrt(policy.ridge) * policy.norm)
+
+
+@kernel
+def _select(policy: SlidingLinUCB, state: SlidingLinUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
+    solve(state.ridge)
+    return most_promising_row(state.ridge, context, state.radius[0]), 1.0
+
+
+@kernel
+def most_promising_row(ridge: Ridge, context: Floats, radius: float) -> int:
+    """The row with the largest upper bound, the first among equals; `theta` must be solved for."""
+    best, top = 0, -np.inf
+    for row in range(len(context)):
+        index = dot(context[row], ridge.theta) + radius * width(ridge, context[row])
+        if index > top:
+            best, top = row, index
+    return best
+
+
+@kernel
+def _update(policy: SlidingLinUCB, state: SlidingLinUCBState, decision: Decision, outcome: Outcome, now: int) -> None:
+    remember_features(state, decision.t, decision.context, outcome.reward, now)
+
+
+@kernel
+def _restart(policy: SlidingLinUCB, state: SlidingLinUCBState, memory: int, window: int) -> None:
+    empty(state.window, memory)
+    clear(state.ridge)
+    state.radius[0] = _radius(policy, state.noise[0], state.delta[0], len(state.ridge.moment), window)
+
+
+register(SlidingLinUCBState, gained=gain_pair, lost=lose_pair, turned=turn_pass)
+register(
+    SlidingLinUCB,
+    about=About(
+        "a window fit for the drift; noise and lengths",
+        "O(d^(2/3) B^(1/3) T^(2/3))",
+        "Cheung, Simchi-Levi & Zhu 2022",
+        family="features",
+    ),
+    advance=slide_features,
+    select=_select,
+    update=_update,
+    restart=_restart,
+)

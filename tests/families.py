@@ -1,0 +1,10 @@
+"""What is registered, by family: tests of bare arms and of features each take their own."""
+
+from driftwise.core.family import family_of
+from driftwise.policies import POLICIES
+from driftwise.worlds import WORLDS
+
+ARMED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "armed"}
+FEATURED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "features"}
+ARMED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "armed"}
+FEATURED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "features"}
