@@ -15,10 +15,16 @@ from benchmarks.stopwatch import RNG, timed_play
 from benchmarks.table import Row, not_measured, row
 from benchmarks.twin import twin
 from driftwise.core.types import Problem, new_trace
-from driftwise.policies import SlidingThompson, SlidingUCB
-from driftwise.worlds import Abrupt
+from driftwise.policies import SlidingLinUCB, SlidingThompson, SlidingUCB
+from driftwise.worlds import Abrupt, Rotating
 
-POLICIES: dict[str, Any] = {"sliding-ucb": SlidingUCB(window=1000), "sliding-thompson": SlidingThompson(window=1000)}
+ARMED = Abrupt(n_arms=10)
+LINEAR = Rotating(dim=5, n_actions=40)
+MATCHES: dict[str, tuple[Any, Any]] = {
+    "sliding-ucb": (SlidingUCB(window=1000), ARMED),
+    "sliding-thompson": (SlidingThompson(window=1000), ARMED),
+    "sliding-lin-ucb": (SlidingLinUCB(window=1000), LINEAR),
+}
 
 
 class TwinsDisagree(Exception):
@@ -28,25 +34,28 @@ class TwinsDisagree(Exception):
 def rows(sizes: Sizes) -> list[Row]:
     """One row per twin."""
     if shutil.which("gcc") is None:
-        return [not_measured(_name(name), "gcc is not installed", target=f"C: {name}") for name in POLICIES]
+        return [not_measured(_name(name), "gcc is not installed", target=f"C: {name}") for name in MATCHES]
+    rounds: dict[Any, int] = {ARMED: sizes.twin_rounds, LINEAR: sizes.linear_twin_rounds}
     library = twin.build()
-    world = Abrupt(n_arms=10)
-    tape, _ = world.draw(sizes.twin_rounds, 1)
-    return [_row(name, library, world.problem(), tape, sizes.twin_repeats) for name in POLICIES]
+    tapes = {world: world.draw(count, 1)[0] for world, count in rounds.items()}
+    return [
+        _row(name, library, policy, world.problem(), tapes[world], sizes.twin_repeats)
+        for name, (policy, world) in MATCHES.items()
+    ]
 
 
 def _name(name: str) -> str:
     return f"{name}, time / C twin's"
 
 
-def _row(name: str, library: Any, problem: Problem, tape: Any, repeats: int) -> Row:
-    policy, rounds = POLICIES[name], len(tape.noise)
+def _row(name: str, library: Any, policy: Any, problem: Problem, tape: Any, repeats: int) -> Row:
+    rounds = len(tape.noise)
     ours, theirs = [], []
     for repeat in range(repeats + 1):
         trace, other = new_trace(0, rounds), new_trace(0, rounds)  # pages touched before the clock starts
         mine = timed_play(policy, policy.init(problem), tape, trace)
         start = time.thread_time()
-        twin.play(library, policy, tape, RNG, other)
+        twin.play(library, policy, tape, RNG, other, problem)
         its = time.thread_time() - start
         if repeat == 0:
             _compare(name, trace, other)
@@ -60,7 +69,7 @@ def _row(name: str, library: Any, problem: Problem, tape: Any, repeats: int) -> 
         theirs=statistics.median(theirs) / rounds * 1e9,
         ratio=statistics.median(mine / its for mine, its in zip(ours, theirs, strict=True)),
         target=f"C: {name}",
-        note="same choices bit for bit",
+        note="same choices bit for bit" + (", 40 rows of 5 features" if problem.dim else ""),
     )
 
 

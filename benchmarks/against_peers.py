@@ -7,6 +7,7 @@ down slows both. The cost of entering compiled code, ten microseconds a run, is 
 import itertools
 import statistics
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,10 @@ SHORT_RUNS = 20
 
 
 class Game:
-    """One of our policies in the world of the peers, with the rounds its case has there."""
+    """One of our policies in the world of a peer, as a warm-up tape and a timed one."""
 
-    def __init__(self, case: str, rounds: int) -> None:
-        options = Options(rounds=rounds, arms=ARMS, window=WINDOW, seed=0).of(case)
-        self.policy = counterpart(case, options)
-        self.problem = Problem(ARMS, horizon=options.horizon)
-        self.tapes = as_tapes(*make_world(options))
+    def __init__(self, policy: Any, problem: Problem, tapes: Sequence[Any]) -> None:
+        self.policy, self.problem, self.tapes = policy, problem, tapes
 
     def cost(self) -> float:
         """Nanoseconds per timed round, the median of short runs; the first, which may compile, is left out."""
@@ -56,14 +54,25 @@ class Game:
         return float(np.mean(means[np.arange(len(means)), trace.actions] == means.max(axis=1)))
 
 
+def armed_game(case: str, rounds: int) -> Game:
+    """Our policy for a case, with the rounds the case has in the world of the peers."""
+    options = Options(rounds=rounds, arms=ARMS, window=WINDOW, seed=0).of(case)
+    return Game(counterpart(case, options), Problem(ARMS, horizon=options.horizon), as_tapes(*make_world(options)))
+
+
 def rows(sizes: Sizes) -> list[Row]:
     """A row per peer and policy."""
     return [each for peer in PEERS for each in _peer(peer, sizes.peer_pairs)]
 
 
+def _peer(peer: str, pairs: int) -> list[Row]:
+    games = {case: armed_game(case, ROUNDS[peer]) for case in PEERS[peer]}
+    return against(peer, games, {case: case for case in games}, pairs, rounds=ROUNDS[peer], arms=ARMS, window=WINDOW)
+
+
 def skipped(why: str) -> list[Row]:
     """The rows that carry a target, unmeasured."""
-    return [_missing(peer, case, why) for peer, cases in PEERS.items() for case in cases if _key(peer, case) in TARGETS]
+    return [missing(peer, case, why) for peer, cases in PEERS.items() for case in cases if _key(peer, case) in TARGETS]
 
 
 def _name(peer: str, case: str) -> str:
@@ -74,31 +83,35 @@ def _key(peer: str, case: str) -> str:
     return f"{peer}: {case}"
 
 
-def _missing(peer: str, case: str, why: object) -> Row:
+def missing(peer: str, case: str, why: object) -> Row:
+    """A row that could not be measured."""
     return not_measured(_name(peer, case), why, target=_key(peer, case))
 
 
-def _peer(peer: str, pairs: int) -> list[Row]:
-    cases = PEERS[peer]
-    games = {case: Game(case, ROUNDS[peer]) for case in cases}
-    ours = {case: [game.cost()] for case, game in games.items()}
-    theirs: dict[str, list[dict[str, Any]]] = {case: [] for case in cases}
+def against(peer: str, games: Mapping[str, Game], asked: Mapping[str, str], pairs: int, **options: int) -> list[Row]:
+    """A row per game of ours beside the case of the peer that is asked for it; ours before and after each of theirs."""
+    ours = {name: [game.cost()] for name, game in games.items()}
+    theirs: list[dict[str, Any]] = []
     for _ in range(pairs):
         try:
-            document = measure(peer, rounds=ROUNDS[peer], arms=ARMS, window=WINDOW, cases=cases)
+            theirs.append(measure(peer, cases=tuple(dict.fromkeys(asked.values())), **options))
         except RuntimeError as why:  # it could not be installed or started; the other peers still run
             print(f"bench: {peer} left out: {why}", file=sys.stderr)
-            return [_missing(peer, case, f"{peer} does not run here") for case in cases]
-        for case in cases:
-            if case in document["cases"]:  # else the peer has said why on stderr
-                theirs[case].append(document["cases"][case] | {"version": document["version"]})
-            ours[case].append(games[case].cost())
+            return [missing(peer, name, f"{peer} does not run here") for name in games]
+        for name, game in games.items():
+            ours[name].append(game.cost())
     return [
-        _row(peer, case, games[case], ours[case], theirs[case])
-        if len(theirs[case]) == pairs
-        else _missing(peer, case, f"{peer}'s breaks")
-        for case in cases
+        _row(peer, name, games[name], ours[name], [_result(each, case, options["rounds"]) for each in theirs])
+        if all(case in each["cases"] for each in theirs)  # else the peer has said why on stderr
+        else missing(peer, name, f"{peer}'s breaks")
+        for name, case in asked.items()
     ]
+
+
+def _result(document: dict[str, Any], case: str, rounds: int) -> dict[str, Any]:
+    """What a peer says of a case, its version, and how many rounds it was asked for."""
+    said: dict[str, Any] = document["cases"][case]
+    return said | {"version": document["version"], "asked": rounds}
 
 
 def _row(peer: str, case: str, game: Game, ours: list[float], results: list[dict[str, Any]]) -> Row:
@@ -124,7 +137,7 @@ def _row(peer: str, case: str, game: Game, ours: list[float], results: list[dict
 def _remarks(peer: str, case: str, result: dict[str, Any]) -> list[str]:
     key = _key(peer, case)
     remarks = [REMARKS[key]] if key in REMARKS else []
-    if result["rounds"] < ROUNDS[peer]:
+    if result["rounds"] < result["asked"]:
         remarks.append(f"{result['rounds']} rounds only")
     if not result["learns"] and case != "uniform":
         remarks.append("theirs does not learn here")

@@ -25,11 +25,23 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import against_c, against_peers, live, memory, parallel, scaling, startup
+from benchmarks import (
+    accuracy,
+    against_c,
+    against_linear_peers,
+    against_peers,
+    linear_scaling,
+    live,
+    memory,
+    parallel,
+    scaling,
+    startup,
+)
 from benchmarks.sizes import FULL, QUICK, Sizes
 from benchmarks.table import Row, not_measured
 
 Section = Callable[[], list[Row]]
+LEFT_OUT = "peers left out"
 
 
 def main() -> int:
@@ -45,13 +57,20 @@ def main() -> int:
     by_arms = scaling.cost_by_arms(sizes)
     _say("cost per round by window")
     by_window = scaling.cost_by_window(sizes)
+    _say("cost per round by number of features")
+    by_features = linear_scaling.cost_by_features(sizes)
     console = Console(width=None if sys.stdout.isatty() else 150)
     console.print(
         _table(rows),
         _cost_table("cost per round, ns, by number of arms", "K", by_arms),
         _cost_table("cost per round by window, ns", "w", by_window),
+        _cost_table("cost per round by number of features, 40 actions, ns", "d", by_features),
     )
-    costs = {"cost_per_round_ns": by_arms, "cost_per_round_by_window_ns": by_window}
+    costs = {
+        "cost_per_round_ns": by_arms,
+        "cost_per_round_by_window_ns": by_window,
+        "cost_per_round_by_features_ns": by_features,
+    }
     document = _document(rows, options) | costs
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
@@ -73,9 +92,14 @@ def _options() -> argparse.Namespace:
 def _sections(sizes: Sizes, peers: bool) -> dict[str, Section]:
     return {
         "against C": lambda: against_c.rows(sizes),
-        "against peers": lambda: against_peers.rows(sizes) if peers else against_peers.skipped("peers left out"),
+        "against peers": lambda: against_peers.rows(sizes) if peers else against_peers.skipped(LEFT_OUT),
+        "against linear peers": lambda: (
+            against_linear_peers.rows(sizes) if peers else against_linear_peers.skipped(LEFT_OUT)
+        ),
         "window": lambda: scaling.window_rows(sizes),
         "arms": lambda: scaling.arms_rows(sizes),
+        "features": lambda: linear_scaling.rows(sizes),
+        "accuracy": lambda: accuracy.rows(sizes),
         "threads": lambda: parallel.rows(sizes),
         "memory": lambda: memory.rows(sizes),
         "agent": lambda: live.rows(sizes, peers=peers),

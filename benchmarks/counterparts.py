@@ -14,6 +14,13 @@ REMARKS = {
     "smpybandits: glr-kl-ucb-full": "both test every reward, every cut; it cannot use Numba here",
     "river: sliding-ucb": "its window forced in by hand",
     "river: sliding-thompson": "its window forced in by hand",
+} | {
+    f"{peer}: {name}": remark
+    for peer in ("river", "mabwiser", "contextualbandits")
+    for name, remark in {
+        "lin-ucb": "a regression per arm, ours in blocks of one matrix",
+        "lin-ucb of shared features": "one regression for 40 rows of 5 features; theirs has one per arm",
+    }.items()
 }
 
 

@@ -31,12 +31,13 @@ def window_rows(sizes: Sizes) -> list[Row]:
         times = _times(policies, dict.fromkeys(policies, 10), half, half, sizes.repeats)
         full = {window: after / half * 1e9 for window, (_, after) in times.items()}
         whole = {window: sum(both) / (2 * half) * 1e9 for window, both in times.items()}
-        rows.append(_spread(f"{name}, slowest / fastest window, once full", name, full))
-        rows.append(_spread(f"{name}, slowest / fastest window, whole run", name, whole))
+        rows.append(spread(f"{name}, slowest / fastest window, once full", name, full))
+        rows.append(spread(f"{name}, slowest / fastest window, whole run", name, whole))
     return rows
 
 
-def _spread(name: str, policy: str, costs: dict[int, float]) -> Row:
+def spread(name: str, policy: str, costs: Mapping[int, float]) -> Row:
+    """Slowest over fastest of the costs by window."""
     slowest, fastest = max(costs, key=costs.__getitem__), min(costs, key=costs.__getitem__)
     return row(
         name,
@@ -102,7 +103,7 @@ def _times(
 ) -> dict[int, Seconds]:
     """Median seconds of the two parts of a run for each value of what is varied; the values take turns."""
     worlds = {value: Abrupt(n_arms=n_arms) for value, n_arms in arms.items()}
-    tapes = {value: _two_tapes(world, first, second) for value, world in worlds.items()}
+    tapes = {value: two_tapes(world, first, second) for value, world in worlds.items()}
     taken: dict[int, list[list[float]]] = {value: [] for value in policies}
     for repeat in range(repeats + 1):
         for value, policy in policies.items():
@@ -115,11 +116,13 @@ def _times(
     }
 
 
-def _two_tapes(world: Abrupt, first: int, second: int) -> list[Any]:
+def two_tapes(world: Any, first: int, second: int) -> list[Any]:
     """One world of `first + second` rounds, cut there."""
     tape, _ = world.draw(first + second, 1)
-    rows = tape.levels.rows
-    return [
-        tape._replace(levels=tape.levels._replace(rows=rows[:first]), noise=tape.noise[:first]),
-        tape._replace(start=first, levels=tape.levels._replace(rows=rows[first:]), noise=tape.noise[first:]),
-    ]
+    return [_stretch(tape, 0, first), _stretch(tape, first, first + second)]
+
+
+def _stretch(tape: Any, start: int, stop: int) -> Any:
+    """Rounds `start` .. `stop - 1` of a tape that starts at 0."""
+    by_round = {name: getattr(tape, name)[start:stop] for name in ("noise", "which", "path") if name in tape._fields}
+    return tape._replace(start=start, levels=tape.levels._replace(rows=tape.levels.rows[start:stop]), **by_round)

@@ -8,6 +8,7 @@ class Sizes(NamedTuple):
 
     twin_rounds: int
     twin_repeats: int
+    linear_twin_rounds: int
     window_rounds: int
     windows: tuple[int, ...]
     arms_rounds: int
@@ -18,11 +19,15 @@ class Sizes(NamedTuple):
     patience: float
     memory_rounds: int
     peer_pairs: int
+    linear_rounds: int
+    feature_curve_rounds: int
+    accuracy_rounds: int
 
 
 FULL = Sizes(
     twin_rounds=1_000_000,
     twin_repeats=15,
+    linear_twin_rounds=50_000,
     window_rounds=2_000_000,
     windows=(100, 1_000, 10_000, 100_000, 1_000_000),
     arms_rounds=200_000,
@@ -33,10 +38,14 @@ FULL = Sizes(
     patience=90.0,
     memory_rounds=10_000_000,
     peer_pairs=3,
+    linear_rounds=50_000,
+    feature_curve_rounds=500,
+    accuracy_rounds=20_000,
 )
 QUICK = Sizes(
     twin_rounds=100_000,
     twin_repeats=5,
+    linear_twin_rounds=10_000,
     window_rounds=200_000,
     windows=(100, 1_000, 10_000, 100_000),
     arms_rounds=50_000,
@@ -47,4 +56,7 @@ QUICK = Sizes(
     patience=10.0,
     memory_rounds=1_000_000,
     peer_pairs=1,
+    linear_rounds=20_000,
+    feature_curve_rounds=100,
+    accuracy_rounds=2_000,
 )

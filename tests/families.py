@@ -1,4 +1,4 @@
-"""What is registered, by family: tests of bare arms and of features each take their own."""
+"""What is registered, by family: tests of bare arms, of features and of slates each take their own."""
 
 from driftwise.core.family import family_of
 from driftwise.policies import POLICIES
@@ -8,3 +8,5 @@ ARMED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "
 FEATURED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "features"}
 ARMED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "armed"}
 FEATURED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "features"}
+SLATED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "slates"}
+SLATED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "slates"}

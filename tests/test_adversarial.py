@@ -42,7 +42,13 @@ HORIZON = 400
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "exp3": [{}, {"gamma": 0.02}, {"gamma": 1.0}, {"gamma": 0.6}],
-    "exp3s": [{}, {"changes": 0}, {"changes": 7, "alpha": 0.2}, {"gamma": 0.05, "alpha": 0.5}],
+    "exp3s": [
+        {},
+        {"changes": 0},
+        {"changes": 7, "alpha": 0.2},
+        {"gamma": 0.05, "alpha": 0.5},
+        {"low": -1.0, "high": 1.0},
+    ],
     "exp3-ix": [{}, {"eta": 0.7}, {"eta": 3.0}],
     "rexp3": [{}, {"variation": 30.0}, {"batch": 1}, {"batch": 37}],
     "ser4": [{}, {"reset": 0.0, "scale": 0.3}, {"reset": 0.05, "scale": 0.5}, {"reset": 1.0}, {"changes": 9}],
@@ -87,8 +93,8 @@ def drive(pair: Pair, rounds: int, arrivals: str, seed: int, *, rewards: str = "
     means, due = luck.random(pair.twin.problem.n_arms), dict[int, list[tuple[Decision, float]]]()
     low, span = pair.twin.problem.low, pair.twin.problem.high - pair.twin.problem.low
     for t in range(rounds):
-        advance(pair.policy, pair.state, t)
         own = at(rng, t)
+        advance(pair.policy, pair.state, t, own)
         arm, propensity = select(pair.policy, pair.state, t, (), own)
         if t % every == 0:
             assert_agree(pair, t)
@@ -101,7 +107,7 @@ def drive(pair: Pair, rounds: int, arrivals: str, seed: int, *, rewards: str = "
             decision, reward = arrived[i]
             update(pair.policy, pair.state, decision, Outcome(reward), t)
             pair.twin.learn(decision.t, decision.action, reward, t, int(decision.rng))
-    advance(pair.policy, pair.state, rounds)
+    advance(pair.policy, pair.state, rounds, at(rng, rounds))
     assert_agree(pair, rounds)
 
 
@@ -171,7 +177,7 @@ def test_the_compiled_loop_agrees_with_the_twin(name: str) -> None:
         for s in range(t + 1):
             if tape.delays[s] != LOST and s + tape.delays[s] == t:
                 pair.twin.learn(s, int(trace.actions[s]), float(trace.rewards[s]), t, int(at(rng, s)))
-    advance(pair.policy, pair.state, rounds)
+    advance(pair.policy, pair.state, rounds, at(rng, rounds))
     assert_agree(pair, rounds)
 
 
@@ -273,7 +279,7 @@ def test_a_reward_has_its_place_in_the_range() -> None:
 def told(policy: Any, arm: int, reward: float, propensity: float, n_arms: int = 2) -> Any:
     """The state after one reward in round 0."""
     state = policy.init(Problem(n_arms, horizon=100))
-    advance(policy, state, 0)
+    advance(policy, state, 0, at(key(0), 0))
     update(policy, state, Decision(0, arm, propensity, (), at(key(0), 0)), Outcome(reward), 0)
     return state
 
@@ -420,15 +426,15 @@ def test_rexp3_starts_over_with_every_batch_and_drops_what_comes_later() -> None
 
     tell(3, 9)  # the last round of its batch
     assert (chances(state)[0] > 0.5, state.stale[0]) == (True, 0)
-    advance(policy, state, 9)
+    advance(policy, state, 9, at(key(0), 9))
     assert not equal(state.weights, fresh)
-    advance(policy, state, 10)
+    advance(policy, state, 10, at(key(0), 10))
     assert equal(state.weights, fresh)
     tell(9, 10)
     assert (equal(state.weights, fresh), state.stale[0]) == (True, 1)
     tell(10, 19)
     assert not equal(state.weights, fresh)
-    advance(policy, state, 47)  # three batches later: batches stay where they are
+    advance(policy, state, 47, at(key(0), 47))  # three batches later: batches stay where they are
     assert (equal(state.weights, fresh), state.start[0]) == (True, 40)
     tell(41, 50)  # a reward that is told in a later batch than the last decision's
     assert (equal(state.weights, fresh), state.start[0], state.stale[0]) == (True, 50, 2)
@@ -451,8 +457,8 @@ def run_ser4(policy: SER4, problem: Problem, rounds: int, pays: Any, *, seed: in
     state, rng = policy.init(problem), key(seed, "ser4")
     run = Run([], [], [], [], state)
     for t in range(rounds):
-        advance(policy, state, t)
         own = at(rng, t)
+        advance(policy, state, t, own)
         arm, propensity = select(policy, state, t, (), own)
         run.actions.append(arm)
         run.active.append(frozenset(np.flatnonzero(state.places != OUT).tolist()))
@@ -518,11 +524,11 @@ def test_ser4_compares_by_the_smaller_count_where_rewards_were_lost() -> None:
 
     def active_after(answers: int) -> list[int]:
         state = policy.init(Problem(3, horizon=1000))
-        advance(policy, state, 0)
+        advance(policy, state, 0, at(key(0), 0))
         for arm, times in ((0, 300), (1, answers)):
             for _ in range(times):
                 update(policy, state, Decision(0, arm, 1.0, (), at(key(0), 0)), Outcome(float(arm == 0)), 0)
-        advance(policy, state, 3)
+        advance(policy, state, 3, at(key(0), 3))
         return np.flatnonzero(state.places != OUT).tolist()
 
     enough = next(r for r in range(1, 99) if 1.0 + 1 / 3000 >= math.sqrt(math.log(12_000 * r * r) / r))
@@ -569,7 +575,7 @@ def test_ser4_counts_what_comes_after_a_reset_as_stale() -> None:
     policy = SER4(reset=1.0)
     state = policy.init(Problem(2, horizon=HORIZON))
     for t in range(3):
-        advance(policy, state, t)
+        advance(policy, state, t, at(key(0), t))
     assert state.episode[0] == 2
     update(policy, state, Decision(1, 0, 1.0, (), at(key(0), 1)), Outcome(1.0), 2)
     assert (state.stale[0], state.counts.sum()) == (1, 0)
@@ -581,7 +587,7 @@ def test_ser4_answers_before_it_was_ever_advanced() -> None:
     policy = SER4()
     state = policy.init(Problem(3, horizon=HORIZON))
     assert select(policy, state, 0, (), at(key(0), 0)) == (0, 1.0)
-    advance(policy, state, 0)
+    advance(policy, state, 0, at(key(0), 0))
     assert select(policy, state, 4, (), at(key(0), 4)) == select(policy, state, 1, (), at(key(0), 1))
 
 

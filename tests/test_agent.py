@@ -119,8 +119,8 @@ def test_reward_errors_name_the_value_and_the_rule() -> None:
     cases = {math.nan: "reward=nan is not finite", 2: r"reward=2 is outside \[0, 1\]", (): "is not a number"}
     for reward, says in cases.items():
         with pytest.raises(RewardError, match=says):
-            agent.learn(decision, reward)  # type: ignore[arg-type]
-    agent.learn(decision, np.float32(0.5))  # type: ignore[arg-type]
+            agent.learn(decision, reward)
+    agent.learn(decision, np.float32(0.5))
     assert agent.pending == ()
 
 

@@ -60,8 +60,8 @@ def drive(pair: Pair, history: History) -> None:
     for t in range(history.rounds):
         if t % history.phase == 0:
             means = luck.permutation(np.linspace(0.05, 0.95, history.n_arms))
-        advance(pair.policy, pair.state, t)
         own = at(rng, t)
+        advance(pair.policy, pair.state, t, own)
         chosen, propensity = select(pair.policy, pair.state, t, (), own)
         COMPARE[pair.name](pair, t, chosen, propensity)
         arm = chosen if luck.random() < 0.8 else int(luck.integers(history.n_arms))
@@ -236,7 +236,7 @@ def test_the_histories_above_evict_arms_and_check_them() -> None:
     pair = Pair.of("practical-ad-switch", Problem(3), **EAGER["practical-ad-switch"][0])
     evicted = checked = 0
     for t in range(400):
-        advance(pair.policy, pair.state, t)
+        advance(pair.policy, pair.state, t, at(key(1), t))
         arm, _ = select(pair.policy, pair.state, t, (), at(key(1), t))
         paid = float(np.random.default_rng(t).random() < (0.2, 0.8, 0.5)[arm])
         update(pair.policy, pair.state, Decision(t, arm, 1.0, (), at(key(1), t)), Outcome(paid), t)
@@ -255,12 +255,12 @@ def test_a_reward_older_than_the_restart_is_stale_and_changes_nothing(name: str)
     state, t = policy.init(Problem(2)), 0
     while state.alarms[0] == 0:
         assert t < 1000
-        advance(policy, state, t)
+        advance(policy, state, t, at(key(1), t))
         update(policy, state, Decision(t, 0, 1.0, (), at(key(1), t)), Outcome(float(t < 60)), t)
         t += 1
     assert t > 60
     assert state.counts[0] == 0
-    advance(policy, state, t)
+    advance(policy, state, t, at(key(1), t))
     update(policy, state, Decision(t - 1, 0, 1.0, (), at(key(1), t - 1)), Outcome(1.0), t)
     assert (state.counts[0], state.stale[0]) == (0, 1)
     update(policy, state, Decision(t, 0, 1.0, (), at(key(1), t)), Outcome(1.0), t)
@@ -283,7 +283,7 @@ def test_an_alarm_restarts_the_arm_or_all_arms(name: str, parameters: dict[str, 
     state, t = policy.init(Problem(2)), 0
     while state.alarms[0] == 0:
         assert t < 1000
-        advance(policy, state, t)
+        advance(policy, state, t, at(key(2), t))
         reward = 0.0 if t % 2 else float(t < 150)  # arm 1 always pays 0, arm 0 stops paying
         update(policy, state, Decision(t, t % 2, 1.0, (), at(key(2), t)), Outcome(reward), t)
         t += 1
@@ -465,7 +465,7 @@ def run_ad_switch(
     policy = cast(POLICIES["practical-ad-switch"](**parameters))
     luck, state = np.random.default_rng(seed), policy.init(Problem(len(means(0))))
     for t in range(rounds):
-        advance(policy, state, t)
+        advance(policy, state, t, at(key(seed), t))
         arm, _ = select(policy, state, t, (), at(key(seed), t))
         was_good = bool(state.good[arm])
         paid = float(luck.random() < means(t)[arm])

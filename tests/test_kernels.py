@@ -95,7 +95,7 @@ def live_through(size: int, history: list[Told]) -> None:
     now = 0
     for each in history:
         now += each.wait
-        slide(policy, state, now)
+        slide(policy, state, now, 0)
         diary.move(now)
         assert_recounts(state, diary)
         if each.age is not None and each.age <= now:
@@ -127,7 +127,7 @@ def test_a_duplicate_changes_nothing_and_a_stale_reward_is_only_counted() -> Non
     remember(state, 2, 0, 99.0, 3)
     for array, same in zip(state.window, before, strict=True):
         np.testing.assert_array_equal(array, same)
-    slide(policy, state, 6)
+    slide(policy, state, 6, 0)
     remember(state, 2, 2, 5.0, 6)
     assert state.window.stale[0] == 1
     assert state.window.counts.sum() == 1  # of rounds 3 .. 6 only round 3 was ever answered
@@ -137,7 +137,7 @@ def test_a_late_reward_leaves_with_its_decision_not_with_its_arrival() -> None:
     policy, state = new_state(5)
     remember(state, 0, 1, 7.0, 4)
     assert state.window.sums[1] == 7.0
-    slide(policy, state, 6)
+    slide(policy, state, 6, 0)
     assert state.window.counts[1] == 0
     assert state.window.sums[1] == 0.0
 
@@ -152,7 +152,7 @@ def test_a_huge_reward_leaves_no_trace_after_two_windows(size: int, late: int, o
     rewards[huge] = 1e15 / 3.0
     for now in range(late, len(rewards)):
         remember(state, now - late, 0, float(rewards[now - late]), now)
-    slide(policy, state, len(rewards))
+    slide(policy, state, len(rewards), 0)
     in_window = rewards[len(rewards) - size : len(rewards) - late]
     assert state.window.counts[0] == len(in_window) == size - late
     np.testing.assert_allclose(state.window.sums[0], in_window.sum(), rtol=0.0, atol=1e-9)
@@ -162,7 +162,7 @@ def test_an_idle_window_empties_itself() -> None:
     policy, state = new_state(6)
     for t in range(6):
         remember(state, t, t % ARMS, 0.1, t)
-    slide(policy, state, 12)
+    slide(policy, state, 12, 0)
     assert (state.window.arms == -1).all()
     assert (state.window.counts == 0).all()
     np.testing.assert_array_equal(state.window.sums, np.zeros(ARMS))

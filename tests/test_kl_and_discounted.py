@@ -241,9 +241,9 @@ def drive(pair: Pair, rounds: int, seed: int, answer: "Answer") -> list[int]:
     n_arms, chosen = pair.twin.problem.n_arms, []
     due: dict[int, list[tuple[Decision, float]]] = {}
     for t in range(rounds):
-        advance(pair.policy, pair.state, t)
-        assert_agree(pair, t)
         own = at(rng, t)
+        advance(pair.policy, pair.state, t, own)
+        assert_agree(pair, t)
         arm, propensity = select(pair.policy, pair.state, t, (), own)
         assert_chosen_well(pair, t, arm, propensity)
         chosen.append(arm)
@@ -257,7 +257,7 @@ def drive(pair: Pair, rounds: int, seed: int, answer: "Answer") -> list[int]:
             decision, reward = arrived[i]
             update(pair.policy, pair.state, decision, Outcome(reward), t)
             pair.twin.learn(decision.t, decision.action, reward, t, int(decision.rng))
-    advance(pair.policy, pair.state, rounds)
+    advance(pair.policy, pair.state, rounds, at(rng, rounds))
     assert_agree(pair, rounds)
     return chosen
 
@@ -360,7 +360,7 @@ def test_the_compiled_loop_agrees_with_the_twin(name: str) -> None:
         for s in range(t + 1):
             if tape.delays[s] != LOST and s + tape.delays[s] == t:
                 pair.twin.learn(s, int(trace.actions[s]), float(trace.rewards[s]), t, int(at(rng, s)))
-    advance(pair.policy, pair.state, rounds)
+    advance(pair.policy, pair.state, rounds, at(rng, rounds))
     assert_agree(pair, rounds)
 
 
@@ -417,8 +417,8 @@ def test_fading_agrees_with_the_twin_through_many_rescalings(name: str, gamma: f
     waiting: list[tuple[Decision, float]] = []
     for t in range(rounds):
         before = float(pair.state.discount.growth[0])
-        advance(pair.policy, pair.state, t)
         own = at(rng, t)
+        advance(pair.policy, pair.state, t, own)
         arm, propensity = select(pair.policy, pair.state, t, (), own)
         waiting.append((Decision(t, arm, propensity, (), own), float(luck.random())))
         while waiting and luck.random() < 0.6:
@@ -427,7 +427,7 @@ def test_fading_agrees_with_the_twin_through_many_rescalings(name: str, gamma: f
             pair.twin.learn(decision.t, decision.action, reward, t, int(decision.rng))
         resets += float(pair.state.discount.growth[0]) < before
         if t % 250 == 249:
-            advance(pair.policy, pair.state, t + 1)
+            advance(pair.policy, pair.state, t + 1, at(rng, t + 1))
             assert_agree(pair, t + 1)
     assert resets >= 2
     assert pair.state.discount.growth[0] <= LIMIT
@@ -455,8 +455,8 @@ def test_time_may_leap(name: str) -> None:
     for state in (walking, leaping):
         tell(policy, state, 0, 0, 1.0, 0)
     for t in range(1, 5000):
-        advance(policy, walking, t)
-    advance(policy, leaping, 4999)
+        advance(policy, walking, t, at(key(0), t))
+    advance(policy, leaping, 4999, at(key(0), 4999))
     tell(policy, walking, 4999, 1, 1.0, 4999)
     tell(policy, leaping, 4999, 1, 1.0, 4999)
     seen = {"discounted-ucb": "means", "discounted-thompson": "successes"}[name]
@@ -488,7 +488,7 @@ def test_the_means_of_discounted_ucb_outlive_their_weights() -> None:
     for t, reward in enumerate((0.25, 0.75, 0.5)):
         tell(policy, state, t, t, reward, t)
     for t in range(3, 3000):
-        advance(policy, state, t)
+        advance(policy, state, t, at(key(0), t))
     np.testing.assert_array_equal(state.means, [0.25, 0.75, 0.5])
     assert (state.counts == FAINT).all()
     assert select(policy, state, 2999, (), at(key(0), 0))[0] == 1
@@ -502,7 +502,7 @@ def test_discounted_thompson_forgets_down_to_its_prior() -> None:
     tell(policy, state, 0, 0, 1.0, 0)
     assert state.successes[0] / state.discount.growth[0] == 1.0  # the newest trial counts one
     for t in range(1, 5000):
-        advance(policy, state, t)
+        advance(policy, state, t, at(key(0), t))
     assert state.successes[0] / state.discount.growth[0] < 1e-300
     assert np.isfinite(state.successes).all()
 

@@ -15,12 +15,14 @@ import driftwise as dw
 from driftwise.core.seeding import key
 from driftwise.errors import ParameterError
 from driftwise.measure.summary import estimate, paired_difference
+from driftwise.measure.variation import variation
 from driftwise.study import canvas, figures, report
+from driftwise.study import drift as drifts
 from driftwise.study import page as page_module
 from driftwise.study.results import Results
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from driftwise.study.writing import spread
+from driftwise.study.writing import brief, spread
 
 NASTY = '<b>mean</b> & "$x$"'
 POLICIES = {"uniform": dw.Uniform(), "window": dw.SlidingUCB(window=321, xi=0.77), NASTY: dw.Thompson()}
@@ -176,12 +178,80 @@ def test_drift_is_that_of_run_0(study: Study, results: Results) -> None:
     seed = int(key(study.seed, 0, "world"))
     tape, _ = WORLDS["abrupt"].draw(study.horizon, seed)
     assert drift.changes == [666, 1333] and set(drift.changes) <= set(drift.rounds.tolist())
-    np.testing.assert_array_equal(drift.means, tape.levels.table[tape.levels.rows[drift.rounds]])
+    np.testing.assert_array_equal(drift.lines, tape.levels.table[tape.levels.rows[drift.rounds]])
+    assert drift.labels == ["arm 0", "arm 1", "arm 2", "arm 3"]
+
+
+def words(page: str) -> str:
+    """All that a reader sees, on one line."""
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<style.*?</style>|<[^>]*>", " ", page, flags=re.S)))
+
+
+def test_variation_is_told_of_every_world(study: Study, page: str) -> None:
+    for world in WORLDS.values():
+        found = variation(world, study.horizon, int(key(study.seed, 0, "world")))
+        said = f"The variation of run 0 is {brief(found.l2)} in the l2 norm and {brief(found.sup)} in the sup norm."
+        assert said in words(page)
+
+
+def test_fresh_actions_are_shown_by_the_parameter_behind_them() -> None:
+    world = dw.Rotating(dim=3, n_actions=4)
+    study = small({"turning": world}, {"uniform": dw.Uniform()}, runs=2)
+    results = run(study)
+    drift = figures.picture(study, results, figures.cells_by_policy(study, results, "turning")).drift
+    tape, _ = world.draw(study.horizon, int(key(study.seed, 0, "world")))
+    np.testing.assert_array_equal(drift.lines, tape.path[drift.rounds])
+    page = report.render(study, results)
+    for drawing in drawings(page):
+        texts = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
+        assert {"feature 0", "feature 1", "feature 2"} <= set(texts)
+        assert not any("arm" in (text or "") for text in texts)
+    assert "no means to follow" in words(page)
+    assert "in the sup norm." not in words(page)
+    assert "Best action chosen is the share" in words(page)
+    assert "best arm" not in words(page).lower()
+
+
+def test_many_features_share_one_name() -> None:
+    study = small({"turning": dw.Rotating(dim=9, n_actions=4)}, {"uniform": dw.Uniform()}, runs=2)
+    drawing = canvas.svg(figures.regret_figure(study, run(study), "turning"))
+    assert "9 features" in drawing and "feature 0" not in drawing
+
+
+def test_worlds_of_several_kinds_share_a_page() -> None:
+    worlds: dict[str, Any] = {"arms": dw.Abrupt(), "fixed": dw.Rotating(dim=3, n_actions=4, actions="fixed")}
+    study = small(worlds, {"uniform": dw.Uniform()}, runs=2)
+    seen = words(report.render(study, run(study)))
+    assert "Drift: mean reward of each arm" in seen and "Drift: mean reward of each action" in seen
+    assert "Best option chosen is the share" in seen
+
+
+def test_the_best_slate_is_as_many_heavy_lines_as_it_has_items() -> None:
+    world = dw.Slates(size=2, drift="sinusoidal:n_arms=5")
+    study = small({"slates": world}, {"one": dw.SlidingSlateUCB(window=50)}, runs=2)
+    results = run(study)
+    above = figures.regret_figure(study, results, "slates").axes[1]
+    heavy = [
+        np.asarray(line.get_ydata())
+        for line in above.lines
+        if line.get_linewidth() > 1.0 and len(np.asarray(line.get_xdata())) > 4
+    ]
+    tape, _ = world.draw(study.horizon, int(key(study.seed, 0, "world")))
+    best = np.sort(tape.levels.table[tape.levels.rows], axis=1)[:, -2:]
+    np.testing.assert_allclose([line[0] for line in heavy], best[0])
+    np.testing.assert_allclose([line[-1] for line in heavy], best[-1])
+    assert "best slate chosen" in words(report.render(study, results)).lower()
+
+
+def test_arms_with_names_are_called_by_them() -> None:
+    study = small({"flights": dw.Flights(arms="origins", n_arms=3)}, {"uniform": dw.Uniform()}, runs=2)
+    figure = figures.regret_figure(study, run(study), "flights")
+    assert {text.get_text() for text in figure.axes[1].texts} & {"EWR", "JFK", "LGA"}
 
 
 def test_few_points_are_drawn_of_a_long_world() -> None:
-    rounds, means = figures._sample(dw.RandomWalk(n_arms=3), 200_000, 0, [])
-    assert len(rounds) == figures.MOST_POINTS and means.shape == (figures.MOST_POINTS, 3)
+    rounds, means = drifts.sample(dw.RandomWalk(n_arms=3), 200_000, 0, [])
+    assert len(rounds) == drifts.MOST_POINTS and means.shape == (drifts.MOST_POINTS, 3)
     assert (rounds[0], rounds[-1]) == (0, 199_999)
 
 

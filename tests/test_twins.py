@@ -11,8 +11,8 @@ import pytest
 from driftwise.core.play import play
 from driftwise.core.seeding import key
 from driftwise.core.types import new_trace
-from driftwise.policies import SlidingThompson, SlidingUCB
-from driftwise.worlds import Abrupt, Sinusoidal
+from driftwise.policies import SlidingLinUCB, SlidingThompson, SlidingUCB
+from driftwise.worlds import Abrupt, Rotating, Sinusoidal
 
 SOURCE = Path(__file__).parents[1] / "benchmarks" / "twin" / "twin.py"
 ROUNDS = 5000
@@ -53,11 +53,35 @@ def test_means_that_move_every_round(twin: Any, library: Any, name: str) -> None
     compare(twin, library, POLICIES[name]._replace(window=300), Sinusoidal(n_arms=5), 0)
 
 
-def compare(twin: Any, library: Any, policy: Any, world: Any, seed: int) -> None:
-    """Play the same tape twice."""
-    tape, nature = world.draw(ROUNDS, seed)
-    ours, theirs, rng = new_trace(0, ROUNDS), new_trace(0, ROUNDS), key(seed, "twins")
-    assert play(policy, policy.init(world.problem()), tape, nature, rng, ours, ROUNDS) == ROUNDS
-    twin.play(library, policy, tape, rng, theirs)
+@pytest.mark.parametrize("window", [1, 7, 300, 2 * ROUNDS])
+@pytest.mark.parametrize("n_actions", [2, 7, 8, 40, 70])  # from 8 on rows are worked out abreast, 64 at most
+@pytest.mark.parametrize("dim", [2, 5, 13])  # from 12 on products with matrices are summed column by column
+def test_linear_choices_and_rewards(twin: Any, library: Any, dim: int, n_actions: int, window: int) -> None:
+    policy, world = SlidingLinUCB(window=window), Rotating(dim=dim, n_actions=n_actions)
+    assert compare(twin, library, policy, world, dim) == 0
+
+
+@pytest.mark.parametrize("window", [3, 30])
+@pytest.mark.parametrize("dim", [5, 20])
+def test_an_inverse_is_computed_afresh_at_the_same_rounds(twin: Any, library: Any, dim: int, window: int) -> None:
+    policy, world = SlidingLinUCB(window=window, ridge=1e-4), Rotating(dim=dim, n_actions=10, actions="fixed")
+    assert compare(twin, library, policy, world, 0) > 10
+
+
+@pytest.mark.parametrize("n_actions", [3, 50])
+def test_many_features(twin: Any, library: Any, n_actions: int) -> None:
+    compare(twin, library, SlidingLinUCB(window=400), Rotating(dim=60, n_actions=n_actions), 0, rounds=1000)
+
+
+def compare(twin: Any, library: Any, policy: Any, world: Any, seed: int, rounds: int = ROUNDS) -> int:
+    """Play the same tape twice; how often an inverse was computed afresh, the same number in both."""
+    tape, nature = world.draw(rounds, seed)
+    ours, theirs, rng = new_trace(0, rounds), new_trace(0, rounds), key(seed, "twins")
+    state = policy.init(world.problem())
+    assert play(policy, state, tape, nature, rng, ours, rounds) == rounds
+    repairs = twin.play(library, policy, tape, rng, theirs, world.problem())
     np.testing.assert_array_equal(ours.actions, theirs.actions)
     np.testing.assert_array_equal(ours.rewards, theirs.rewards)
+    if hasattr(state, "ridge"):
+        assert repairs == state.ridge.repairs[0]
+    return int(repairs)

@@ -107,9 +107,9 @@ def drive(pair: Pair, rounds: list[Round], seed: int = 0) -> None:
     rng, shuffle = key(seed, "twins"), np.random.default_rng(seed)
     due: dict[int, list[tuple[Decision, float]]] = {}
     for t, each in enumerate(rounds):
-        advance(pair.policy, pair.state, t)
-        assert_agree(pair, t)
         own = at(rng, t)
+        advance(pair.policy, pair.state, t, own)
+        assert_agree(pair, t)
         chosen, propensity = select(pair.policy, pair.state, t, (), own)
         assert_chosen_well(pair, t, chosen)
         arm = chosen if each.arm is None else each.arm
@@ -120,7 +120,7 @@ def drive(pair: Pair, rounds: list[Round], seed: int = 0) -> None:
             decision, reward = arrived[i]
             update(pair.policy, pair.state, decision, Outcome(reward), t)
             pair.twin.learn(decision.t, decision.action, reward, t, int(decision.rng))
-    advance(pair.policy, pair.state, len(rounds))
+    advance(pair.policy, pair.state, len(rounds), at(rng, len(rounds)))
     assert_agree(pair, len(rounds))
 
 
@@ -261,7 +261,7 @@ def test_the_compiled_loop_agrees_with_the_twin(name: str) -> None:
         for s in range(t + 1):
             if tape.delays[s] != LOST and s + tape.delays[s] == t:
                 pair.twin.learn(s, int(trace.actions[s]), float(trace.rewards[s]), t, int(at(rng, s)))
-    advance(pair.policy, pair.state, rounds)
+    advance(pair.policy, pair.state, rounds, at(rng, rounds))
     assert_agree(pair, rounds)
 
 
@@ -331,7 +331,7 @@ def believing(name: str, beliefs: Beliefs) -> tuple[Pair, int]:
     for t, (arm, reward) in enumerate(log):
         update(pair.policy, pair.state, Decision(t, arm, np.nan, (), np.uint64(t)), Outcome(reward), t)
         pair.twin.learn(t, arm, reward, t, t)
-    advance(pair.policy, pair.state, rounds)
+    advance(pair.policy, pair.state, rounds, np.uint64(rounds))
     assert_agree(pair, rounds)
     return pair, rounds
 

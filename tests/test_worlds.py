@@ -346,8 +346,8 @@ def test_a_fixed_delay_in_the_loop_is_update_called_that_much_later_by_hand(name
     tape, nature = world.draw(horizon, 6)
     waiting: list[tuple[Decision, Outcome]] = []
     for t in range(horizon):
-        verbs.advance(policy, by_hand, t)
         own = at(rng, t)
+        verbs.advance(policy, by_hand, t, own)
         arm, propensity = verbs.select(policy, by_hand, t, (), own)
         assert arm == trace.actions[t]
         waiting.append((Decision(t, arm, propensity, (), own), verbs.respond(tape, nature, t, arm)))

@@ -14,6 +14,29 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2] / ".bench"
 
+_LEARNING = (
+    "numpy==2.4.6",
+    "scipy==1.17.1",
+    "scikit-learn==1.9.1",
+    "pandas==3.1.1",
+    "joblib==1.6.0",
+    "cloudpickle==3.1.2",
+    "narwhals==2.28.0",
+    "python-dateutil==4.0.0",
+    "threadpoolctl==3.8.0",
+    "tzdata==2026.6",
+)
+_PLOTTING = (
+    "matplotlib==3.11.2",
+    "contourpy==1.3.3",
+    "cycler==0.12.1",
+    "fonttools==4.68.0",
+    "kiwisolver==1.5.1",
+    "packaging==26.3",
+    "pillow==13.0.0",
+    "pyparsing==3.3.3",
+)
+
 #: Every list is complete and exact and is installed without following dependencies: the same
 #: versions are timed next year, and what a peer declares but never imports here stays out
 #: (SMPyBandits: scikit-learn, scikit-optimize, joblib; it does import seaborn and matplotlib).
@@ -38,7 +61,12 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     ),
     "pymab": ("pymab==2.0.1", "numpy==2.4.6"),
     "river": ("river==0.26.1", "numpy==2.4.6", "scipy==1.17.1", "narwhals==2.28.0"),
+    "mabwiser": ("mabwiser==2.7.4", "seaborn==0.13.2", *_LEARNING, *_PLOTTING),
+    "contextualbandits": ("contextualbandits==0.3.30", *_LEARNING),
 }
+
+#: Those that offer no wheel are built here, by gcc, as their users have to.
+BUILT = {"contextualbandits"}
 
 
 def python_of(name: str) -> Path:
@@ -60,9 +88,10 @@ def python_of(name: str) -> Path:
     ROOT.mkdir(exist_ok=True)
     (ROOT / ".gitignore").write_text("*\n", encoding="utf-8")
     _run([sys.executable, "-m", "venv", "--clear", str(folder)], doing=f"making {name}'s venv")
-    # Wheels only: a build from source would need compilers and time other flags than users get.
+    # Wheels where there are any: a build from source needs compilers, and times other flags than users get.
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     pip += ["--no-input", "--no-deps", "--only-binary", ":all:"]
+    pip += ["--no-binary", name] if name in BUILT else []
     _run([*pip, *REQUIREMENTS[name]], doing=f"installing {name}")
     stamp.write_text(wanted, encoding="utf-8")  # last, so that a broken install is made again
     return python

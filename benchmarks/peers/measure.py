@@ -17,8 +17,8 @@ from typing import Any
 
 from benchmarks.peers.environments import REQUIREMENTS, python_of
 
-#: Few rounds for the slow peer: all its cases together take less than a minute of processor time.
-ROUNDS = {"smpybandits": 4000, "pymab": 10_000, "river": 10_000}
+#: Few rounds for the slow peers: all cases of one together take less than a minute of processor time.
+ROUNDS = {"smpybandits": 4000, "pymab": 10_000, "river": 10_000, "mabwiser": 400, "contextualbandits": 400}
 
 
 def measure(

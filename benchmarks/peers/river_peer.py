@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from typing import Any
 
+import settings  # type: ignore[import-not-found]
 from river import bandit, proba, stats, utils  # type: ignore[import-not-found]
-from timing import Case, Options, Round, main  # type: ignore[import-not-found]
+from timing import Case, LinearRound, Options, Round, main, make_linear_world  # type: ignore[import-not-found]
 
 #: Pulls of each arm before the Gaussian policies may choose. They draw from the distribution of
 #: the rewards seen, which is a constant 0 before two different rewards.
@@ -73,6 +74,12 @@ def cases(options: Options) -> dict[str, Case]:
             fresh(bandit.ThompsonSampling, reward_obj=windowed(proba.Gaussian), burn_in=BURN_IN),
             f"ThompsonSampling, Gaussian of the rewards, {per_arm}",
         ),
+        "lin-ucb": Case(
+            fresh(bandit.LinUCBDisjoint, alpha=settings.RIDGE),
+            "LinUCBDisjoint, a BayesianLinearRegression per arm",
+            world=lambda options: make_linear_world(options, lambda context: dict(enumerate(context))),
+            play=play_linear,
+        ),
     }
 
 
@@ -84,6 +91,18 @@ def play(policy_and_arms: tuple[Any, list[int]], rounds: Iterable[Round]) -> lis
     for uniform, means in rounds:
         arm = choose(arms)
         update(arm, 1.0 if uniform < means[arm] else 0.0)
+        chosen.append(arm)
+    return chosen
+
+
+def play_linear(policy_and_arms: tuple[Any, list[int]], rounds: Iterable[LinearRound]) -> list[int]:
+    """The same with a context."""
+    policy, arms = policy_and_arms
+    choose, update = policy.pull, policy.update
+    chosen = []
+    for noise, means, context in rounds:
+        arm = choose(arms, context)
+        update(arm, context, means[arm] + noise)
         chosen.append(arm)
     return chosen
 

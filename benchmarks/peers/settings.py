@@ -22,3 +22,9 @@ MONITORED_GAP = 35.0
 #: GLR: the chance of a false alarm, and SMPyBandits' default shortcut: every tenth reward, every tenth cut.
 GLR_DELTA = 0.005
 GLR_LAZY = 10
+
+#: LinUCB: features of a context, the ridge, the factor on the bonus (in theirs, and at its default), noise of rewards.
+FEATURES = 5
+RIDGE = 1.0
+BONUS = 1.0
+LINEAR_NOISE = 0.1

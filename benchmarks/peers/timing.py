@@ -21,6 +21,8 @@ import argparse
 import contextlib
 import gc
 import json
+import math
+import operator
 import os
 import random
 import statistics
@@ -31,6 +33,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+try:  # beside us in a peer's environment, in our package in ours
+    import settings  # type: ignore[import-not-found]
+except ImportError:
+    from benchmarks.peers import settings
+
 REPEATS = 3
 SEGMENTS = 4
 
@@ -40,13 +47,21 @@ SHORT = {"glr-kl-ucb-full": (400, 200), "practical-ad-switch": (200, 200)}
 #: One round of the world: a uniform number and the mean reward of each arm.
 Round = tuple[float, tuple[float, ...]]
 
+#: One round of the linear world: noise, the mean reward of each arm, and the context in the form a library takes.
+LinearRound = tuple[float, tuple[float, ...], Any]
+
 
 @dataclass(frozen=True)
 class Case:
-    """A policy to time: how a fresh one is made, and what a reader must know about it."""
+    """A policy to time: how a fresh one is made, and what a reader must know about it.
+
+    ``world`` and ``play`` are for policies that look at a context; the others share theirs.
+    """
 
     make: Callable[[], Any]
     note: str
+    world: Callable[[Options], tuple[list[Any], list[Any]]] | None = None
+    play: Callable[[Any, Iterable[Any]], list[int]] | None = None
 
 
 @dataclass(frozen=True)
@@ -130,9 +145,31 @@ def make_world(options: Options) -> tuple[list[Round], list[Round]]:
     return warm_up, timed
 
 
+def make_linear_world(options: Options, form: Callable[[list[float]], Any] = tuple) -> tuple[list[Any], list[Any]]:
+    """Return the warm-up rounds and the timed rounds of a world in which every arm has a parameter of its own.
+
+    The mean of an arm is the product of its parameter and the context, both random unit vectors.
+    """
+    rng = random.Random(options.seed)
+
+    def direction() -> list[float]:
+        numbers = [rng.gauss(0.0, 1.0) for _ in range(settings.FEATURES)]
+        length = math.hypot(*numbers)
+        return [number / length for number in numbers]
+
+    def one_round() -> LinearRound:
+        context = direction()
+        means = tuple(sum(map(operator.mul, context, each)) for each in parameters)
+        return settings.LINEAR_NOISE * rng.gauss(0.0, 1.0), means, form(context)
+
+    parameters = [direction() for _ in range(options.arms)]
+    rounds = [one_round() for _ in range(options.horizon)]
+    return rounds[: options.window], rounds[options.window :]
+
+
 def _time(case: Case, *, options: Options, play: Callable[[Any, Iterable[Round]], list[int]]) -> dict[str, object]:
-    warm_up, timed = make_world(options)
-    seconds = []
+    warm_up, timed = (case.world or make_world)(options)
+    play, seconds = case.play or play, []
     for _ in range(REPEATS):
         policy = case.make()
         play(policy, warm_up)
@@ -141,7 +178,7 @@ def _time(case: Case, *, options: Options, play: Callable[[Any, Iterable[Round]]
         chosen = play(policy, timed)
         seconds.append(time.process_time() - start)
     # A policy that is called wrongly often still runs, fast: chance level gives it away.
-    share = statistics.fmean(means[arm] == max(means) for arm, (_, means) in zip(chosen, timed, strict=True))
+    share = statistics.fmean(means[arm] == max(means) for arm, (_, means, *_) in zip(chosen, timed, strict=True))
     learns = share > 1 / options.arms
     note = f"{case.note}; best arm in {share:.0%} of rounds"
     if not learns:

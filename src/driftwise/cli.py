@@ -7,6 +7,7 @@ standard output alone; progress and messages go to standard error. Bad input is 
 import inspect
 import json
 import math
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -207,16 +208,27 @@ def papers(as_json: bool) -> None:
     "--scale", type=click.Choice(["quick", "full"]), default="quick", show_default=True, help="Minutes, or hours."
 )
 @click.option("--runs", type=Count(), metavar="N", help="Runs per cell, instead of the scale's own number.")
+@click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Data a paper could not hand on.")
 @click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder; out/PAPER if not given.")
 def reproduce(
-    paper: str, claim: str | None, scale: str, runs: int | None, threads: int | None, as_json: bool, out: Path | None
+    paper: str,
+    claim: str | None,
+    scale: str,
+    runs: int | None,
+    data: Path | None,
+    threads: int | None,
+    as_json: bool,
+    out: Path | None,
 ) -> None:
     """Make a paper's numbers again, and judge every claim.
 
     `quick` takes minutes and covers the short horizons; `full` covers all of them. Results are kept: a run that was
     stopped goes on where it was. Exits with 1 when a claim differs without a known reason.
+
+    Some papers played data that only their owner hands out. Such a paper plays a stand-in and says so; with --data it
+    plays your file.
     """
     from driftwise.core.rules import whole
     from driftwise.papers import paper as find
@@ -228,6 +240,10 @@ def reproduce(
         if value is not None:
             whole(name, value)
     chosen = find(paper)
+    if data is not None:
+        if chosen.with_data is None:
+            raise ParameterError(f"{paper} takes no --data: all it played can be played here")
+        chosen = chosen.with_data(data)
     claims = choose(chosen.claims(scale), claim)
     studies = needed(claims, chosen.studies(scale, runs))
     out = out or Path("out") / paper
@@ -235,22 +251,23 @@ def reproduce(
     results = _run(list(studies.values()), out, threads)
     verdicts = judge(claims, Evidence(studies, results))
     if as_json:
-        click.echo(json.dumps({"paper": paper, "scale": scale, "claims": plain(verdicts)}))
+        about = {"paper": paper, "scale": scale} | ({"data": chosen.data} if chosen.data else {})
+        click.echo(json.dumps(about | {"claims": plain(verdicts)}))
     else:
         show_tally(summary(verdicts), claims=len(verdicts))
-    page = _verdict_page(chosen, scale, claim, runs, verdicts, Evidence(studies, results), out)
+    options = {"scale": scale, "claim": claim, "runs": runs, "data": data}
+    page = _verdict_page(chosen, options, verdicts, Evidence(studies, results), out)
     click.echo(f"\nEvery claim, line by line, and the figures: {page}", err=True)
     if any(each.verdict == DIFFERS for each in verdicts):
         raise SystemExit(1)
 
 
-def _verdict_page(
-    paper: Any, scale: str, claim: str | None, runs: int | None, verdicts: Any, evidence: Any, out: Path
-) -> Path:
+def _verdict_page(paper: Any, options: dict[str, Any], verdicts: Any, evidence: Any, out: Path) -> Path:
     from driftwise.study.verdicts import write_verdicts
 
-    options = [f"--scale {scale}", *([f"--claim {claim}"] if claim else []), *([f"--runs {runs}"] if runs else [])]
-    counts = sorted({study.runs for study in evidence.studies.values()})
+    given = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
+    counts = [study.runs for study in evidence.studies.values()]
+    seeds = [study.seed for study in evidence.studies.values()] or [0]
     path: Path = write_verdicts(
         out / "report.html",
         verdicts,
@@ -258,12 +275,17 @@ def _verdict_page(
         title=paper.title,
         source=paper.source,
         notes=paper.notes,
-        scale=scale,
-        runs=" to ".join(map(str, dict.fromkeys([counts[0], counts[-1]]))) if counts else "no",
-        seed=0,
-        command=f"driftwise reproduce {paper.name} {' '.join(options)}",
+        scale=options["scale"],
+        runs=_span(counts) if counts else "no",
+        seed=_span(seeds),
+        command=f"driftwise reproduce {paper.name} {' '.join(given)}",
     )
     return path
+
+
+def _span(counts: list[int]) -> str:
+    """`7`, or `3 to 50`."""
+    return " to ".join(map(str, dict.fromkeys([min(counts), max(counts)])))
 
 
 def _delayed(world: Any, delay: str, lost: float) -> Any:
@@ -329,17 +351,20 @@ def _report(study: Any, results: Any, out: Path) -> Path:
 
 
 def _show(study: Any, results: Any) -> None:
+    from driftwise.study.choices import choices_of
     from driftwise.terminal import show_policies
 
-    told = _document(study, results)
-    show_policies(told["policies"], world=told["world"], horizon=study.horizon, runs=study.runs)
+    (world,) = study.worlds.values()
+    show_policies(_document(study, results), best=choices_of(world).best)
 
 
 def _document(study: Any, results: Any) -> dict[str, Any]:
     """What `simulate --json` prints."""
     from statistics import median
 
+    from driftwise.core.seeding import key
     from driftwise.measure.summary import estimate
+    from driftwise.measure.variation import variation
 
     (world,) = study.worlds
     told = {}
@@ -352,7 +377,9 @@ def _document(study: Any, results: Any) -> dict[str, Any]:
             "seconds": float(results.column(cells, "seconds").sum()),
             "ns_per_round": 1e9 * float(median(results.column(cells, "seconds"))) / study.horizon,
         }
-    return {"world": world, "horizon": study.horizon, "seeds": study.runs, "policies": told}
+    moved = variation(study.worlds[world], study.horizon, int(key(study.seed, 0, "world")))
+    norms = {"l2": moved.l2, "sup": None if math.isnan(moved.sup) else moved.sup}
+    return {"world": world, "horizon": study.horizon, "seeds": study.runs, "variation": norms, "policies": told}
 
 
 def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool) -> None:
@@ -373,13 +400,15 @@ def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool
 
 
 def _entry(name: str, kind: Any) -> dict[str, Any]:
-    """One policy or world as data."""
-    from driftwise.core.spec import parameters
+    """One policy or world as data; a policy inside another is told as text."""
+    from driftwise.core.spec import describe, parameters
     from driftwise.core.verbs import ABOUT
+    from driftwise.policies import POLICIES
 
     summary = (kind.__doc__ or "").strip().splitlines()[0]
-    about = ABOUT[kind]._asdict() if kind in ABOUT else {}
-    return {"name": name, "class": kind.__name__, "summary": summary, "parameters": parameters(kind), **about}
+    about = ABOUT[kind]._asdict() if kind in ABOUT else {"family": kind().problem().family}
+    takes = {key: describe(of, POLICIES) if hasattr(of, "_fields") else of for key, of in parameters(kind).items()}
+    return {"name": name, "class": kind.__name__, "summary": summary, "parameters": takes, **about}
 
 
 if __name__ == "__main__":

@@ -13,6 +13,10 @@ class RewardError(DriftwiseError, ValueError):
     """A reward is not a finite number in the declared range."""
 
 
+class FeatureError(DriftwiseError, ValueError):
+    """Features are not finite numbers in the declared shape, or too large to learn from."""
+
+
 class DecisionError(DriftwiseError, LookupError):
     """A decision id was never given out, or has been answered already."""
 

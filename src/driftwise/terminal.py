@@ -18,17 +18,20 @@ def progress_bar() -> Iterator[Progress]:
         yield bar
 
 
-def show_policies(told: dict[str, Any], *, world: str, horizon: int, runs: int) -> None:
-    """The policies of a study, least regret first."""
-    title = f"{world}: {horizon:,} rounds, {runs} runs"
-    table = Table(title=title, caption="regret: what the best arm of every round would have earned more, ± 95%")
-    for name in ("policy", "regret", "best arm chosen", "ns a round"):
-        table.add_column(name, justify="left" if name == "policy" else "right")
-    for policy, each in sorted(told.items(), key=lambda item: item[1]["regret"]["mean"]):
-        regret = each["regret"]
-        spread = "" if regret["ci95"] is None else f" ± {regret['ci95']:,.0f}"
+def show_policies(told: dict[str, Any], *, best: str) -> None:
+    """The policies of a study, least regret first; `best` is what the best choice is called in its world."""
+    title = f"{told['world']}: {told['horizon']:,} rounds, {told['seeds']} runs"
+    norms = [f"{size:.3g} in the {norm} norm" for norm, size in told["variation"].items() if size is not None]
+    regret = f"regret against the {best} of every round, ± 95%"
+    table = Table(title=title, caption=f"{regret}\nvariation of run 0: {', '.join(norms)}")
+    table.add_column("policy", overflow="fold")
+    for name in ("regret", f"{best}\nchosen", "ns a\nround"):
+        table.add_column(name, justify="right")
+    for policy, each in sorted(told["policies"].items(), key=lambda item: item[1]["regret"]["mean"]):
+        mean, half = each["regret"]["mean"], each["regret"]["ci95"]
+        spread = "" if half is None else f" ± {half:,.0f}"
         cost = f"{each['ns_per_round']:,.0f}"
-        table.add_row(policy, f"{regret['mean']:,.0f}{spread}", f"{each['optimal_rate']:.0%}", cost)
+        table.add_row(policy, f"{mean:,.0f}{spread}", f"{each['optimal_rate']:.0%}", cost)
     Console().print(table)
 
 
@@ -47,7 +50,8 @@ def show_list(entries: list[dict[str, Any]]) -> None:
     for entry in entries:
         click.secho(entry["name"], bold=True, nl=False)
         click.echo(f"  {entry['summary']}")
-        lines = {"takes": signature(entry)} | {key: entry[key] for key in ("needs", "bound", "paper") if key in entry}
+        told = ("family", "needs", "bound", "paper")
+        lines = {"takes": signature(entry)} | {key: entry[key] for key in told if key in entry}
         for key, text in lines.items():
             click.echo(f"    {key:<6} {text}")
 

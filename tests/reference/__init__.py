@@ -5,26 +5,46 @@ A twin takes the policy's parameters and the problem, is told rewards with `lear
     index policies   indices(t), choose(t)
     Thompson         posteriors(t), win_probabilities(t)     the chance of each arm by quadrature, not by simulation
     uniform          win_probabilities(t)
+
+Where choices are described by features the twins are in FEATURE_TWINS, are told pairs, and answer for the rows shown:
+
+    index policies   indices(t, context), choose(t, context)
+    Thompson         posterior(t), win_probabilities(t, context)
+
+Those that choose slates are in SLATE_TWINS, are told what each item paid, and answer with indices(t) and choose(t).
 """
 
+from tests.reference.bandit_over_bandit import BanditOverBanditTwin
 from tests.reference.cusum_ucb import CusumUCBTwin
+from tests.reference.discounted_lin_thompson import DiscountedLinThompsonTwin
+from tests.reference.discounted_lin_ucb import DiscountedLinUCBTwin
 from tests.reference.discounted_thompson import DiscountedThompsonTwin
 from tests.reference.discounted_ucb import DiscountedUCBTwin
 from tests.reference.epsilon_greedy import EpsilonGreedyTwin
 from tests.reference.exp3 import EXP3Twin
 from tests.reference.exp3_ix import EXP3IXTwin
 from tests.reference.exp3s import EXP3STwin
+from tests.reference.feature_log import FeatureTwin
 from tests.reference.gaussian_thompson import GaussianThompsonTwin
 from tests.reference.glr_kl_ucb import GLRKLUCBTwin
+from tests.reference.kalman_mixture import KalmanMixtureTwin
 from tests.reference.kl_ucb import KLUCBTwin
+from tests.reference.lin_thompson import LinThompsonTwin
+from tests.reference.lin_ucb import LinUCBTwin
 from tests.reference.log import Twin
 from tests.reference.m_ucb import MUCBTwin
 from tests.reference.page_hinkley_ucb import PageHinkleyUCBTwin
 from tests.reference.practical_ad_switch import PracticalAdSwitchTwin
 from tests.reference.rexp3 import REXP3Twin
 from tests.reference.ser4 import SER4Twin
+from tests.reference.sliding_armed_ucb import SlidingArmedUCBTwin
 from tests.reference.sliding_gaussian_thompson import SlidingGaussianThompsonTwin
+from tests.reference.sliding_glm_ucb import SlidingGLMUCBTwin
+from tests.reference.sliding_gp_ucb import SlidingGPUCBTwin
 from tests.reference.sliding_kl_ucb import SlidingKLUCBTwin
+from tests.reference.sliding_lin_thompson import SlidingLinThompsonTwin
+from tests.reference.sliding_lin_ucb import SlidingLinUCBTwin
+from tests.reference.sliding_slate_ucb import SlidingSlateUCBTwin
 from tests.reference.sliding_thompson import SlidingThompsonTwin
 from tests.reference.sliding_ucb import SlidingUCBTwin
 from tests.reference.thompson import ThompsonTwin
@@ -54,4 +74,22 @@ TWINS: dict[str, type[Twin]] = {
     "m-ucb": MUCBTwin,
     "glr-kl-ucb": GLRKLUCBTwin,
     "practical-ad-switch": PracticalAdSwitchTwin,
+    "sliding-armed-ucb": SlidingArmedUCBTwin,
+    "bandit-over-bandit": BanditOverBanditTwin,
+}
+
+FEATURE_TWINS: dict[str, type[FeatureTwin]] = {
+    "lin-ucb": LinUCBTwin,
+    "lin-thompson": LinThompsonTwin,
+    "sliding-lin-ucb": SlidingLinUCBTwin,
+    "sliding-lin-thompson": SlidingLinThompsonTwin,
+    "discounted-lin-ucb": DiscountedLinUCBTwin,
+    "discounted-lin-thompson": DiscountedLinThompsonTwin,
+    "kalman-mixture": KalmanMixtureTwin,
+    "sliding-gp-ucb": SlidingGPUCBTwin,
+    "sliding-glm-ucb": SlidingGLMUCBTwin,
+}
+
+SLATE_TWINS = {
+    "sliding-slate-ucb": SlidingSlateUCBTwin,
 }

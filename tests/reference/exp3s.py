@@ -3,7 +3,8 @@
     w_i(t + 1) = w_i(t) exp(gamma xhat_i / K) + e alpha / K  (w_1(t) + ... + w_K(t))
     xhat_i = x / p_i if i was drawn, else 0
 
-alpha = 1 / T and gamma = min(1, sqrt(K (S ln(K T) + e) / ((e - 1) T))) for at most S - 1 changes.
+alpha = 1 / T and gamma = min(1, sqrt(K (S ln(K T) + e) / ((e - 1) T))) for at most S - 1 changes. x is the
+reward between `low` and `high` where they are given, not clipped to them.
 """
 
 import math
@@ -12,6 +13,7 @@ import numpy as np
 
 from driftwise.core.types import Floats
 from tests.reference.exp3 import EXP3Twin
+from tests.reference.log import Entry
 
 
 class EXP3STwin(EXP3Twin):
@@ -26,6 +28,10 @@ class EXP3STwin(EXP3Twin):
         n_arms, horizon, hardness = self.problem.n_arms, self.horizon(), self.policy.changes + 1
         square = n_arms * (hardness * math.log(n_arms * horizon) + math.e) / ((math.e - 1.0) * horizon)
         return min(1.0, math.sqrt(square))
+
+    def gain(self, entry: Entry) -> float:
+        low, high = self.policy.low, self.policy.high
+        return (entry.reward - low) / (high - low) if low < high else super().gain(entry)
 
     def weights(self, t: int) -> Floats:
         n_arms = self.problem.n_arms

@@ -4,6 +4,7 @@ decision_of(..., context, row, rng)   a decision that keeps `row` of a matrix of
 outcome_of(reward)                    a number becomes an Outcome, the rewards of a slate a SlateOutcome
 worth(means, action)                  the mean of an arm, or the sum over the items of a slate
 put_away(box, slot, context)          keep a row of features for later; an empty box keeps nothing
+note(actions, i, action)              write an action down: a number, or the items of a slate
 """
 
 from typing import Any
@@ -34,6 +35,11 @@ def put_away(box: Any, slot: int, context: Any) -> None:
         box[slot] = context
 
 
+def note(actions: Any, i: int, action: Any) -> None:
+    """Write down the action of round i."""
+    actions[i] = action
+
+
 def _is_matrix(context: Any) -> bool:
     return isinstance(context, np.ndarray) and context.ndim == 2
 
@@ -54,8 +60,11 @@ def teach(numba: Any) -> None:
     def box(box: Any, slot: Any, context: Any) -> Any:
         return _copy_row if isinstance(box, array) else lambda box, slot, context: None
 
+    def mark(actions: Any, i: Any, action: Any) -> Any:
+        return _copy_row if isinstance(action, array) else note
+
     options = {"forceinline": True, "error_model": "numpy", "_nrt": False}
-    resolvers = {decision_of: decision, outcome_of: outcome, worth: mean, put_away: box}
+    resolvers = {decision_of: decision, outcome_of: outcome, worth: mean, put_away: box, note: mark}
     for function, resolve in resolvers.items():
         numba.extending.overload(function, jit_options=options, strict=False)(resolve)
 

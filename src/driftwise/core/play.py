@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from driftwise.core.context import decision_of, outcome_of
+from driftwise.core.context import decision_of, note, outcome_of
 from driftwise.core.kernel import kernel
 from driftwise.core.random import stream
 from driftwise.core.types import Decision, Trace
@@ -15,16 +15,16 @@ def play(policy: Any, state: Any, tape: Any, nature: Any, rng: Any, trace: Trace
     start = trace.start
     stop = min(horizon, start + len(trace.actions))
     for t in range(start, stop):
-        advance(policy, state, t)
+        own = stream(rng, t)
+        advance(policy, state, t, own)
         context, is_open = observe(tape, nature, t)
         if not is_open:
             return t - start
-        own = stream(rng, t)
         action, propensity = select(policy, state, t, context, own)
         outcome = respond(tape, nature, t, action)
         decision = decision_of(t, action, propensity, context, action, own)
         deliver(tape, nature, policy, state, decision, outcome)
-        trace.actions[t - start] = action
+        note(trace.actions, t - start, action)
         trace.rewards[t - start] = outcome.reward
     return stop - start
 
@@ -32,8 +32,8 @@ def play(policy: Any, state: Any, tape: Any, nature: Any, rng: Any, trace: Trace
 @kernel
 def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float, Any]:
     """The first half of a round, for a program that lives in the real world; the stream it drew from comes too."""
-    advance(policy, state, t)
     own = stream(rng, t)
+    advance(policy, state, t, own)
     action, propensity = select(policy, state, t, context, own)
     return action, propensity, own
 

@@ -3,7 +3,7 @@
 A verb is called alike from Python and from compiled code; which kernel runs is decided by the class of its first
 argument (a policy, a tape, or a state). numba is taught this with `overload`, so one compiled loop serves every policy.
 
-    advance(policy, state, t)                                      time has come to round t; default: nothing
+    advance(policy, state, t, rng)                                 time has come to round t; default: nothing
     select(policy, state, t, context, rng) -> (action, propensity) reads the state only
     update(policy, state, decision, outcome, now)                  writes the state in place
     observe(tape, nature, t) -> (context, open)
@@ -15,7 +15,9 @@ argument (a policy, a tape, or a state). numba is taught this with `overload`, s
     restart(policy, state, memory, window)                         forget all; from now on remember `memory` rounds
 
 `advance` exists because `select` may not write, and a window must forget a round even when no reward ever came
-for it. `deliver` exists so that a world can hold rewards back; it alone decides when `update` is called.
+for it. It is given the stream of round t; `select` draws from that too, and `update` from its branch, so that what is
+drawn here comes from the branch of the branch. `deliver` exists so that a world can hold rewards back; it alone decides
+when `update` is called.
 `refresh` lets one window (`kernels/window.py`) serve every policy that slides, and `gained`, `lost` and `turned` do so
 for features (`kernels/feature_window.py`). `restart` is how a policy over policies tries windows: after it the state
 is as `init` made it, but for a memory of `memory` rounds and bounds sized for a window of `window`.
@@ -52,7 +54,7 @@ class Verb:
 
 
 @kernel
-def _stay(policy: Any, state: Any, t: int) -> None:
+def _stay(policy: Any, state: Any, t: int, rng: Any) -> None:
     """Nothing happens to this policy when time passes."""
 
 

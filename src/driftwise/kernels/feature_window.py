@@ -5,11 +5,9 @@ and counted as `stale` when that round has left the window, and is ignored when 
 
 A policy that slides over features has a state with a field `window`, registers `slide_features` as its `advance`, calls
 `remember_features` in its `update`, and registers for its state what to do with a pair: `gained` when it has come,
-`lost` before it goes, and `turned` when a pass through the ring ends. Those that keep a `ridge` share `gain_pair`,
-`lose_pair` and `turn_pass` below.
-
-Sums that only add and subtract would keep the rounding of pairs long gone. `gram` and `moment` here sum what entered on
-the present pass through the ring; when a pass ends they *are* the sums of the window, and the ridge takes them over.
+`lost` when it has gone (its slot still holds it), and `turned` when a pass through the ring ends. Those that keep a
+`ridge` share `gain_pair`, `lose_pair` and `turn_pass` below. Whichever of them raises, the window has moved on and is
+whole.
 
     clock   the round to be decided next: the window holds rounds clock - size .. clock - 1
     head    the slot of round `clock`, which is also that of round clock - size
@@ -20,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import Floats, PerFeature, PerFeaturePair, Shared
+from driftwise.core.types import Floats, PerFeature, Shared
 from driftwise.core.verbs import gained, lost, turned
 from driftwise.kernels.ridge import absorb, audit, release
 
@@ -31,8 +29,6 @@ class FeatureWindow(NamedTuple):
     features: PerFeature
     rewards: Shared
     filled: Shared
-    gram: PerFeaturePair
-    moment: PerFeature
     size: Shared
     clock: Shared
     head: Shared
@@ -45,8 +41,6 @@ def new_feature_window(dim: int, window: int) -> FeatureWindow:
         features=np.zeros((window, dim)),
         rewards=np.zeros(window),
         filled=np.zeros(window, np.bool_),
-        gram=np.zeros((dim, dim)),
-        moment=np.zeros(dim),
         size=np.array([window], np.int64),
         clock=np.zeros(1, np.int64),
         head=np.zeros(1, np.int64),
@@ -55,7 +49,7 @@ def new_feature_window(dim: int, window: int) -> FeatureWindow:
 
 
 @kernel
-def slide_features(policy: Any, state: Any, t: int) -> None:
+def slide_features(policy: Any, state: Any, t: int, rng: Any) -> None:
     """Bring the window of `state` to round `t`: the `advance` of every policy with a window of features."""
     while state.window.clock[0] < t:
         _expire(state)
@@ -72,8 +66,7 @@ def remember_features(state: Any, t: int, x: Floats, reward: float, now: int) ->
         window.stale[0] += 1
         return
     slot = window.head[0] - age
-    current_pass = slot >= 0
-    if not current_pass:
+    if slot < 0:
         slot += window.size[0]
     if window.filled[slot]:
         return
@@ -81,10 +74,6 @@ def remember_features(state: Any, t: int, x: Floats, reward: float, now: int) ->
     window.rewards[slot] = reward
     for i in range(len(x)):
         window.features[slot, i] = x[i]
-        if current_pass and x[i] != 0.0:
-            window.moment[i] += x[i] * reward
-            for j in range(len(x)):
-                window.gram[i, j] += x[i] * x[j]
     gained(state, slot)
 
 
@@ -93,10 +82,6 @@ def empty(window: FeatureWindow, memory: int) -> None:
     """As new, with room for `memory` rounds."""
     for slot in range(window.size[0]):
         window.filled[slot] = False
-    for i in range(len(window.moment)):
-        window.moment[i] = 0.0
-        for j in range(len(window.moment)):
-            window.gram[i, j] = 0.0
     window.size[0] = memory
     window.clock[0] = 0
     window.head[0] = 0
@@ -106,20 +91,14 @@ def empty(window: FeatureWindow, memory: int) -> None:
 def _expire(state: Any) -> None:
     """Move the clock one round on."""
     window = state.window
-    head = window.head[0]
-    if window.filled[head]:
-        lost(state, head)
-        window.filled[head] = False
-    head += 1
-    if head == window.size[0]:
-        head = 0
-        turned(state)
-        for i in range(len(window.moment)):
-            window.moment[i] = 0.0
-            for j in range(len(window.moment)):
-                window.gram[i, j] = 0.0
-    window.head[0] = head
+    slot = window.head[0]
+    window.head[0] = slot + 1 if slot + 1 < window.size[0] else 0
     window.clock[0] += 1
+    if window.filled[slot]:
+        window.filled[slot] = False
+        lost(state, slot)
+    if window.head[0] == 0:
+        turned(state)
 
 
 # For states with a `ridge`
@@ -140,10 +119,4 @@ def lose_pair(state: Any, slot: int) -> None:
 
 @kernel
 def turn_pass(state: Any) -> None:
-    """Replace the running sums by those of the pass that ends: the same but for rounding."""
-    dim = len(state.ridge.moment)
-    for i in range(dim):
-        state.ridge.moment[i] = state.window.moment[i]
-        for j in range(dim):
-            state.ridge.gram[i, j] = state.window.gram[i, j]
-        state.ridge.gram[i, i] += state.ridge.prior[0]
+    """Nothing to do: the sums of a ridge keep no rounding of pairs long gone."""

@@ -1,4 +1,4 @@
-"""The last `w` rounds, and each arm's count and sum of rewards in them; O(1) a round whatever `w`.
+"""The last `size` rounds, and each arm's count and sum of rewards in them; O(1) a round whatever the size.
 
 The rule for late rewards: a reward enters by the round of its **decision**, not of its arrival. Each round owns
 one slot of the ring; a reward whose slot has left the window is counted as `stale` and dropped, one whose slot
@@ -10,8 +10,9 @@ present pass through the ring; when a pass ends it *is* the sum of the window, a
 A policy that slides has a state with a field `window`, registers `slide` as its `advance`, calls `remember` in its
 `update`, and registers `refresh` for its state: recompute what it caches of one arm.
 
-    clock   the round to be decided next: the window holds rounds clock - w .. clock - 1
-    head    the slot of round `clock`, which is also that of round clock - w
+    size    rounds remembered: all the ring has room for, or fewer after `empty`
+    clock   the round to be decided next: the window holds rounds clock - size .. clock - 1
+    head    the slot of round `clock`, which is also that of round clock - size
 """
 
 from typing import Any, NamedTuple
@@ -33,6 +34,7 @@ class Window(NamedTuple):
     counts: PerArm
     sums: PerArm
     fresh: PerArm
+    size: Shared
     clock: Shared
     head: Shared
     stale: Shared
@@ -46,6 +48,7 @@ def new_window(n_arms: int, window: int) -> Window:
         counts=np.zeros(n_arms, np.int64),
         sums=np.zeros(n_arms),
         fresh=np.zeros(n_arms),
+        size=np.array([window], np.int64),
         clock=np.zeros(1, np.int64),
         head=np.zeros(1, np.int64),
         stale=np.zeros(1, np.int64),
@@ -53,7 +56,7 @@ def new_window(n_arms: int, window: int) -> Window:
 
 
 @kernel
-def slide(policy: Any, state: Any, t: int) -> None:
+def slide(policy: Any, state: Any, t: int, rng: Any) -> None:
     """Bring the window of `state` to round `t`: the `advance` of every windowed policy."""
     while state.window.clock[0] < t:
         _settle(state, _expire(state.window))
@@ -71,6 +74,20 @@ def remember(state: Any, t: int, arm: int, reward: float, now: int) -> None:
         _settle(state, left)
     if entered:
         refresh(state, arm)
+
+
+@kernel
+def empty(window: Window, memory: int) -> None:
+    """As new, with room for `memory` rounds; only what came too late stays counted."""
+    for slot in range(window.size[0]):
+        window.arms[slot] = -1
+    for arm in range(len(window.counts)):
+        window.counts[arm] = 0
+        window.sums[arm] = 0.0
+        window.fresh[arm] = 0.0
+    window.size[0] = memory
+    window.clock[0] = 0
+    window.head[0] = 0
 
 
 @kernel
@@ -93,7 +110,7 @@ def _expire(window: Window) -> int:
         window.counts[arm] -= 1
         window.sums[arm] -= window.rewards[head]
     head += 1
-    if head == len(window.arms):
+    if head == window.size[0]:
         head = 0
         arm = ALL
         for each in range(len(window.sums)):
@@ -107,7 +124,7 @@ def _expire(window: Window) -> int:
 @kernel
 def _admit(window: Window, t: int, arm: int, reward: float) -> bool:
     """Enter the reward of round `t`; False when it is stale or a duplicate."""
-    size = len(window.arms)
+    size = window.size[0]
     age = window.clock[0] - t
     if age > size:
         window.stale[0] += 1

@@ -22,6 +22,13 @@ def new_tree(n_arms: int) -> Ints:
 
 
 @kernel
+def blank(tree: Ints) -> None:
+    """As new."""
+    for node in range(len(tree)):
+        tree[node] = -1
+
+
+@kernel
 def best(tree: Ints, scores: Floats) -> int:
     """The lowest arm with the largest score."""
     if len(tree) > 1 and tree[1] >= 0:

@@ -4,8 +4,9 @@ A paper's package holds `PAPER`: its studies by scale, its claims, and its figur
 """
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from driftwise.core.spec import lookup
@@ -16,7 +17,11 @@ SCALES = ("quick", "full")
 
 
 class Paper(NamedTuple):
-    """What there is to reproduce. `studies` and `claims` take a scale; `figures` draws what the evidence allows."""
+    """What there is to reproduce. `studies` and `claims` take a scale; `figures` draws what the evidence allows.
+
+    Where a paper played data that cannot be handed on, `data` says what is played instead, and `with_data` makes the
+    paper that plays a file of yours.
+    """
 
     name: str
     title: str
@@ -25,6 +30,27 @@ class Paper(NamedTuple):
     studies: Callable[[str, int | None], Mapping[str, Study]]
     claims: Callable[[str], list[Claim]]
     figures: Callable[[Evidence], list[Any]]
+    data: str = ""
+    with_data: "Callable[[Path], Paper] | None" = None
+
+
+class Shelf(Mapping[str, Study]):
+    """Studies by name, each made when it is asked for: some cost seconds of preparation."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Study]]) -> None:
+        self._makers = makers
+
+    def __getitem__(self, name: str) -> Study:
+        return self._makers[name]()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
 
 
 def names() -> list[str]:

@@ -1,7 +1,10 @@
 """Every policy by name. A new one is a file in this folder and a line here; the file's name is the policy's."""
 
 from driftwise.core.spec import catalogue
+from driftwise.policies.bandit_over_bandit import BanditOverBandit as BanditOverBandit
 from driftwise.policies.cusum_ucb import CusumUCB as CusumUCB
+from driftwise.policies.discounted_lin_thompson import DiscountedLinThompson as DiscountedLinThompson
+from driftwise.policies.discounted_lin_ucb import DiscountedLinUCB as DiscountedLinUCB
 from driftwise.policies.discounted_thompson import DiscountedThompson as DiscountedThompson
 from driftwise.policies.discounted_ucb import DiscountedUCB as DiscountedUCB
 from driftwise.policies.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
@@ -10,15 +13,23 @@ from driftwise.policies.exp3_ix import EXP3IX as EXP3IX
 from driftwise.policies.exp3s import EXP3S as EXP3S
 from driftwise.policies.gaussian_thompson import GaussianThompson as GaussianThompson
 from driftwise.policies.glr_kl_ucb import GLRKLUCB as GLRKLUCB
+from driftwise.policies.kalman_mixture import KalmanMixture as KalmanMixture
 from driftwise.policies.kl_ucb import KLUCB as KLUCB
+from driftwise.policies.lin_thompson import LinThompson as LinThompson
+from driftwise.policies.lin_ucb import LinUCB as LinUCB
 from driftwise.policies.m_ucb import MUCB as MUCB
 from driftwise.policies.page_hinkley_ucb import PageHinkleyUCB as PageHinkleyUCB
 from driftwise.policies.practical_ad_switch import PracticalAdSwitch as PracticalAdSwitch
 from driftwise.policies.rexp3 import REXP3 as REXP3
 from driftwise.policies.ser4 import SER4 as SER4
+from driftwise.policies.sliding_armed_ucb import SlidingArmedUCB as SlidingArmedUCB
 from driftwise.policies.sliding_gaussian_thompson import SlidingGaussianThompson as SlidingGaussianThompson
+from driftwise.policies.sliding_glm_ucb import SlidingGLMUCB as SlidingGLMUCB
+from driftwise.policies.sliding_gp_ucb import SlidingGPUCB as SlidingGPUCB
 from driftwise.policies.sliding_kl_ucb import SlidingKLUCB as SlidingKLUCB
+from driftwise.policies.sliding_lin_thompson import SlidingLinThompson as SlidingLinThompson
 from driftwise.policies.sliding_lin_ucb import SlidingLinUCB as SlidingLinUCB
+from driftwise.policies.sliding_slate_ucb import SlidingSlateUCB as SlidingSlateUCB
 from driftwise.policies.sliding_thompson import SlidingThompson as SlidingThompson
 from driftwise.policies.sliding_ucb import SlidingUCB as SlidingUCB
 from driftwise.policies.thompson import Thompson as Thompson

@@ -77,7 +77,7 @@ class DiscountedThompson(NamedTuple):
 
 
 @kernel
-def _advance(policy: DiscountedThompson, state: DiscountedThompsonState, t: int) -> None:
+def _advance(policy: DiscountedThompson, state: DiscountedThompsonState, t: int, rng: Any) -> None:
     shrink = fade(state.discount, policy.gamma, t)
     if shrink < 1.0:
         for k in range(len(state.successes)):
@@ -103,7 +103,7 @@ def _select(
 def _update(
     policy: DiscountedThompson, state: DiscountedThompsonState, decision: Decision, outcome: Outcome, now: int
 ) -> None:
-    _advance(policy, state, now + 1)
+    _advance(policy, state, now + 1, decision.rng)
     arm, share = decision.action, weight(state.discount, policy.gamma, decision.t + 1)
     success = trial(outcome.reward, state.range[0], state.range[1], decision.rng)
     state.successes[arm] += share * success

@@ -87,7 +87,7 @@ class DiscountedUCB(NamedTuple):
 
 
 @kernel
-def _advance(policy: DiscountedUCB, state: DiscountedUCBState, t: int) -> None:
+def _advance(policy: DiscountedUCB, state: DiscountedUCBState, t: int, rng: Any) -> None:
     shrink = fade(state.discount, policy.gamma, t)
     if shrink < 1.0:
         for k in range(len(state.counts)):
@@ -109,7 +109,7 @@ def _select(policy: DiscountedUCB, state: DiscountedUCBState, t: int, context: A
 
 @kernel
 def _update(policy: DiscountedUCB, state: DiscountedUCBState, decision: Decision, outcome: Outcome, now: int) -> None:
-    _advance(policy, state, now + 1)
+    _advance(policy, state, now + 1, decision.rng)
     arm, share = decision.action, weight(state.discount, policy.gamma, decision.t)
     state.counts[arm] += share
     state.sums[arm] += share * outcome.reward

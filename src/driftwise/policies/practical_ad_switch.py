@@ -49,7 +49,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, uniform
 from driftwise.core.rules import bounded_range, number, whole
-from driftwise.core.types import About, ArmIds, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 
 LEVELS = 40  # episodes of up to 2^40 rounds
@@ -74,7 +74,7 @@ class PracticalAdSwitchState(NamedTuple):
     recent: PerArm
     former: PerArm
     last: PerArm
-    turn: ArmIds
+    turn: Cache
     clock: Shared
     start: Shared
     horizon: Shared
@@ -137,7 +137,7 @@ class PracticalAdSwitch(NamedTuple):
 
 
 @kernel
-def _advance(policy: PracticalAdSwitch, state: PracticalAdSwitchState, t: int) -> None:
+def _advance(policy: PracticalAdSwitch, state: PracticalAdSwitchState, t: int, rng: Any) -> None:
     """Come to round `t`, and settle whose turn it is: `select` may not write down that an arm was played."""
     if state.clock[0] >= t:
         return

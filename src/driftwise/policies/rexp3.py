@@ -85,7 +85,7 @@ class REXP3(NamedTuple):
 
 
 @kernel
-def _advance(policy: REXP3, state: REXP3State, t: int) -> None:
+def _advance(policy: REXP3, state: REXP3State, t: int, rng: Any) -> None:
     """Start over when round `t` belongs to a later batch."""
     age = t - state.start[0]
     if age >= state.batch[0]:
@@ -100,7 +100,7 @@ def _select(policy: REXP3, state: REXP3State, t: int, context: Any, rng: Any) ->
 
 @kernel
 def _update(policy: REXP3, state: REXP3State, decision: Decision, outcome: Outcome, now: int) -> None:
-    _advance(policy, state, now)
+    _advance(policy, state, now, decision.rng)
     if decision.t < state.start[0]:
         state.stale[0] += 1
         return

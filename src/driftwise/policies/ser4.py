@@ -113,7 +113,7 @@ class SER4(NamedTuple):
 
 
 @kernel
-def _advance(policy: SER4, state: SER4State, t: int) -> None:
+def _advance(policy: SER4, state: SER4State, t: int, rng: Any) -> None:
     """End the pass when its rounds are over, and start over when the arms have changed."""
     changed = len(state.places) != state.met[0]
     for k in range(len(state.places)):

@@ -22,7 +22,7 @@ from driftwise.core.rules import whole, window_rounds
 from driftwise.core.types import About, Decision, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.normal_race import Beliefs, believe, race_normals
-from driftwise.kernels.window import Window, new_window, remember, slide
+from driftwise.kernels.window import Window, empty, new_window, remember, slide
 from driftwise.policies.gaussian_thompson import beliefs_of
 
 
@@ -81,6 +81,13 @@ def _update(
     remember(state, decision.t, decision.action, outcome.reward, now)
 
 
+@kernel
+def _restart(policy: SlidingGaussianThompson, state: SlidingGaussianThompsonState, memory: int, window: int) -> None:
+    empty(state.window, memory)
+    for arm in range(len(state.beliefs.centres)):
+        state.beliefs.centres[arm], state.beliefs.spreads[arm] = policy.prior_mean, policy.prior_sd
+
+
 register(SlidingGaussianThompsonState, refresh=_refresh)
 register(
     SlidingGaussianThompson,
@@ -90,4 +97,5 @@ register(
     advance=slide,
     select=_select,
     update=_update,
+    restart=_restart,
 )

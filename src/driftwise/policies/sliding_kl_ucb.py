@@ -30,20 +30,22 @@ from driftwise.core.rules import bounded_range, number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.kl import exploration, gap_of, information, most_optimistic
-from driftwise.kernels.window import Window, new_window, remember, slide
-from driftwise.kernels.winners import best, new_tree, repair
+from driftwise.kernels.window import Window, empty, new_window, remember, slide
+from driftwise.kernels.winners import best, blank, new_tree, repair
 
 
 class SlidingKLUCBState(NamedTuple):
     """The window of rewards on [0, 1], and the indices of the long run, less one, with their winners.
 
-    `level` is the right side of the long run, `range` holds the lowest reward and the span.
+    The right side of the formula stands still from round `limit` on; `level` is what it is there. `range` holds the
+    lowest reward and the span.
     """
 
     window: Window
     informations: PerArm
     scores: PerArm
     tree: Cache
+    limit: Shared
     level: Shared
     range: Shared
 
@@ -76,6 +78,7 @@ class SlidingKLUCB(NamedTuple):
             informations=np.zeros(n_arms),
             scores=np.full(n_arms, np.inf),
             tree=new_tree(n_arms),
+            limit=np.array([window], np.int64),
             level=np.array([exploration.function(window, c)]),
             range=np.array([low, span]),
         )
@@ -84,7 +87,7 @@ class SlidingKLUCB(NamedTuple):
 @kernel
 def _refresh(state: SlidingKLUCBState, arm: int) -> None:
     count, total = state.window.counts[arm], state.window.sums[arm]
-    if state.window.clock[0] < len(state.window.arms):  # the first pass; all arms are refreshed when it ends
+    if state.window.clock[0] < state.window.size[0]:  # the first pass; all arms are refreshed when it ends
         state.informations[arm] = information(count, total)
         return
     state.scores[arm] = -gap_of(count, total, state.level[0]) if count > 0 else np.inf
@@ -93,9 +96,9 @@ def _refresh(state: SlidingKLUCBState, arm: int) -> None:
 
 @kernel
 def _select(policy: SlidingKLUCB, state: SlidingKLUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
-    if t >= policy.window:
+    if t >= state.window.size[0]:
         return best(state.tree, state.scores), 1.0
-    level = exploration(t, policy.c)
+    level = exploration(min(t, state.limit[0]), policy.c)
     return most_optimistic(state.window.counts, state.window.sums, state.informations, level), 1.0
 
 
@@ -105,6 +108,16 @@ def _update(policy: SlidingKLUCB, state: SlidingKLUCBState, decision: Decision, 
     remember(state, decision.t, decision.action, reward, now)
 
 
+@kernel
+def _restart(policy: SlidingKLUCB, state: SlidingKLUCBState, memory: int, window: int) -> None:
+    empty(state.window, memory)
+    for arm in range(len(state.scores)):
+        state.informations[arm], state.scores[arm] = 0.0, np.inf
+    blank(state.tree)
+    state.limit[0] = window
+    state.level[0] = exploration(window, policy.c)
+
+
 register(SlidingKLUCBState, refresh=_refresh)
 register(
     SlidingKLUCB,
@@ -112,4 +125,5 @@ register(
     advance=slide,
     select=_select,
     update=_update,
+    restart=_restart,
 )

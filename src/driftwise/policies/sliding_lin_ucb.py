@@ -28,7 +28,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Decision, Floats, Outcome, Problem, Shared
+from driftwise.core.types import About, Cache, Decision, Outcome, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.feature_window import (
     FeatureWindow,
@@ -40,9 +40,8 @@ from driftwise.kernels.feature_window import (
     slide_features,
     turn_pass,
 )
-from driftwise.kernels.ridge import Ridge, clear, dot, new_ridge, solve, width
-
-UNKNOWN_HORIZON = 0.01  # the confidence taken when nobody knows how long the run will be
+from driftwise.kernels.linear_optimism import failure_chance, most_promising_row, radius_after
+from driftwise.kernels.ridge import Ridge, clear, new_ridge, solve
 
 
 class SlidingLinUCBState(NamedTuple):
@@ -50,7 +49,7 @@ class SlidingLinUCBState(NamedTuple):
 
     window: FeatureWindow
     ridge: Ridge
-    radius: Shared
+    radius: Cache
     noise: Shared
     delta: Shared
 
@@ -132,40 +131,20 @@ class SlidingLinUCB(NamedTuple):
         dim = whole("dim", problem.dim)
         whole("n_arms", problem.n_arms)
         window = window_rounds(self.window, problem.horizon)
-        for name in ("ridge", "norm", "reach", "scale"):
-            number(name, getattr(self, name), above=0.0)
-        number("confidence", self.confidence, above=0.0, below=1.0, closed="[")
-        delta = self.confidence or (1.0 / problem.horizon if problem.horizon else UNKNOWN_HORIZON)
+        delta = failure_chance(self, problem)
         return SlidingLinUCBState(
             window=new_feature_window(dim, window),
             ridge=new_ridge(dim, self.ridge),
-            radius=np.array([_radius.function(self, problem.noise, delta, dim, window)]),
+            radius=np.array([radius_after.function(self, problem.noise, delta, dim, window)]),
             noise=np.array([problem.noise]),
             delta=np.array([delta]),
         )
 
 
 @kernel
-def _radius(policy: SlidingLinUCB, noise: float, delta: float, dim: int, window: int) -> float:
-    volume = math.log((1.0 + window * policy.reach * policy.reach / policy.ridge) / delta)
-    return policy.scale * (noise * math.sqrt(dim * volume) + math.sqrt(policy.ridge) * policy.norm)
-
-
-@kernel
 def _select(policy: SlidingLinUCB, state: SlidingLinUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     solve(state.ridge)
     return most_promising_row(state.ridge, context, state.radius[0]), 1.0
-
-
-@kernel
-def most_promising_row(ridge: Ridge, context: Floats, radius: float) -> int:
-    """The row with the largest upper bound, the first among equals; `theta` must be solved for."""
-    best, top = 0, -np.inf
-    for row in range(len(context)):
-        index = dot(context[row], ridge.theta) + radius * width(ridge, context[row])
-        if index > top:
-            best, top = row, index
-    return best
 
 
 @kernel
@@ -177,7 +156,7 @@ def _update(policy: SlidingLinUCB, state: SlidingLinUCBState, decision: Decision
 def _restart(policy: SlidingLinUCB, state: SlidingLinUCBState, memory: int, window: int) -> None:
     empty(state.window, memory)
     clear(state.ridge)
-    state.radius[0] = _radius(policy, state.noise[0], state.delta[0], len(state.ridge.moment), window)
+    state.radius[0] = radius_after(policy, state.noise[0], state.delta[0], len(state.ridge.moment), window)
 
 
 register(SlidingLinUCBState, gained=gain_pair, lost=lose_pair, turned=turn_pass)

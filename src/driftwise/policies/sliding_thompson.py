@@ -24,7 +24,7 @@ from driftwise.core.rules import bounded_range, number, whole, window_rounds
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.beta_race import log_height, race, trial
-from driftwise.kernels.window import Window, new_window, remember, slide
+from driftwise.kernels.window import Window, empty, new_window, remember, slide
 
 
 class SlidingThompsonState(NamedTuple):
@@ -91,6 +91,13 @@ def _update(
     remember(state, decision.t, decision.action, success, now)
 
 
+@kernel
+def _restart(policy: SlidingThompson, state: SlidingThompsonState, memory: int, window: int) -> None:
+    empty(state.window, memory)
+    for arm in range(len(state.heights)):
+        state.heights[arm] = 0.0
+
+
 register(SlidingThompsonState, refresh=_refresh)
 register(
     SlidingThompson,
@@ -100,4 +107,5 @@ register(
     advance=slide,
     select=_select,
     update=_update,
+    restart=_restart,
 )

@@ -29,12 +29,15 @@ from driftwise.core.rules import number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.optimism import log_scale, most_promising, tally
-from driftwise.kernels.window import Window, new_window, remember, slide
-from driftwise.kernels.winners import best, new_tree, repair
+from driftwise.kernels.window import Window, empty, new_window, remember, slide
+from driftwise.kernels.winners import best, blank, new_tree, repair
 
 
 class SlidingUCBState(NamedTuple):
-    """The window, the two parts of each bound, and the bounds of the long run with their winners."""
+    """The window, the two parts of each bound, and the bounds of the long run with their winners.
+
+    The logarithm of time stands still from round `limit` on; `reach` is the scale of the bonus there.
+    """
 
     window: Window
     means: PerArm
@@ -42,6 +45,7 @@ class SlidingUCBState(NamedTuple):
     indices: PerArm
     tree: Cache
     span: Shared
+    limit: Shared
     reach: Shared
 
 
@@ -82,6 +86,7 @@ class SlidingUCB(NamedTuple):
             indices=np.full(n_arms, np.inf),
             tree=new_tree(n_arms),
             span=np.array([problem.span]),
+            limit=np.array([window], np.int64),
             reach=np.array([problem.span * math.sqrt(self.xi * math.log(window))]),
         )
 
@@ -95,7 +100,7 @@ def _refresh(state: SlidingUCBState, arm: int) -> None:
 
 @kernel
 def _select(policy: SlidingUCB, state: SlidingUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
-    if t >= policy.window:
+    if t >= state.limit[0]:
         return best(state.tree, state.indices), 1.0
     return most_promising(state.means, state.roots, log_scale(state.span[0], policy.xi, t)), 1.0
 
@@ -105,6 +110,16 @@ def _update(policy: SlidingUCB, state: SlidingUCBState, decision: Decision, outc
     remember(state, decision.t, decision.action, outcome.reward, now)
 
 
+@kernel
+def _restart(policy: SlidingUCB, state: SlidingUCBState, memory: int, window: int) -> None:
+    empty(state.window, memory)
+    for arm in range(len(state.means)):
+        state.means[arm], state.roots[arm], state.indices[arm] = math.inf, 0.0, math.inf
+    blank(state.tree)
+    state.limit[0] = window
+    state.reach[0] = log_scale(state.span[0], policy.xi, window)
+
+
 register(SlidingUCBState, refresh=_refresh)
 register(
     SlidingUCB,
@@ -112,4 +127,5 @@ register(
     advance=slide,
     select=_select,
     update=_update,
+    restart=_restart,
 )

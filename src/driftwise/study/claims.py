@@ -84,6 +84,12 @@ class Evidence:
         """Mean regret with its interval."""
         return estimate(self.regrets(study, policy, t))
 
+    def rewards(self, study: str, policy: str) -> Floats:
+        """What every run earned in all."""
+        chosen = self.studies[study]
+        (world,) = chosen.worlds
+        return self.results.column(chosen.cells_of(world, policy), "reward")
+
 
 def judge(claims: Iterable[Claim], evidence: Evidence) -> list[Verdict]:
     """Every claim with its verdict."""
@@ -112,7 +118,7 @@ def choose(claims: Iterable[Claim], prefix: str | None) -> list[Claim]:
 def needed(claims: Iterable[Claim], studies: Mapping[str, Study]) -> dict[str, Study]:
     """The studies the claims rest on, in their own order."""
     names = {name for claim in claims for name in claim.studies}
-    return {name: study for name, study in studies.items() if name in names}
+    return {name: studies[name] for name in studies if name in names}
 
 
 def summary(verdicts: Sequence[Verdict]) -> list[Group]:

@@ -18,8 +18,11 @@ from driftwise.core.seeding import key
 from driftwise.core.types import About
 from driftwise.core.verbs import ABOUT
 from driftwise.measure.summary import Difference, Estimate, estimate, paired_difference
+from driftwise.measure.variation import Variation, variation
 from driftwise.study.canvas import NARROW, WIDE, pen, svg
-from driftwise.study.figures import cells_by_policy, draw, marked, picture
+from driftwise.study.choices import Choices
+from driftwise.study.drift import marked
+from driftwise.study.figures import cells_by_policy, draw, picture
 from driftwise.study.page import Markup, fill, write
 from driftwise.study.results import Results
 from driftwise.study.study import Cell, Study, inside, values
@@ -47,14 +50,16 @@ class Row(NamedTuple):
 
 
 class Section(NamedTuple):
-    """One world: its rows from least regret to most, what they say, the figure on two papers, and code tags."""
+    """One world: its rows from least regret to most, what they say, the figure on two papers, its drift, code tags."""
 
     world: str
     rows: list[Row]
     verdict: Markup
     wide: Markup
     narrow: Markup
+    choices: Choices
     changes: list[int]
+    variation: Variation
     tags: dict[str, str]
 
 
@@ -94,8 +99,19 @@ def render(study: Study, results: Results, *, title: str | None = None) -> str:
         policies=[_entry(label, policy) for label, policy in study.policies.items()],
         worlds=[_entry(label, world) for label, world in study.worlds.items()],
         recipe=recipe(study),
-        first_seed=int(key(study.seed, 0, "world")),
+        best=best_of_all(sections),
+        first_seed=_seed_of_run_0(study),
     )
+
+
+def best_of_all(sections: Sequence[Section]) -> str:
+    """What the best option is called on this page; "best option" where its worlds differ in that."""
+    names = {section.choices.best for section in sections}
+    return names.pop() if len(names) == 1 else "best option"
+
+
+def _seed_of_run_0(study: Study) -> int:
+    return int(key(study.seed, 0, "world"))
 
 
 # What the numbers are
@@ -105,13 +121,22 @@ def _section(study: Study, results: Results, world: str, place: int) -> Section:
     cells = cells_by_policy(study, results, world)
     rows = _rows(study, results, cells)
     shown = picture(study, results, cells)
-    title = f"Drift of the arms and regret of every policy in {world}; the table below has the numbers"
+    title = f"Drift of {world} and regret of every policy in it; the table below has the numbers"
     wide, narrow = (
         Markup(svg(draw(shown, sheet=sheet), name=f"{name}{place}", title=title))
         for name, sheet in (("wide", WIDE), ("narrow", NARROW))
     )
-    tags = {label: row[0].facts["tag"] for label, row in cells.items()}
-    return Section(world, rows, verdict(study, world, rows), wide, narrow, marked(shown.drift.changes), tags)
+    return Section(
+        world,
+        rows,
+        verdict(study, world, rows),
+        wide,
+        narrow,
+        choices=shown.drift.choices,
+        changes=marked(shown.drift.changes),
+        variation=variation(study.worlds[world], study.horizon, _seed_of_run_0(study)),
+        tags={label: row[0].facts["tag"] for label, row in cells.items()},
+    )
 
 
 def _rows(study: Study, results: Results, cells: dict[str, list[Cell]]) -> list[Row]:

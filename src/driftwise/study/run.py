@@ -32,6 +32,7 @@ from driftwise.measure.ledger import (
     static_regret,
 )
 from driftwise.measure.recovery import recovery_times
+from driftwise.measure.variation import lasting
 from driftwise.study.results import Played, Results
 from driftwise.study.study import Cell, Study
 from driftwise.worlds.arms import BLOCK
@@ -116,12 +117,13 @@ def _job(study: Study, cells: list[Cell], results: Results, progress: Progress |
     world, run_number, horizon = study.worlds[cells[0].world], cells[0].run, study.horizon
     world_seed = int(key(study.seed, run_number, "world"))
     runners = [_runner(study, cell, world) for cell in cells]
-    block, slate = getattr(world, "block", BLOCK), world.problem(horizon).slate
+    block, slate, followed = getattr(world, "block", BLOCK), world.problem(horizon).slate, lasting(world)
     buffer, offers = new_trace(0, min(horizon, block), slate), []  # written over, block after block
     for tape in world.tapes(horizon, world_seed, block):
         levels = levels_of(tape)
         best = best_of(levels, slate)
-        offers.append(offer(levels, best))
+        if followed:
+            offers.append(offer(levels, best))
         for runner in runners:
             if stop.is_set():
                 return
@@ -155,7 +157,7 @@ def _played(runner: Runner, offers: list[Any], changes: list[int], slate: int) -
     return Played(
         rounds=horizon,
         regret=float(totals[REGRET]),
-        static_regret=static_regret(offers, float(totals[REGRET]), slate),
+        static_regret=static_regret(offers, float(totals[REGRET]), slate) if offers else float("nan"),
         reward=float(totals[REWARD]),
         optimal_rate=float(totals[OPTIMAL]) / horizon,
         recovery=float(times.mean()) if len(times) else float("nan"),

@@ -50,8 +50,10 @@ def headline(verdicts: Sequence[Verdict]) -> str:
 
 def _row(each: Verdict) -> dict[str, str]:
     cell = each.sigmas is not None
+    name = each.id.partition("/")[2] or each.id
     return {
-        "name": each.id.partition("/")[2] or each.id,
+        "id": each.id,
+        "name": Markup("/<wbr>").join(name.split("/")),  # on a phone, names break between their parts
         "says": "" if cell else each.says,
         "paper": _number(each.paper, each.paper_ci95),
         "ours": _number(each.ours, each.ours_ci95),

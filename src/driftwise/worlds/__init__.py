@@ -4,10 +4,15 @@ from driftwise.core.spec import catalogue
 from driftwise.worlds.abrupt import Abrupt as Abrupt
 from driftwise.worlds.ac_mab import ACMAB as ACMAB
 from driftwise.worlds.asc_mab import ASCMAB as ASCMAB
+from driftwise.worlds.drifting_surface import DriftingSurface as DriftingSurface
+from driftwise.worlds.flights import Flights as Flights
+from driftwise.worlds.piecewise_linear import PiecewiseLinear as PiecewiseLinear
 from driftwise.worlds.random_walk import RandomWalk as RandomWalk
 from driftwise.worlds.rotating import Rotating as Rotating
 from driftwise.worlds.sc_mab import SCMAB as SCMAB
+from driftwise.worlds.sine_pair import SinePair as SinePair
 from driftwise.worlds.sinusoidal import Sinusoidal as Sinusoidal
+from driftwise.worlds.slates import Slates as Slates
 from driftwise.worlds.stationary import Stationary as Stationary
 
 WORLDS = catalogue(__name__, globals())

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.core.kernel import kernel
-from driftwise.core.random import fill_normal, fill_uniform
+from driftwise.core.random import fill_normal, fill_uniform, normal, stream
 from driftwise.core.rules import cast_fields, number, whole
 from driftwise.core.seeding import generator, key
 from driftwise.core.types import Floats, Outcome, Problem
@@ -76,6 +76,39 @@ def _count(mean: float, level: float) -> float:
     return count
 
 
+@kernel
+def _fill_directions(rng: Any, start: int, rows: Floats) -> None:
+    """Random unit vectors; row i is a function of (rng, start + i) alone: blocks join without a seam."""
+    dim = rows.shape[1]
+    for i in range(len(rows)):
+        own, square = stream(rng, start + i), 0.0
+        for j in range(dim):
+            rows[i, j], own = normal(own)
+            square += rows[i, j] * rows[i, j]
+        scale = 1.0 / math.sqrt(square)
+        for j in range(dim):
+            rows[i, j] *= scale
+
+
+@kernel
+def _fill_scores(sets: Floats, which: Any, theta: Floats, out: Floats) -> None:
+    """`out[t, a]` is the product of action a's features and the parameter of round t."""
+    for t in range(len(out)):
+        place = which[t]
+        for a in range(out.shape[1]):
+            score = 0.0
+            for j in range(theta.shape[1]):
+                score += sets[place, a, j] * theta[t, j]
+            out[t, a] = score
+
+
+@kernel
+def _unlink(law: int, scores: Floats) -> None:
+    """Scores become means, in place."""
+    for i in range(len(scores) if law != GAUSSIAN else 0):
+        scores[i] = math.exp(scores[i]) if law == POISSON else 1.0 / (1.0 + math.exp(-scores[i]))
+
+
 register(FeatureTape, observe=_observe, respond=_respond)
 
 
@@ -124,6 +157,11 @@ class FeaturedWorld(ABC):
         return self.dim if self.actions == "basis" else self.n_actions
 
     @property
+    def lasting(self) -> bool:
+        """Whether action k is the same action in every round; of fresh ones, no mean can be followed through time."""
+        return self.actions != "fresh"
+
+    @property
     def block(self) -> int:
         """Rounds in a block: fewer where every round brings features of its own."""
         return BLOCK if self.actions != "fresh" else max(1, min(BLOCK, BLOCK_NUMBERS // (self.n_actions * self.dim)))
@@ -151,7 +189,7 @@ class FeaturedWorld(ABC):
             theta, noise = self._checked(path(start, stop), stop - start), np.empty(stop - start)
             sets, which = self._sets(seed, start, stop)
             (fill_normal if law == GAUSSIAN else fill_uniform)(rng, start, noise)
-            levels = Levels.of_each_round(self._means(sets, theta))
+            levels = Levels.of_each_round(self._means(sets, which, theta))
             yield FeatureTape(start, levels, noise, float(self.sd), law, sets, which, theta)
 
     def _sets(self, seed: int, start: int, stop: int) -> tuple[Floats, NDArray[np.int32]]:
@@ -160,18 +198,17 @@ class FeaturedWorld(ABC):
             return np.eye(self.dim)[None], np.zeros(stop - start, np.int32)
         fresh = self.actions == "fresh"
         sets = np.empty(((stop - start) if fresh else 1, self.n_actions, self.dim))
-        fill_normal(key(seed, "actions"), start * self.n_actions * self.dim if fresh else 0, sets.reshape(-1))
-        sets /= np.linalg.norm(sets, axis=2, keepdims=True)
+        _fill_directions(key(seed, "actions"), start * self.n_actions if fresh else 0, sets.reshape(-1, self.dim))
         return sets, np.arange(stop - start, dtype=np.int32) if fresh else np.zeros(stop - start, np.int32)
 
-    def _means(self, sets: Floats, theta: Floats) -> Floats:
-        scores = theta @ sets[0].T if len(sets) == 1 else np.einsum("tad,td->ta", sets, theta)
-        inverses: dict[str, Callable[[Floats], Floats]] = {
-            "identity": lambda score: score,
-            "logistic": lambda score: 1.0 / (1.0 + np.exp(-score)),
-            "poisson": np.exp,
-        }
-        return inverses[self.link](scores)
+    def _means(self, sets: Floats, which: NDArray[np.int32], theta: Floats) -> Floats:
+        if self.actions == "basis":
+            means = theta.copy()
+        else:
+            means = np.empty((len(theta), self.n_actions))
+            _fill_scores(sets, which, theta, means)
+        _unlink(LAWS[self.link], means.reshape(-1))
+        return means
 
     def _checked(self, path: Floats, rounds: int) -> Floats:
         """What a world says of its parameter is checked once a block: kernels trust it."""

@@ -37,8 +37,9 @@ class Rotating(FeaturedWorld):
         basis = np.linalg.qr(unit_vectors(2, self.dim, seed, "plane").T)[0].T
 
         def theta(start: int, stop: int) -> Floats:
-            angles = 2.0 * np.pi * self.turns * np.arange(start, stop) / horizon
-            circle: Floats = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ basis
+            angles = 2.0 * np.pi * self.turns * np.arange(start, stop)[:, None] / horizon
+            # no product of matrices: how that rounds depends on the length of the block
+            circle: Floats = np.cos(angles) * basis[0] + np.sin(angles) * basis[1]
             return self.norm * circle
 
         return theta

@@ -14,10 +14,11 @@ from driftwise.measure.summary import band
 from driftwise.papers.sliding_window_thompson.sensitivity import sweep
 from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, ARMS, FIGURE_5_ARMS, SIGMAS
 from driftwise.study.claims import Evidence
+from driftwise.study.lines import Line, Panel, draw_lines
 from driftwise.worlds import SCMAB
 
 if TYPE_CHECKING:
-    from driftwise.study.canvas import Axes, Figure, Sheet
+    from driftwise.study.canvas import Figure, Sheet
 
 INCREASES = (0.5, 1.0, 2.0)
 
@@ -29,6 +30,12 @@ def figures(evidence: Evidence) -> list[Any]:
 
 def _has(evidence: Evidence, names: Sequence[str]) -> list[str]:
     return [name for name in names if name in evidence.studies]
+
+
+def _draw(
+    sheet: "Sheet", titles: Sequence[str], lines: Sequence[dict[str, Line]], *, xlabel: str, **more: Any
+) -> "Figure":
+    return draw_lines(sheet, list(map(Panel, titles, lines)), xlabel=xlabel, **more)
 
 
 def _drawing(title: str, caption: str, draw: "Callable[[Sheet], Figure]") -> Any:
@@ -59,7 +66,7 @@ def _draw_curves(sheet: "Sheet", *, evidence: Evidence, names: Sequence[str]) ->
         curves = {name: evidence.results.curves(study.cells_of("world", name)) for name in ALGORITHMS}
         lines.append({name: (rounds, *band(values)) for name, (rounds, values) in curves.items()})
     titles = [f"N = {study.horizon:,}" for study in studies]
-    return _draw_lines(sheet, titles, lines, xlabel="rounds", ylabel=None)
+    return _draw(sheet, titles, lines, xlabel="rounds")
 
 
 # ---- Figure 2: how the means move ----
@@ -79,7 +86,7 @@ def _draw_waves(sheet: "Sheet") -> "Figure":
         nothing = np.full(len(rounds), np.nan)
         lines.append({f"a{k + 1}": (rounds, tape.levels.table[rounds, k], nothing) for k in range(n_arms)})
         titles.append(f"N = {horizon:,}, K = {n_arms}")
-    return _draw_lines(sheet, titles, lines, xlabel="rounds", ylabel=None)
+    return _draw(sheet, titles, lines, xlabel="rounds")
 
 
 # ---- Figure 5: the speed of the drift ----
@@ -104,7 +111,7 @@ def _draw_speeds(sheet: "Sheet", *, evidence: Evidence, arms: Sequence[int]) -> 
                 for algorithm, row in found.items()
             }
         )
-    return _draw_lines(sheet, [f"K = {k}" for k in arms], lines, xlabel="sigma", ylabel=None)
+    return _draw(sheet, [f"K = {k}" for k in arms], lines, xlabel="sigma")
 
 
 # ---- Figures 6 to 11: how much the window matters ----
@@ -135,13 +142,13 @@ def _per_round(evidence: Evidence, symbol: str, k: int, horizon: int) -> tuple[F
 
 def _draw_by_arms(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":
     lines = [{f"N={n:,}": _per_round(evidence, symbol, k, n) for n in horizons} for k in ARMS]
-    return _draw_lines(sheet, [f"K = {k}" for k in ARMS], lines, xlabel=symbol, ylabel=None)
+    return _draw(sheet, [f"K = {k}" for k in ARMS], lines, xlabel=symbol)
 
 
 def _draw_by_horizon(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":
     shown = [n for n in horizons if n in (10_000, 100_000, 500_000, 1_000_000)]
     lines = [{f"K={k}": _per_round(evidence, symbol, k, n) for k in ARMS} for n in shown]
-    return _draw_lines(sheet, [f"N = {n:,}" for n in shown], lines, xlabel=symbol, ylabel=None)
+    return _draw(sheet, [f"N = {n:,}" for n in shown], lines, xlabel=symbol)
 
 
 def _draw_best(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":
@@ -160,7 +167,7 @@ def _draw_best(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Seq
                 rows.setdefault(f"+{more:.0%} below", []).append(below)
         nothing = np.full(len(horizons), np.nan)
         lines.append({name: (np.array(horizons, float), np.array(row), nothing) for name, row in rows.items()})
-    return _draw_lines(sheet, [f"K = {k}" for k in ARMS], lines, xlabel="N", ylabel=(-1.0, 1.0))
+    return _draw(sheet, [f"K = {k}" for k in ARMS], lines, xlabel="N", limits=(-1.0, 1.0))
 
 
 def _crossing(values: Floats, regrets: Floats, level: float) -> float:
@@ -171,62 +178,3 @@ def _crossing(values: Floats, regrets: Floats, level: float) -> float:
     i = above[0]
     share = (level - regrets[i - 1]) / (regrets[i] - regrets[i - 1])
     return float(values[i - 1] + share * (values[i] - values[i - 1]))
-
-
-# ---- what they share ----
-
-
-def _draw_lines(
-    sheet: "Sheet",
-    titles: Sequence[str],
-    lines: Sequence[dict[str, tuple[Any, Floats, Floats]]],
-    *,
-    xlabel: str,
-    ylabel: tuple[float, float] | None,
-) -> "Figure":
-    """One panel per title; each line is (x, mean, half band) and carries its name at its right end."""
-    from driftwise.study.canvas import panels, plain, text_width
-
-    with plain():
-        names = [name for panel in lines for name in panel]
-        right = max(text_width(name, sheet.letters, bold=True) for name in names) + 24
-        spans = [_span(panel) for panel in lines]
-        figure, axes = panels(titles, spans, sheet, right=right)
-        for each, panel in zip(axes, lines, strict=True):
-            _draw_panel(each, panel, sheet, xlabel=xlabel, limits=ylabel)
-    return figure
-
-
-def _span(panel: dict[str, tuple[Any, Floats, Floats]]) -> tuple[float, float]:
-    xs = np.concatenate([x for x, _, _ in panel.values()])
-    low = float(xs.min())
-    return (0.0 if 0.0 <= low <= 0.2 * xs.max() else low), float(xs.max())
-
-
-def _draw_panel(
-    axes: "Axes",
-    panel: dict[str, tuple[Any, Floats, Floats]],
-    sheet: "Sheet",
-    *,
-    xlabel: str,
-    limits: tuple[float, float] | None,
-) -> None:
-    from driftwise.study.canvas import INK, End, FuncFormatter, MaxNLocator, compact, name_ends, pen
-
-    ends = []
-    for place, (name, (x, mean, half)) in enumerate(panel.items()):
-        colour, stroke = pen(place)
-        axes.plot(x, mean, color=colour, ls=stroke, lw=1.5, zorder=3)
-        if not np.isnan(half).all():
-            axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.16, lw=0)
-        known = mean[~np.isnan(mean)]
-        if len(known):
-            ends.append(End(float(known[-1]), name, colour))
-    tops = np.concatenate([mean + np.nan_to_num(half) for _, mean, half in panel.values()])
-    highest = float(np.nanmax(tops))  # a line the grid never reaches is all nan; not every line is
-    axes.set_ylim(*(limits or (0.0, 1.04 * highest)))
-    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(compact))
-    axes.set_xlabel(xlabel, fontsize=sheet.letters, color=INK, alpha=0.75)
-    name_ends(axes, ends, sheet)

@@ -1,0 +1,166 @@
+"""Proving grounds: for every family of policies a small world, and the ways an agent is asked there.
+
+The checks of `driftwise.checks` know what was promised; here is how to play, to ask and to pay in each family.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.agent import Agent
+from driftwise.core import verbs
+from driftwise.core.family import family_of
+from driftwise.core.play import play
+from driftwise.core.rules import cast
+from driftwise.core.seeding import key
+from driftwise.core.types import Outcome, Problem, SlateOutcome, Trace, new_trace
+from driftwise.errors import DriftwiseError
+from driftwise.worlds import Abrupt, Rotating, Slates
+
+ARMS, DIM, SLATE, ROUNDS, HORIZON = 4, 4, 2, 600, 2000
+NAMES = ("a", "b", "c")
+Luck = np.random.Generator
+
+
+class ContractError(DriftwiseError, AssertionError):
+    """A promise was broken."""
+
+
+def require(kept: bool, broken: str) -> None:
+    """Raise what was broken unless it was kept."""
+    if not kept:
+        raise ContractError(broken)
+
+
+class Way(NamedTuple):
+    """A way to use an agent: how it is made, what an arm that comes later brings, and what is told at a decision.
+
+    `forgets` says that a retired arm takes all that was known of it away, so that its late rewards are ignored.
+    """
+
+    made: dict[str, Any]
+    brings: dict[str, Any]
+    told: Callable[[Luck], dict[str, Any]]
+    forgets: bool = True
+
+    def agent(self, policy: Any, **more: Any) -> Agent:
+        """An agent at the start."""
+        return Agent(policy, horizon=HORIZON, **(self.made | more))
+
+    @property
+    def named(self) -> bool:
+        """Whether arms have names, and can come and go."""
+        return "arms" in self.made
+
+
+def _nothing(luck: Luck) -> dict[str, Any]:
+    return {}
+
+
+def rows(luck: Luck, count: int) -> NDArray[np.float64]:
+    """Random directions: no two alike, none zero."""
+    drawn = luck.standard_normal((count, DIM))
+    directions: NDArray[np.float64] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    return directions
+
+
+def _any_rows(luck: Luck) -> dict[str, Any]:
+    return {"actions": rows(luck, int(luck.integers(1, 7)))}
+
+
+def _any_context(luck: Luck) -> dict[str, Any]:
+    return {"context": luck.uniform(0.2, 0.7, 2)}
+
+
+_UNITS = dict(zip((*NAMES, "d"), np.eye(DIM), strict=True))
+WAYS = {
+    "armed": {"arms": Way({"arms": NAMES}, {}, _nothing)},
+    "features": {
+        "rows that come with decisions": Way({"features": DIM}, {}, _any_rows),
+        "arms with features": Way(
+            {"arms": {name: _UNITS[name] for name in NAMES}}, {"features": _UNITS["d"]}, _nothing, forgets=False
+        ),
+        "arms and a context": Way({"arms": NAMES, "context": 2}, {}, _any_context),
+    },
+    "slates": {"slates": Way({"arms": (*NAMES, "e"), "slate": SLATE}, {}, _nothing)},
+}
+
+
+class Ground(NamedTuple):
+    """Where a policy is tried."""
+
+    family: str
+    world: Any
+
+    @property
+    def problem(self) -> Problem:
+        """What a policy may know."""
+        problem: Problem = self.world.problem(HORIZON)
+        return problem
+
+    @property
+    def ways(self) -> dict[str, Way]:
+        """The ways to use an agent of this family."""
+        return WAYS[self.family]
+
+    def played(self, policy: Any, rounds: int = ROUNDS) -> tuple[Any, Trace]:
+        """The state and trace of a short run."""
+        tape, nature = self.world.draw(rounds, seed=1)
+        return self.play(policy, tape, nature, key(2), rounds)
+
+    def play(self, policy: Any, tape: Any, nature: Any, rng: Any, rounds: int) -> tuple[Any, Trace]:
+        """The state and trace of a run over a tape."""
+        policy = cast(policy)
+        state, trace = policy.init(self.problem), self.trace(0, rounds)
+        play(policy, state, tape, nature, rng, trace, rounds)
+        return state, trace
+
+    def trace(self, start: int, rounds: int) -> Trace:
+        """An empty trace."""
+        return new_trace(start, rounds, self.problem.slate)
+
+    def context(self, tape: Any, t: int) -> Any:
+        """What round `t` of a whole tape shows."""
+        return tape.sets[tape.which[t]] if self.family == "features" else ()
+
+    def any_context(self, luck: Luck, count: int = ARMS) -> Any:
+        """Something a policy could be shown."""
+        return rows(luck, count) if self.family == "features" else ()
+
+    def any_action(self, luck: Luck) -> Any:
+        """Something a policy could choose."""
+        n_arms, slate = self.problem.n_arms, self.problem.slate
+        return luck.permutation(n_arms)[:slate].astype(np.int64) if slate else int(luck.integers(n_arms))
+
+    def any_row(self, luck: Luck) -> Any:
+        """What could describe an action chosen."""
+        return rows(luck, 1)[0] if self.family == "features" else ()
+
+    def any_outcome(self, luck: Luck) -> Any:
+        """What could come of a decision."""
+        if not self.problem.slate:
+            return Outcome(float(luck.integers(2)))
+        items = luck.integers(2, size=self.problem.slate).astype(np.float64)
+        return SlateOutcome(float(items.sum()), items)
+
+    def any_reward(self, luck: Luck) -> Any:
+        """What could be told to an agent."""
+        return (luck.random(SLATE) < 0.5).astype(float).tolist() if self.family == "slates" else float(luck.random())
+
+    def select(self, policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float]:
+        """What a policy chooses, as plain numbers: an arm or row, or the items of a slate."""
+        action, propensity = verbs.select(policy, state, t, context, rng)
+        return (tuple(action.tolist()) if self.problem.slate else action), propensity
+
+
+def ground_of(policy: Any) -> Ground:
+    """The proving ground of a policy's family."""
+    family, inner = family_of(policy), getattr(policy, "policy", policy)
+    worlds: dict[str, Callable[[], Any]] = {
+        "armed": lambda: Abrupt(n_arms=ARMS, phases=3),
+        "features": lambda: Rotating(n_actions=ARMS, dim=DIM, link=getattr(inner, "link", "identity")),
+        "slates": lambda: Slates(size=SLATE, drift=f"abrupt:n_arms={ARMS},phases=3"),
+    }
+    return Ground(family, worlds[family]())

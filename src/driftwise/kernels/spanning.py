@@ -1,0 +1,76 @@
+"""Rows that span: which action to take so that the features seen point in every direction.
+
+The row farthest from the span of those taken before, then the farthest from the span of those and this, and so on: the
+first pivots of a QR factorisation with pivoting, which make the volume between them large one by one. Rows equally far
+to nine digits are equal, and the first is taken, so that rounding does not choose.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.types import Floats, Scratch
+
+NO_ROW = -1
+EQUAL = 1e-9  # squared distances that differ by less, relatively, are equal
+FLAT = 1e-12  # rows whose squared distance is less of the longest row add no direction
+
+
+class Span(NamedTuple):
+    """Room for orthonormal directions, a row each, and for the row at hand."""
+
+    directions: Scratch
+    rest: Scratch
+
+
+def new_span(dim: int) -> Span:
+    """No directions yet."""
+    return Span(np.zeros((dim, dim)), np.zeros(dim))
+
+
+@kernel(inline=False)
+def widen(span: Span, found: int, x: Floats) -> int:
+    """Add the direction of x to the `found` there are, unless it is among them; how many there are now."""
+    if found == len(span.rest):
+        return found
+    square = _distance(span, found, x)
+    if square <= FLAT * _square(x):
+        return found
+    for i in range(len(x)):
+        span.directions[found, i] = span.rest[i] / np.sqrt(square)
+    return found + 1
+
+
+@kernel(inline=False)
+def farthest(span: Span, found: int, rows: Floats) -> int:
+    """The row farthest from the span of the `found` directions; NO_ROW when all rows lie in it."""
+    best, top, longest = NO_ROW, 0.0, 0.0
+    for row in range(len(rows)):
+        longest = max(longest, _square(rows[row]))
+        square = _distance(span, found, rows[row])
+        if square > top * (1.0 + EQUAL):
+            best, top = row, square
+    return best if top > FLAT * longest else NO_ROW
+
+
+@kernel
+def _distance(span: Span, found: int, x: Floats) -> float:
+    """Write what of x lies outside the span to `rest`; its squared length."""
+    for i in range(len(x)):
+        span.rest[i] = x[i]
+    for k in range(found):
+        along = 0.0
+        for i in range(len(x)):
+            along += span.rest[i] * span.directions[k, i]
+        for i in range(len(x)):
+            span.rest[i] -= along * span.directions[k, i]
+    return _square(span.rest)
+
+
+@kernel
+def _square(x: Floats) -> float:
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * x[i]
+    return total

@@ -1,0 +1,192 @@
+"""Where the rows of features come from that an agent shows its policy, one row per action.
+
+    Agent(policy, features=5)                  decide(actions=matrix)               any number of rows, new every time
+    Agent(policy, arms=[...], features=5)      decide(actions=matrix or mapping)    a row per arm, new every time
+    Agent(policy, arms={name: row})            decide()                             the arms brought their rows
+    Agent(policy, arms={name: row}, context=3) decide(context=x)                    row z of an arm becomes z (x) x
+    Agent(policy, arms=[...], context=3)       decide(context=x)                    every arm has a parameter of its own
+
+In the last, the *disjoint* model, z is the unit vector of its arm, so that a row is x at the place of its arm and zero
+elsewhere. What rows a set may have: any, as long as not all of them are zero. They need not span the space, for what a
+set cannot teach stays unknown and keeps its bonus.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.types import Floats
+from driftwise.errors import ArmError, FeatureError
+
+FINE, ALL_ZERO = -1, -2
+LARGEST = 1e3  # times what the policy was told of the length of features: what is larger is a slip
+
+
+class Rows:
+    """The rows of an agent. It does not change: arms that come and go make another.
+
+    `own` are the rows that arms brought, `given` is the number of features of rows that come with decisions, `context`
+    the length of a context; what there is none of is None or 0.
+    """
+
+    def __init__(self, arms: Sequence[Any], own: Floats | None, given: int, context: int, reach: float) -> None:
+        self.arms, self.own, self.given, self.context, self.reach = tuple(arms), own, given, context, reach
+        self.disjoint = own is None and not given
+        width = given or (len(self.arms) if own is None else own.shape[1])
+        self.dim = width * (context or 1)
+        self.kept_width = context if self.disjoint else self.dim
+        self._first_bad = _first_bad.bind(np.zeros((1, 1)), 1.0)
+        if own is not None:
+            self._check(own, "the rows of the arms", self._name)
+        if self.disjoint:
+            self._wide = np.zeros((width, self.dim))
+            self._blocks = np.einsum("aap->ap", self._wide.reshape(width, width, context))  # a view of the diagonal
+
+    def show(self, actions: Any, context: Any) -> Any:
+        """The matrix to choose from; a `FeatureError` or `ArmError` says what is wrong with what was given."""
+        if (actions is None) == bool(self.given):
+            raise FeatureError(
+                "the rows of the actions come with every decision: decide(actions=...)"
+                if self.given
+                else "the rows of this agent's arms are known: actions cannot be given"
+            )
+        if (context is None) == bool(self.context):
+            raise FeatureError(
+                f"this agent decides in a context of {self.context} numbers: decide(context=...)"
+                if self.context
+                else "this agent was made without a context: make it with context=, its length"
+            )
+        matrix: Any = self._matrix(actions) if self.given else self.own
+        return matrix if not self.context else self._times(matrix, self._vector(context))
+
+    def _times(self, matrix: Any, x: Floats) -> Any:
+        """Every row multiplied by the context."""
+        if self.disjoint:
+            self._blocks[...] = x
+            return self._wide
+        products = (matrix[:, :, None] * x).reshape(len(matrix), -1)
+        self._check(products, "the products of features and context", self._name)
+        return products
+
+    def kept(self, matrix: Floats, place: int) -> Floats:
+        """What must be remembered of the row chosen: in the disjoint model the context says it all."""
+        kept: Floats = (self._blocks if self.disjoint else matrix)[place].copy()
+        return kept
+
+    def whole(self, kept: Floats, place: int) -> Floats:
+        """The row that `kept` stands for, now that its arm is at `place`."""
+        if not self.disjoint:
+            return kept
+        row = np.zeros(self.dim)
+        row[place * self.context : (place + 1) * self.context] = kept
+        return row
+
+    def regrouped(self, arms: Sequence[Any], kept: Sequence[int], features: Any = None) -> "Rows":
+        """The rows of other arms: `kept[new]` is the old place of arm `new`, or -1 for one that brings `features`."""
+        own = self.own
+        if own is not None:
+            fresh = np.zeros(own.shape[1]) if features is None else self.row(features, own.shape[1], arms[-1])
+            own = np.ascontiguousarray([own[old] if old >= 0 else fresh for old in kept])
+        return Rows(arms, own, self.given, self.context, self.reach)
+
+    def columns(self, kept: Sequence[int]) -> list[int] | None:
+        """Where the features of each arm were before; None when they do not move."""
+        if not self.disjoint:
+            return None
+        p = self.context
+        return [old * p + i if old >= 0 else -1 for old in kept for i in range(p)]
+
+    @staticmethod
+    def brought(arms: Mapping[Any, Any]) -> Floats:
+        """The rows of arms that bring them, as a matrix."""
+        width = len(_numbers(next(iter(arms.values()), ()), "the features of the first arm"))
+        return np.array([Rows.row(features, width, name) for name, features in arms.items()])
+
+    @staticmethod
+    def row(features: Any, width: int, name: Any) -> Floats:
+        """The features one arm brings."""
+        row = _numbers(features, f"the features of {name!r}")
+        if row.ndim != 1 or len(row) != width:
+            raise FeatureError(f"the features of {name!r} have the shape {row.shape}; those of this agent are {width}")
+        return row
+
+    def _matrix(self, actions: Any) -> Floats:
+        named = type(actions) is not np.ndarray and isinstance(actions, Mapping)
+        matrix = _numbers(self._in_order(actions) if named else actions, "actions")
+        if matrix.size == 0:
+            raise FeatureError("actions is empty: there is nothing to choose from")
+        if matrix.ndim != 2:
+            raise FeatureError(f"actions has the shape {matrix.shape}: it must be a matrix, a row per action")
+        if matrix.shape[1] != self.given:
+            raise FeatureError(f"actions has {matrix.shape[1]} columns; this agent was made with features={self.given}")
+        if self.arms and len(matrix) != len(self.arms):
+            raise FeatureError(f"actions has {len(matrix)} rows; there are {len(self.arms)} arms, and each needs one")
+        self._check(matrix, "actions", self._name)
+        return matrix
+
+    def _in_order(self, actions: Mapping[Any, Any]) -> list[Any]:
+        if not self.arms:
+            raise FeatureError("actions is a mapping, but this agent's arms have no names: give a matrix")
+        if unknown := [name for name in actions if name not in self.arms]:
+            raise ArmError(f"there is no arm {unknown[0]!r}: there are {', '.join(map(repr, self.arms))}")
+        if missing := [name for name in self.arms if name not in actions]:
+            raise ArmError(f"actions has no row for the arm {missing[0]!r}")
+        return [actions[name] for name in self.arms]
+
+    def _vector(self, context: Any) -> Floats:
+        x = _numbers(context, "context")
+        if x.shape != (self.context,):
+            raise FeatureError(f"context has the shape {x.shape}; this agent was made with context={self.context}")
+        self._check(x[None], "context", lambda row: "")
+        return x
+
+    def _name(self, row: int) -> str:
+        return f"row {row}, " if not self.arms else f"the row of {self.arms[row]!r}, "
+
+    def _check(self, matrix: Floats, what: str, name: Any) -> None:
+        bad = self._first_bad(matrix, LARGEST * self.reach)
+        if bad == FINE:
+            return
+        if bad == ALL_ZERO:
+            raise FeatureError(f"{what}: every number is zero, so that no choice could teach anything")
+        row, column = divmod(bad, matrix.shape[1])
+        value, where = matrix[row, column], f"{name(row)}column {column}"
+        if not np.isfinite(value):
+            raise FeatureError(f"{what}: {where} is {value}, not a finite number")
+        raise FeatureError(
+            f"{what}: {where} is {value:g}, far beyond reach={self.reach:g}: scale the features to about that length"
+        )
+
+
+def reach_of(policy: Any) -> float:
+    """How long a policy, or the one inside it, takes features to be: its `reach`, the `length` of its kernel, or 1."""
+    if hasattr(policy, "policy"):
+        return reach_of(policy.policy)
+    return float(getattr(policy, "reach", max(1.0, getattr(policy, "length", 1.0))))
+
+
+def _numbers(values: Any, what: str) -> Floats:
+    """Values as an array that kernels can read."""
+    try:
+        numbers = np.ascontiguousarray(values)
+        if numbers.dtype != np.float64 or not numbers.flags.aligned:
+            numbers = numbers.astype(np.float64, casting="same_kind")
+    except (TypeError, ValueError):
+        raise FeatureError(f"{what} is not made of numbers, in rows of one length") from None
+    return numbers
+
+
+@kernel
+def _first_bad(matrix: Floats, largest: float) -> int:
+    """Which number is not finite or too large, counted row by row; or that all are zero, or that all is fine."""
+    place, found = 0, ALL_ZERO
+    for row in matrix:
+        for value in row:
+            if not abs(value) <= largest:
+                return place
+            if value != 0.0:
+                found = FINE
+            place += 1
+    return found

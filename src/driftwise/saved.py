@@ -1,0 +1,96 @@
+"""An agent on paper, and its policy: names and numbers, from which loading builds what it knows already."""
+
+import math
+from typing import Any, Union
+
+import msgspec
+import numpy as np
+
+from driftwise.core import verbs
+from driftwise.core.rules import cast
+from driftwise.core.state import Packed
+from driftwise.errors import StateError
+from driftwise.policies import POLICIES
+
+Arm = str | int
+Value = Union[bool, int, float, str, "SavedPolicy"]
+
+
+class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
+    """A policy inside another."""
+
+    policy: str
+    parameters: dict[str, Value]
+
+
+class Saved(msgspec.Struct, forbid_unknown_fields=True):
+    """Everything an agent is. `rows` are what pending decisions remember of their features, `own` those of the arms."""
+
+    policy: str
+    parameters: dict[str, Value]
+    tag: str
+    problem: list[float | int]
+    arms: list[Arm]
+    numbers: list[int]
+    next_number: int
+    seed: int
+    t: int
+    pending: list[tuple[int, int | list[int], float]]
+    max_pending: int
+    counters: dict[str, int]
+    state: list[Packed]
+    own: Packed | None = None
+    given: int = 0
+    context: int = 0
+    rows: Packed | None = None
+
+
+def packed(name: str, array: Any) -> Packed:
+    """Numbers, ready to travel."""
+    return Packed(name, "<f8", array.shape, array.astype("<f8").tobytes())
+
+
+def unpacked(saved: Packed, shape: tuple[int | None, ...]) -> Any:
+    """Numbers that have travelled; they must have the shape expected, where None is any length."""
+    fits = len(saved.shape) == len(shape) and all(b is None or a == b for a, b in zip(saved.shape, shape, strict=False))
+    if saved.dtype != "<f8" or not fits or len(saved.data) != 8 * math.prod(saved.shape):
+        raise StateError(f"{saved.path} is {saved.dtype}{saved.shape} in {len(saved.data)} bytes: it does not fit")
+    return np.frombuffer(saved.data, "<f8").reshape(saved.shape).astype(np.float64)
+
+
+def name_of(policy: type) -> str:
+    """The name in the table, or for a class from elsewhere its own."""
+    return next((name for name, kind in POLICIES.items() if kind is policy), policy.__name__)
+
+
+def on_paper(policy: Any) -> SavedPolicy:
+    """A policy, with those inside it, as names and numbers."""
+    values = {name: on_paper(value) if hasattr(value, "_fields") else value for name, value in policy._asdict().items()}
+    return SavedPolicy(name_of(type(policy)), values)
+
+
+def from_paper(saved: SavedPolicy | Saved, kind: type | None = None) -> Any:
+    """The policy that was written down; `kind` is its class, where the table does not have it."""
+    if kind is not None and not isinstance(kind, type):
+        raise StateError(f"policy={kind!r} is not a class: pass the policy's class")
+    kind = kind or POLICIES.get(saved.policy)
+    if kind is None:
+        raise StateError(f"this agent was saved with the policy {saved.policy}: pass it, policy={saved.policy}")
+    if saved.policy != name_of(kind):
+        raise StateError(f"this agent was saved with the policy {saved.policy}, not {name_of(kind)}")
+    values = {
+        name: from_paper(value, _registered(value.policy)) if isinstance(value, SavedPolicy) else value
+        for name, value in saved.parameters.items()
+    }
+    try:
+        return cast(kind(**values))
+    except TypeError as error:
+        raise StateError(f"the saved parameters do not fit {saved.policy}: {error}") from None
+
+
+def _registered(name: str) -> type:
+    """The class of a policy inside another: one of the table's, or of those that registered themselves."""
+    kind = POLICIES.get(name) or {kind.__name__: kind for kind in verbs.select.kernels}.get(name)
+    if kind is None:
+        raise StateError(f"this agent was saved with the policy {name} inside: import the file that defines it first")
+    return kind

@@ -1,0 +1,136 @@
+"""What every world promises, whatever it shows and whatever is chosen in it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from driftwise.core import verbs
+from driftwise.core.family import family_of
+from driftwise.core.play import play
+from driftwise.core.seeding import key
+from driftwise.core.state import equal
+from driftwise.core.types import Problem, new_trace
+from driftwise.grounds import ROUNDS, require
+from driftwise.policies import POLICIES, Uniform
+
+
+def same_seed_same_tape(world: Any) -> None:
+    """A tape is a function of world, horizon and seed, and another seed gives another."""
+    one, again, other = (_tape_bytes(world.tapes(ROUNDS, seed)) for seed in (1, 1, 2))
+    require(one == again, f"{world} drew two different tapes from one seed")
+    require(one != other, f"{world} drew the same tape from two seeds")
+
+
+def tape_blocks_join(world: Any) -> None:
+    """However a tape is cut into blocks, every round is the same."""
+    tapes = {size: _rounds(world.tapes(ROUNDS, 3, size)) for size in (1, 7, 256, ROUNDS)}
+    for size, rounds in tapes.items():
+        wrong = [name for name in rounds if not np.array_equal(rounds[name], tapes[ROUNDS][name])]
+        require(not wrong, f"{world} differs when drawn in blocks of {size}: {', '.join(wrong)}")
+
+
+def answers_every_action(world: Any) -> None:
+    """Every action of every round has a finite reward, within the range the problem declares."""
+    problem = world.problem(ROUNDS)
+    tape, nature = world.draw(ROUNDS, seed=4)
+    for t in range(0, ROUNDS, 37):
+        _, is_open = verbs.observe(tape, nature, t)
+        require(bool(is_open), f"{world} closed in round {t}")
+        for action in _actions(problem):
+            outcome = verbs.respond(tape, nature, t, action)
+            for reward in outcome.items if problem.slate else [outcome.reward]:
+                fits = np.isfinite(reward) and problem.low <= reward <= problem.high
+                require(bool(fits), f"{world} paid {reward} in round {t}, outside [{problem.low}, {problem.high}]")
+
+
+def shows_what_it_declares(world: Any) -> str | None:
+    """Every round shows a row of `dim` finite features per action, not all of them zero."""
+    problem = world.problem(ROUNDS)
+    if not problem.dim:
+        return f"{type(world).__name__} shows nothing"
+    shown = _rounds(world.tapes(ROUNDS, seed=4))["sets"]
+    fits = shown.shape == (ROUNDS, problem.n_arms, problem.dim)
+    require(fits, f"{world} shows {shown.shape}, not {(ROUNDS, problem.n_arms, problem.dim)}")
+    require(bool(np.isfinite(shown).all()), f"{world} shows features that are not finite")
+    require(bool(shown.any(axis=(1, 2)).all()), f"{world} shows rounds without any feature")
+    return None
+
+
+def changes_lie_inside(world: Any) -> None:
+    """Changes are told in order, within the horizon, and what drifts does move there."""
+    changes = world.changes(ROUNDS, 5)
+    require(changes == sorted(set(changes)), f"{world} tells its changes out of order: {changes}")
+    require(all(0 < change < ROUNDS for change in changes), f"{world} changes outside the horizon: {changes}")
+    rounds = _rounds(world.tapes(ROUNDS, 5))
+    drifts = rounds["path"] if rounds.get("path", np.empty(0)).size else rounds["levels"]
+    moved = [bool((drifts[change] != drifts[change - 1]).any()) for change in changes]
+    require(all(moved), f"{world} tells a change where nothing moves: {changes}")
+
+
+def nature_is_fresh(world: Any) -> None:
+    """Every run gets a nature of its own."""
+    problem, runs = world.problem(), []
+    policy = _player(problem)
+    for _ in range(2):
+        tape, nature = world.draw(ROUNDS, seed=6)
+        state, trace = policy.init(problem), new_trace(0, ROUNDS, problem.slate)
+        play(policy, state, tape, nature, key(7), trace, ROUNDS)
+        runs.append((trace, state))
+    same = equal(runs[0][1], runs[1][1]) and bool((runs[0][0].rewards == runs[1][0].rewards).all())
+    require(same, f"{world} remembers an earlier run")
+
+
+WORLD_CHECKS: tuple[Callable[[Any], str | None], ...] = (
+    same_seed_same_tape,
+    tape_blocks_join,
+    answers_every_action,
+    shows_what_it_declares,
+    changes_lie_inside,
+    nature_is_fresh,
+)
+
+
+def _actions(problem: Problem) -> Iterator[Any]:
+    """Every arm or row; or slates that hold every item."""
+    if not problem.slate:
+        yield from range(problem.n_arms)
+        return
+    for first in range(problem.n_arms):
+        yield (first + np.arange(problem.slate)) % problem.n_arms
+
+
+def _player(problem: Problem) -> Any:
+    """A policy that can play this problem; bare arms and rows can be chosen without looking."""
+    if not problem.slate:
+        return Uniform()
+    return next(kind() for kind in POLICIES.values() if family_of(kind()) == "slates")
+
+
+def _rounds(tapes: Iterator[Any]) -> dict[str, Any]:
+    """Everything a tape says, one row a round, whatever blocks it came in."""
+    blocks = [_columns(tape) for tape in tapes]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def _columns(tape: Any) -> dict[str, Any]:
+    """What one tape says: rows that several rounds share are written out, and a tape inside counts as well."""
+    rounds, columns = len(_levels(tape).rows), {}
+    for name, value in tape._asdict().items():
+        if name == "levels":
+            columns[name] = value.table[value.rows]
+        elif name == "sets":
+            columns[name] = value[tape.which]
+        elif name == "tape":
+            columns |= _columns(value)
+        elif name != "which" and isinstance(value, np.ndarray) and len(value) == rounds:
+            columns[name] = value
+    return columns
+
+
+def _levels(tape: Any) -> Any:
+    return getattr(tape, "tape", tape).levels
+
+
+def _tape_bytes(tapes: Iterator[Any]) -> bytes:
+    return b"".join(column.tobytes() for column in _rounds(tapes).values())

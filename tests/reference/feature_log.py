@@ -1,0 +1,78 @@
+"""What a twin of a policy with features knows: every pair (x, y) it was told, and when.
+
+    class MyTwin(FeatureTwin):                   # or WindowedFeatureTwin, for a policy with a window
+        def indices(self, t, context): ...       # a number per row of `context`, from self.pairs(t)
+
+A Thompson twin answers with the law of its draw instead: see `lin_thompson.py`.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.types import Floats, Problem
+
+
+class FeatureEntry(NamedTuple):
+    """The reward y of the row x chosen in round t; it arrived at the end of round `arrival`.
+
+    `rng` is the stream that belongs to the decision, for what is drawn when its reward comes.
+    """
+
+    t: int
+    x: Floats
+    y: float
+    arrival: int
+    rng: int
+
+
+class FeatureTwin:
+    """A policy that remembers every pair and computes everything anew."""
+
+    def __init__(self, policy: Any, problem: Problem) -> None:
+        self.policy = policy
+        self.problem = problem
+        self.log: list[FeatureEntry] = []
+
+    def learn(self, t: int, x: Floats, y: float, arrival: int | None = None, rng: int = 0) -> None:
+        """The reward of the row `x` chosen in round `t`; it arrives at once unless told otherwise."""
+        self.log.append(FeatureEntry(t, np.array(x, float), float(y), t if arrival is None else arrival, rng))
+
+    def known(self, t: int) -> list[FeatureEntry]:
+        """What counts at decision `t`: without a window all that was told before it, twice what was told twice."""
+        return [entry for entry in self.log if entry.arrival < t]
+
+    def pairs(self, t: int) -> tuple[Floats, Floats]:
+        """The same as a matrix of rows x and a vector of rewards y."""
+        known = self.known(t)
+        rows = np.array([entry.x for entry in known]).reshape(len(known), self.problem.dim)
+        return rows, np.array([entry.y for entry in known])
+
+    def indices(self, t: int, context: Floats) -> Floats:
+        """What the policy compares at decision `t`: one number per row of `context`."""
+        raise NotImplementedError
+
+    def choose(self, t: int, context: Floats) -> int:
+        """The first row with the largest index."""
+        return int(np.argmax(self.indices(t, context)))
+
+
+class WindowedFeatureTwin(FeatureTwin):
+    """A twin that forgets: at decision t only the decisions of rounds t - w .. t - 1 count.
+
+    A reward enters by the round of its decision, once it has arrived: one that arrives after its round has left the
+    window is never counted, and of one that arrives twice the first counts.
+    """
+
+    def known(self, t: int) -> list[FeatureEntry]:
+        """One entry for each answered round of the window."""
+        answered: dict[int, FeatureEntry] = {}
+        for entry in self.log:
+            in_window = t - self.policy.window <= entry.t <= t - 1
+            if in_window and entry.arrival < t and entry.t not in answered:
+                answered[entry.t] = entry
+        return list(answered.values())
+
+    def stale(self) -> int:
+        """Rewards that came too late: at the next decision after their arrival their round had left the window."""
+        return sum(entry.t < entry.arrival + 1 - self.policy.window for entry in self.log)

@@ -1,0 +1,69 @@
+"""CombUCB1 on the last w rounds. Kveton et al. 2015, algorithm 1; radius and window of Cheung, Simchi-Levi & Zhu 2022.
+
+    show the slate of m items that maximises  sum_i (mean_i + R sqrt(2 ln(2 d T^2) / N_i))
+
+Mean and count of an item over the slates of rounds t - w .. t - 1; an item that was in none has an infinite index. All
+slates there are are compared here, one by one.
+"""
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.types import Floats, Problem
+
+
+class SlateEntry(NamedTuple):
+    """What each item of the slate of round t paid; it arrived at the end of round `arrival`."""
+
+    t: int
+    slate: tuple[int, ...]
+    rewards: tuple[float, ...]
+    arrival: int
+
+
+class SlidingSlateUCBTwin:
+    """A policy that remembers every slate and computes everything anew."""
+
+    def __init__(self, policy: Any, problem: Problem) -> None:
+        self.policy = policy
+        self.problem = problem
+        self.log: list[SlateEntry] = []
+
+    def learn(self, t: int, slate: Any, rewards: Any, arrival: int) -> None:
+        """What the items of the slate of round `t` paid, told in round `arrival`."""
+        self.log.append(SlateEntry(t, tuple(map(int, slate)), tuple(map(float, rewards)), arrival))
+
+    def known(self, t: int) -> list[SlateEntry]:
+        """One entry for each answered round of the window: of one that was told twice, the first."""
+        answered: dict[int, SlateEntry] = {}
+        for entry in self.log:
+            if t - self.policy.window <= entry.t <= t - 1 and entry.arrival < t:
+                answered.setdefault(entry.t, entry)
+        return list(answered.values())
+
+    def stale(self) -> int:
+        """Slates whose rewards came when their round had left the window."""
+        return sum(entry.t < entry.arrival + 1 - self.policy.window for entry in self.log)
+
+    def indices(self, t: int) -> Floats:
+        paid: list[list[float]] = [[] for _ in range(self.problem.n_arms)]
+        for entry in self.known(t):
+            for item, reward in zip(entry.slate, entry.rewards, strict=True):
+                paid[item].append(reward)
+        rounds = self.problem.horizon or max(t, self.policy.window)
+        noise = (self.problem.high - self.problem.low) / 2.0 if self.problem.bounded else self.problem.noise
+        radius = self.policy.scale * noise * math.sqrt(2.0 * math.log(2.0 * self.problem.n_arms * rounds**2))
+        return np.array([np.mean(each) + radius / math.sqrt(len(each)) if each else math.inf for each in paid])
+
+    def choose(self, t: int) -> tuple[int, ...]:
+        """The best slate of all: the most infinite indices, then the largest sum; the first such in order."""
+        indices = self.indices(t)
+
+        def worth(slate: tuple[int, ...]) -> tuple[int, float]:
+            finite = [float(indices[item]) for item in slate if math.isfinite(indices[item])]
+            return len(slate) - len(finite), math.fsum(finite)
+
+        return max(itertools.combinations(range(self.problem.n_arms), self.problem.slate), key=worth)

@@ -1,0 +1,570 @@
+"""Live decisions with features, contexts and slates: what the contracts do not already say of every policy."""
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.core import state as states
+from driftwise.errors import ArmError, FeatureError, ParameterError, RewardError, StateError
+from driftwise.saved import from_paper, on_paper
+
+DIM = 3
+ROWS = {"a": [1.0, 0.0, 0.5], "b": [0.0, 1.0, 0.5], "c": [0.5, 0.5, 0.0]}
+LINEAR = dw.SlidingLinUCB(window=40)
+
+
+def luck(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def free(**how: Any) -> dw.Agent:
+    """An agent whose rows come with every decision."""
+    return dw.Agent(LINEAR, features=DIM, **how)
+
+
+def taught(agent: dw.Agent, rounds: int = 60, seed: int = 0, **told: Any) -> dw.Agent:
+    rng = luck(seed)
+    for _ in range(rounds):
+        given = {name: rng.uniform(-1.0, 1.0, shape) for name, shape in told.items()}
+        agent.learn(agent.decide(**given), float(rng.random()))
+    return agent
+
+
+def ridge(agent: dw.Agent) -> Any:
+    return agent.state.ridge
+
+
+# ---- where rows come from ----
+
+
+def test_without_names_the_action_is_the_number_of_a_row() -> None:
+    agent, rng = free(), luck()
+    assert agent.arms == ()
+    for count in (1, 4, 2, 9):
+        matrix = rng.normal(size=(count, DIM))
+        decision = agent.decide(actions=matrix)
+        assert decision.context == tuple(matrix[decision.action])
+        agent.learn(decision, 0.5)
+    assert "features=3" in repr(agent)
+
+
+def test_decisions_compare() -> None:
+    one, other = free(), free()
+    matrix = luck().normal(size=(4, DIM))
+    assert one.decide(actions=matrix) == other.decide(actions=matrix.tolist())
+    assert one.decide(actions=matrix) != other.decide(actions=2.0 * matrix)
+
+
+@pytest.mark.parametrize("form", [np.float32, np.int64, ">f8"])
+def test_rows_may_be_of_any_kind_of_number(form: Any) -> None:
+    rows = np.array([[1, 2, 0], [3, 0, 1]])
+    agents = [free(), free()]
+    for agent, matrix in zip(agents, (rows.astype(form), rows[::-1][::-1].astype(float)), strict=True):
+        for _ in range(5):
+            agent.learn(agent.decide(actions=matrix), 1.0)
+    assert agents[0].dumps() == agents[1].dumps()
+
+
+def test_rows_of_named_arms_are_in_their_order_or_named() -> None:
+    in_order, named = (dw.Agent(LINEAR, arms=list(ROWS), features=DIM) for _ in range(2))
+    brought = dw.Agent(LINEAR, arms=ROWS)
+    backwards = dict(reversed(ROWS.items()))
+    for t in range(30):
+        decisions = [in_order.decide(list(ROWS.values())), named.decide(actions=backwards), brought.decide()]
+        assert decisions[0] == decisions[1] == decisions[2]
+        for agent, decision in zip((in_order, named, brought), decisions, strict=True):
+            agent.learn(decision, float(t % 2))
+
+
+def test_one_feature_may_be_a_bare_number() -> None:
+    agent = dw.Agent(LINEAR, arms={"low": 0.5, "high": 2})
+    assert agent.problem.dim == 1 and agent.decide().context == (2.0,)
+
+
+def test_a_context_multiplies_the_features_of_an_arm() -> None:
+    agent, plain, rng = dw.Agent(LINEAR, arms=ROWS, context=2), dw.Agent(LINEAR, features=2 * DIM), luck()
+    both = dw.Agent(LINEAR, arms=list(ROWS), features=DIM, context=2)
+    for _ in range(60):
+        x, reward = rng.uniform(-1.0, 1.0, 2), float(rng.random())
+        products = [np.outer(row, x).ravel() for row in ROWS.values()]
+        decision, same, third = agent.decide(context=x), plain.decide(products), both.decide(ROWS, context=x)
+        assert decision == third
+        assert (agent.arms.index(decision.action), decision.context) == (same.action, same.context)
+        for each, its in (agent, decision), (plain, same), (both, third):
+            each.learn(its, reward)
+    assert states.equal(agent.state, plain.state)
+
+
+def test_arms_without_features_have_parameters_of_their_own() -> None:
+    """The regression over rows with one block per arm is a regression per arm."""
+    agent, rng = dw.Agent(LINEAR, arms=["a", "b"], context=2), luck()
+    log = []
+    for _ in range(100):
+        x, reward = rng.uniform(-1.0, 1.0, 2), float(rng.random())
+        decision = agent.decide(context=x)
+        assert decision.context == tuple(x)
+        agent.learn(decision, reward)
+        log.append((decision.action, x, reward))
+    for place, arm in enumerate(("a", "b")):
+        pairs = [(x, reward) for action, x, reward in log[-40:] if action == arm]
+        mine = slice(2 * place, 2 * place + 2)
+        np.testing.assert_allclose(ridge(agent).gram[mine, mine], np.eye(2) + sum(np.outer(x, x) for x, _ in pairs))
+        np.testing.assert_allclose(ridge(agent).moment[mine], sum(x * reward for x, reward in pairs), atol=1e-12)
+    assert not ridge(agent).gram[:2, 2:].any()
+
+
+# ---- arms that come and go ----
+
+
+def test_arms_with_parameters_of_their_own_take_them_along() -> None:
+    agent = taught(dw.Agent(LINEAR, arms=["a", "b", "c"], context=2), context=2)
+    before = ridge(agent)
+    agent.retire_arm("a")
+    agent.add_arm("d")
+    after = ridge(agent)
+    np.testing.assert_array_equal(after.gram[:4, :4], before.gram[2:, 2:])
+    np.testing.assert_array_equal(after.moment, [*before.moment[2:], 0.0, 0.0])
+    np.testing.assert_array_equal(after.gram[4:, 4:], np.eye(2))
+    assert agent.arms == ("b", "c", "d") and agent.problem.dim == 6
+    taught(agent, context=2)
+    np.testing.assert_allclose(ridge(agent).gram @ ridge(agent).inverse, np.eye(6), atol=1e-9)
+
+
+def test_many_arms_come_and_go_in_a_context() -> None:
+    agent, rng = dw.Agent(LINEAR, n_arms=6, context=2, seed=3), luck()
+    for t in range(400):
+        decision = agent.decide(context=rng.uniform(0.0, 1.0, 2))
+        if t % 7:
+            agent.learn(decision, float(rng.random()))
+        if t % 20 == 10:
+            agent.retire_arm(decision.action)
+        if t % 25 == 10:
+            agent.add_arm(1000 + t)
+        assert abs(ridge(agent).gram @ ridge(agent).inverse - np.eye(agent.problem.dim)).max() < 1e-9
+
+
+def test_what_is_pending_finds_its_arm_after_others_left() -> None:
+    agent = dw.Agent(LINEAR, arms=["a", "b", "c"], context=2)
+    open_ones: dict[Any, dw.Decision] = {}
+    while len(open_ones) < 3:
+        decision = agent.decide(context=[0.5, 1.0])
+        open_ones[decision.action] = decision
+        agent.learn(agent.decide(context=[0.5, 1.0]), 0.0)
+    agent.retire_arm("a")
+    before = ridge(agent).moment
+    agent = dw.Agent.loads(agent.dumps())
+    for name in ("a", "b", "c"):
+        agent.learn(open_ones[name], 1.0)
+    np.testing.assert_allclose(ridge(agent).moment - before, [0.5, 1.0, 0.5, 1.0])
+    assert agent.ignored == 1
+
+
+def test_features_teach_though_their_arm_was_retired() -> None:
+    agent = taught(dw.Agent(LINEAR, arms=ROWS), rounds=30)
+    waiting, before = agent.decide(), ridge(agent).moment
+    agent.retire_arm(waiting.action)
+    agent.learn(waiting, 1.0)
+    np.testing.assert_allclose(ridge(agent).moment - before, waiting.context, atol=1e-12)
+    assert agent.ignored == 0
+
+
+def test_an_arm_brings_its_features() -> None:
+    agent = taught(dw.Agent(LINEAR, arms=ROWS))
+    before = ridge(agent)
+    agent.add_arm("d", features=[1.0, 1.0, 1.0])
+    np.testing.assert_array_equal(ridge(agent).gram, before.gram)
+    chosen = set()
+    for _ in range(50):
+        decision = agent.decide()
+        chosen.add(decision.action)
+        agent.learn(decision, float(decision.action == "d"))
+    assert decision.context == (1.0, 1.0, 1.0)
+    assert "d" in chosen
+
+
+@pytest.mark.parametrize(
+    ("agent", "how", "error", "says"),
+    [
+        (free, {"name": "d"}, ArmError, "actions have no names"),
+        (lambda: dw.Agent(LINEAR, arms=ROWS), {"name": "d"}, FeatureError, "'d' must bring its features"),
+        (
+            lambda: dw.Agent(LINEAR, arms=ROWS),
+            {"name": "d", "features": [1.0]},
+            FeatureError,
+            r"the features of 'd' have the shape \(1,\); those of this agent are 3",
+        ),
+        (
+            lambda: dw.Agent(LINEAR, arms=ROWS),
+            {"name": "d", "features": [1.0, np.nan, 0.0]},
+            FeatureError,
+            "the row of 'd', column 1 is nan",
+        ),
+        (
+            lambda: dw.Agent(LINEAR, arms=["a"], context=2),
+            {"name": "d", "features": [1.0, 0.0]},
+            FeatureError,
+            "'d' cannot bring features: the others did not",
+        ),
+        (lambda: dw.Agent(dw.Uniform(), n_arms=2), {"name": "d", "features": [1.0]}, FeatureError, "cannot bring"),
+    ],
+)
+def test_arms_that_cannot_come(
+    agent: Callable[[], dw.Agent], how: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    made = agent()
+    before = made.dumps()
+    with pytest.raises(error, match=says):
+        made.add_arm(**how)
+    assert made.dumps() == before
+
+
+def test_the_last_arm_that_says_anything_stays() -> None:
+    agent = dw.Agent(LINEAR, arms={"a": [1.0, 0.0], "nothing": [0.0, 0.0], "zero": [0.0, 0.0]})
+    agent.retire_arm("zero")
+    with pytest.raises(FeatureError, match="every number is zero"):
+        agent.retire_arm("a")
+    assert agent.arms == ("a", "nothing")
+    with pytest.raises(ArmError, match="there is no arm 0: there are none"):
+        free().retire_arm(0)
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "says"),
+    [
+        ({"n_arms": 3}, ParameterError, "SlidingLinUCB chooses by features: give arms with their rows"),
+        ({"features": 0}, ParameterError, "features=0 is not a whole number of at least 1"),
+        ({"arms": ["a"], "context": 1.5}, ParameterError, "context=1.5 is not a whole number"),
+        ({"context": 2}, ParameterError, "give either n_arms or arms"),
+        ({"arms": ROWS, "features": 3}, ParameterError, "features=3 is for rows that come with decisions"),
+        ({"arms": {}}, ParameterError, "arms is empty"),
+        ({"arms": {"a": [1.0, 2.0], "b": [1.0]}}, FeatureError, r"the features of 'b' have the shape \(1,\)"),
+        ({"arms": {"a": [1.0, np.inf]}}, FeatureError, "the row of 'a', column 1 is inf, not a finite number"),
+        ({"arms": {"a": [[1.0]], "b": [1.0]}}, FeatureError, r"the features of 'a' have the shape \(1, 1\)"),
+        ({"arms": {"a": [0.0], "b": [0.0]}}, FeatureError, "every number is zero, so that no choice could teach"),
+        ({"arms": {"a": [1e7, 0.0]}}, FeatureError, "the row of 'a', column 0 is 1e.07, far beyond reach=1: scale"),
+        ({"features": 3, "slate": 2, "n_arms": 4}, ParameterError, "SlidingLinUCB is made for problems where"),
+    ],
+)
+def test_nonsense_is_refused_when_an_agent_is_made(how: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        dw.Agent(LINEAR, **how)
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"features": 3}, "UCB1 looks at no features: leave out features=3"),
+        ({"arms": ROWS}, "UCB1 looks at no features: leave out arms with features"),
+        ({"n_arms": 2, "context": 2}, "UCB1 looks at no features: leave out context=2"),
+        ({"n_arms": 2, "slate": 2}, "UCB1 is made for problems where nothing is shown; one arm is chosen"),
+    ],
+)
+def test_a_policy_for_bare_arms_takes_no_features(how: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        dw.Agent(dw.UCB1(), **how)
+
+
+GOOD = [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]]
+NAMED = {"arms": ["a", "b"], "features": DIM}
+IN_CONTEXT = {"arms": ["a", "b"], "context": 2}
+
+
+@pytest.mark.parametrize(
+    ("how", "told", "error", "says"),
+    [
+        ({"features": DIM}, {}, FeatureError, r"come with every decision: decide\(actions=...\)"),
+        ({"features": DIM}, {"actions": []}, FeatureError, "actions is empty: there is nothing to choose from"),
+        ({"features": DIM}, {"actions": np.empty((0, DIM))}, FeatureError, "actions is empty"),
+        ({"features": DIM}, {"actions": [1.0, 2.0, 3.0]}, FeatureError, r"shape \(3,\): it must be a matrix"),
+        ({"features": DIM}, {"actions": [[1.0, 2.0], [1.0]]}, FeatureError, "in rows of one length"),
+        ({"features": DIM}, {"actions": "abc"}, FeatureError, "actions is not made of numbers"),
+        ({"features": DIM}, {"actions": [[1j, 0.0, 0.0]]}, FeatureError, "actions is not made of numbers"),
+        ({"features": DIM}, {"actions": np.ones((2, 4))}, FeatureError, "4 columns; this agent was made with features"),
+        ({"features": DIM}, {"actions": [GOOD[0], [0.0, np.nan, 1.0]]}, FeatureError, "row 1, column 1 is nan"),
+        ({"features": DIM}, {"actions": [GOOD[0], [0.0, 0.0, -np.inf]]}, FeatureError, "row 1, column 2 is -inf"),
+        ({"features": DIM}, {"actions": np.zeros((2, 3))}, FeatureError, "every number is zero, so that no choice"),
+        ({"features": DIM}, {"actions": [[1.0, -2e3, 0.0]]}, FeatureError, "column 1 is -2000, far beyond reach=1"),
+        ({"features": DIM}, {"actions": {"a": GOOD[0]}}, FeatureError, "arms have no names: give a matrix"),
+        ({"features": DIM}, {"actions": GOOD, "context": [1.0]}, FeatureError, "was made without a context"),
+        (NAMED, {"actions": [GOOD[0]]}, FeatureError, "actions has 1 rows; there are 2 arms"),
+        (NAMED, {"actions": {"a": GOOD[0]}}, ArmError, "actions has no row for the arm 'b'"),
+        (NAMED, {"actions": {"a": GOOD[0], "z": GOOD[0]}}, ArmError, "there is no arm 'z': there are 'a', 'b'"),
+        (NAMED, {"actions": {"a": GOOD[0], "b": [1.0]}}, FeatureError, "in rows of one length"),
+        (NAMED, {"actions": {"a": GOOD[0], "b": [1.0, np.nan, 0.0]}}, FeatureError, "the row of 'b', column 1 is nan"),
+        ({"arms": ROWS}, {"actions": GOOD}, FeatureError, "rows of this agent's arms are known"),
+        (IN_CONTEXT, {}, FeatureError, r"in a context of 2 numbers: decide\(context=...\)"),
+        (IN_CONTEXT, {"context": [1.0]}, FeatureError, r"context has the shape \(1,\); .* made with context=2"),
+        (IN_CONTEXT, {"context": [1.0, np.nan]}, FeatureError, "context: column 1 is nan"),
+        (IN_CONTEXT, {"context": [0.0, 0.0]}, FeatureError, "context: every number is zero"),
+        ({"arms": ROWS, "context": 2}, {"context": [900.0, 900.0]}, None, ""),
+        ({"arms": {"a": [20.0]}, "context": 1}, {"context": [900.0]}, FeatureError, "products .* is 18000, far beyond"),
+    ],
+)
+def test_bad_features_are_refused_and_nothing_changes(
+    how: dict[str, Any], told: dict[str, Any], error: type[Exception] | None, says: str
+) -> None:
+    agent = dw.Agent(LINEAR, **how)
+    before = agent.dumps()
+    if error is None:
+        agent.decide(**told)
+        return
+    with pytest.raises(error, match=says):
+        agent.decide(**told)
+    assert agent.dumps() == before
+
+
+def test_a_bare_policy_is_shown_nothing() -> None:
+    agent = dw.Agent(dw.UCB1(), n_arms=2)
+    before = agent.dumps()
+    for told in ({"actions": GOOD}, {"context": [1.0]}):
+        with pytest.raises(FeatureError, match="UCB1 looks at no features"):
+            agent.decide(**told)
+    assert agent.dumps() == before
+
+
+def test_reach_moves_the_limit() -> None:
+    agent = dw.Agent(dw.BanditOverBandit(policy=dw.SlidingLinUCB(reach=10.0)), features=1, horizon=1000)
+    agent.decide(actions=[[9e3]])
+    with pytest.raises(FeatureError, match="far beyond reach=10"):
+        agent.decide(actions=[[2e4]])
+
+
+def test_features_too_large_for_the_regression_leave_no_trace() -> None:
+    """Met only when the reward comes, after more steps than are ever kept: all is as if it had not been told."""
+    policy = dw.SlidingLinUCB(window=40, reach=1000.0)
+    agent, twin = (dw.Agent(policy, features=DIM) for _ in range(2))
+    rng = luck()
+    for t in range(400):
+        matrix = rng.uniform(-1.0, 1.0, (4, DIM))
+        if t % 50 == 33:
+            matrix += 9e5
+        decision, same = agent.decide(matrix), twin.decide(matrix)
+        assert decision == same
+        if t % 50 == 33:
+            before = agent.dumps()
+            with pytest.raises(FeatureError, match="too large for the ridge"):
+                agent.learn(decision, 1.0)
+            assert agent.dumps() == before
+        else:
+            agent.learn(decision, float(t % 2))
+            twin.learn(same, float(t % 2))
+    assert agent.dumps() == twin.dumps()
+
+
+def test_a_decision_that_fails_half_way_leaves_no_trace() -> None:
+    agent = taught(free(), rounds=300, actions=(4, DIM))
+    before, matrix = agent.dumps(), luck(1).normal(size=(4, DIM))
+
+    def break_down(policy: Any, state: Any, *_: Any) -> None:
+        state.ridge.gram[:] = np.nan
+        state.window.clock[0] += 5
+        raise FloatingPointError("the features are too large for the ridge to be inverted: scale them down")
+
+    whole, agent._decide = agent._decide, break_down
+    with pytest.raises(FeatureError, match="scale them down"):
+        agent.decide(matrix)
+    agent._decide = whole
+    assert agent.dumps() == before
+    assert agent.decide(matrix) == dw.Agent.loads(before).decide(matrix)
+
+
+# ---- on paper and back ----
+
+
+def test_resume_with_rows_pending() -> None:
+    for agent, told in (
+        (free(seed=2), {"actions": (5, DIM)}),
+        (dw.Agent(LINEAR, arms=ROWS, context=2), {"context": 2}),
+        (dw.Agent(LINEAR, arms=["a", "b"], context=2), {"context": 2}),
+    ):
+        taught(agent, **told)
+        rng = luck(5)
+        open_ones = [agent.decide(**{name: rng.normal(size=shape) for name, shape in told.items()}) for _ in range(20)]
+        if agent.arms:
+            agent.retire_arm(agent.arms[0])
+        again = dw.Agent.loads(agent.dumps())
+        assert again.arms == agent.arms and again.pending == agent.pending
+        for decision in reversed(open_ones):
+            agent.learn(decision, 0.7)
+            again.learn(decision.id, 0.7)
+        assert again.dumps() == agent.dumps()
+
+
+def test_bytes_from_before_there_were_features_can_be_read() -> None:
+    agent = dw.Agent(dw.UCB1(), n_arms=3)
+    agent.learn(agent.decide(), 1.0)
+    agent.decide()
+    body = msgspec.msgpack.decode(states.unseal(agent.dumps()))
+    for name in ("own", "given", "context", "rows"):
+        del body[name]
+    assert dw.Agent.loads(states.seal(msgspec.msgpack.encode(body))).dumps() == agent.dumps()
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "says"),
+    [
+        ("rows", lambda rows: [rows[0], rows[1], [1, 2], rows[3][:16]], r"rows is <f8\(1, 2\) in 16 bytes"),
+        ("rows", lambda rows: [*rows[:3], rows[3][:-8]], "it does not fit"),
+        ("rows", lambda rows: None, "have lost their rows"),
+        ("given", lambda given: given + 1, "do not fit the saved problem"),
+        ("pending", lambda pending: [[0, [0, 1], 1.0]], "does not fit a slate of 0"),
+        ("numbers", lambda numbers: [0], "do not fit the saved problem"),
+    ],
+)
+def test_bytes_that_do_not_fit_are_refused(field: str, change: Callable[[Any], Any], says: str) -> None:
+    agent = free()
+    agent.decide(GOOD)
+    body = msgspec.msgpack.decode(states.unseal(agent.dumps()))
+    body[field] = change(body[field])
+    with pytest.raises(StateError, match=says):
+        dw.Agent.loads(states.seal(msgspec.msgpack.encode(body)))
+
+
+def test_a_policy_inside_a_policy_comes_back() -> None:
+    policy = dw.BanditOverBandit(policy=dw.SlidingLinUCB(window=7, ridge=0.5), literal=1)
+    agent = taught(dw.Agent(policy, features=DIM, horizon=500), actions=(3, DIM))
+    again = dw.Agent.loads(agent.dumps())
+    assert again.policy == agent.policy
+    assert again.dumps() == agent.dumps()
+
+
+class Homemade(NamedTuple):
+    """A policy that is in nobody's table: it counts its arms, as policies with features need not."""
+
+    window: int = 5
+
+    def init(self, problem: dw.Problem) -> "HomemadeState":
+        return HomemadeState(np.zeros(problem.n_arms))
+
+
+class HomemadeState(NamedTuple):
+    counts: dw.PerArm
+
+
+@dw.kernel
+def _select(policy: Homemade, state: HomemadeState, t: int, context: Any, rng: Any) -> tuple[int, float]:
+    return int(np.argmin(state.counts)), 1.0
+
+
+@dw.kernel
+def _update(policy: Homemade, state: HomemadeState, decision: dw.Decision, outcome: dw.Outcome, now: int) -> None:
+    state.counts[decision.action] += 1
+
+
+dw.register(Homemade, about=dw.About("", "", "", family="features"), select=_select, update=_update)
+
+
+def test_a_policy_of_ones_own_inside_another_is_found_by_its_name() -> None:
+    policy = dw.BanditOverBandit(policy=Homemade(window=9))
+    paper = on_paper(policy)
+    assert from_paper(paper) == policy
+    paper.parameters["policy"].policy = "Elsewhere"  # type: ignore[union-attr]
+    with pytest.raises(StateError, match="the policy Elsewhere inside: import the file that defines it first"):
+        from_paper(paper)
+
+
+def test_a_policy_that_counts_arms_must_have_them_named() -> None:
+    with pytest.raises(ParameterError, match="Homemade remembers something of every arm: name the arms"):
+        dw.Agent(Homemade(), features=2)
+    agent = dw.Agent(Homemade(), arms=["a", "b"], features=2)
+    waiting = agent.decide(np.ones((2, 2)))
+    agent.retire_arm(waiting.action)
+    agent.learn(waiting, 1.0)
+    assert agent.ignored == 1
+    assert agent.state.counts.tolist() == [0.0]
+
+
+# ---- slates ----
+
+SLATES = dw.SlidingSlateUCB(window=50)
+
+
+def test_a_slate_is_several_arms_and_each_pays() -> None:
+    agent = dw.Agent(SLATES, arms=["a", "b", "c", "d"], slate=2)
+    for _ in range(60):
+        decision = agent.decide()
+        assert len(set(decision.action)) == 2
+        agent.learn(decision, rewards=[float(name in "bd") for name in decision.action])
+    chosen = [agent.decide().action for _ in range(3)]
+    assert chosen == [("b", "d")] * 3
+
+
+@pytest.mark.parametrize(
+    ("rewards", "says"),
+    [
+        ([1.0], "there are 1 rewards for a slate of 2 items"),
+        (1.0, "rewards=1.0 is not a list of 2, one per item"),
+        ([1.0, np.nan], "reward=nan is not finite"),
+        ([1.0, 2.0], r"reward=2 is outside \[0, 1\]"),
+    ],
+)
+def test_bad_rewards_of_slates(rewards: Any, says: str) -> None:
+    agent = dw.Agent(SLATES, n_arms=4, slate=2)
+    decision = agent.decide()
+    before = agent.dumps()
+    with pytest.raises(RewardError, match=says):
+        agent.learn(decision, rewards)
+    with pytest.raises(RewardError, match="both given"):
+        agent.learn(decision, 1.0, rewards=[1.0, 1.0])
+    assert agent.dumps() == before
+
+
+def test_one_choice_has_one_reward() -> None:
+    agent = dw.Agent(dw.Uniform(), n_arms=2)
+    with pytest.raises(RewardError, match="one choice has one reward"):
+        agent.learn(agent.decide(), rewards=[1.0])
+
+
+def test_slates_that_cannot_be_filled() -> None:
+    with pytest.raises(ParameterError, match="slate=5 is not a whole number of at least 1 and at most 4"):
+        dw.Agent(SLATES, n_arms=4, slate=5)
+    with pytest.raises(ParameterError, match="SlidingSlateUCB is made for problems where nothing is shown; several"):
+        dw.Agent(SLATES, n_arms=4)
+    agent = dw.Agent(SLATES, n_arms=2, slate=2)
+    with pytest.raises(ArmError, match="0 is one of 2 arms, and a slate has as many"):
+        agent.retire_arm(0)
+
+
+def test_a_slate_with_a_retired_item_teaches_nothing() -> None:
+    agent = dw.Agent(SLATES, arms=["a", "b", "c", "d"], slate=2)
+    first, second = agent.decide(), agent.decide()
+    assert first.action == second.action == ("a", "b")
+    agent.retire_arm("b")
+    again = dw.Agent.loads(agent.dumps())
+    for each in agent, again:
+        each.learn(first, [1.0, 1.0])
+        each.learn(second.id, rewards=np.array([0.0, 1.0]))
+        assert each.ignored == 2 and each.pending == ()
+        assert each.state.window.counts.sum() == 0
+    assert agent.dumps() == again.dumps()
+
+
+# ---- company ----
+
+
+def test_threads_may_share_an_agent_with_features() -> None:
+    agent, errors = dw.Agent(LINEAR, arms=["a", "b", "c"], context=2), []
+
+    def work(seed: int) -> None:
+        rng = luck(seed)
+        for _ in range(300):
+            x = rng.uniform(0.5, 1.0, 2)
+            decision = agent.decide(context=x)
+            if decision.context != tuple(x):
+                errors.append(decision)
+            agent.learn(decision, 1.0)
+
+    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not errors and agent.pending == () and agent.t == 1800
