@@ -4,13 +4,16 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs constraints clean
+.PHONY: demo test deep lint bench docs constraints clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML report in out/demo
 	$(BIN)/driftwise demo
 
-test: $(VENV)/.dev  ## contracts, slow twins, doctests, everything
+test: $(VENV)/.dev  ## contracts, slow twins, doctests
+	$(BIN)/pytest -n auto -m "not deep"
+
+deep: $(VENV)/.dev  ## the same, and what takes long to compile
 	$(BIN)/pytest -n auto
 
 lint: $(VENV)/.dev  ## style, types, layers

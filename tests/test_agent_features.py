@@ -250,7 +250,7 @@ def test_the_last_arm_that_says_anything_stays() -> None:
         ({"arms": {"a": [[1.0]], "b": [1.0]}}, FeatureError, r"the features of 'a' have the shape \(1, 1\)"),
         ({"arms": {"a": [0.0], "b": [0.0]}}, FeatureError, "every number is zero, so that no choice could teach"),
         ({"arms": {"a": [1e7, 0.0]}}, FeatureError, "the row of 'a', column 0 is 1e.07, far beyond reach=1: scale"),
-        ({"features": 3, "slate": 2, "n_arms": 4}, ParameterError, "SlidingLinUCB is made for problems where"),
+        ({"features": 3, "slate": 2, "n_arms": 4}, ParameterError, "SlidingLinUCB chooses one row of a matrix"),
     ],
 )
 def test_nonsense_is_refused_when_an_agent_is_made(how: dict[str, Any], error: type[Exception], says: str) -> None:
@@ -264,7 +264,7 @@ def test_nonsense_is_refused_when_an_agent_is_made(how: dict[str, Any], error: t
         ({"features": 3}, "UCB1 looks at no features: leave out features=3"),
         ({"arms": ROWS}, "UCB1 looks at no features: leave out arms with features"),
         ({"n_arms": 2, "context": 2}, "UCB1 looks at no features: leave out context=2"),
-        ({"n_arms": 2, "slate": 2}, "UCB1 is made for problems where nothing is shown; one arm is chosen"),
+        ({"n_arms": 2, "slate": 2}, "UCB1 chooses one arm, without features; this problem asks for several items"),
     ],
 )
 def test_a_policy_for_bare_arms_takes_no_features(how: dict[str, Any], says: str) -> None:
@@ -526,7 +526,7 @@ def test_one_choice_has_one_reward() -> None:
 def test_slates_that_cannot_be_filled() -> None:
     with pytest.raises(ParameterError, match="slate=5 is not a whole number of at least 1 and at most 4"):
         dw.Agent(SLATES, n_arms=4, slate=5)
-    with pytest.raises(ParameterError, match="SlidingSlateUCB is made for problems where nothing is shown; several"):
+    with pytest.raises(ParameterError, match="SlidingSlateUCB chooses several items at once"):
         dw.Agent(SLATES, n_arms=4)
     agent = dw.Agent(SLATES, n_arms=2, slate=2)
     with pytest.raises(ArmError, match="0 is one of 2 arms, and a slate has as many"):

@@ -1,6 +1,7 @@
 """Everything registered keeps every promise in `driftwise.checks`. A new policy or world is found by its table.
 
-A promise that is not made to a kind of policy or world is skipped, with the reason.
+A promise that is not made to a kind of policy or world is skipped, with the reason. Policies with features take long to
+compile: `make test` tries those in EVERYDAY, and `make deep` all.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from driftwise.checks import POLICY_CHECKS, WORLD_CHECKS
+from driftwise.core.family import family_of
 from driftwise.errors import ParameterError
 from driftwise.policies import POLICIES, BanditOverBandit, SlidingLinUCB, SlidingSlateUCB
 from driftwise.worlds import WORLDS, Flights
@@ -25,6 +27,15 @@ EVERY_POLICY: dict[str, Any] = {
     "bandit-over-bandit with features": BanditOverBandit(policy=SlidingLinUCB()),
     "bandit-over-bandit with slates": BanditOverBandit(policy=SlidingSlateUCB()),
 }
+
+EVERYDAY = {"sliding-lin-ucb", "kalman-mixture", "bandit-over-bandit with features", "sliding-slate-ucb"}
+
+
+def tried(name: str) -> Any:
+    """A policy to try every day, or only when all are."""
+    everyday = family_of(EVERY_POLICY[name]) == "armed" or name in EVERYDAY
+    return name if everyday else pytest.param(name, marks=pytest.mark.deep)
+
 
 # What a world may be made with, by the parameter that says so.
 VARIANTS: dict[str, tuple[str, ...]] = {
@@ -55,7 +66,7 @@ EVERY_WORLD: dict[str, Any] = PLAIN | {
 }
 
 
-@pytest.mark.parametrize("name", EVERY_POLICY)
+@pytest.mark.parametrize("name", map(tried, EVERY_POLICY))
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
 def test_policy(name: str, check: Any) -> None:
     if why_not := check(EVERY_POLICY[name]):

@@ -1,6 +1,7 @@
 """Generalised linear rewards: links, the estimate, exploration, and SlidingGLMUCB beside its slow twin.
 
-No test here is statistical: seeds are fixed, and what is compared is exact up to the rounding stated.
+Seeds are fixed, and what is compared is exact up to the rounding stated; only the last test, of what is learned,
+depends on luck, and states its error rate.
 """
 
 from typing import Any, NamedTuple
@@ -230,6 +231,9 @@ def assert_agree(both: Both, t: int, context: Floats) -> int:
     np.testing.assert_allclose(state.fit.theta, twin.theta(t), rtol=CLOSE, atol=CLOSE)
     rows = twin.pairs(t)[0]
     np.testing.assert_allclose(state.tally.gram, rows.T @ rows, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        np.sqrt(np.sum((context @ state.inverse) * context, axis=1)), twin.widths(t, context), rtol=CLOSE
+    )
     assert state.tally.loose[0] == np.sum(state.tally.members[state.window.filled] == LOOSE)
     assert state.window.stale[0] == twin.stale()
     chosen, propensity = select(policy, state, t, context, at(key(0), t))
@@ -328,6 +332,17 @@ def test_every_cycle_begins_with_rows_that_span() -> None:
                 update(policy, state, due.pop(0), Outcome(float(t % 2)), t)
         for cycle in range(3):
             assert chosen[20 * cycle : 20 * cycle + DIM] == pivots
+
+
+def test_exploration_lasts_d_rounds_of_a_cycle_whatever_was_taken_in_them() -> None:
+    policy, rows, chosen = SlidingGLMUCB(window=20, beta_scale=1e-9), np.eye(DIM), []
+    state = policy.init(problem_of("identity"))
+    for t in range(24):
+        advance(policy, state, t, at(key(0), t))
+        chosen.append(select(policy, state, t, rows, at(key(0), t))[0])
+        action = 0 if t >= 20 else t % DIM  # in the second cycle nothing but the first row, which alone pays
+        update(policy, state, Decision(t, action, 1.0, rows[action], at(key(0), t)), Outcome(float(action == 0)), t)
+    assert chosen[20:] == [0, 1, 1, 0]
 
 
 def test_a_restart_forgets_all_but_the_size_asked_for() -> None:
@@ -452,12 +467,14 @@ def regret(policy: Any, world: Rotating, rounds: int, seed: int) -> float:
 
 
 def test_a_two_hundredth_of_the_theorems_bonus_learns_and_all_of_it_hardly() -> None:
-    """Means of the regret over ten worlds; by chance the order of any two of them would turn with odds below 1e-6."""
+    """Means of the regret over ten worlds. Over sixty worlds each gap was at least 4.8 standard errors of such a mean
+    wide, so that with other seeds a false alarm would have a chance below 1e-5.
+    """
     rounds = 4000
     world = Rotating(link="logistic", dim=3, n_actions=12, actions="fixed", turns=0.8, norm=3.0)
     bold = SlidingGLMUCB(window=84, link="logistic", norm=3.0)
     policies = [bold._replace(beta_scale=0.005), bold._replace(beta_scale=0.005, index="mu"), bold, Uniform()]
     small, small_mu, full, uniform = (np.array([regret(p, world, rounds, s) for s in range(10)]) for p in policies)
     assert small.mean() < 0.6 * small_mu.mean()
-    assert small_mu.mean() < 0.4 * full.mean()
+    assert small_mu.mean() < 0.6 * full.mean()
     assert full.mean() < 0.95 * uniform.mean()

@@ -202,6 +202,16 @@ def test_a_pair_that_outweighs_the_rest_is_checked_when_it_goes(checked: bool) -
     assert ridge.repairs[0] == checked
 
 
+def test_a_pair_that_outweighs_all_before_it_is_not_followed_step_by_step() -> None:
+    """It would cost eight digits of the width along it, with nothing in V that excuses it."""
+    ridge, large = new_ridge(3, 1.0), np.array([0.0, 2e4, 0.0])
+    absorb(ridge, large, 1.0)
+    assert width_error(ridge) < TOLERANCE
+    release(ridge, large, 1.0)
+    assert width_error(ridge) < TOLERANCE
+    assert ridge.repairs[0] == 2
+
+
 def test_theta_is_better_than_the_inverse_it_is_solved_with() -> None:
     (x, y), ridge = pairs(7, 50, 6), new_ridge(6, 1.0)
     for k in range(50):

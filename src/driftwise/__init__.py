@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from driftwise.core.types import Decision as Decision
     from driftwise.core.types import Outcome as Outcome
     from driftwise.core.types import PerArm as PerArm
+    from driftwise.core.types import PerFeature as PerFeature
+    from driftwise.core.types import PerFeaturePair as PerFeaturePair
     from driftwise.core.types import Problem as Problem
+    from driftwise.core.types import Scratch as Scratch
     from driftwise.core.types import Shared as Shared
+    from driftwise.core.types import SlateOutcome as SlateOutcome
     from driftwise.core.verbs import register as register
     from driftwise.errors import DriftwiseError as DriftwiseError
     from driftwise.policies import *  # noqa: F403
@@ -36,7 +40,10 @@ __version__ = "0.1.0"
 _HOMES = {
     "agent": ["Agent"],
     "core.kernel": ["kernel"],
-    "core.types": ["About", "ArmIds", "Cache", "Decision", "Outcome", "PerArm", "Problem", "Shared"],
+    "core.types": [
+        *("About", "ArmIds", "Cache", "Decision", "Outcome", "PerArm", "PerFeature", "PerFeaturePair"),
+        *("Problem", "Scratch", "Shared", "SlateOutcome"),
+    ],
     "core.verbs": ["register"],
     "errors": ["DriftwiseError"],
     "study.results": ["Results"],

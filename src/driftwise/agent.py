@@ -467,7 +467,7 @@ def _names(n_arms: int | None, arms: Iterable[Arm] | None, *, needed: bool) -> l
     if n_arms is None and arms is None and not needed:
         return []
     if (n_arms is None) == (arms is None):
-        raise ParameterError("give either n_arms or arms, a list of names")
+        raise ParameterError("give either n_arms or arms, a list of names; or features, where rows come with decisions")
     if isinstance(arms, str):
         raise ParameterError(f"arms={arms!r} is one string: give a list of names")
     names = [*range(whole("n_arms", n_arms, high=10**6))] if arms is None else [_plain_name(name) for name in arms]

@@ -312,6 +312,8 @@ def _run(studies: list[Any], out: Path | None, threads: int | None) -> Any:
     cells = {study.name: sum(map(len, missing(study, results))) for study in studies}
     waiting = [study for study in studies if cells[study.name]]
     with progress_bar() as bar:
+        if waiting and not sys.stderr.isatty():
+            click.echo(f"compiling what is new here, then playing {sum(cells.values()):,} runs", err=True)
         if waiting:
             warming = bar.add_task("compiling (first time only)", total=len(waiting))
             for study in waiting:

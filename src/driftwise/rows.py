@@ -169,6 +169,8 @@ def reach_of(policy: Any) -> float:
 
 def _numbers(values: Any, what: str) -> Floats:
     """Values as an array that kernels can read."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise FeatureError(f"{what} is masked: kernels know no missing numbers; fill them in")
     try:
         numbers = np.ascontiguousarray(values)
         if numbers.dtype != np.float64 or not numbers.flags.aligned:

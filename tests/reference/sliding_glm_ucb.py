@@ -70,13 +70,17 @@ class SlidingGLMUCBTwin(WindowedFeatureTwin):
 
     def bounds(self, t: int, context: Floats) -> Floats:
         """The upper bound of each row."""
-        theta, rows = self.theta(t), self.pairs(t)[0]
+        theta = self.theta(t)
         theta = theta * min(1.0, self.policy.norm / max(np.linalg.norm(theta), 1e-300))
-        gram = rows.T @ rows + 1e-6 * self.policy.reach**2 * np.eye(self.problem.dim)
-        widths = np.sqrt(np.sum(context.T * np.linalg.solve(gram, context.T), axis=0))
         scores = context @ theta
         middle = LINKS[self.policy.link][0](scores) if self.policy.index == "mu" else scores
-        return np.array(middle + self.radius() * widths)
+        return np.array(middle + self.radius() * self.widths(t, context))
+
+    def widths(self, t: int, context: Floats) -> Floats:
+        """The length of each row in the norm of V^-1; a millionth on the diagonal, so that V can be inverted."""
+        rows = self.pairs(t)[0]
+        gram = rows.T @ rows + 1e-6 * self.policy.reach**2 * np.eye(self.problem.dim)
+        return np.array(np.sqrt(np.sum(context.T * np.linalg.solve(gram, context.T), axis=0)))
 
     def distances(self, t: int, context: Floats) -> Floats | None:
         """How far each row is from what this cycle has explored; None where there is nothing to explore."""

@@ -10,14 +10,21 @@ from driftwise.errors import ParameterError
 def family_of(policy: Any) -> str:
     """The family of a policy; of one over policies, that of the policy inside."""
     if hasattr(policy, "policy"):
-        return family_of(policy.policy)
+        return family_of(_instance(policy.policy))
     about = ABOUT.get(type(policy))
     return about.family if about else "armed"
+
+
+def _instance(policy: Any) -> Any:
+    if isinstance(policy, type) or not hasattr(policy, "init"):
+        raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB()")
+    return policy
 
 
 def check_fit(policy: Any, problem: Problem) -> None:
     """Refuse a policy that could not read this problem, or whose answers it could not read."""
     own, offered = family_of(policy), problem.family
     if own != offered and (own, offered) != ("armed", "features"):  # rows of features can be taken for bare arms
-        name = type(policy).__name__
-        raise ParameterError(f"{name} is made for problems where {FAMILIES[own]}; in this one {FAMILIES[offered]}")
+        inner = getattr(policy, "policy", policy)
+        name = type(policy).__name__ + (f" over {type(inner).__name__}" if inner is not policy else "")
+        raise ParameterError(f"{name} chooses {FAMILIES[own]}; this problem asks for {FAMILIES[offered]}")

@@ -60,7 +60,7 @@ def cast(values: T) -> T:
     changed |= {
         name: cast(value)
         for name, value in zip(type(values)._fields, values, strict=True)  # type: ignore[attr-defined]
-        if hasattr(value, "_fields")
+        if hasattr(value, "_fields") and not isinstance(value, type)
     }
     return values._replace(**changed)  # type: ignore[attr-defined, no-any-return]
 

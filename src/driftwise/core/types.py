@@ -17,12 +17,12 @@ PerFeaturePair = Annotated[NDArray[Any], "the last two axes run over features"]
 Scratch = Annotated[NDArray[Any], "room to work in: holds nothing from one call to the next, and is not saved"]
 
 
-# What a policy is shown, and what it answers with. A policy for bare arms also plays worlds with features: it takes
+# What a policy chooses. A policy for bare arms also plays worlds with features: it takes
 # the rows for arms and does not look at them.
 FAMILIES = {
-    "armed": "nothing is shown; one arm is chosen",
-    "features": "a matrix is shown, a row of features per action; one row is chosen",
-    "slates": "nothing is shown; several items are chosen, and each pays",
+    "armed": "one arm, without features",
+    "features": "one row of a matrix of features",
+    "slates": "several items at once",
 }
 
 

@@ -159,7 +159,7 @@ class BanditOverBandit(NamedTuple):
 def _can_restart(policy: Any) -> None:
     """Refuse a policy that cannot be started over with another window."""
     if type(policy) not in restart.kernels or "window" not in policy._fields:
-        name = type(policy).__name__ if hasattr(policy, "_fields") else repr(policy)
+        name = type(policy).__name__ if type(policy) in select.kernels else repr(policy)
         raise ParameterError(f"policy={name} cannot be restarted with another window: take one such as sliding-ucb")
 
 
@@ -243,7 +243,9 @@ def _update(policy: BanditOverBandit, state: BanditOverBanditState, decision: De
 
 register(
     BanditOverBandit,
-    about=About("nothing of the drift", "O(B^(1/3) T^(2/3)), or O(T^(3/4))", "Cheung, Simchi-Levi & Zhu 2022"),
+    about=About(
+        "nothing of the drift", "O(B^(1/3) T^(2/3)), or O(T^(3/4))", "Cheung, Simchi-Levi & Zhu 2022", family="any"
+    ),
     advance=_advance,
     select=_select,
     update=_update,

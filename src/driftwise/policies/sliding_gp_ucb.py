@@ -61,6 +61,8 @@ from driftwise.kernels.gp import (
 )
 from driftwise.kernels.linear_optimism import UNKNOWN_HORIZON
 
+LONGEST = 5000  # rounds in a window: the factor then takes 400 MB
+
 
 class SlidingGPUCBState(NamedTuple):
     """The window, the regression over it, and what of the problem the radius is made from: R and delta."""
@@ -137,6 +139,11 @@ class SlidingGPUCB(NamedTuple):
         dim = whole("dim", problem.dim)
         whole("n_arms", problem.n_arms)
         window = window_rounds(self.window, problem.horizon)
+        if window > LONGEST:
+            raise ParameterError(
+                f"window={window} is more than {LONGEST}, and its factor has two numbers for every pair of rounds: "
+                f"take a shorter window, or inside Bandit-over-Bandit a shorter block"
+            )
         for name in ("length", "variance", "norm", "scale"):
             number(name, getattr(self, name), above=0.0)
         number("ridge", self.ridge, above=0.0, closed="[")

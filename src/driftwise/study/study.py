@@ -51,9 +51,12 @@ class Study:
         for world in self.worlds.values():  # nonsense is refused before the first round is played
             world.changes(self.horizon, self.seed)
             problem = world.problem(self.horizon)
-            for policy in self.policies.values():
-                check_fit(policy, problem)
-                policy.init(problem)
+            for label, policy in self.policies.items():
+                try:
+                    check_fit(policy, problem)
+                    policy.init(problem)
+                except ParameterError as error:
+                    raise ParameterError(f"{label}: {error}") from None
 
     def cells(self) -> Iterator["Cell"]:
         """Every (world, policy, run) of the study."""
