@@ -66,7 +66,7 @@ EVERY_WORLD: dict[str, Any] = PLAIN | {
 }
 
 
-@pytest.mark.parametrize("name", map(tried, EVERY_POLICY))
+@pytest.mark.parametrize("name", [*map(tried, EVERY_POLICY)])
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
 def test_policy(name: str, check: Any) -> None:
     if why_not := check(EVERY_POLICY[name]):
