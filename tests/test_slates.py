@@ -314,12 +314,12 @@ def test_a_study_gives_the_same_numbers_in_one_block_or_many(monkeypatch: pytest
 
 @pytest.mark.parametrize("name", sorted({*ARMED, *FEATURED}))
 def test_policies_that_choose_one_are_refused(name: str) -> None:
-    with pytest.raises(ParameterError, match="several items are chosen"):
+    with pytest.raises(ParameterError, match="asks for several items"):
         Study(name="wrong", worlds={"w": Slates()}, policies={"p": POLICIES[name]()}, horizon=2000, runs=1)
 
 
 def test_worlds_of_arms_refuse_slates() -> None:
-    with pytest.raises(ParameterError, match="one arm is chosen"):
+    with pytest.raises(ParameterError, match="asks for one arm"):
         Study(name="wrong", worlds={"w": Abrupt()}, policies={"p": SlidingSlateUCB()}, horizon=2000, runs=1)
 
 
@@ -332,7 +332,7 @@ def test_the_command_line_plays_slates() -> None:
     wrong = CliRunner().invoke(main, ["simulate", "--world", "slates", "--policy", "sliding-ucb", "--horizon", "2000"])
     assert wrong.exit_code == 2
     assert wrong.stderr.count("\n") == 1
-    assert "several items are chosen" in wrong.stderr
+    assert "asks for several items" in wrong.stderr
 
 
 # ---- Bandit-over-Bandit ----
