@@ -14,23 +14,13 @@ from scipy import stats
 from driftwise.core.play import play
 from driftwise.core.seeding import key
 from driftwise.core.types import Trace, new_trace
-from driftwise.measure.ledger import (
-    OPTIMAL,
-    REGRET,
-    REWARD,
-    Ledger,
-    best_of,
-    checkpoints,
-    enter,
-    new_ledger,
-    offer,
-    static_regret,
-)
+from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, checkpoints, enter, new_ledger
 from driftwise.measure.recovery import recovery_times
+from driftwise.measure.standard import BestChoice, ByMeans, ByPath
 from driftwise.measure.summary import band, estimate, paired_difference
 from driftwise.policies import Uniform
 from driftwise.worlds import Abrupt, RandomWalk, Stationary
-from driftwise.worlds.arms import Levels
+from driftwise.worlds.arms import BernoulliTape, Levels
 
 # ---- the ledger ----
 
@@ -38,16 +28,21 @@ from driftwise.worlds.arms import Levels
 def keep_books(world: Any, horizon: int, size: int) -> tuple[Ledger, float, Trace, NDArray[Any]]:
     """A run of the uniform policy booked block by block: ledger, static regret, the whole trace, all means."""
     policy, ledger, nature, rng = Uniform(), new_ledger(horizon), world.nature(), key(1, "books")
-    state, whole, means, offers = policy.init(world.problem()), new_trace(0, horizon), [], []
+    state, whole, means = policy.init(world.problem()), new_trace(0, horizon), []
+    standard = BestChoice(world, horizon, 2)
     for tape in world.tapes(horizon, 2, size):
         trace = new_trace(tape.start, len(tape.noise))
         played = play(policy, state, tape, nature, rng, trace, horizon)
-        enter(ledger, tape.levels, tape.levels.table.max(axis=1), trace, played)
-        offers.append(offer(tape.levels, best_of(tape.levels)))
+        enter(ledger, standard.block(tape), trace, played)
         whole.actions[tape.start : tape.start + played] = trace.actions
         whole.rewards[tape.start : tape.start + played] = trace.rewards
         means.append(tape.levels.table[tape.levels.rows])
-    return ledger, static_regret(offers, float(ledger.totals[REGRET])), whole, np.concatenate(means)
+    return ledger, standard.tell(ledger, nature)["static_regret"], whole, np.concatenate(means)
+
+
+def by_means(levels: Levels) -> ByMeans:
+    best = levels.table.max(axis=1)
+    return ByMeans(levels.rows, levels.table, best, levels.table, best)
 
 
 @pytest.mark.parametrize("world", [Stationary(), Abrupt(phases=3), RandomWalk(rewards="gaussian", n_arms=3)], ids=str)
@@ -71,7 +66,7 @@ def test_the_ledger_equals_numpy_over_the_whole_run(world: Any, size: int) -> No
 def test_arms_that_share_the_largest_mean_are_all_optimal() -> None:
     levels = Levels(np.array([[0.3, 0.7, 0.7]]), np.zeros(3, np.int32))
     ledger = new_ledger(3)
-    enter(ledger, levels, levels.table.max(axis=1), Trace(0, np.array([0, 1, 2]), np.ones(3)), 3)
+    enter(ledger, by_means(levels), Trace(0, np.array([0, 1, 2]), np.ones(3)), 3)
     assert ledger.good.tolist() == [False, True, True]
     assert ledger.totals[[OPTIMAL, REWARD]].tolist() == [2.0, 3.0]
     assert ledger.totals[REGRET] == pytest.approx(0.4)
@@ -80,7 +75,7 @@ def test_arms_that_share_the_largest_mean_are_all_optimal() -> None:
 def test_a_run_that_ends_early_leaves_later_checkpoints_empty() -> None:
     levels = Levels(np.array([[0.3, 0.7]]), np.zeros(10, np.int32))
     ledger = new_ledger(10)
-    enter(ledger, levels, levels.table.max(axis=1), Trace(0, np.zeros(10, np.int64), np.ones(10)), 4)
+    enter(ledger, by_means(levels), Trace(0, np.zeros(10, np.int64), np.ones(10)), 4)
     played = ledger.rounds <= 4
     np.testing.assert_allclose(ledger.curve[played, REGRET], 0.4 * ledger.rounds[played])
     assert np.isnan(ledger.curve[~played]).all()
@@ -90,14 +85,28 @@ def test_a_run_that_ends_early_leaves_later_checkpoints_empty() -> None:
 def test_following_the_drift_can_beat_every_single_arm() -> None:
     """Two arms that change places: always right means a negative static regret."""
     levels = Levels(np.array([[1.0, 0.0], [0.0, 1.0]]), np.repeat([0, 1], 5).astype(np.int32))
-    assert static_regret([offer(levels, best_of(levels))], dynamic_regret=0.0) == pytest.approx(5.0 - 10.0)
-    assert static_regret([offer(levels, best_of(levels))], dynamic_regret=5.0) == pytest.approx(
-        0.0
-    )  # as one arm all along
-    first, second = (Levels(levels.table, levels.rows[part]) for part in (slice(0, 7), slice(7, 10)))
-    assert static_regret(
-        [offer(first, best_of(first)), offer(second, best_of(second))], dynamic_regret=0.0
-    ) == pytest.approx(-5.0)
+    for missed, expected in (0.0, 5.0 - 10.0), (5.0, 0.0):  # the second is as good as one arm all along
+        for cuts in ([slice(0, 10)], [slice(0, 7), slice(7, 10)]):
+            standard, ledger = BestChoice(Stationary(n_arms=2), 10, 0), new_ledger(10)
+            for part in cuts:
+                standard.block(BernoulliTape(part.start, Levels(levels.table, levels.rows[part]), np.zeros(10)))
+            ledger.totals[REGRET] = missed
+            assert standard.tell(ledger, ())["static_regret"] == pytest.approx(expected)
+            assert standard.tell(ledger, ())["benchmark"] == pytest.approx(10.0)
+
+
+def test_a_path_of_rewards_is_a_standard_too() -> None:
+    ledger, standard = new_ledger(4), ByPath(np.array([1.0, 0.5, 0.0, 1.0]))
+    enter(ledger, standard, Trace(0, np.zeros(4, np.int64), np.array([0.25, 0.5, 1.0, 1.0])), 4)
+    assert ledger.totals[REGRET] == pytest.approx(0.75 + 0.0 - 1.0 + 0.0)
+    assert ledger.good.tolist() == [False, True, True, True]
+
+
+def test_the_null_arm_earns_nothing() -> None:
+    levels = Levels(np.array([[0.3, 0.7]]), np.zeros(2, np.int32))
+    ledger = new_ledger(2)
+    enter(ledger, by_means(levels), Trace(0, np.array([-1, 1]), np.zeros(2)), 2)
+    assert ledger.totals[REGRET] == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 3, 10, 199, 200, 201, 1000, 10**4, 10**7])

@@ -22,7 +22,8 @@ from driftwise.core.state import clone, dump, equal, load
 from driftwise.core.types import Decision, Floats, Ints, Problem, SlateOutcome, new_trace
 from driftwise.core.verbs import advance, observe, respond, restart, select, update
 from driftwise.errors import ParameterError
-from driftwise.measure.ledger import best_of, enter, levels_of, new_ledger
+from driftwise.measure.ledger import enter, new_ledger
+from driftwise.measure.standard import BestChoice
 from driftwise.policies import POLICIES, BanditOverBandit, SlidingSlateUCB
 from driftwise.study.run import run
 from driftwise.study.study import Study
@@ -281,9 +282,9 @@ def test_the_loop_plays_what_the_twin_would_and_learns() -> None:
 
 def test_the_ledger_books_slates() -> None:
     _, slates, rewards, tape = played(POLICY)
-    levels, ledger, trace = levels_of(tape), new_ledger(ROUNDS), new_trace(0, ROUNDS, slate=3)
+    ledger, trace = new_ledger(ROUNDS), new_trace(0, ROUNDS, slate=3)
     trace.actions[:], trace.rewards[:] = slates, rewards
-    enter(ledger, levels, best_of(levels, 3), trace, ROUNDS)
+    enter(ledger, BestChoice(WORLD, ROUNDS, 0).block(tape), trace, ROUNDS)
     means = tape.levels.table[tape.levels.rows]
     best = np.sort(means, axis=1)[:, -3:].sum(axis=1)
     got = np.take_along_axis(means, slates, axis=1).sum(axis=1)

@@ -6,6 +6,8 @@ from driftwise.core.types import FAMILIES, Problem
 from driftwise.core.verbs import ABOUT
 from driftwise.errors import ParameterError
 
+BLIND = ("features", "budgets")  # what a policy for bare arms also plays: it looks at neither rows nor costs
+
 
 def family_of(policy: Any) -> str:
     """The family of a policy; of one over policies, that of the policy inside."""
@@ -24,7 +26,7 @@ def _instance(policy: Any) -> Any:
 def check_fit(policy: Any, problem: Problem) -> None:
     """Refuse a policy that could not read this problem, or whose answers it could not read."""
     own, offered = family_of(policy), problem.family
-    if own != offered and (own, offered) != ("armed", "features"):  # rows of features can be taken for bare arms
+    if own != offered and not (own == "armed" and offered in BLIND):
         inner = getattr(policy, "policy", policy)
         name = type(policy).__name__ + (f" over {type(inner).__name__}" if inner is not policy else "")
         raise ParameterError(f"{name} chooses {FAMILIES[own]}; this problem asks for {FAMILIES[offered]}")

@@ -40,7 +40,7 @@ def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tupl
 
 @kernel
 def learn_once(
-    policy: Any, state: Any, t: int, action: Any, propensity: float, context: Any, rng: Any, reward: Any, now: int
+    policy: Any, state: Any, t: int, action: Any, propensity: float, context: Any, rng: Any, told: Any, now: int
 ) -> None:
-    """The second half: the reward of the decision of round `t`, known at the end of round `now`."""
-    update(policy, state, Decision(t, action, propensity, context, stream(rng, t)), outcome_of(reward), now)
+    """The second half: what came of the decision of round `t`, known at the end of round `now`."""
+    update(policy, state, Decision(t, action, propensity, context, stream(rng, t)), outcome_of(told), now)

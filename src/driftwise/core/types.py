@@ -23,7 +23,21 @@ FAMILIES = {
     "armed": "one arm, without features",
     "features": "one row of a matrix of features",
     "slates": "several items at once",
+    "budgets": "one arm or none, each spending from budgets",
+    "convex": "a point of a convex set",
+    "restless": "several arms that move on their own",
 }
+
+
+class Budgets(NamedTuple):
+    """What may be spent of each resource over the whole run, in units in which one choice costs at most 1."""
+
+    amounts: Floats
+
+    @property
+    def family(self) -> str:
+        """Its name in FAMILIES."""
+        return "budgets"
 
 
 class Problem(NamedTuple):
@@ -31,7 +45,8 @@ class Problem(NamedTuple):
 
     Rewards lie in [low, high]; for unbounded ones `noise` is their standard deviation around the mean.
     `horizon` is 0 when nobody knows how long the run will be. Where choices are described by features, `dim` is how
-    many there are; where several items are chosen at once, `slate` is how many.
+    many there are; where several items are chosen at once, `slate` is how many. `setting` is what only some families
+    have: `Budgets`, for one.
     """
 
     n_arms: int
@@ -41,10 +56,13 @@ class Problem(NamedTuple):
     horizon: int = 0
     dim: int = 0
     slate: int = 0
+    setting: Any = ()
 
     @property
     def family(self) -> str:
         """What kind of choices these are: one of FAMILIES."""
+        if self.setting:
+            return str(self.setting.family)
         return "slates" if self.slate else "features" if self.dim else "armed"
 
     @property
@@ -88,18 +106,35 @@ class SlateOutcome(NamedTuple):
     items: Floats
 
 
+class Spent(NamedTuple):
+    """What came of a decision with budgets: its reward, and its cost in each resource."""
+
+    reward: float
+    costs: Floats
+
+
 class Trace(NamedTuple):
-    """A block of rounds as they were played, from round `start` on; slates have a row of items per round."""
+    """A block of rounds as they were played, from round `start` on.
+
+    Slates have a row of items per round, points a row of coordinates.
+    """
 
     start: int
     actions: NDArray[Any]
     rewards: Floats
 
 
-def new_trace(start: int, rounds: int, slate: int = 0) -> Trace:
-    """An empty trace for `rounds` rounds of single actions, or of slates."""
-    shape = (rounds, slate) if slate else (rounds,)
-    return Trace(int(start), np.full(shape, -1, np.int64), np.full(rounds, np.nan))
+def new_trace(start: int, rounds: int, slate: int = 0, point: int = 0) -> Trace:
+    """An empty trace for `rounds` rounds of single actions, of slates, or of points."""
+    width = slate or point
+    shape = (rounds, width) if width else (rounds,)
+    actions = np.full(shape, np.nan) if point else np.full(shape, -1, np.int64)
+    return Trace(int(start), actions, np.full(rounds, np.nan))
+
+
+def trace_for(problem: Problem, start: int, rounds: int) -> Trace:
+    """An empty trace for what is chosen in this problem."""
+    return new_trace(start, rounds, problem.slate, problem.dim if problem.family == "convex" else 0)
 
 
 class About(NamedTuple):

@@ -13,6 +13,8 @@ argument (a policy, a tape, or a state). numba is taught this with `overload`, s
     gained(state, slot), lost(state, slot)                         a window of features: a pair has come; it will go
     turned(state)                                                  a window of features: a pass through it has ended
     restart(policy, state, memory, window)                         forget all; from now on remember `memory` rounds
+    appraise(policy, state, t, context, prices)                    write what a unit of each resource is worth now
+    missed(standard, i, action, reward) -> (regret, is best)       what a choice is held against; measure/standard.py
 
 `advance` exists because `select` may not write, and a window must forget a round even when no reward ever came
 for it. It is given the stream of round t; `select` draws from that too, and `update` from its branch, so that what is
@@ -25,6 +27,8 @@ is as `init` made it, but for a memory of `memory` rounds and bounds sized for a
 
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from driftwise.core.kernel import Kernel, kernel
 from driftwise.core.types import About
@@ -63,6 +67,12 @@ def _deliver_at_once(tape: Any, nature: Any, policy: Any, state: Any, decision: 
     update(policy, state, decision, outcome, decision.t)
 
 
+@kernel
+def _no_prices(policy: Any, state: Any, t: int, context: Any, prices: Any) -> None:
+    for resource in range(len(prices)):
+        prices[resource] = np.nan
+
+
 advance = Verb("advance", default=_stay)
 select = Verb("select")
 update = Verb("update")
@@ -74,10 +84,15 @@ gained = Verb("gained")
 lost = Verb("lost")
 turned = Verb("turned")
 restart = Verb("restart")
+appraise = Verb("appraise", default=_no_prices)
+missed = Verb("missed")
 
 VERBS = {
     verb.__name__: verb
-    for verb in (advance, select, update, observe, respond, deliver, refresh, gained, lost, turned, restart)
+    for verb in (
+        *(advance, select, update, observe, respond, deliver, refresh, gained, lost, turned, restart),
+        *(appraise, missed),
+    )
 }
 ABOUT: dict[type, About] = {}
 _OWNERS: dict[str, type] = {}

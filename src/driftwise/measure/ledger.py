@@ -1,10 +1,7 @@
 """What a run earned and missed, kept at about 200 checkpoints, not at T: half log-spaced, half evenly spaced.
 
-The log-spaced ones show the first rounds, the even ones what happens after a late change.
-
-dynamic pseudo-regret   sum_t (max_k mean_{t,k} - mean_{t,a_t})         against the best arm of every round
-static regret           max_k sum_t mean_{t,k} - sum_t mean_{t,a_t}     against the best single arm in hindsight
-optimal-arm rate        share of rounds in which no arm had a larger mean
+The log-spaced ones show the first rounds, the even ones what happens after a late change. What a choice missed is said
+by the standard it is held against (`measure/standard.py`): the best arm of the round, the best plan for a budget, ...
 """
 
 from collections.abc import Sequence
@@ -13,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.core.context import worth
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, Ints, Trace
+from driftwise.core.verbs import missed
 
 REGRET, REWARD, OPTIMAL = 0, 1, 2
-SAME = 1e-12  # a slate's sum depends on the order of its items in the last bits
 
 
 def checkpoints(horizon: int, marks: Sequence[int] = (), *, count: int = 200) -> Ints:
@@ -38,7 +34,7 @@ class Ledger(NamedTuple):
 
 
 def new_ledger(horizon: int, marks: Sequence[int] = ()) -> Ledger:
-    """Empty books for `horizon` rounds; `good` says of each whether the best arm was chosen."""
+    """Empty books for `horizon` rounds; `good` says of each whether the best was chosen."""
     rounds = checkpoints(horizon, marks)
     return Ledger(
         rounds,
@@ -50,50 +46,17 @@ def new_ledger(horizon: int, marks: Sequence[int] = ()) -> Ledger:
 
 
 @kernel
-def enter(ledger: Ledger, levels: Any, best: Floats, trace: Trace, played: int) -> None:
-    """Book the first `played` rounds of a trace; `best` is the largest mean of each row of `levels`."""
-    for i in range(played):
-        row = levels.rows[i]
-        gap = best[row] - worth(levels.table[row], trace.actions[i])
+def enter(ledger: Ledger, standard: Any, trace: Trace, rounds: int) -> None:
+    """Book the first `rounds` rounds of a trace."""
+    for i in range(rounds):
+        gap, best = missed(standard, i, trace.actions[i], trace.rewards[i])
         ledger.totals[REGRET] += gap
         ledger.totals[REWARD] += trace.rewards[i]
         t = trace.start + i
-        if gap <= SAME:
+        if best:
             ledger.totals[OPTIMAL] += 1.0
             ledger.good[t] = True
         if t + 1 == ledger.rounds[ledger.next_row[0]]:
             for column in range(3):
                 ledger.curve[ledger.next_row[0], column] = ledger.totals[column]
             ledger.next_row[0] += 1
-
-
-class Offer(NamedTuple):
-    """What a world offered over a run: the sum of the best means, and each arm's sum."""
-
-    best: float
-    arms: Floats
-
-
-def levels_of(tape: Any) -> Any:
-    """The means a tape was made from; a delayed one carries another inside."""
-    return getattr(tape, "tape", tape).levels
-
-
-def best_of(levels: Any, slate: int = 0) -> Floats:
-    """The most each row of means could pay: its largest mean, or the sum of the largest that fill a slate."""
-    top = levels.table if not slate else np.partition(levels.table, -slate, axis=1)[:, -slate:]
-    best: Floats = top.sum(axis=1) if slate else top.max(axis=1)
-    return best
-
-
-def offer(levels: Any, best: Floats) -> Offer:
-    """What a stretch of rounds offered."""
-    shares = np.bincount(levels.rows, minlength=len(levels.table)).astype(float)
-    return Offer(float(shares @ best), shares @ levels.table)
-
-
-def static_regret(offers: list[Offer], dynamic_regret: float, slate: int = 0) -> float:
-    """Against the best arm or slate that never changes; negative when following the drift earned more."""
-    best_arm = float(np.sort(np.sum([each.arms for each in offers], axis=0))[-max(slate, 1) :].sum())
-    earned = sum(each.best for each in offers) - dynamic_regret
-    return best_arm - earned

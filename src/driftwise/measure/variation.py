@@ -16,7 +16,6 @@ import numpy as np
 
 from driftwise.core.rules import whole
 from driftwise.core.types import Floats
-from driftwise.measure.ledger import levels_of
 from driftwise.worlds.arms import BLOCK, Levels
 
 
@@ -72,6 +71,11 @@ def courses(world: Any, horizon: int, seed: int) -> Iterator[Course]:
 def lasting(world: Any) -> bool:
     """Whether action k is the same action in every round; of fresh actions, no mean can be followed through time."""
     return bool(getattr(getattr(world, "world", world), "lasting", True))
+
+
+def levels_of(tape: Any) -> Any:
+    """The means a tape was made from; a delayed one carries another inside."""
+    return getattr(tape, "tape", tape).levels
 
 
 def _parameters(tape: Any) -> Levels:

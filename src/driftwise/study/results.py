@@ -2,12 +2,20 @@
 
 cells   one row per run: what was played, with which parameters, seed and code tag, and what came out
 curves  about 200 checkpoints per cell: cumulative regret, reward and optimal choices after t rounds
+
+    rounds         rounds played before the world closed
+    regret         what the standard earned and this run did not; `benchmark` is all the standard earned
+    static_regret  the same against the best arm that never changes
+    optimal_rate   share of rounds with the best choice; `recovery` rounds until it was found again after a change
+    spent          with budgets: the largest share of one that was used
+    steady_regret  with budgets: regret without the luck of rewards and costs
+    violation      with constraints: by how much they were broken in all
 """
 
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,27 +28,24 @@ from driftwise.study.study import Cell, Study
 
 SCHEMA = """
 create table if not exists cells (
-    key text primary key, study text, world text, policy text, run integer, seed integer, horizon integer,
-    rounds integer, regret real, static_regret real, reward real, optimal_rate real, recovery real,
-    seconds real, facts text
+    key text primary key, study text, world text, policy text, run integer, seed integer, horizon integer, facts text
 ) without rowid;
 create table if not exists curves (
     key text references cells, t integer, regret real, reward real, optimal real, primary key (key, t)
 ) without rowid;
 """
-OUTCOMES = ("rounds", "regret", "static_regret", "reward", "optimal_rate", "recovery", "seconds")
+OUTCOMES = (
+    *("rounds", "regret", "static_regret", "reward", "optimal_rate", "recovery", "seconds"),
+    *("benchmark", "spent", "steady_regret", "violation"),
+)
+
+NAMES = ("key", "study", "world", "policy", "run", "seed", "horizon", "facts", *OUTCOMES)
 
 
 class Played(NamedTuple):
-    """What came out of one cell."""
+    """What came out of one cell: outcomes by name, those that do not apply left out, and the curve."""
 
-    rounds: int
-    regret: float
-    static_regret: float
-    reward: float
-    optimal_rate: float
-    recovery: float
-    seconds: float
+    outcomes: Mapping[str, float | None]
     checkpoints: Ints
     curve: Floats
 
@@ -52,6 +57,10 @@ class Results:
         try:
             self._connection = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=60.0)
             self._connection.executescript(SCHEMA)
+            there = {column[1] for column in self._connection.execute("pragma table_info(cells)")}
+            for name in OUTCOMES:
+                if name not in there:
+                    self._connection.execute(f"alter table cells add column {name} real")
         except sqlite3.Error as error:
             raise ParameterError(f"{path} cannot be used as a results file: {error}") from None
         self._path = path or "results in memory"
@@ -78,8 +87,8 @@ class Results:
         heads = [
             (
                 *(cell.key, study.name, cell.world, cell.policy, cell.run, study.seed, study.horizon),
-                *(getattr(each, name) for name in OUTCOMES),
                 json.dumps(cell.facts),
+                *(each.outcomes.get(name) for name in OUTCOMES),
             )
             for cell, each in zip(cells, played, strict=True)
         ]
@@ -90,8 +99,8 @@ class Results:
             if not np.isnan(row[0])
         ]
         with self._open() as connection:
-            connection.executemany(f"insert or replace into cells values ({_marks(15)})", heads)
-            connection.executemany(f"insert or replace into curves values ({_marks(5)})", points)
+            connection.executemany(f"insert or replace into cells ({', '.join(NAMES)}) values ({_marks(NAMES)})", heads)
+            connection.executemany(f"insert or replace into curves values ({_marks(range(5))})", points)
 
     def column(self, cells: Iterable[Cell], name: str) -> Floats:
         """One outcome of the given cells, in their order."""
@@ -129,5 +138,5 @@ class Results:
         self._connection.close()
 
 
-def _marks(count: int) -> str:
-    return ", ".join("?" * count)
+def _marks(columns: Sequence[Any]) -> str:
+    return ", ".join("?" * len(columns))

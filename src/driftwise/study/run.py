@@ -18,23 +18,12 @@ import numpy as np
 from driftwise.core.play import play
 from driftwise.core.rules import whole
 from driftwise.core.seeding import key
-from driftwise.core.types import Trace, new_trace
-from driftwise.measure.ledger import (
-    OPTIMAL,
-    REGRET,
-    REWARD,
-    Ledger,
-    best_of,
-    enter,
-    levels_of,
-    new_ledger,
-    offer,
-    static_regret,
-)
+from driftwise.core.types import Trace, trace_for
+from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger
 from driftwise.measure.recovery import recovery_times
-from driftwise.measure.variation import lasting
+from driftwise.measure.standard import Standard, standard_of
 from driftwise.study.results import Played, Results
-from driftwise.study.study import Cell, Study
+from driftwise.study.study import Cell, Study, state_of
 from driftwise.worlds.arms import BLOCK
 
 Progress = Callable[[int], None]
@@ -48,7 +37,8 @@ class Runner(NamedTuple):
     nature: Any
     rng: np.uint64
     ledger: Ledger
-    clock: list[float]
+    seconds: list[float]
+    rounds: list[int]
 
 
 def run(
@@ -93,12 +83,10 @@ def warm(study: Study, progress: Callable[[], None] = lambda: None) -> None:
     """Compile what the study needs by playing one round of each pair; at once where the cache has it."""
     for world in study.worlds.values():
         tape = next(iter(world.tapes(study.horizon, 0, size=1)))
-        levels = levels_of(tape)
         problem = world.problem(study.horizon)
         for policy in study.policies.values():
-            state, trace, ledger = policy.init(problem), new_trace(0, 1, problem.slate), new_ledger(1)
-            play(policy, state, tape, world.nature(), key(0), trace, 1)
-            enter(ledger, levels, best_of(levels, problem.slate), trace, 1)
+            state, trace = state_of(policy, world, study.horizon, 0), trace_for(problem, 0, 1)
+            play(policy, state, tape, world.nature(study.horizon), key(0), trace, 1)
             progress()
 
 
@@ -116,52 +104,59 @@ def missing(study: Study, results: Results) -> list[list[Cell]]:
 def _job(study: Study, cells: list[Cell], results: Results, progress: Progress | None, stop: Event) -> None:
     world, run_number, horizon = study.worlds[cells[0].world], cells[0].run, study.horizon
     world_seed = int(key(study.seed, run_number, "world"))
-    runners = [_runner(study, cell, world) for cell in cells]
-    block, slate, followed = getattr(world, "block", BLOCK), world.problem(horizon).slate, lasting(world)
-    buffer, offers = new_trace(0, min(horizon, block), slate), []  # written over, block after block
+    standard = standard_of(world, horizon, world_seed)
+    runners = [_runner(study, cell, world, world_seed) for cell in cells]
+    block = min(horizon, getattr(world, "block", BLOCK))
+    buffer = trace_for(world.problem(horizon), 0, block)  # written over, block after block
     for tape in world.tapes(horizon, world_seed, block):
-        levels = levels_of(tape)
-        best = best_of(levels, slate)
-        if followed:
-            offers.append(offer(levels, best))
+        rounds = min(block, horizon - tape.start)
+        held = standard.block(tape)
         for runner in runners:
             if stop.is_set():
                 return
-            trace = Trace(tape.start, buffer.actions[: len(levels.rows)], buffer.rewards[: len(levels.rows)])
-            before = time.perf_counter()
-            rounds = play(runner.policy, runner.state, tape, runner.nature, runner.rng, trace, horizon)
-            runner.clock[0] += time.perf_counter() - before
-            enter(runner.ledger, levels, best, trace, rounds)
+            trace = Trace(tape.start, buffer.actions[:rounds], buffer.rewards[:rounds])
+            _play_block(runner, tape, trace, horizon)
+            enter(runner.ledger, held, trace, rounds)
             if progress:
-                progress(len(levels.rows))
+                progress(rounds)
     changes = world.changes(horizon, world_seed)
-    results.save(study, cells, [_played(runner, offers, changes, slate) for runner in runners])
+    results.save(study, cells, [_played(runner, standard, changes) for runner in runners])
 
 
-def _runner(study: Study, cell: Cell, world: Any) -> Runner:
+def _play_block(runner: Runner, tape: Any, trace: Trace, horizon: int) -> None:
+    """Play the rounds of a tape; those after a world has closed pay nothing."""
+    before = time.perf_counter()
+    played = play(runner.policy, runner.state, tape, runner.nature, runner.rng, trace, horizon)
+    runner.seconds[0] += time.perf_counter() - before
+    runner.rounds[0] += played
+    trace.actions[played:] = -1
+    trace.rewards[played:] = 0.0
+
+
+def _runner(study: Study, cell: Cell, world: Any, world_seed: int) -> Runner:
     policy = study.policies[cell.policy]
     facts = sorted(cell.facts["policy"].items())
     return Runner(
         policy,
-        policy.init(world.problem(study.horizon)),
-        world.nature(),
+        state_of(policy, world, study.horizon, world_seed),
+        world.nature(study.horizon),
         key(study.seed, cell.run, "policy", facts),
         new_ledger(study.horizon, study.marks),
         [0.0],
+        [0],
     )
 
 
-def _played(runner: Runner, offers: list[Any], changes: list[int], slate: int) -> Played:
+def _played(runner: Runner, standard: Standard, changes: list[int]) -> Played:
     totals, horizon = runner.ledger.totals, len(runner.ledger.good)
     times = recovery_times(runner.ledger.good, changes)
-    return Played(
-        rounds=horizon,
-        regret=float(totals[REGRET]),
-        static_regret=static_regret(offers, float(totals[REGRET]), slate) if offers else float("nan"),
-        reward=float(totals[REWARD]),
-        optimal_rate=float(totals[OPTIMAL]) / horizon,
-        recovery=float(times.mean()) if len(times) else float("nan"),
-        seconds=runner.clock[0],
-        checkpoints=runner.ledger.rounds,
-        curve=runner.ledger.curve,
-    )
+    outcomes = {
+        "rounds": runner.rounds[0],
+        "regret": float(totals[REGRET]),
+        "reward": float(totals[REWARD]),
+        "optimal_rate": float(totals[OPTIMAL]) / horizon,
+        "recovery": float(times.mean()) if len(times) else None,
+        "seconds": runner.seconds[0],
+        **standard.tell(runner.ledger, runner.nature),
+    }
+    return Played(outcomes, runner.ledger.rounds, runner.ledger.curve)

@@ -12,6 +12,7 @@ from driftwise.core.rules import cast, whole
 from driftwise.core.tag import code_tag
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
+from driftwise.measure.standard import STANDARDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,8 @@ class Study:
             for label, policy in self.policies.items():
                 try:
                     check_fit(policy, problem)
-                    policy.init(problem)
+                    if not hasattr(policy, "foresee"):
+                        policy.init(problem)
                 except ParameterError as error:
                     raise ParameterError(f"{label}: {error}") from None
 
@@ -79,10 +81,20 @@ class Study:
             "seed": self.seed,
             "run": run,
             "marks": list(self.marks),
-            "tag": code_tag(play, enter, *map(type, inside(a_world)), *map(type, inside(a_policy))),
+            "tag": code_tag(
+                *(play, enter, STANDARDS[a_world.problem(self.horizon).family]),
+                *map(type, inside(a_world)),
+                *map(type, inside(a_policy)),
+            ),
         }
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
         return Cell(digest, world, policy, run, facts)
+
+
+def state_of(policy: Any, world: Any, horizon: int, seed: int) -> Any:
+    """A policy at the start of a run; one that knows the world in advance is shown it."""
+    problem = world.problem(horizon)
+    return policy.foresee(problem, world, horizon, seed) if hasattr(policy, "foresee") else policy.init(problem)
 
 
 def _check_kinds(name: str, things: Any) -> None:

@@ -164,7 +164,7 @@ class ArmedWorld(ABC):
             raise ParameterError(f"{name} gave means from {low:g} to {high:g}: Bernoulli means lie in [0, 1]")
         return Levels(table, rows)
 
-    def nature(self) -> Any:
+    def nature(self, horizon: int = 0) -> Any:
         """What actions may change in this world: nothing."""
         return ()
 

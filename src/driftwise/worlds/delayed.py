@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.core.context import decision_of, put_away
+from driftwise.core.context import decision_of, put_away, put_costs, recalled
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_uniform
 from driftwise.core.rules import cast_fields, number, whole
 from driftwise.core.seeding import key
-from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem
+from driftwise.core.types import Decision, Floats, Ints, Problem
 from driftwise.core.verbs import observe, register, respond, update
 from driftwise.errors import ParameterError
 from driftwise.worlds.arms import BLOCK
@@ -42,6 +42,7 @@ class Mailbox(NamedTuple):
     rewards: Floats
     propensities: Floats
     contexts: Any
+    costs: Any
     streams: NDArray[np.uint64]
     rounds: Ints
     first: Ints
@@ -60,7 +61,7 @@ def _respond(tape: DelayedTape, nature: Mailbox, t: int, action: Any) -> Any:
 
 
 @kernel
-def _deliver(tape: DelayedTape, nature: Mailbox, policy: Any, state: Any, decision: Decision, outcome: Outcome) -> None:
+def _deliver(tape: DelayedTape, nature: Mailbox, policy: Any, state: Any, decision: Decision, outcome: Any) -> None:
     size = len(nature.rounds)
     now = decision.t
     here = now % size
@@ -78,12 +79,12 @@ def _deliver(tape: DelayedTape, nature: Mailbox, policy: Any, state: Any, decisi
             slot,
             nature.streams[slot],
         )
-        update(policy, state, late, Outcome(nature.rewards[slot]), now)
+        update(policy, state, late, recalled(nature.costs, slot, nature.rewards[slot]), now)
         slot = nature.after[slot]
 
 
 @kernel
-def _post(nature: Mailbox, slot: int, due: int, decision: Decision, outcome: Outcome) -> None:
+def _post(nature: Mailbox, slot: int, due: int, decision: Decision, outcome: Any) -> None:
     """Hang a decision at the end of the list of the round it is due in."""
     nature.rounds[slot] = decision.t
     nature.actions[slot] = decision.action
@@ -91,6 +92,7 @@ def _post(nature: Mailbox, slot: int, due: int, decision: Decision, outcome: Out
     put_away(nature.contexts, slot, decision.context)
     nature.streams[slot] = decision.rng
     nature.rewards[slot] = outcome.reward
+    put_costs(nature.costs, slot, outcome)
     nature.after[slot] = -1
     if nature.first[due] < 0:
         nature.first[due] = slot
@@ -127,8 +129,9 @@ class Delayed:
         number("lost", self.lost, above=0.0, below=1.0, closed="[")
         if isinstance(self.world, Delayed):
             raise ParameterError("a delayed world cannot be delayed again: give it the longer delay")
-        if self.world.problem().slate:
-            raise ParameterError("the rewards of slates cannot be delayed: delay a world with single choices")
+        family = self.world.problem().family
+        if family not in ("armed", "features", "budgets"):
+            raise ParameterError(f"a world of {family} cannot be delayed: delay one where a single arm is chosen")
         if self.kind not in ("fixed", "geometric"):
             raise ParameterError(f"delay kind {self.kind!r} is not one of fixed, geometric")
         if self.kind == "fixed":
@@ -175,15 +178,18 @@ class Delayed:
         quotient = math.log1p(-1.0 / (1.0 + self.delay))  # geometric from 0 on, with the given mean
         return np.floor(np.log1p(-uniforms) / quotient)
 
-    def nature(self) -> Mailbox:
+    def nature(self, horizon: int = 0) -> Mailbox:
         """An empty mailbox."""
-        size, dim = self.longest + 1, self.problem().dim
+        size, problem = self.longest + 1, self.problem(horizon)
+        resources = len(problem.setting.amounts) if problem.family == "budgets" else 0
+        width = problem.dim or resources
         return Mailbox(
-            nature=self.world.nature(),
+            nature=self.world.nature(horizon),
             actions=np.zeros(size, np.int64),
             rewards=np.zeros(size),
             propensities=np.zeros(size),
-            contexts=np.zeros((size, dim)) if dim else (),
+            contexts=np.zeros((size, width)) if width else (),
+            costs=np.zeros((size, resources)) if resources else (),
             streams=np.zeros(size, np.uint64),
             rounds=np.zeros(size, np.int64),
             first=np.full(size, -1, np.int64),
@@ -194,4 +200,4 @@ class Delayed:
     def draw(self, horizon: int, seed: int) -> tuple[DelayedTape, Mailbox]:
         """The whole world as one tape, and an empty mailbox."""
         (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
-        return tape, self.nature()
+        return tape, self.nature(horizon)

@@ -82,7 +82,7 @@ class DriftingSurface:
             which = np.zeros(stop - start, np.int32)
             yield FeatureTape(start, Levels.of_each_round(path), noise, self.sd, GAUSSIAN, points[None], which, path)
 
-    def nature(self) -> Any:
+    def nature(self, horizon: int = 0) -> Any:
         """What actions may change in this world: nothing."""
         return ()
 

@@ -222,7 +222,7 @@ class FeaturedWorld(ABC):
             raise ParameterError(f"{type(self).__name__} gave a parameter that is not finite")
         return theta
 
-    def nature(self) -> Any:
+    def nature(self, horizon: int = 0) -> Any:
         """What actions may change in this world: nothing."""
         return ()
 

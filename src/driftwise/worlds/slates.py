@@ -142,7 +142,7 @@ class Slates:
             (fill_normal if gaussian else fill_uniform)(rng, tape.start * world.n_arms, noise.reshape(-1))
             yield SlateTape(tape.start, tape.levels, noise, world.sd, GAUSSIAN if gaussian else BERNOULLI)
 
-    def nature(self) -> Tray:
+    def nature(self, horizon: int = 0) -> Tray:
         """An empty tray."""
         return Tray(np.zeros(self.size))
 

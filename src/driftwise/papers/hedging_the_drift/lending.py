@@ -112,7 +112,7 @@ class Lending:
             which = np.arange(stop - start, dtype=np.int32)
             yield FeatureTape(start, levels, noise, float(self.sd), GAUSSIAN, sets, which, theta)
 
-    def nature(self) -> Any:
+    def nature(self, horizon: int = 0) -> Any:
         """What actions may change in this world: nothing."""
         return ()
 
