@@ -237,7 +237,7 @@ def test_foreign_and_broken_bytes_are_refused() -> None:
 
 def test_bytes_of_other_code_load_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     blob = taught(dw.Agent(dw.UCB1(), n_arms=3)).dumps()
-    monkeypatch.setattr("driftwise.agent.code_tag", lambda *_: "another")
+    monkeypatch.setattr("driftwise.agent.agent.code_tag", lambda *_: "another")
     with pytest.warns(UserWarning, match="ucb1 has changed since this agent was saved"):
         dw.Agent.loads(blob)
     monkeypatch.undo()

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.agent.saved import from_paper, on_paper
 from driftwise.core import state as states
 from driftwise.errors import ArmError, FeatureError, ParameterError, RewardError, StateError
-from driftwise.saved import from_paper, on_paper
 
 DIM = 3
 ROWS = {"a": [1.0, 0.0, 0.5], "b": [0.0, 1.0, 0.5], "c": [0.5, 0.5, 0.0]}
@@ -398,24 +398,22 @@ def test_resume_with_rows_pending() -> None:
         assert again.dumps() == agent.dumps()
 
 
-def test_bytes_from_before_there_were_features_can_be_read() -> None:
-    agent = dw.Agent(dw.UCB1(), n_arms=3)
-    agent.learn(agent.decide(), 1.0)
-    agent.decide()
-    body = msgspec.msgpack.decode(states.unseal(agent.dumps()))
-    for name in ("own", "given", "context", "rows"):
-        del body[name]
-    assert dw.Agent.loads(states.seal(msgspec.msgpack.encode(body))).dumps() == agent.dumps()
+def test_bytes_of_another_format_are_refused() -> None:
+    envelope = msgspec.msgpack.decode(dw.Agent(dw.UCB1(), n_arms=3).dumps())
+    with pytest.raises(StateError, match="this state has format 1; this version of driftwise reads format 2"):
+        dw.Agent.loads(msgspec.msgpack.encode(envelope | {"format": 1}))
 
 
 @pytest.mark.parametrize(
     ("field", "change", "says"),
     [
-        ("rows", lambda rows: [rows[0], rows[1], [1, 2], rows[3][:16]], r"rows is <f8\(1, 2\) in 16 bytes"),
-        ("rows", lambda rows: [*rows[:3], rows[3][:-8]], "it does not fit"),
-        ("rows", lambda rows: None, "have lost their rows"),
-        ("given", lambda given: given + 1, "do not fit the saved problem"),
-        ("pending", lambda pending: [[0, [0, 1], 1.0]], "does not fit a slate of 0"),
+        ("rows", lambda rows: [[*rows[0][:2], [1, 2], rows[0][3][:16]]], r"rows is <f8\(1, 2\) in 16 bytes"),
+        ("rows", lambda rows: [[*rows[0][:3], rows[0][3][:-8]]], "it does not fit"),
+        ("rows", lambda rows: [], "have lost their rows"),
+        ("facts", lambda facts: facts | {"given": 1 + facts["given"]}, "do not fit the saved problem"),
+        ("facts", lambda facts: facts | {"given": "many"}, "does not say where its features come from"),
+        ("pending", lambda pending: [[0, [0, 1], 1.0]], "does not fit a single choice"),
+        ("setting", lambda setting: [["tides.amounts", "<f8", [1], bytes(8)]], "'tides' is not one this version"),
         ("numbers", lambda numbers: [0], "do not fit the saved problem"),
     ],
 )
@@ -519,7 +517,7 @@ def test_bad_rewards_of_slates(rewards: Any, says: str) -> None:
 
 def test_one_choice_has_one_reward() -> None:
     agent = dw.Agent(dw.Uniform(), n_arms=2)
-    with pytest.raises(RewardError, match="one choice has one reward"):
+    with pytest.raises(RewardError, match="rewards means nothing to Uniform"):
         agent.learn(agent.decide(), rewards=[1.0])
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from driftwise.agent import Agent
-from driftwise.checks import names_do_not_matter
+from driftwise.checks.arms import names_do_not_matter
+from driftwise.checks.grounds import HORIZON, ROUNDS, Ground, ground_of
 from driftwise.core.family import family_of
 from driftwise.core.play import play
 from driftwise.core.rules import cast
@@ -20,7 +21,6 @@ from driftwise.core.state import arrays, clone, equal
 from driftwise.core.types import Decision, Floats, Outcome, Problem, SlateOutcome
 from driftwise.core.verbs import advance, restart, select, update
 from driftwise.errors import ParameterError
-from driftwise.grounds import HORIZON, ROUNDS, Ground, ground_of
 from driftwise.kernels.hedge import new_hedge, plan
 from driftwise.policies import (
     POLICIES,

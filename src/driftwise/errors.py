@@ -17,6 +17,10 @@ class FeatureError(DriftwiseError, ValueError):
     """Features are not finite numbers in the declared shape, or too large to learn from."""
 
 
+class BudgetError(DriftwiseError, ValueError):
+    """A budget, a cost or a horizon is outside its rule, or names a resource that is not there."""
+
+
 class DecisionError(DriftwiseError, LookupError):
     """A decision id was never given out, or has been answered already."""
 

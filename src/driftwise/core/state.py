@@ -15,7 +15,7 @@ import numpy as np
 from driftwise.core.types import ArmIds, Cache, PerArm, PerFeature, PerFeaturePair, Scratch, Shared
 from driftwise.errors import StateError
 
-FORMAT = 1
+FORMAT = 2  # 2: agents keep what only their family has apart from what all have
 MAGIC = "driftwise"
 S = TypeVar("S")
 

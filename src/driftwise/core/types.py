@@ -40,6 +40,9 @@ class Budgets(NamedTuple):
         return "budgets"
 
 
+SETTINGS: dict[str, Any] = {"budgets": Budgets}
+
+
 class Problem(NamedTuple):
     """What a policy may know before the first round.
 

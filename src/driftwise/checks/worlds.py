@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.checks.grounds import ROUNDS, require
 from driftwise.core import verbs
 from driftwise.core.family import family_of
 from driftwise.core.play import play
 from driftwise.core.seeding import key
 from driftwise.core.state import equal
 from driftwise.core.types import Problem, new_trace
-from driftwise.grounds import ROUNDS, require
 from driftwise.policies import POLICIES, Uniform
 
 

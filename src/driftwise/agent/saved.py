@@ -9,11 +9,13 @@ import numpy as np
 from driftwise.core import verbs
 from driftwise.core.rules import cast
 from driftwise.core.state import Packed
+from driftwise.core.types import SETTINGS
 from driftwise.errors import StateError
 from driftwise.policies import POLICIES
 
 Arm = str | int
 Value = Union[bool, int, float, str, "SavedPolicy"]
+Facts = dict[str, bool | int | float | str | list[str]]
 
 
 class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
@@ -24,12 +26,13 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Saved(msgspec.Struct, forbid_unknown_fields=True):
-    """Everything an agent is. `rows` are what pending decisions remember of their features, `own` those of the arms."""
+    """Everything an agent is. `facts` and `arrays` are its manner's, `rows` what pending decisions keep of features."""
 
     policy: str
     parameters: dict[str, Value]
     tag: str
     problem: list[float | int]
+    setting: list[Packed]
     arms: list[Arm]
     numbers: list[int]
     next_number: int
@@ -39,23 +42,47 @@ class Saved(msgspec.Struct, forbid_unknown_fields=True):
     max_pending: int
     counters: dict[str, int]
     state: list[Packed]
-    own: Packed | None = None
-    given: int = 0
-    context: int = 0
-    rows: Packed | None = None
+    facts: Facts
+    arrays: list[Packed]
+    rows: list[Packed]
 
 
 def packed(name: str, array: Any) -> Packed:
     """Numbers, ready to travel."""
-    return Packed(name, "<f8", array.shape, array.astype("<f8").tobytes())
+    kind = array.dtype.newbyteorder("<")
+    return Packed(name, kind.str, array.shape, array.astype(kind).tobytes())
 
 
-def unpacked(saved: Packed, shape: tuple[int | None, ...]) -> Any:
+KINDS = {"<f8": 8, "<i8": 8, "|b1": 1}  # what may travel, and its bytes
+
+
+def unpacked(saved: Packed, shape: tuple[int | None, ...], kind: str = "<f8") -> Any:
     """Numbers that have travelled; they must have the shape expected, where None is any length."""
     fits = len(saved.shape) == len(shape) and all(b is None or a == b for a, b in zip(saved.shape, shape, strict=False))
-    if saved.dtype != "<f8" or not fits or len(saved.data) != 8 * math.prod(saved.shape):
+    if saved.dtype != kind or not fits or len(saved.data) != KINDS[kind] * math.prod(saved.shape):
         raise StateError(f"{saved.path} is {saved.dtype}{saved.shape} in {len(saved.data)} bytes: it does not fit")
-    return np.frombuffer(saved.data, "<f8").reshape(saved.shape).astype(np.float64)
+    array = np.frombuffer(saved.data, kind).reshape(saved.shape)
+    return array.astype(array.dtype.newbyteorder("="))
+
+
+def setting_on_paper(setting: Any) -> list[Packed]:
+    """The setting of a problem: a tuple of arrays, or nothing."""
+    names = getattr(setting, "_fields", ())
+    return [packed(f"{setting.family}.{name}", each) for name, each in zip(names, setting, strict=True)]
+
+
+def setting_from_paper(saved: list[Packed]) -> Any:
+    """A setting that was written down."""
+    if not saved:
+        return ()
+    family = saved[0].path.partition(".")[0]
+    kind = SETTINGS.get(family)
+    if kind is None or [each.path for each in saved] != [f"{family}.{name}" for name in kind._fields]:
+        raise StateError(f"the saved setting {family!r} is not one this version of driftwise knows")
+    for each in saved:
+        if each.dtype not in KINDS:
+            raise StateError(f"{each.path} is of the type {each.dtype}, which no setting holds")
+    return kind(*(unpacked(each, each.shape, each.dtype) for each in saved))
 
 
 def name_of(policy: type) -> str:

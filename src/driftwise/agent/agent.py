@@ -1,0 +1,456 @@
+"""An agent decides in a live program: the same kernels as the simulation, one round at a time.
+
+Its whole self is data: policy, problem, arms, seed, round, pending decisions and the policy's state. `dumps` writes
+it down, `loads` continues bit for bit, with decisions still waiting for their rewards. Threads may share an agent.
+"""
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping
+from threading import Lock
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from driftwise.agent.budgets import Budgeted
+from driftwise.agent.features import Features
+from driftwise.agent.manner import Manner
+from driftwise.agent.manners import MANNERS, manner_of
+from driftwise.agent.rewind import Rewind
+from driftwise.agent.roster import Roster, plain_name, roster_of
+from driftwise.agent.saved import Arm, Saved, from_paper, on_paper, setting_from_paper, setting_on_paper
+from driftwise.core import state as states
+from driftwise.core.family import family_of
+from driftwise.core.kernel import kinds
+from driftwise.core.play import decide_once, learn_once
+from driftwise.core.rules import cast, number, whole
+from driftwise.core.seeding import key
+from driftwise.core.tag import code_tag
+from driftwise.core.types import ArmIds, Decision, PerArm, Problem, Scratch
+from driftwise.core.verbs import appraise
+from driftwise.errors import ArmError, BudgetError, DecisionError, FeatureError, ParameterError, StateError
+
+Row = Any  # one row of features: numbers in any sequence
+Pending = tuple[Any, float, Any]  # what waits for its outcome: the lasting number of its arm, the propensity, its row
+
+
+class Agent:
+    """A policy at work.
+
+    Parameters
+    ----------
+    policy
+        What decides, e.g. `SlidingThompson(window=1000)`.
+    n_arms : int, optional
+        Number of arms, called 0, 1, ...; or give `arms`.
+    arms : iterable of str, or mapping, optional
+        Names of the arms; a mapping gives each its row of features.
+    features : int, optional
+        How many features an action has, where rows come with every decision; arms need not be named then.
+    context : int, optional
+        Length of the vector that comes with every decision and multiplies the features of the arms.
+    slate : int, optional
+        How many arms a decision chooses at once, for policies that fill slates.
+    budgets : mapping of str to float, optional
+        What may be spent of each resource over the `horizon`, e.g. `{"euros": 5000}`; costs come with rewards.
+    most : mapping of str to float, optional
+        The most a single decision can cost of each resource; 1 where it is not said. It is reserved until the cost is
+        known.
+    overspend : bool
+        True where pending decisions may together cost more than is left.
+    reward_range : (float, float), optional
+        Where rewards lie; None when they are unbounded.
+    noise : float, optional
+        Standard deviation of a reward around its mean, for policies that ask for it.
+    horizon : int, optional
+        Rounds to come, where it is known.
+    seed : int
+        All randomness comes from it: the stream of decision i is derived from (seed, i).
+    max_pending : int
+        Decisions that may wait for a reward; beyond it the oldest is given up and counted as `forgotten`.
+
+    >>> import driftwise as dw
+    >>> agent = dw.Agent(dw.SlidingThompson(window=100), arms=["red", "blue"], seed=1)
+    >>> decision = agent.decide()
+    >>> decision.action in agent.arms
+    True
+    >>> agent.learn(decision, reward=1.0)
+    >>> again = dw.Agent.loads(agent.dumps())
+    >>> again.decide() == agent.decide()
+    True
+    >>> agent = dw.Agent(dw.SlidingLinUCB(window=100), features=3)
+    >>> decision = agent.decide(actions=[[1.0, 0.2, 0.0], [1.0, 0.9, 0.3]])
+    >>> decision.action, decision.context
+    (1, (1.0, 0.9, 0.3))
+    """
+
+    def __init__(
+        self,
+        policy: Any,
+        *,
+        n_arms: int | None = None,
+        arms: Iterable[Arm] | Mapping[Arm, Row] | None = None,
+        features: int | None = None,
+        context: int | None = None,
+        slate: int | None = None,
+        budgets: Mapping[str, float] | None = None,
+        most: Mapping[str, float] | None = None,
+        overspend: bool = False,
+        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        noise: float = 0.5,
+        horizon: int = 0,
+        seed: int = 0,
+        max_pending: int = 100_000,
+    ) -> None:
+        if isinstance(policy, type) or not hasattr(policy, "init"):
+            raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB(window=500)")
+        policy = cast(policy)
+        roster = roster_of(n_arms, arms, needed=features is None)
+        low, high = (-math.inf, math.inf) if reward_range is None else _range(reward_range)
+        noise, horizon = number("noise", noise, above=0.0), whole("horizon", horizon, low=0)
+        made = {"arms": arms, "features": features, "context": context, "slate": slate}
+        made |= {"budgets": budgets, "most": most, "overspend": overspend}
+        manner = manner_of(policy, Problem(max(1, len(roster)), low, high, noise, horizon), roster, made)
+        seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
+        self._set_up(policy, manner, seed, max_pending)
+
+    def _set_up(self, policy: Any, manner: Manner, seed: int, max_pending: int) -> None:
+        self.policy, self.seed, self.max_pending = policy, seed, max_pending
+        self.t = 0
+        self.forgotten = self.ignored = 0
+        self._pending: dict[int, Pending] = {}
+        self._oldest = 0  # no pending decision is older
+        self._lock = Lock()
+        self._rng = key(seed, "agent")
+        state = policy.init(manner.problem)
+        if _keeps_arms(state) and isinstance(manner, Features) and not manner.roster:
+            raise ParameterError(f"{type(policy).__name__} remembers something of every arm: name the arms")
+        self._bind(manner, state)
+
+    def _bind(self, manner: Manner, state: Any) -> None:
+        """Take a manner and a state, and the compiled halves of a round for their types."""
+        self._manner, self._state = manner, state
+        self._single = type(manner) is Manner  # one bare arm is chosen
+        self._shown = manner.shown
+        self._past = None
+        if isinstance(manner, Features):
+            manner.keeps_arms = _keeps_arms(state)
+            self._past = Rewind(state, manner.rows.dim)
+        place, row, told = manner.answers
+        shown = np.zeros((1, len(row))) if isinstance(manner, Features) else row
+        self._plain = _wordless(self.policy)
+        self._decide = decide_once.bind(self._plain, state, 0, shown, self._rng)
+        self._learn = learn_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, told, 0)
+
+    # ---- the two verbs ----
+
+    def decide(self, actions: Any = None, *, context: Any = None) -> Decision:
+        """Choose for the next round. Keep the decision, or its id, for the reward.
+
+        `actions` is a matrix with a row of features per action, or a mapping from arms to rows; `context` a vector.
+        Which of them an agent needs was said when it was made. What it chose is `action`: the name of an arm, the
+        number of a row where arms have no names, the names in a slate, or, with budgets, None: choose nothing now.
+        """
+        with self._lock:
+            t, shown = self.t, self._shown
+            if shown is None or actions is not None or context is not None:
+                shown = self._manner.show(t, _given(actions=actions, context=context))
+            try:
+                place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng)
+            except FloatingPointError as error:
+                raise self._back(error) from None
+            if propensity != propensity:
+                propensity = math.nan  # the one nan object, so that equal decisions compare equal
+            self.t = t + 1
+            if len(self._pending) >= self.max_pending:
+                self._forget_oldest()
+            if self._single:
+                roster = self._manner.roster
+                self._pending[t] = roster.numbers[place], propensity, ()
+                return Decision(t, roster.names[place], propensity, (), np.uint64(own))
+            return self._described(t, place, propensity, shown, np.uint64(own))
+
+    def learn(self, decision: Decision | int, reward: Any = None, *, rewards: Any = None, costs: Any = None) -> None:
+        """Tell what came of a decision, now or later, in any order.
+
+        A slate has `rewards`, one per item, in its order. Budgets have `costs`, a mapping from resources to what was
+        spent; a number will do where there is only one. A reward is ignored and counted when nothing can be learned
+        from it any more: when its arm was retired, or an item of its slate was. Features go on teaching when their arm
+        is gone, unless arms have parameters of their own.
+        """
+        if self._single and rewards is None and costs is None:
+            value = self._manner.reward(reward)
+        else:
+            value = self._manner.read(_given(reward=reward, rewards=rewards, costs=costs))
+        with self._lock:
+            t, (chosen, propensity, row) = self._waiting_for(decision)
+            found = self._manner.find(chosen, row)
+            if found is None:
+                self.ignored += 1
+            else:
+                self._teach(t, found[0], propensity, found[1], value)
+            self._manner.settle(t, chosen, value)
+            del self._pending[t]
+
+    def cancel(self, decision: Decision | int) -> None:
+        """Call off a decision that never happened: nothing is learned from it, and nothing was spent."""
+        with self._lock:
+            t, _ = self._waiting_for(decision)
+            if isinstance(self._manner, Budgeted):
+                self._manner.call_off()
+            del self._pending[t]
+
+    def _waiting_for(self, decision: Decision | int) -> tuple[int, Pending]:
+        """A decision that is pending, by itself or its id."""
+        t: Any = decision.t if isinstance(decision, Decision) else decision
+        t = int(t) if isinstance(t, np.integer) else t
+        pending = self._pending.get(t) if type(t) is int else None
+        if pending is None:
+            raise DecisionError(self._why_unknown(t))
+        return t, pending
+
+    def _teach(self, t: int, place: Any, propensity: float, row: Any, value: Any) -> None:
+        now = self.t - 1
+        try:
+            self._learn(self._plain, self._state, t, place, propensity, row, self._rng, value, now)
+        except FloatingPointError as error:
+            raise self._back(error) from None
+        if self._past is not None:
+            self._past.note(t, place, propensity, row, self._rng, value, now)
+
+    def _described(self, t: int, place: Any, propensity: float, shown: Any, own: np.uint64) -> Decision:
+        """A decision between rows, slates or with budgets, kept until its outcome comes."""
+        manner = self._manner
+        if isinstance(manner, Budgeted) and not manner.purse.lasts():
+            place, propensity = -1, 1.0
+        action, chosen, row = manner.choose(place, shown)
+        if action is None:  # nothing will come of it that is not known
+            if family_of(self.policy) == "budgets":
+                self._teach(t, -1, propensity, row, manner.answers[2])
+            return Decision(t, None, propensity, (), own)
+        self._pending[t] = chosen, propensity, row
+        if self._past is not None:
+            self._past.note(t, own)
+        return Decision(t, action, propensity, manner.told_row(row), own)
+
+    def _back(self, error: FloatingPointError) -> Exception:
+        """Undo what a kernel had begun; the error to raise."""
+        if self._past is None:
+            return error
+        self._past.back(self._plain, self._state, self._learn)
+        return FeatureError(str(error))
+
+    def _forget_oldest(self) -> None:
+        """Give up the oldest pending decision. Ids only grow, so the search never starts over."""
+        while self._oldest not in self._pending:
+            self._oldest += 1
+        chosen, *_ = self._pending.pop(self._oldest)
+        self._manner.settle(self._oldest, chosen, None)
+        self.forgotten += 1
+
+    def _why_unknown(self, t: Any) -> str:
+        if isinstance(t, bool) or not isinstance(t, int) or not 0 <= t < self.t:
+            return f"decision {t!r} was never made: this agent has made {self.t}, numbered from 0"
+        return f"decision {t} has been answered already, or was given up as the oldest of {self.max_pending} pending"
+
+    # ---- arms that come and go ----
+
+    @property
+    def problem(self) -> Problem:
+        """What the policy may know."""
+        return self._manner.problem
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms to choose from now; none where rows come without names."""
+        return tuple(self._manner.roster.names)
+
+    def add_arm(self, name: Arm, features: Row = None) -> None:
+        """A new arm, unexplored; it brings its `features` where the others did."""
+        name = plain_name(name)
+        with self._lock:
+            if not self._manner.roster:
+                raise ArmError("this agent's actions have no names: they come with every decision")
+            roster = self._manner.roster.joined(name)
+            self._manner.check_features(name, features)
+            self._regroup(roster, features)
+
+    def retire_arm(self, name: Arm) -> None:
+        """Never choose this arm again; `learn` says what becomes of rewards still under way for it."""
+        with self._lock:
+            self._regroup(self._manner.roster.left(name, least=self.problem.slate))
+
+    def _regroup(self, roster: Roster, features: Row = None) -> None:
+        policy, before = self.policy, self._manner
+        if self.t and hasattr(policy, "settled"):  # what it sizes by the number of arms stays as it is from now on
+            policy = policy.settled(self.problem)
+        manner = before.regrouped(policy, roster, features)
+        state = policy.init(manner.problem)
+        if self.t:
+            kept = before.roster.kept(roster)
+            state = self._moved(state, kept, before.columns(kept))
+        self.policy = policy
+        self._bind(manner, state)
+
+    def _moved(self, fresh: Any, kept: list[int], columns: list[int] | None) -> Any:
+        """What has been learned so far, in a state for other arms."""
+        try:
+            return states.regroup(self._state, fresh, kept, columns)
+        except StateError:
+            raise
+        except ValueError:  # an array that should be the same whatever the arms is not
+            name = type(self.policy).__name__
+            raise ArmError(f"{name} sizes what it remembers by the number of arms: none can come or go") from None
+
+    # ---- budgets ----
+
+    def change(self, *, budgets: Mapping[str, float] | None = None, horizon: int | None = None) -> None:
+        """Other budgets in all, or another horizon, from the next decision on; what was spent stays spent."""
+        with self._lock:
+            manner = self._budgeted()
+            rounds = self.problem.horizon if horizon is None else whole("horizon", horizon)
+            if rounds <= self.t:
+                raise BudgetError(f"horizon={rounds} has passed: {self.t} rounds have been decided already")
+            manner.changed(budgets, rounds)
+
+    @property
+    def remaining(self) -> dict[str, float]:
+        """What has not been spent of each resource; part of it may be `reserved` for pending decisions."""
+        purse = self._budgeted().purse
+        return purse.named(purse.remaining)
+
+    @property
+    def reserved(self) -> dict[str, float]:
+        """What pending decisions may still cost."""
+        purse = self._budgeted().purse
+        return purse.named(purse.reserved)
+
+    @property
+    def prices(self) -> dict[str, float]:
+        """What one more unit of each resource would earn, by the policy's reckoning; nan where it reckons none."""
+        with self._lock:
+            manner = self._budgeted()
+            rates = manner.purse.rates(self.problem.horizon - self.t)
+            prices = np.zeros(len(rates))
+            appraise(self._plain, self._state, self.t, rates, prices)
+            return manner.purse.named(prices / manner.purse.most)
+
+    def _budgeted(self) -> Budgeted:
+        if not isinstance(self._manner, Budgeted):
+            raise BudgetError("this agent has no budgets: make it with budgets=, and a policy that spends them")
+        return self._manner
+
+    # ---- what can be asked ----
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """Ids of the decisions that wait for a reward, oldest first."""
+        return tuple(self._pending)
+
+    @property
+    def stale(self) -> int:
+        """Rewards that came too late to count: their round had left the window, or their batch had ended."""
+        counters = [array for path, array in states.arrays(self._state) if path.split(".")[-1] == "stale"]
+        return int(sum(counter[0] for counter in counters))
+
+    @property
+    def state(self) -> Any:
+        """A copy of the policy's state."""
+        return states.clone(self._state)
+
+    def __repr__(self) -> str:
+        offers = f"arms={list(self.arms)}" if self.arms else f"features={self.problem.dim}"
+        return f"Agent({self.policy}, {offers}, t={self.t}, pending={len(self._pending)})"
+
+    # ---- on paper and back ----
+
+    def dumps(self) -> bytes:
+        """Everything, as bytes: exact, versioned, never pickle."""
+        with self._lock:
+            return states.seal(msgspec.msgpack.encode(self._saved()))
+
+    def _saved(self) -> Saved:
+        policy, manner, roster = on_paper(self.policy), self._manner, self._manner.roster
+        facts, arrays = manner.paper()
+        return Saved(
+            policy=policy.policy,
+            parameters=policy.parameters,
+            tag=code_tag(*kinds([self.policy])),
+            problem=list(self.problem[:-1]),
+            setting=setting_on_paper(self.problem.setting),
+            arms=roster.names,
+            numbers=roster.numbers,
+            next_number=roster.following,
+            seed=self.seed,
+            t=self.t,
+            pending=[(t, chosen, propensity) for t, (chosen, propensity, _) in self._pending.items()],
+            max_pending=self.max_pending,
+            counters={"forgotten": self.forgotten, "ignored": self.ignored},
+            state=states.pack(self._state),
+            facts=facts,
+            arrays=arrays,
+            rows=manner.pack_rows([row for *_, row in self._pending.values()]),
+        )
+
+    @classmethod
+    def loads(cls, blob: bytes, *, policy: type | None = None) -> "Agent":
+        """An agent that continues where the saved one stopped.
+
+        `policy` is needed for a class that is not in driftwise's table. Bytes written by another version of the
+        policy's code are accepted when they fit, with a warning: the run goes on, though not bit for bit.
+        """
+        try:
+            saved = msgspec.msgpack.decode(states.unseal(blob), type=Saved)
+        except msgspec.DecodeError as error:
+            raise StateError(f"these bytes hold something other than an agent: {error}") from None
+        chosen = from_paper(saved, policy)
+        problem = Problem(*saved.problem, setting=setting_from_paper(saved.setting))  # type: ignore[arg-type, misc]
+        if len(saved.arms) != len(saved.numbers):
+            raise StateError("the saved arms do not fit the saved problem")
+        roster = Roster(saved.arms, saved.numbers, saved.next_number)
+        arrays = {each.path: each for each in saved.arrays}
+        manner = MANNERS[problem.family].from_paper(chosen, problem, roster, saved.facts, arrays)
+        agent = cls.__new__(cls)
+        agent._set_up(chosen, manner, saved.seed, saved.max_pending)
+        agent._bind(manner, states.unpack(saved.state, agent._state))
+        agent.t = saved.t
+        agent._pending = agent._restored(saved)
+        agent.forgotten, agent.ignored = saved.counters["forgotten"], saved.counters["ignored"]
+        if saved.tag != code_tag(*kinds([chosen])):
+            warnings.warn(f"{saved.policy} has changed since this agent was saved: choices may differ", stacklevel=2)
+        return agent
+
+    def _restored(self, saved: Saved) -> dict[int, Pending]:
+        """The pending decisions of a saved agent; what they hold must fit this one, for kernels trust it."""
+        rows = self._manner.unpack_rows(saved.rows, len(saved.pending))
+        return {
+            t: (self._manner.check_kept(t, chosen), propensity, row)
+            for (t, chosen, propensity), row in zip(saved.pending, rows, strict=True)
+        }
+
+
+def _given(**words: Any) -> dict[str, Any]:
+    """What was said, without what was not."""
+    return {name: value for name, value in words.items() if value is not None}
+
+
+def _keeps_arms(state: Any) -> bool:
+    """Whether a state remembers anything by arm."""
+    return len(list(states.arrays(state))) > len(list(states.arrays(state, but=(Scratch, PerArm, ArmIds))))
+
+
+def _wordless(policy: Any) -> Any:
+    """The policy as kernels are given it: they read no words, and each word handed over would leave bytes behind."""
+    inner = {name: _wordless(value) for name, value in policy._asdict().items() if hasattr(value, "_fields")}
+    return policy._replace(**inner, **{name: 0 for name, value in policy._asdict().items() if isinstance(value, str)})
+
+
+def _range(reward_range: tuple[float, float]) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in reward_range)
+    except (TypeError, ValueError):
+        raise ParameterError(f"reward_range={reward_range!r} is not a pair (low, high)") from None
+    if not low < high or not math.isfinite(low) or not math.isfinite(high):
+        raise ParameterError(f"reward_range=({low:g}, {high:g}) is not a pair of finite numbers with low < high")
+    return low, high

@@ -1,0 +1,65 @@
+"""Which manner an agent has: by what it was made with, and by the family of its policy."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from driftwise.agent.budgets import Budgeted, purse_of
+from driftwise.agent.features import Features, rows_of, said_of
+from driftwise.agent.manner import Manner, no_features
+from driftwise.agent.roster import Roster
+from driftwise.agent.slates import Slates
+from driftwise.core.family import check_fit, family_of
+from driftwise.core.rules import whole
+from driftwise.core.types import Budgets, Problem
+
+MANNERS: dict[str, type[Manner]] = {"armed": Manner, "features": Features, "slates": Slates, "budgets": Budgeted}
+
+# What an agent is made with says its family, where it says anything.
+SAYS = {
+    "slates": ("slate",),
+    "budgets": ("budgets", "most"),
+}
+
+
+def manner_of(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
+    """How this agent is asked and answered; `base` is what its problem has whatever the family."""
+    own = family_of(policy)
+    said = said_of(made["arms"], made["features"], made["context"])
+    if own != "features":
+        no_features(policy, said)
+    family = next((name for name, words in SAYS.items() if any(made[word] is not None for word in words)), own)
+    return MAKERS[family](policy, base, roster, made)
+
+
+def _bare(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
+    check_fit(policy, base)
+    return Manner(policy, base, roster)
+
+
+def _features(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
+    rows = rows_of(policy, roster, made["arms"], made["features"], made["context"])
+    problem = base._replace(dim=rows.dim)
+    check_fit(policy, problem)
+    return Features(policy, problem, roster, rows)
+
+
+def _slates(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
+    slate = made["slate"]
+    problem = base if slate is None else base._replace(slate=whole("slate", slate, high=len(roster)))
+    check_fit(policy, problem)
+    return Slates(policy, problem, roster)
+
+
+def _budgets(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
+    purse = purse_of(policy, made["budgets"], made["most"], made["overspend"], base.horizon)
+    problem = base._replace(setting=Budgets(purse.scaled))
+    check_fit(policy, problem)
+    return Budgeted(policy, problem, roster, purse)
+
+
+MAKERS: Mapping[str, Callable[[Any, Problem, Roster, dict[str, Any]], Manner]] = {
+    "armed": _bare,
+    "features": _features,
+    "slates": _slates,
+    "budgets": _budgets,
+}

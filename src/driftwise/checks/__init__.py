@@ -1,0 +1,71 @@
+"""The contracts, as code. Whatever is registered must pass; your own policies and worlds can be checked too.
+
+    from driftwise.checks import check_policy
+    check_policy(MyPolicy())
+
+Each check is a function of a policy (or world) that raises `ContractError` with what was promised and what happened.
+Where a promise is not made to a policy of its kind, the check returns a sentence that says why.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from driftwise.checks.arms import (
+    arms_can_be_renumbered,
+    arms_come_and_go,
+    names_do_not_matter,
+    sizes_follow_the_arms,
+)
+from driftwise.checks.features import (
+    bad_features_are_refused,
+    features_have_no_unit,
+    rows_do_not_matter,
+    update_reads_the_chosen_row,
+)
+from driftwise.checks.rewards import late_rewards_enter_by_decision, refuses_and_stays, resumes_exactly
+from driftwise.checks.runs import (
+    blocks_join,
+    bytes_come_back,
+    loop_equals_verbs,
+    propensities_are_frequencies,
+    same_seed_same_run,
+    select_reads_only,
+)
+from driftwise.checks.shape import compiles_once, memory_is_bounded, rejects_nonsense
+from driftwise.checks.worlds import WORLD_CHECKS as WORLD_CHECKS
+
+Check = Callable[[Any], str | None]
+
+POLICY_CHECKS: tuple[Check, ...] = (
+    rejects_nonsense,
+    compiles_once,
+    memory_is_bounded,
+    select_reads_only,
+    same_seed_same_run,
+    loop_equals_verbs,
+    blocks_join,
+    bytes_come_back,
+    propensities_are_frequencies,
+    late_rewards_enter_by_decision,
+    resumes_exactly,
+    refuses_and_stays,
+    arms_come_and_go,
+    sizes_follow_the_arms,
+    arms_can_be_renumbered,
+    names_do_not_matter,
+    rows_do_not_matter,
+    update_reads_the_chosen_row,
+    features_have_no_unit,
+    bad_features_are_refused,
+)
+
+
+def check_policy(policy: Any) -> list[str]:
+    """Run every check of a policy; what comes back says which promises are not made to its kind, and why."""
+    return [reason for check in POLICY_CHECKS if (reason := check(policy))]
+
+
+def check_world(world: Any) -> None:
+    """Run every check of a world."""
+    for check in WORLD_CHECKS:
+        check(world)

@@ -1,0 +1,114 @@
+"""Arms that come and go, change places, and are only names."""
+
+from typing import Any
+
+import numpy as np
+
+from driftwise.agent import Agent
+from driftwise.checks.alike import alike, called, differences
+from driftwise.checks.grounds import ContractError, Way, ground_of, require
+from driftwise.core.rules import cast
+from driftwise.core.seeding import key
+from driftwise.core.state import regroup
+from driftwise.core.types import Decision
+
+
+def arms_come_and_go(policy: Any) -> None:
+    """A retired arm is never chosen again, and ignored where it takes its knowledge along; a new arm is tried."""
+    luck = np.random.default_rng(4)
+    for how, way in _named_ways(policy):
+        agent = way.agent(policy, seed=2)
+        _live(agent, way, luck, "b")
+        waiting = _decided(agent, way, luck, "b")
+        agent.retire_arm("b")
+        agent.learn(waiting, _paid(waiting, "b"))
+        require(agent.ignored == way.forgets, f"{policy} ({how}) ignored {agent.ignored} rewards of a retired arm")
+        agent.add_arm("d", **way.brings)
+        chosen = _live(agent, way, luck, "d")
+        require(not any(_has(each, "b") for each in chosen), f"{policy} ({how}) chose a retired arm")
+        require(any(_has(each, "d") for each in chosen), f"{policy} ({how}) never tried a new arm")
+
+
+def sizes_follow_the_arms(policy: Any) -> None:
+    """A state that has learned nothing yet and is moved to other arms, or features, is as if made for them."""
+    ground, policy = ground_of(policy), cast(policy)
+    problem, name = ground.problem, "dim" if ground.family == "features" else "n_arms"
+    if hasattr(policy, "settled"):  # what it sizes by the arms stays by choice
+        policy = policy.settled(problem)
+    for kept in ([0, 1, 2, 3, -1], [0, 2, 3]):
+        made = problem._replace(**{name: len(kept)})
+        arms, columns = (range(problem.n_arms), kept) if name == "dim" else (kept, None)
+        moved = regroup(policy.init(problem), policy.init(made), arms, columns)
+        wrong = differences(moved, policy.init(made))
+        require(
+            not wrong,
+            f"{policy}, moved from {getattr(problem, name)} to {len(kept)}, has still the old {', '.join(wrong)}",
+        )
+
+
+def arms_can_be_renumbered(policy: Any) -> None:
+    """Regrouping arms, or features, and grouping them back gives the same state, up to what is recomputed."""
+    ground, policy = ground_of(policy), cast(policy)
+    state, order = ground.played(policy)[0], [2, 0, 3, 1, *range(4, ground.problem.n_arms)]
+    back = [order.index(k) for k in range(len(order))]
+    for one, other in (order, back), (back, order):
+        columns = (one, other) if ground.family == "features" else (None, None)
+        there = regroup(state, policy.init(ground.problem), one, columns[0])
+        again = regroup(there, policy.init(ground.problem), other, columns[1])
+        require(alike(state, again), f"the state of {policy} changed when arms were renumbered and back")
+
+
+def names_do_not_matter(policy: Any) -> str | None:
+    """Permuting the arms of the world permutes how often they are chosen (a z-test; false alarms below 1e-4)."""
+    ground, runs, rounds = ground_of(policy), 80, 400
+    if ground.family == "features":
+        return f"{called(policy)} chooses rows: `rows_do_not_matter` asks more of it"
+    n_arms = ground.problem.n_arms
+    if getattr(policy, "shortest", 8 * n_arms) < 8 * n_arms:
+        return f"{called(policy)} tries windows that hardly hold all arms: in those the lowest numbers are tried first"
+    order = np.array([2, 0, 3, 1, *range(4, n_arms)])
+    pulls = np.zeros((2, runs, n_arms))
+    for run in range(runs):
+        tape, nature = ground.world.draw(rounds, seed=run)
+        turned = tape._replace(levels=tape.levels._replace(table=np.ascontiguousarray(tape.levels.table[:, order])))
+        for side, world in enumerate((tape, turned)):
+            _, trace = ground.play(policy, world, nature, key(run, side), rounds)
+            pulls[side, run] = np.bincount(trace.actions.ravel(), minlength=n_arms)
+    gaps = pulls[0][:, order] - pulls[1]
+    z = gaps.mean(axis=0) / (gaps.std(axis=0, ddof=1) / np.sqrt(runs) + 1.0 / runs)
+    require(bool((np.abs(z) < 4.5).all()), f"{policy} treats arms by their number: z={z.round(1)}")
+    return None
+
+
+def _named_ways(policy: Any) -> list[tuple[str, Way]]:
+    return [(how, way) for how, way in ground_of(policy).ways.items() if way.named]
+
+
+def _has(decision: Decision, name: str) -> bool:
+    return name in decision.action if isinstance(decision.action, tuple) else decision.action == name
+
+
+def _paid(decision: Decision, name: str) -> Any:
+    """One for an arm of that name, nothing for others."""
+    slate = isinstance(decision.action, tuple)
+    return [float(each == name) for each in decision.action] if slate else float(decision.action == name)
+
+
+def _live(agent: Agent, way: Way, luck: Any, best: str, rounds: int = 300) -> list[Decision]:
+    """Some rounds in which only one arm pays; the decisions."""
+    decisions = []
+    for _ in range(rounds):
+        decision = agent.decide(**way.told(luck))
+        agent.learn(decision, _paid(decision, best))
+        decisions.append(decision)
+    return decisions
+
+
+def _decided(agent: Agent, way: Way, luck: Any, name: str) -> Decision:
+    """The next decision for an arm, its reward still to come."""
+    for _ in range(2000):
+        decision = agent.decide(**way.told(luck))
+        if _has(decision, name):
+            return decision
+        agent.learn(decision, _paid(decision, name))
+    raise ContractError(f"{agent.policy} did not choose in 2000 rounds the one arm that pays")

@@ -1,0 +1,83 @@
+"""What becomes of rewards: late, out of order, twice, wrong, or across a restart."""
+
+from typing import Any
+
+import numpy as np
+
+from driftwise.agent import Agent
+from driftwise.checks.alike import alike, called
+from driftwise.checks.grounds import ROUNDS, ContractError, ground_of, require
+from driftwise.core import verbs
+from driftwise.core.rules import cast
+from driftwise.core.seeding import at, key
+from driftwise.core.types import Decision
+from driftwise.errors import DecisionError, RewardError
+
+
+def late_rewards_enter_by_decision(policy: Any) -> str | None:
+    """In a window it does not matter when or in which order rewards came, only which rounds they belong to."""
+    ground, policy = ground_of(policy), cast(policy)
+    in_order, shuffled = (policy.init(ground.problem) for _ in range(2))
+    if not hasattr(in_order, "window"):
+        return f"{called(policy)} has no window: what becomes of a late reward is told in its file"
+    window = shuffled.window
+    size = min(len(window.rewards), 40)
+    luck, rng = np.random.default_rng(1), key(4)
+    log = [
+        (Decision(t, ground.any_action(luck), np.nan, ground.any_row(luck), at(rng, t)), ground.any_outcome(luck))
+        for t in range(size)
+    ]
+    for decision, outcome in log:
+        verbs.update(policy, in_order, decision, outcome, decision.t)
+    for i in luck.permutation(size):
+        for _ in range(2):  # a duplicate changes nothing
+            verbs.update(policy, shuffled, *log[i], size - 1)
+    require(alike(in_order, shuffled), f"{policy} remembers shuffled rewards otherwise than ordered ones")
+    before = int(window.stale[0])
+    verbs.update(policy, shuffled, *log[0], size + len(window.rewards))
+    require(int(window.stale[0]) == before + 1, f"{policy} did not count a stale reward")
+    held = window.counts if hasattr(window, "counts") else window.filled
+    require(int(held.sum()) == 0, f"{policy} still counts rounds that left its window")
+    return None
+
+
+def resumes_exactly(policy: Any) -> None:
+    """An agent saved and loaded at any moment, decisions pending, continues bit for bit."""
+    ground = ground_of(policy)
+    for how, way in ground.ways.items():
+        straight, broken = (way.agent(policy, seed=5) for _ in range(2))
+        luck = np.random.default_rng(0)
+        for _ in range(ROUNDS):
+            told = way.told(luck)
+            decision, twin = straight.decide(**told), broken.decide(**told)
+            require(decision == twin, f"{policy} ({how}) resumed and then decided {twin}, not {decision}")
+            while straight.pending and luck.random() < 0.55:  # rewards come late and in any order
+                late, reward = int(luck.choice(straight.pending)), ground.any_reward(luck)
+                straight.learn(late, reward)
+                broken.learn(late, reward)
+            if luck.random() < 0.05:
+                broken = Agent.loads(broken.dumps(), policy=type(policy))
+        require(straight.dumps() == broken.dumps(), f"{policy} ({how}) ended in another state after being resumed")
+
+
+def refuses_and_stays(policy: Any) -> None:
+    """Bad rewards and unknown decisions are refused with a sentence, and change nothing."""
+    ground = ground_of(policy)
+    luck = np.random.default_rng(3)
+    for way in ground.ways.values():
+        agent = way.agent(policy, seed=1)
+        answered, open_one = (agent.decide(**way.told(luck)) for _ in range(2))
+        good = ground.any_reward(luck)
+        agent.learn(answered, good)
+        bad = (np.nan, np.inf, 1.5, "much")
+        rewards = [[0.0, each] for each in bad] + [[0.0], 0.5] if ground.family == "slates" else [*bad, [0.0]]
+        attempts: list[tuple[Any, Any, type[Exception]]] = [(open_one, each, RewardError) for each in rewards]
+        attempts += [(each, good, DecisionError) for each in (answered, 99, -1, "first")]
+        before = agent.dumps()
+        for decision, reward, error in attempts:
+            try:
+                agent.learn(decision, reward)
+            except error:
+                require(agent.dumps() == before, f"{policy} changed although {reward!r} for {decision!r} was refused")
+            else:
+                raise ContractError(f"{policy} took the reward {reward!r} for decision {decision!r}")
