@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, TypeVar
 
+import numpy as np
+
+from driftwise.core.types import Floats, Problem
 from driftwise.errors import ParameterError
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -77,6 +80,31 @@ def cast_fields(thing: Any) -> None:
 def whole_of(name: str, value: Any) -> int:
     """A whole number of any size."""
     return whole(name, value, low=LEAST, high=MOST)
+
+
+def one_of(name: str, value: Any, options: tuple[str, ...]) -> str:
+    """One of some words."""
+    if value not in options:
+        raise ParameterError(f"{name}={value} is not one of {', '.join(options)}")
+    return str(value)
+
+
+def budgeted(policy: str, problem: Problem) -> tuple[int, Floats, float]:
+    """The number of arms, the budgets and the largest reward of a problem with budgets that a policy can plan for."""
+    n_arms = whole("n_arms", problem.n_arms)
+    if problem.horizon < 1:
+        raise ParameterError(f"{policy} must know for how many rounds its budgets are to last: give a horizon")
+    whole("horizon", problem.horizon)
+    low, span = bounded_range(policy, problem.low, problem.high)
+    if low != 0.0:
+        raise ParameterError(f"{policy} needs rewards from 0 on, these start at {low:g}: to choose nothing pays 0")
+    amounts = np.asarray(getattr(problem.setting, "amounts", ()), float)
+    if not len(amounts):
+        raise ParameterError(f"{policy} spends budgets, and this problem has none")
+    for amount in amounts:
+        if not (math.isfinite(amount) and amount > 0.0):
+            raise ParameterError(f"budget={amount:g} is not a finite number above 0")
+    return n_arms, amounts, span
 
 
 def bounded_range(policy: str, low: float, high: float) -> tuple[float, float]:

@@ -21,10 +21,14 @@ PATIENCE = 30  # steps without gain before Bland's rule
 
 
 class StepLP(NamedTuple):
-    """Room to solve in, and the answer: the mix of arms, the price of each resource, and that of a round, alpha."""
+    """Room to solve in, and the answer: the mix of arms, the price of each resource, and that of a round, alpha.
+
+    `budget` is room for what may be spent.
+    """
 
     tableau: Scratch
     basis: Scratch
+    budget: Scratch
     mix: Scratch
     prices: Scratch
     alpha: Scratch
@@ -35,6 +39,7 @@ def new_step_lp(n_arms: int, resources: int) -> StepLP:
     return StepLP(
         tableau=np.zeros((resources + 2, n_arms + resources + 2)),
         basis=np.zeros(resources + 1, np.int64),
+        budget=np.zeros(resources),
         mix=np.zeros(n_arms),
         prices=np.zeros(resources),
         alpha=np.zeros(1),

@@ -1,0 +1,157 @@
+"""What arms earned and cost over several windows at once: one ring of rounds, a view of it for each window.
+
+A view k is the last `sizes[k]` rounds, with each arm's count and sums in them; a size of 0 is everything since the start.
+Rounds in which the null arm was chosen pass and leave nothing. O(views) a round, whatever the sizes.
+
+The rule for late outcomes: one enters by the round of its **decision**, into every view that still reaches back to it. A
+second one for a round that the ring remembers changes nothing. Where no view is everything, one whose round has left
+the ring is counted as `stale` and dropped.
+
+Sums that only add and subtract would keep the rounding of what is long gone: a sum is zero when its count is, and after
+every pass through the ring all views are summed anew from it.
+
+A policy that uses it has a state with a field `window`, registers `pass_rounds` as its `advance`, calls `enter` in its
+`update`, and registers `refresh` for its state: recompute what it caches of one arm.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.types import ArmIds, Floats, Ints, PerArm, Shared
+from driftwise.core.verbs import refresh
+
+
+class Spending(NamedTuple):
+    """Rounds in a ring, statistics per arm and view.
+
+    `clock` is the round to be decided next: view k holds rounds clock - sizes[k] .. clock - 1.
+    """
+
+    arms: ArmIds
+    rewards: Shared
+    costs: Shared
+    counts: PerArm
+    sums: PerArm
+    spent: PerArm
+    sizes: Shared
+    clock: Shared
+    stale: Shared
+
+
+def new_spending(n_arms: int, resources: int, sizes: Ints) -> Spending:
+    """Empty views of these sizes; the ring is as long as the longest that ends."""
+    room = max(1, int(sizes.max()))
+    return Spending(
+        arms=np.full(room, -1, np.int32),
+        rewards=np.zeros(room),
+        costs=np.zeros((room, resources)),
+        counts=np.zeros((n_arms, len(sizes)), np.int64),
+        sums=np.zeros((n_arms, len(sizes))),
+        spent=np.zeros((n_arms, len(sizes), resources)),
+        sizes=sizes.astype(np.int64),
+        clock=np.zeros(1, np.int64),
+        stale=np.zeros(1, np.int64),
+    )
+
+
+@kernel
+def pass_rounds(policy: Any, state: Any, t: int, rng: Any) -> None:
+    """Bring the views to round `t`: the `advance` of policies with budgets that slide."""
+    while state.window.clock[0] < t:
+        _turn(state)
+
+
+@kernel
+def enter(state: Any, t: int, arm: int, reward: float, costs: Floats, now: int) -> bool:
+    """Enter the outcome of the decision of round `t`, known at the end of round `now`; False where it changes nothing."""
+    while state.window.clock[0] <= now:
+        _turn(state)
+    window = state.window
+    age, room = window.clock[0] - t, len(window.arms)
+    if age <= room:
+        slot = t % room
+        if window.arms[slot] >= 0:
+            return False
+        window.arms[slot] = arm
+        window.rewards[slot] = reward
+        for resource in range(len(costs)):
+            window.costs[slot, resource] = costs[resource]
+    entered = False
+    for view in range(len(window.sizes)):
+        if window.sizes[view] == 0 or age <= window.sizes[view]:
+            _count(window, arm, view, reward, costs, 1)
+            entered = True
+    if not entered:
+        window.stale[0] += 1
+        return False
+    refresh(state, arm)
+    return True
+
+
+@kernel
+def clear(window: Spending) -> None:
+    """As new; only what came too late stays counted."""
+    window.arms[:] = -1
+    window.counts[:] = 0
+    window.sums[:] = 0.0
+    window.spent[:] = 0.0
+    window.clock[0] = 0
+
+
+@kernel
+def _turn(state: Any) -> None:
+    """One round on: what leaves a view is taken out of it."""
+    window = state.window
+    clock, room = window.clock[0] + 1, len(window.arms)
+    window.clock[0] = clock
+    for view in range(len(window.sizes)):
+        size = window.sizes[view]
+        left = clock - 1 - size  # the round that this view no longer reaches
+        if size > 0 and left >= 0:
+            slot = left % room
+            arm = window.arms[slot]
+            if arm >= 0:
+                _count(window, arm, view, window.rewards[slot], window.costs[slot], -1)
+                refresh(state, arm)
+    slot = (clock - 1) % room
+    window.arms[slot] = -1
+    if slot == room - 1:
+        _recount(state)
+
+
+@kernel
+def _count(window: Spending, arm: int, view: int, reward: float, costs: Floats, sign: int) -> None:
+    window.counts[arm, view] += sign
+    gone = window.counts[arm, view] == 0
+    window.sums[arm, view] = 0.0 if gone else window.sums[arm, view] + sign * reward
+    for resource in range(len(costs)):
+        spent = window.spent[arm, view, resource] + sign * costs[resource]
+        window.spent[arm, view, resource] = 0.0 if gone else spent
+
+
+@kernel(inline=False)
+def _recount(state: Any) -> None:
+    """Sum every view that ends anew, from the ring."""
+    window = state.window
+    room, n_arms, changed = len(window.arms), len(window.counts), False
+    for view in range(len(window.sizes)):
+        size = window.sizes[view]
+        if size == 0:
+            continue
+        changed = True
+        for arm in range(n_arms):
+            window.sums[arm, view] = 0.0
+            for resource in range(window.spent.shape[2]):
+                window.spent[arm, view, resource] = 0.0
+        for t in range(max(0, window.clock[0] - size), window.clock[0]):
+            slot = t % room
+            arm = window.arms[slot]
+            if arm >= 0:
+                window.sums[arm, view] += window.rewards[slot]
+                for resource in range(window.spent.shape[2]):
+                    window.spent[arm, view, resource] += window.costs[slot, resource]
+    if changed:
+        for arm in range(n_arms):
+            refresh(state, arm)
