@@ -1,10 +1,10 @@
 """What arms earned and cost over several windows at once: one ring of rounds, a view of it for each window.
 
-A view k is the last `sizes[k]` rounds, with each arm's count and sums in them; a size of 0 is everything since the start.
+A view k is the last `sizes[k]` rounds, with each arm's count and sums in them; a size of 0 is all since the start.
 Rounds in which the null arm was chosen pass and leave nothing. O(views) a round, whatever the sizes.
 
-The rule for late outcomes: one enters by the round of its **decision**, into every view that still reaches back to it. A
-second one for a round that the ring remembers changes nothing. Where no view is everything, one whose round has left
+The rule for late outcomes: one enters by the round of its **decision**, into every view that still reaches back to it.
+A second one for a round that the ring remembers changes nothing. Where no view is everything, one whose round has left
 the ring is counted as `stale` and dropped.
 
 Sums that only add and subtract would keep the rounding of what is long gone: a sum is zero when its count is, and after
@@ -65,7 +65,7 @@ def pass_rounds(policy: Any, state: Any, t: int, rng: Any) -> None:
 
 @kernel
 def enter(state: Any, t: int, arm: int, reward: float, costs: Floats, now: int) -> bool:
-    """Enter the outcome of the decision of round `t`, known at the end of round `now`; False where it changes nothing."""
+    """Enter the outcome of the decision of round `t`, known at the end of round `now`; False if it changes nothing."""
     while state.window.clock[0] <= now:
         _turn(state)
     window = state.window

@@ -1,4 +1,4 @@
-"""Sliding-window UCB with budgets: what arms may earn at most and cost at least, and the mix of them that fits the budget.
+"""Sliding-window UCB with budgets: what arms may earn at most and cost at least, and the mix of them that can be paid.
 
     upper_i  = sum of rewards of i over the last w1 rounds / (n_i + 1) + width
     lower_ji = sum of costs of j by i over the last w2 rounds / (n_i + 1) - width
@@ -21,8 +21,8 @@ What is left of x is the null arm's, which pays and costs nothing. Windows count
 
 Liu, Jiang & Li, *Non-stationary Bandits with Knapsacks*, NeurIPS 2022, Algorithm 1 and Appendix D.
 Known in advance: the horizon, and windows fit for the drift (`paper` takes the variations V1 and V2).
-Regret, up to logarithms: O(sqrt(m T) + m^(1/3) V1^(1/3) T^(2/3) + (the same of V2) d / b + W1 + q W2): beyond V, which any
-window pays for, W is what even spending costs when good rounds and bad ones lie far apart.
+Regret, up to logarithms: O(sqrt(m T) + (m V1)^(1/3) T^(2/3) + (m V2)^(1/3) T^(2/3) d / b + W1 + q W2). V is what any
+window pays for a world that moves; W is what even spending costs when good rounds and bad ones lie far apart.
 
 With the printed widths the bounds mean something after thousands of rounds per arm only: below T = 10^5 that explores
 more than it earns. Unclipped, a bound on a cost below zero makes budget out of nothing. `practical`, clipped and
@@ -93,7 +93,7 @@ class SlidingKnapsackUCB(NamedTuple):
         1 to leave part of the budget for bad luck, as Appendix D does.
 
     >>> SlidingKnapsackUCB.paper(horizon=10_000, n_arms=10, n_resources=1, v1=1.0)
-    SlidingKnapsackUCB(window=3187, cost_window=10000, conf='paper', scale=1.0, clip=0, resolve=0, shrink=0)
+    SlidingKnapsackUCB(window=3189, cost_window=10000, conf='paper', scale=1.0, clip=0, resolve=0, shrink=0)
     """
 
     window: int = 1000
@@ -109,18 +109,16 @@ class SlidingKnapsackUCB(NamedTuple):
         cls, horizon: int, n_arms: int, n_resources: int, v1: float = 0.0, v2: float = 0.0
     ) -> "SlidingKnapsackUCB":
         """Algorithm 1 as printed, with the windows of Theorem 1 for variations V1 of rewards and V2 of costs."""
-        logs = _logs("paper", whole("horizon", horizon), n_arms, n_resources)
-        windows = [_window(horizon, n_arms, v, log) for v, log in zip((v1, v2), logs, strict=True)]
-        return cls(*windows, conf="paper", clip=0, resolve=0)
+        w1, w2 = _windows("paper", horizon, n_arms, n_resources, v1, v2)
+        return cls(window=w1, cost_window=w2, conf="paper", clip=0, resolve=0)
 
     @classmethod
     def appendix(
         cls, horizon: int, n_arms: int, n_resources: int, v1: float = 0.0, v2: float = 0.0
     ) -> "SlidingKnapsackUCB":
         """The variant of Appendix D: widths that follow the mean, and part of the budget held back."""
-        logs = _logs("appendix", whole("horizon", horizon), n_arms, n_resources)
-        windows = [_window(horizon, n_arms, v, log) for v, log in zip((v1, v2), logs, strict=True)]
-        return cls(*windows, conf="appendix", resolve=0, shrink=1)
+        w1, w2 = _windows("appendix", horizon, n_arms, n_resources, v1, v2)
+        return cls(window=w1, cost_window=w2, conf="appendix", resolve=0, shrink=1)
 
     def init(self, problem: Problem) -> SlidingKnapsackUCBState:
         """Nothing known: every arm may earn all and cost nothing."""
@@ -159,12 +157,15 @@ def _logs(conf: str, horizon: int, n_arms: int, resources: int) -> tuple[float, 
     return math.log(n_arms * horizon**2), math.log(n_arms * resources * horizon**2)
 
 
-def _window(horizon: int, n_arms: int, variation: float, log: float) -> int:
-    """The window that Theorem 1 takes: all rounds where nothing varies."""
-    number("variation", variation, above=0.0, closed="[")
-    if variation == 0.0:
-        return horizon
-    return min(horizon, math.ceil(math.cbrt(n_arms * log) * (horizon / variation) ** (2.0 / 3.0)))
+def _windows(conf: str, horizon: int, n_arms: int, resources: int, v1: float, v2: float) -> tuple[int, int]:
+    """The windows that the theorems take: all rounds where nothing varies."""
+    horizon, logs = whole("horizon", horizon), _logs(conf, horizon, n_arms, resources)
+    windows = [horizon, horizon]
+    for place, (name, variation) in enumerate({"v1": v1, "v2": v2}.items()):
+        if number(name, variation, above=0.0, closed="[") > 0.0:
+            window = math.ceil(math.cbrt(n_arms * logs[place]) * math.cbrt(horizon / variation) ** 2)
+            windows[place] = min(horizon, window)
+    return windows[0], windows[1]
 
 
 def _laws(
@@ -182,8 +183,8 @@ def _shrinkage(amounts: Floats, horizon: int, n_arms: int, window: int) -> float
     budget, gamma = float(amounts.min()), _logs("appendix", max(2, horizon), n_arms, len(amounts))[1]
     variation = horizon * math.sqrt(n_arms * gamma) / window**1.5 if window < horizon else 0.0
     alpha = math.sqrt(gamma * n_arms * budget) + n_arms * gamma
-    beta = math.sqrt(gamma * budget) + math.cbrt(n_arms * gamma * variation) * horizon ** (2.0 / 3.0)
-    return min(LARGEST_SHRINK, (alpha + beta) / budget)
+    beta = math.sqrt(gamma * budget) + math.cbrt(n_arms * gamma * variation) * math.cbrt(horizon) ** 2
+    return float(min(LARGEST_SHRINK, (alpha + beta) / budget))
 
 
 @kernel

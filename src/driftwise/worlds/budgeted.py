@@ -1,4 +1,4 @@
-"""Worlds with budgets: every choice pays and costs, and what is spent is gone. A world only says what arms pay and cost.
+"""Worlds with budgets: every choice pays and costs, and what is spent is gone. A world says what arms pay and cost.
 
     bernoulli    reward and every cost are 1 or 0, each by a noise of its own
     together     the same by one noise: what pays also costs
@@ -224,8 +224,8 @@ class BudgetWorld(ABC):
         """Nothing spent yet."""
         stages = self.stages(max(1, horizon))
         resources = stages.there.shape[1]
-        rates = stages.known[0] / max(1, horizon)
-        return Till(*(np.zeros(resources) for _ in range(3)), rates, np.zeros(1, np.int64))
+        rates: Floats = stages.known[0] / max(1, horizon)
+        return Till(np.zeros(resources), np.zeros(resources), np.zeros(resources), rates, np.zeros(1, np.int64))
 
     def draw(self, horizon: int, seed: int) -> tuple[Any, Till]:
         """The whole world as one tape, and an open till."""
