@@ -10,8 +10,8 @@ the ring is counted as `stale` and dropped.
 Sums that only add and subtract would keep the rounding of what is long gone: a sum is zero when its count is, and after
 every pass through the ring all views are summed anew from it.
 
-A policy that uses it has a state with a field `window`, registers `pass_rounds` as its `advance`, calls `enter` in its
-`update`, and registers `refresh` for its state: recompute what it caches of one arm.
+A policy that uses it has a state with a field `window`, registers `pass_rounds` as its `advance`, in its `update` calls
+`enter` for what it `awaits`, and registers `refresh` for its state: recompute what it caches of one arm.
 """
 
 from typing import Any, NamedTuple
@@ -64,30 +64,36 @@ def pass_rounds(policy: Any, state: Any, t: int, rng: Any) -> None:
 
 
 @kernel
-def enter(state: Any, t: int, arm: int, reward: float, costs: Floats, now: int) -> bool:
-    """Enter the outcome of the decision of round `t`, known at the end of round `now`; False if it changes nothing."""
+def awaits(state: Any, t: int, now: int) -> bool:
+    """Come to the end of round `now`; whether the outcome of the decision of round `t` can enter any view."""
     while state.window.clock[0] <= now:
         _turn(state)
     window = state.window
     age, room = window.clock[0] - t, len(window.arms)
     if age <= room:
+        return bool(window.arms[t % room] < 0)
+    for view in range(len(window.sizes)):
+        if window.sizes[view] == 0:
+            return True
+    window.stale[0] += 1
+    return False
+
+
+@kernel
+def enter(state: Any, t: int, arm: int, reward: float, costs: Floats) -> None:
+    """Enter the outcome of the decision of round `t`, which was awaited."""
+    window = state.window
+    age, room = window.clock[0] - t, len(window.arms)
+    if age <= room:
         slot = t % room
-        if window.arms[slot] >= 0:
-            return False
         window.arms[slot] = arm
         window.rewards[slot] = reward
         for resource in range(len(costs)):
             window.costs[slot, resource] = costs[resource]
-    entered = False
     for view in range(len(window.sizes)):
         if window.sizes[view] == 0 or age <= window.sizes[view]:
             _count(window, arm, view, reward, costs, 1)
-            entered = True
-    if not entered:
-        window.stale[0] += 1
-        return False
     refresh(state, arm)
-    return True
 
 
 @kernel

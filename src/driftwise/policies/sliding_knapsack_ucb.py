@@ -43,7 +43,7 @@ from driftwise.core.types import About, Decision, Floats, PerArm, Problem, Share
 from driftwise.core.verbs import register
 from driftwise.kernels.confidence import bound_costs, bound_reward
 from driftwise.kernels.mixture import draw_from
-from driftwise.kernels.spending import Spending, clear, enter, new_spending, pass_rounds
+from driftwise.kernels.spending import Spending, awaits, clear, enter, new_spending, pass_rounds
 from driftwise.kernels.step_lp import StepLP, new_step_lp, solve_step
 
 CONFS = ("paper", "appendix", "practical")
@@ -221,8 +221,8 @@ def _select(
 def _update(
     policy: SlidingKnapsackUCB, state: SlidingKnapsackUCBState, decision: Decision, outcome: Spent, now: int
 ) -> None:
-    if decision.action >= 0:
-        enter(state, decision.t, decision.action, outcome.reward / state.unit[0], outcome.costs, now)
+    if decision.action >= 0 and awaits(state, decision.t, now):
+        enter(state, decision.t, decision.action, outcome.reward / state.unit[0], outcome.costs)
 
 
 @kernel
