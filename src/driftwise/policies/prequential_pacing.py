@@ -1,20 +1,24 @@
 """Budgets that last in a world that drifts, without knowing how fast: windows that are tried, and prices that pace.
 
-    window of arm i    the one of K whose predictions of i's rewards and costs have been best, recent ones counting most
+    window of arm i    the one of K that has predicted best: least errors_ik + share sum over arms l of errors_lk
     upper_i, lower_ji  mean over that window plus, and minus, rho sqrt(ln(w) / (2 (n_i + 1)))
     arm                argmax_i upper_i - sum_j price_j lower_ji, or the null arm where that is not above 0
     price_j            clip(price_j - eta (rate_j - cost_j), 0, T / B_j) after every round
 
 Every window predicts before it is told (*prequentially*): the squared errors of all K are known after every choice, not
-only that of the window in use, so that choosing one costs no exploration. A price rises while more is spent than may
-be, and falls while less is. The best plan in hindsight has one price for the whole run; prices that move slowly spend
-more in rich rounds than in poor ones, as it does, where a linear program solved in every round would spend evenly.
+only that of the window in use, so that choosing one costs no exploration. Old errors fade. An arm has its own window,
+for arms drift each in its way, but listens to the others too: one that is not chosen would never hear of a change.
+
+A price rises while more is spent than may be, and falls while less is. The best plan in hindsight has one price for the
+whole run; prices that move slowly spend more in rich rounds than in poor ones, as it does, where a linear program solved
+in every round would spend evenly.
 
 | symbol | field | |
 |---|---|---|
 | K | windows | how many are tried: from max(60, 8 m) rounds on, in equal ratios; the last remembers everything |
 | rho | rho | width of the bounds |
-| gamma | fade | how fast errors of long ago stop counting, per choice of the arm |
+| gamma | fade | what an error of one choice ago counts |
+| | share | how much the errors of other arms count |
 | eta | step | of the prices, times sqrt(T) |
 | rate | context | what is left of the budget, by the rounds left |
 
@@ -42,13 +46,14 @@ LONGEST = 2**15  # rounds of the longest that ends
 
 
 class PrequentialPacingState(NamedTuple):
-    """The windows, the errors of each per arm, the one in use, the bounds by it, and the prices.
+    """The windows, the errors of each per arm and of all arms, the one in use, the bounds by it, and the prices.
 
     `reaches` has the width of each window, `step` eta, `limits` the largest prices, `unit` the largest reward.
     """
 
     window: Spending
     errors: PerArm
+    pooled: Shared
     used: PerArm
     upper: PerArm
     lower: PerArm
@@ -70,6 +75,8 @@ class PrequentialPacing(NamedTuple):
         Width of the bounds: larger explores more.
     fade : float
         What an error of one choice ago counts, where one of now counts 1.
+    share : float
+        How much the errors of other arms count in the choice of a window.
     step : float
         How fast prices follow what is spent.
 
@@ -80,8 +87,9 @@ class PrequentialPacing(NamedTuple):
     """
 
     windows: int = 6
-    rho: float = 0.35
+    rho: float = 0.2
     fade: float = 0.998
+    share: float = 0.2
     step: float = 1.0
 
     def init(self, problem: Problem) -> PrequentialPacingState:
@@ -90,12 +98,14 @@ class PrequentialPacing(NamedTuple):
         resources, horizon = len(amounts), problem.horizon
         number("rho", self.rho, above=0.0)
         number("fade", self.fade, above=0.0, below=1.0, closed="]")
+        number("share", self.share, above=0.0, closed="[")
         number("step", self.step, above=0.0)
         sizes = _sizes(whole("windows", self.windows, high=64), n_arms, horizon)
         spans = np.where(sizes > 0, sizes, horizon)
         state = PrequentialPacingState(
             window=new_spending(n_arms, resources, sizes),
             errors=np.zeros((n_arms, len(sizes))),
+            pooled=np.zeros(len(sizes)),
             used=np.full(n_arms, len(sizes) - 1, np.int64),
             upper=np.zeros(n_arms),
             lower=np.zeros((n_arms, resources)),
@@ -128,7 +138,7 @@ def _refresh(state: PrequentialPacingState, arm: int) -> None:
 @kernel
 def _worth(state: PrequentialPacingState, arm: int) -> float:
     """What an arm may earn once its costs are paid for."""
-    worth = state.upper[arm]
+    worth = float(state.upper[arm])
     for resource in range(len(state.prices)):
         worth -= state.prices[resource] * state.lower[arm, resource]
     return worth
@@ -163,8 +173,8 @@ def _update(
 
 @kernel
 def _score(policy: PrequentialPacing, state: PrequentialPacingState, arm: int, reward: float, costs: Floats) -> None:
-    """Charge every window for what it would have predicted, and use the best from now on."""
-    window, best = state.window, 0
+    """Charge every window for what it would have predicted, and let every arm use the best for it."""
+    window = state.window
     for view in range(len(window.sizes)):
         n = window.counts[arm, view] + 1.0
         miss = reward - (window.sums[arm, view] + 0.5) / n
@@ -173,9 +183,22 @@ def _score(policy: PrequentialPacing, state: PrequentialPacingState, arm: int, r
             miss = costs[resource] - (window.spent[arm, view, resource] + 0.5) / n
             error += miss * miss
         state.errors[arm, view] = policy.fade * state.errors[arm, view] + error
-        if state.errors[arm, view] <= state.errors[arm, best]:
-            best = view
-    state.used[arm] = best
+        state.pooled[view] = math.sqrt(policy.fade) * state.pooled[view] + error
+    for each in range(len(state.used)):
+        _choose_window(policy, state, each)
+
+
+@kernel
+def _choose_window(policy: PrequentialPacing, state: PrequentialPacingState, arm: int) -> None:
+    """Use the window with the least errors; among equals the longest."""
+    best, least = 0, np.inf
+    for view in range(len(state.pooled)):
+        error = state.errors[arm, view] + policy.share * state.pooled[view]
+        if error <= least:
+            best, least = view, error
+    if best != state.used[arm]:
+        state.used[arm] = best
+        _refresh(state, arm)
 
 
 @kernel
