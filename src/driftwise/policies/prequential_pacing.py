@@ -10,8 +10,8 @@ only that of the window in use, so that choosing one costs no exploration. Old e
 for arms drift each in its way, but listens to the others too: one that is not chosen would never hear of a change.
 
 A price rises while more is spent than may be, and falls while less is. The best plan in hindsight has one price for the
-whole run; prices that move slowly spend more in rich rounds than in poor ones, as it does, where a linear program solved
-in every round would spend evenly.
+whole run; prices that move slowly spend more in rich rounds than in poor ones, as it does, where a linear program
+solved in every round would spend evenly.
 
 | symbol | field | |
 |---|---|---|
