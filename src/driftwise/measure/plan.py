@@ -18,7 +18,6 @@ x_t        column rows[t] of choices, drawn by weights
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -234,10 +233,11 @@ def _limits(means: Means, budgets: ArrayLike, ends: Sequence[int]) -> tuple[Floa
     if limits.shape != (len(ends), means.n_resources):
         fit = f"{len(ends)} ends and {means.n_resources} resources"
         raise ParameterError(f"budgets of shape {limits.shape} do not fit {fit}")
-    for before, end in pairwise([0, *ends]):
-        whole("end", end, low=before + 1, high=means.horizon)
-    if ends[-1] != means.horizon:
-        raise ParameterError(f"the last end is {ends[-1]}, and the horizon {means.horizon}: they are to be the same")
+    marks = np.asarray(ends)
+    rising = np.issubdtype(marks.dtype, np.integer) and (np.diff(marks, prepend=0) > 0).all()
+    if not rising or marks[-1] != means.horizon:
+        rule = f"numbers of rounds that rise to the horizon {means.horizon}"
+        raise ParameterError(f"ends={marks.tolist()} are not {rule}")
     if (np.diff(limits, axis=0) < 0.0).any():
         raise ParameterError("budgets fall from one end to the next: what may have been spent can only grow")
     return positive(limits), True
