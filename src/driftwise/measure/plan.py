@@ -148,6 +148,7 @@ class _Search:
         self.means, self.limits, self.units = means, limits, units
         self.asked: list[Floats] = []
         self.lottery = Lottery(limits.size)
+        self.unit = means.horizon * max(float(means.rewards.max()), np.finfo(float).tiny)  # nobody earns more
         self.value, self.bound, self.caution = 0.0, np.inf, CAUTION
         self.best = self.lowest = np.zeros_like(limits)
         self.weights = np.zeros(0)
@@ -162,10 +163,9 @@ class _Search:
         if ceiling < self.bound:
             self.bound, self.best = ceiling, prices
         self.asked.append(prices)
-        rounds = self.means.horizon
-        self.lottery.add(reward / rounds, (spent / self.limits).ravel())
+        self.lottery.add(reward / self.unit, (spent / self.limits).ravel())
         value, self.weights, shares = self.lottery.best()
-        self.value, self.lowest = rounds * value, rounds * shares.reshape(self.limits.shape) / self.limits
+        self.value, self.lowest = self.unit * value, self.unit * shares.reshape(self.limits.shape) / self.limits
 
     def at(self, prices: Floats, arms: Arms = UNHEARD) -> tuple[float, Floats]:
         """What the plan made at these prices earns, and what it has spent by each end."""
