@@ -34,6 +34,7 @@ from benchmarks import (
     live,
     memory,
     parallel,
+    plan,
     scaling,
     startup,
 )
@@ -100,6 +101,7 @@ def _sections(sizes: Sizes, peers: bool) -> dict[str, Section]:
         "arms": lambda: scaling.arms_rows(sizes),
         "features": lambda: linear_scaling.rows(sizes),
         "accuracy": lambda: accuracy.rows(sizes),
+        "best plan": lambda: plan.rows(sizes),
         "threads": lambda: parallel.rows(sizes),
         "memory": lambda: memory.rows(sizes),
         "agent": lambda: live.rows(sizes, peers=peers),

@@ -22,6 +22,8 @@ class Sizes(NamedTuple):
     linear_rounds: int
     feature_curve_rounds: int
     accuracy_rounds: int
+    plan_rounds: int
+    plan_peer_rounds: int
 
 
 FULL = Sizes(
@@ -41,6 +43,8 @@ FULL = Sizes(
     linear_rounds=50_000,
     feature_curve_rounds=500,
     accuracy_rounds=20_000,
+    plan_rounds=100_000,
+    plan_peer_rounds=10_000,
 )
 QUICK = Sizes(
     twin_rounds=100_000,
@@ -59,4 +63,6 @@ QUICK = Sizes(
     linear_rounds=20_000,
     feature_curve_rounds=100,
     accuracy_rounds=2_000,
+    plan_rounds=10_000,
+    plan_peer_rounds=1_000,
 )

@@ -40,6 +40,8 @@ TARGETS = {
     "features: sliding-lin-ucb": Target("<=", 1.2),
     "actions: sliding-lin-ucb": Target("<=", 1.2),
     "accuracy": Target("<", 1e-8),
+    "plan: HiGHS": Target(">=", 20),
+    "plan: gap": Target("<", 1e-6),
     "arms: sliding-ucb": Target("<=", 5),
     "threads": Target(">=", 1.8),
     "memory": Target("<", 500),

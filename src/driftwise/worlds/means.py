@@ -79,7 +79,8 @@ def amounts(means: Means, budgets: ArrayLike) -> Floats:
     """
     checked = np.ascontiguousarray(budgets, np.float64)
     if checked.shape != (means.n_resources,):
-        raise ParameterError(f"budgets of shape {checked.shape} do not fit {means.n_resources} resources: one for each")
+        many = f"of which there are {means.n_resources}"
+        raise ParameterError(f"budgets of shape {checked.shape} are not one amount for each resource, {many}")
     return positive(checked)
 
 
