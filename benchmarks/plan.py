@@ -15,8 +15,8 @@ from scipy.optimize import linprog
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
 from driftwise.core.types import Floats
-from driftwise.measure.centre import Centres, nearest_centres
-from driftwise.measure.plan import Plan, best_plan
+from driftwise.measure.budgets.centre import Centres, nearest_centres
+from driftwise.measure.budgets.plan import Plan, best_plan
 from driftwise.worlds.means import Means
 
 ARMS, RESOURCES = 10, 5

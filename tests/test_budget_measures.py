@@ -11,12 +11,12 @@ import pytest
 
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.measure.centre import nearest_centres
-from driftwise.measure.chain import Chain, chain
-from driftwise.measure.knapsack_bound import knapsack_bound
-from driftwise.measure.plan import best_plan
-from driftwise.measure.prices import even_plan, mean_program, prices
-from driftwise.measure.unrest import Unrest, distances, spread, steps, unrest
+from driftwise.measure.budgets.bound import knapsack_bound
+from driftwise.measure.budgets.centre import nearest_centres
+from driftwise.measure.budgets.chain import Chain, chain
+from driftwise.measure.budgets.plan import best_plan
+from driftwise.measure.budgets.prices import even_plan, mean_program, prices
+from driftwise.measure.budgets.unrest import Unrest, distances, spread, steps, unrest
 from driftwise.worlds.means import Means
 from tests.budgeted import KINDS, full_spread, random_run, random_runs, step_value
 

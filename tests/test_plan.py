@@ -7,9 +7,9 @@ import pytest
 
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.measure.lottery import Lottery
-from driftwise.measure.plan import Plan, best_plan
-from driftwise.measure.prices import even_plan
+from driftwise.measure.budgets.lottery import Lottery
+from driftwise.measure.budgets.plan import Plan, best_plan
+from driftwise.measure.budgets.prices import even_plan
 from driftwise.worlds.means import Means
 from tests.budgeted import KINDS, full_value, random_run, random_runs, step_value
 

@@ -73,10 +73,14 @@ def main() -> None:
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def policies(name: str | None, as_json: bool) -> None:
-    """What can decide: each policy with what it must know, its guarantee and its source. With NAME, all about it."""
+    """What can decide: each policy with what it must know, its guarantee and its source. With NAME, all about it.
+
+    Those that must know the world itself are oracles, for comparison.
+    """
+    from driftwise.oracles import ORACLES
     from driftwise.policies import POLICIES
 
-    _catalogue(POLICIES, "policy", name, as_json)
+    _catalogue(POLICIES | ORACLES, "policy", name, as_json)
 
 
 @main.command()
@@ -160,6 +164,7 @@ def simulate(
     """
     from driftwise.core.rules import whole
     from driftwise.core.spec import parse
+    from driftwise.oracles import ORACLES
     from driftwise.policies import POLICIES
     from driftwise.study.study import Study
     from driftwise.worlds import WORLDS
@@ -170,7 +175,7 @@ def simulate(
     bare = parse(world, WORLDS, "world")
     chosen = _delayed(bare, delay, lost)
     label = world if chosen is bare else f"{world}, delay {delay}, lost {lost:g}"
-    competitors = {text: parse(text, POLICIES, "policy") for text in policy}
+    competitors = {text: parse(text, POLICIES | ORACLES, "policy") for text in policy}
     study = Study(name=label, worlds={label: chosen}, policies=competitors, horizon=horizon, runs=seeds, seed=seed)
     if out is not None:
         _need_report()
@@ -357,7 +362,7 @@ def _show(study: Any, results: Any) -> None:
     from driftwise.terminal import show_policies
 
     (world,) = study.worlds.values()
-    show_policies(_document(study, results), best=choices_of(world).best)
+    show_policies(_document(study, results), choices_of(world))
 
 
 def _document(study: Any, results: Any) -> dict[str, Any]:
@@ -367,9 +372,10 @@ def _document(study: Any, results: Any) -> dict[str, Any]:
     from driftwise.core.seeding import key
     from driftwise.measure.summary import estimate
     from driftwise.measure.variation import variation
+    from driftwise.study.choices import choices_of, column_values
 
     (world,) = study.worlds
-    told = {}
+    columns, told = choices_of(study.worlds[world]).columns, {}
     for policy in study.policies:
         cells = study.cells_of(world, policy)
         regret = estimate(results.column(cells, "regret"))
@@ -378,6 +384,7 @@ def _document(study: Any, results: Any) -> dict[str, Any]:
             "optimal_rate": float(results.column(cells, "optimal_rate").mean()),
             "seconds": float(results.column(cells, "seconds").sum()),
             "ns_per_round": 1e9 * float(median(results.column(cells, "seconds"))) / study.horizon,
+            **{column.name: float(column_values(results, cells, column).mean()) for column in columns},
         }
     moved = variation(study.worlds[world], study.horizon, int(key(study.seed, 0, "world")))
     norms = {"l2": moved.l2, "sup": None if math.isnan(moved.sup) else moved.sup}

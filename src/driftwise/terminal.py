@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from driftwise.study.choices import Choices
 
 
 @contextmanager
@@ -18,20 +21,21 @@ def progress_bar() -> Iterator[Progress]:
         yield bar
 
 
-def show_policies(told: dict[str, Any], *, best: str) -> None:
-    """The policies of a study, least regret first; `best` is what the best choice is called in its world."""
+def show_policies(told: dict[str, Any], words: "Choices") -> None:
+    """The policies of a study, least regret first; `words` are those of its world."""
     title = f"{told['world']}: {told['horizon']:,} rounds, {told['seeds']} runs"
     norms = [f"{size:.3g} in the {norm} norm" for norm, size in told["variation"].items() if size is not None]
-    regret = f"regret against the {best} of every round, ± 95%"
+    regret = f"regret against {words.rival}, ± 95%"
     table = Table(title=title, caption=f"{regret}\nvariation of run 0: {', '.join(norms)}")
     table.add_column("policy", overflow="fold")
-    for name in ("regret", f"{best}\nchosen", "ns a\nround"):
+    for name in ("regret", f"{words.best}\nchosen", *(column.title for column in words.columns), "ns a\nround"):
         table.add_column(name, justify="right")
     for policy, each in sorted(told["policies"].items(), key=lambda item: item[1]["regret"]["mean"]):
         mean, half = each["regret"]["mean"], each["regret"]["ci95"]
         spread = "" if half is None else f" ± {half:,.0f}"
         cost = f"{each['ns_per_round']:,.0f}"
-        table.add_row(policy, f"{mean:,.0f}{spread}", f"{each['optimal_rate']:.0%}", cost)
+        more = [f"{each[column.name]:{'.0%' if column.percent else ',.3g'}}" for column in words.columns]
+        table.add_row(policy, f"{mean:,.0f}{spread}", f"{each['optimal_rate']:.0%}", *more, cost)
     Console().print(table)
 
 

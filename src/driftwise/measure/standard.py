@@ -1,4 +1,4 @@
-"""What a run is held against.
+"""What a run is held against, round by round.
 
     ByMeans   every segment of rounds has the mean of each action, and what the standard earns in it
     ByPath    the rewards of somebody else in the same rounds
@@ -107,11 +107,3 @@ def best_of(levels: Any, slate: int = 0) -> Floats:
     top = levels.table if not slate else np.partition(levels.table, -slate, axis=1)[:, -slate:]
     best: Floats = top.sum(axis=1) if slate else top.max(axis=1)
     return best
-
-
-STANDARDS: dict[str, type[Standard]] = {"armed": BestChoice, "features": BestChoice, "slates": BestChoice}
-
-
-def standard_of(world: Any, horizon: int, seed: int) -> Standard:
-    """What runs in this world are held against."""
-    return STANDARDS[world.problem(horizon).family](world, horizon, seed)

@@ -20,6 +20,7 @@ from driftwise.policies.lin_ucb import LinUCB as LinUCB
 from driftwise.policies.m_ucb import MUCB as MUCB
 from driftwise.policies.page_hinkley_ucb import PageHinkleyUCB as PageHinkleyUCB
 from driftwise.policies.practical_ad_switch import PracticalAdSwitch as PracticalAdSwitch
+from driftwise.policies.prequential_pacing import PrequentialPacing as PrequentialPacing
 from driftwise.policies.rexp3 import REXP3 as REXP3
 from driftwise.policies.ser4 import SER4 as SER4
 from driftwise.policies.sliding_armed_ucb import SlidingArmedUCB as SlidingArmedUCB
@@ -27,6 +28,7 @@ from driftwise.policies.sliding_gaussian_thompson import SlidingGaussianThompson
 from driftwise.policies.sliding_glm_ucb import SlidingGLMUCB as SlidingGLMUCB
 from driftwise.policies.sliding_gp_ucb import SlidingGPUCB as SlidingGPUCB
 from driftwise.policies.sliding_kl_ucb import SlidingKLUCB as SlidingKLUCB
+from driftwise.policies.sliding_knapsack_ucb import SlidingKnapsackUCB as SlidingKnapsackUCB
 from driftwise.policies.sliding_lin_thompson import SlidingLinThompson as SlidingLinThompson
 from driftwise.policies.sliding_lin_ucb import SlidingLinUCB as SlidingLinUCB
 from driftwise.policies.sliding_slate_ucb import SlidingSlateUCB as SlidingSlateUCB

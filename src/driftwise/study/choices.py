@@ -2,17 +2,36 @@
 
 from typing import Any, NamedTuple
 
+from driftwise.core.types import Floats
 from driftwise.measure.variation import lasting
+from driftwise.study.results import Results
+from driftwise.study.study import Cell
+
+
+class Column(NamedTuple):
+    """A column that only some families have: an outcome by its name in results, perhaps as a share of another."""
+
+    name: str
+    title: str
+    outcome: str
+    of: str = ""
+    percent: bool = True
 
 
 class Choices(NamedTuple):
-    """The words for one kind of world. `lines` is what its picture shows one line of each, `caption` how to read it."""
+    """The words for one kind of world. `lines` is what its picture shows one line of each, `caption` how to read it.
+
+    `rival` is what regret is held against, `good` when a choice counts as the best.
+    """
 
     one: str
     best: str
     others: str
     lines: str
     caption: str
+    rival: str
+    good: str = "no other choice had a larger mean"
+    columns: tuple[Column, ...] = ()
 
 
 ARMS = Choices(
@@ -21,6 +40,7 @@ ARMS = Choices(
     others="other arms",
     lines="mean reward of each arm",
     caption="the mean reward of every arm as run 0 met it; the heavy line is the best arm of the moment",
+    rival="always choosing the best arm",
 )
 ACTIONS = Choices(
     one="action",
@@ -28,6 +48,7 @@ ACTIONS = Choices(
     others="other actions",
     lines="mean reward of each action",
     caption="the mean reward of every action as run 0 met it; the heavy line is the best action of the moment",
+    rival="always choosing the best action",
 )
 FRESH = Choices(
     one="feature",
@@ -36,6 +57,7 @@ FRESH = Choices(
     lines="the parameter, feature by feature",
     caption="the parameter behind the rewards as run 0 met it, a line for each feature; "
     "every round has actions of its own, so there are no means to follow",
+    rival="always choosing the best action",
 )
 SLATES = Choices(
     one="item",
@@ -43,8 +65,25 @@ SLATES = Choices(
     others="other items",
     lines="mean reward of each item",
     caption="the mean reward of every item as run 0 met it; the heavy lines are the best slate of the moment",
+    rival="always choosing the best slate",
 )
-BY_FAMILY = {"armed": ARMS, "features": ACTIONS, "slates": SLATES}
+BUDGETED = Choices(
+    one="arm",
+    best="plan's arm",
+    others="other arms",
+    lines="mean reward of each arm",
+    caption="the mean reward of every arm as run 0 met it, its costs not shown; the heavy line is the largest",
+    rival="following the best plan in hindsight",
+    good="no other choice was worth more at the prices of the best plan",
+    columns=(Column("share", "of the\nplan", "reward", of="benchmark"), Column("spent", "budget\nspent", "spent")),
+)
+BY_FAMILY = {"armed": ARMS, "features": ACTIONS, "slates": SLATES, "budgets": BUDGETED}
+
+
+def column_values(results: Results, cells: list[Cell], column: Column) -> Floats:
+    """What every run has in a column."""
+    values = results.column(cells, column.outcome)
+    return values / results.column(cells, column.of) if column.of else values
 
 
 def choices_of(world: Any) -> Choices:

@@ -20,7 +20,7 @@ from driftwise.core.verbs import ABOUT
 from driftwise.measure.summary import Difference, Estimate, estimate, paired_difference
 from driftwise.measure.variation import Variation, variation
 from driftwise.study.canvas import NARROW, WIDE, pen, svg
-from driftwise.study.choices import Choices
+from driftwise.study.choices import Choices, choices_of, column_values
 from driftwise.study.drift import marked
 from driftwise.study.figures import cells_by_policy, draw, picture
 from driftwise.study.page import Markup, fill, write
@@ -47,6 +47,7 @@ class Row(NamedTuple):
     recovery: Estimate | None
     reward: Estimate
     nanoseconds: float
+    more: list[Estimate]
 
 
 class Section(NamedTuple):
@@ -100,6 +101,7 @@ def render(study: Study, results: Results, *, title: str | None = None) -> str:
         worlds=[_entry(label, world) for label, world in study.worlds.items()],
         recipe=recipe(study),
         best=best_of_all(sections),
+        words=sections[0].choices,
         first_seed=_seed_of_run_0(study),
     )
 
@@ -119,7 +121,7 @@ def _seed_of_run_0(study: Study) -> int:
 
 def _section(study: Study, results: Results, world: str, place: int) -> Section:
     cells = cells_by_policy(study, results, world)
-    rows = _rows(study, results, cells)
+    rows = _rows(study, results, cells, choices_of(study.worlds[world]))
     shown = picture(study, results, cells)
     title = f"Drift of {world} and regret of every policy in it; the table below has the numbers"
     wide, narrow = (
@@ -139,14 +141,14 @@ def _section(study: Study, results: Results, world: str, place: int) -> Section:
     )
 
 
-def _rows(study: Study, results: Results, cells: dict[str, list[Cell]]) -> list[Row]:
+def _rows(study: Study, results: Results, cells: dict[str, list[Cell]], words: Choices) -> list[Row]:
     """A row for each policy; the first has the least mean regret."""
     best = min(cells, key=lambda label: float(results.column(cells[label], "regret").mean()))
-    rows = [_row(study, results, row, cells[best]) for row in cells.values()]
+    rows = [_row(study, results, row, cells[best], words) for row in cells.values()]
     return sorted(rows, key=lambda row: (not row.best, row.regret.mean))
 
 
-def _row(study: Study, results: Results, cells: list[Cell], best: list[Cell]) -> Row:
+def _row(study: Study, results: Results, cells: list[Cell], best: list[Cell], words: Choices) -> Row:
     label = cells[0].policy
     colour, stroke = pen(list(study.policies).index(label))
     regrets = results.column(cells, "regret")
@@ -168,6 +170,7 @@ def _row(study: Study, results: Results, cells: list[Cell], best: list[Cell]) ->
         recovery=estimate(times) if len(times) else None,
         reward=estimate(results.column(cells, "reward")),
         nanoseconds=1e9 * float(np.median(seconds)),  # the median: a first run may have compiled
+        more=[estimate(column_values(results, cells, column)) for column in words.columns],
     )
 
 

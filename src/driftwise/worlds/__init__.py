@@ -4,6 +4,7 @@ from driftwise.core.spec import catalogue
 from driftwise.worlds.abrupt import Abrupt as Abrupt
 from driftwise.worlds.ac_mab import ACMAB as ACMAB
 from driftwise.worlds.asc_mab import ASCMAB as ASCMAB
+from driftwise.worlds.budget_switching import BudgetSwitching as BudgetSwitching
 from driftwise.worlds.drifting_surface import DriftingSurface as DriftingSurface
 from driftwise.worlds.flights import Flights as Flights
 from driftwise.worlds.piecewise_linear import PiecewiseLinear as PiecewiseLinear

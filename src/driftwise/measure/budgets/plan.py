@@ -27,8 +27,8 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.measure.caution import CAUTION, between, next_caution
-from driftwise.measure.lottery import Lottery
+from driftwise.measure.budgets.caution import CAUTION, between, next_caution
+from driftwise.measure.budgets.lottery import Lottery
 from driftwise.worlds.means import Means, amounts, positive
 
 Arms = NDArray[np.int32]

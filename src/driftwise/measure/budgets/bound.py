@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from driftwise.core.rules import number, whole
 from driftwise.errors import ParameterError
-from driftwise.measure.unrest import Unrest
+from driftwise.measure.budgets.unrest import Unrest
 from driftwise.worlds.means import positive
 
 

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats
 from driftwise.kernels.step_lp import StepLP, new_step_lp, solve_step
-from driftwise.measure.plan import Plan, best_plan
-from driftwise.measure.unrest import mean_costs, mean_rewards
+from driftwise.measure.budgets.plan import Plan, best_plan
+from driftwise.measure.budgets.unrest import mean_costs, mean_rewards
 from driftwise.worlds.means import Means, amounts
 
 

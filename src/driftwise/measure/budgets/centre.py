@@ -20,8 +20,8 @@ from scipy.optimize import linprog
 
 from driftwise.core.rules import number, whole
 from driftwise.core.types import Floats
-from driftwise.measure.caution import CAUTION, between, next_caution
-from driftwise.measure.unrest import distances
+from driftwise.measure.budgets.caution import CAUTION, between, next_caution
+from driftwise.measure.budgets.unrest import distances
 from driftwise.worlds.means import Means
 
 STRETCHES = 20  # planes a step: more make fewer steps of larger programs

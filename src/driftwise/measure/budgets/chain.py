@@ -28,10 +28,10 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from driftwise.measure.centre import nearest_centres
-from driftwise.measure.plan import Plan, best_plan
-from driftwise.measure.prices import even_plan, mean_program
-from driftwise.measure.unrest import spread
+from driftwise.measure.budgets.centre import nearest_centres
+from driftwise.measure.budgets.plan import Plan, best_plan
+from driftwise.measure.budgets.prices import even_plan, mean_program
+from driftwise.measure.budgets.unrest import spread
 from driftwise.worlds.means import Means
 
 

@@ -1,0 +1,18 @@
+"""Which standard runs are held against, by family."""
+
+from typing import Any
+
+from driftwise.measure.budgets.best_plan import BestPlan
+from driftwise.measure.standard import BestChoice, Standard
+
+STANDARDS: dict[str, type[Standard]] = {
+    "armed": BestChoice,
+    "features": BestChoice,
+    "slates": BestChoice,
+    "budgets": BestPlan,
+}
+
+
+def standard_of(world: Any, horizon: int, seed: int) -> Standard:
+    """What runs in this world are held against."""
+    return STANDARDS[world.problem(horizon).family](world, horizon, seed)
