@@ -22,8 +22,8 @@ from driftwise.core.types import Trace, trace_for
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger
 from driftwise.measure.recovery import recovery_times
 from driftwise.measure.standard import Standard
-from driftwise.measure.standards import standard_of
 from driftwise.study.results import Played, Results
+from driftwise.study.standards import standard_of
 from driftwise.study.study import Cell, Study, state_of
 from driftwise.worlds.arms import BLOCK
 

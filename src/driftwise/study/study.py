@@ -12,7 +12,7 @@ from driftwise.core.rules import cast, whole
 from driftwise.core.tag import code_tag
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
-from driftwise.measure.standards import STANDARDS
+from driftwise.study.standards import STANDARDS
 
 
 @dataclass(frozen=True, kw_only=True)

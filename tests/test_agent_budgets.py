@@ -1,0 +1,281 @@
+"""An agent with budgets: nothing is spent that is not there, whatever comes late, and everything can be asked for."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import driftwise as dw
+from driftwise.errors import BudgetError, DecisionError, DriftwiseError, ParameterError, RewardError
+
+POLICY = dw.PrequentialPacing()
+MADE: dict[str, Any] = {"arms": ["low", "middle", "high"], "budgets": {"euros": 40.0, "units": 30.0}, "horizon": 200}
+
+
+def agent(policy: Any = POLICY, **more: Any) -> dw.Agent:
+    return dw.Agent(policy, **(MADE | {"most": {"euros": 2.0}} | more))
+
+
+def chosen(agent: dw.Agent) -> dw.Decision:
+    """The next decision that chooses something."""
+    for _ in range(50):
+        decision = agent.decide()
+        if decision.action is not None:
+            return decision
+    raise AssertionError("nothing was chosen in 50 rounds")
+
+
+# ---- what is spent, reserved and left ----
+
+
+def test_a_decision_reserves_the_most_it_can_cost_until_its_cost_is_told() -> None:
+    one = agent()
+    decision = chosen(one)
+    assert one.reserved == {"euros": 2.0, "units": 1.0}
+    assert one.remaining == {"euros": 40.0, "units": 30.0}
+    one.learn(decision, reward=1.0, costs={"euros": 0.5, "units": 1.0})
+    assert one.reserved == {"euros": 0.0, "units": 0.0}
+    assert one.remaining == {"euros": 39.5, "units": 29.0}
+
+
+def test_a_decision_that_is_called_off_gives_back_what_it_reserved() -> None:
+    one = agent()
+    decision = chosen(one)
+    one.cancel(decision)
+    assert one.reserved == {"euros": 0.0, "units": 0.0}
+    assert one.pending == ()
+    with pytest.raises(DecisionError, match="answered already"):
+        one.learn(decision, 1.0, costs={"euros": 0.0, "units": 0.0})
+
+
+def test_pending_decisions_never_promise_more_than_there_is() -> None:
+    one = agent(budgets={"euros": 7.0, "units": 30.0})
+    waiting = [decision for _ in range(50) if (decision := one.decide()).action is not None]
+    assert len(waiting) == 3  # 3 x 2 euros fit into 7
+    one.learn(waiting[0], 0.0, costs={"euros": 0.0, "units": 0.0})
+    assert chosen(one).action in MADE["arms"]  # what was given back can be reserved anew
+
+
+def test_who_allows_it_may_overspend_by_what_is_pending() -> None:
+    one = agent(budgets={"euros": 7.0, "units": 30.0}, overspend=True)
+    waiting = [decision for _ in range(50) if (decision := one.decide()).action is not None]
+    assert len(waiting) > 3
+    for decision in waiting:
+        one.learn(decision, 0.0, costs={"euros": 2.0, "units": 0.0})
+    assert one.remaining["euros"] < 0.0
+    assert one.decide().action is None
+
+
+def test_a_decision_given_up_counts_as_having_cost_the_most() -> None:
+    one = agent(max_pending=1)
+    chosen(one)
+    chosen(one)
+    assert one.forgotten == 1
+    assert one.remaining == {"euros": 38.0, "units": 29.0}
+
+
+def test_nothing_comes_of_choosing_nothing() -> None:
+    one = agent(budgets={"euros": 1.0, "units": 30.0})
+    decision = one.decide()
+    assert (decision.action, decision.propensity) == (None, 1.0)
+    assert one.pending == ()
+    with pytest.raises(DecisionError):
+        one.learn(decision, 0.0, costs={"euros": 0.0, "units": 0.0})
+
+
+def test_a_retired_arm_still_costs_what_it_cost() -> None:
+    one = agent()
+    decision = chosen(one)
+    one.retire_arm(decision.action)
+    one.learn(decision, 1.0, costs={"euros": 1.5, "units": 1.0})
+    assert one.ignored == 1
+    assert one.remaining == {"euros": 38.5, "units": 29.0}
+    one.add_arm("other")
+    assert chosen(one).action in one.arms
+
+
+def test_a_policy_for_bare_arms_spends_without_looking_and_stops_in_time() -> None:
+    one = agent(dw.UCB1(), budgets={"euros": 5.0, "units": 30.0})
+    for _ in range(100):
+        decision = one.decide()
+        if decision.action is not None:
+            one.learn(decision, 1.0, costs={"euros": 2.0, "units": 0.0})
+    assert one.remaining == {"euros": 1.0, "units": 30.0}
+    assert np.isnan(one.prices["euros"])
+
+
+# ---- budgets and horizons that change ----
+
+
+def test_budgets_and_horizon_can_be_changed_while_it_runs() -> None:
+    one = agent(budgets={"euros": 2.0, "units": 30.0})
+    one.learn(chosen(one), 1.0, costs={"euros": 2.0, "units": 0.0})
+    assert one.decide().action is None
+    one.change(budgets={"euros": 50.0})
+    assert one.remaining == {"euros": 48.0, "units": 30.0}
+    assert chosen(one).action is not None
+    one.change(horizon=1000)
+    assert one.problem.horizon == 1000
+    np.testing.assert_allclose(one.problem.setting.amounts, [25.0, 30.0])  # in units of the most a decision costs
+
+
+def test_the_horizon_ends_and_can_be_moved() -> None:
+    one = agent(horizon=3)
+    for _ in range(3):
+        one.decide()
+    before = one.dumps()
+    with pytest.raises(BudgetError, match="all 3 rounds of the horizon are over"):
+        one.decide()
+    assert one.dumps() == before
+    one.change(horizon=4)
+    one.decide()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"horizon": 1}, "horizon=1 has passed: 1 rounds have been decided already"),
+        ({"horizon": 0}, "horizon=0 is not a whole number of at least 1"),
+        ({"budgets": {"euros": 0.0}}, r"budgets\['euros'\]=0 is not a finite amount above 0"),
+        ({"budgets": {"pounds": 3.0}}, "there is no resource 'pounds': there are 'euros', 'units'"),
+        ({"budgets": {"euros": 1.0}}, r"budgets\['euros'\]=1 is below the 2 spent or reserved already"),
+    ],
+)
+def test_changes_that_cannot_be(change: dict[str, Any], says: str) -> None:
+    one = agent()
+    chosen(one)
+    before = one.dumps()
+    with pytest.raises(DriftwiseError, match=says):
+        one.change(**change)
+    assert one.dumps() == before
+
+
+# ---- prices ----
+
+
+@pytest.mark.parametrize(
+    "policy", [POLICY, dw.SlidingKnapsackUCB(window=100)], ids=lambda policy: type(policy).__name__
+)
+def test_a_resource_that_is_short_has_a_price(policy: Any) -> None:
+    """All arms pay 0.8 and cost a euro and half a unit: 40 euros last 40 rounds of 200, units would last 60."""
+    one = agent(policy, reward_range=(0.0, 10.0))
+    for _ in range(150):
+        decision = one.decide()
+        if decision.action is not None:
+            one.learn(decision, 8.0, costs={"euros": 1.0, "units": 0.5})
+    prices = one.prices
+    assert prices["euros"] > 1.0
+    assert prices["units"] <= prices["euros"]
+
+
+# ---- bad input ----
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"budgets": None}, "PrequentialPacing spends budgets: give them"),
+        ({"budgets": {}}, "does not map resources to amounts"),
+        ({"budgets": [1.0]}, "does not map resources to amounts"),
+        ({"budgets": {"euros": -5.0}}, r"budgets\['euros'\]=-5 is not a finite amount above 0"),
+        ({"budgets": {"euros": 0}}, r"budgets\['euros'\]=0 is not a finite amount above 0"),
+        ({"budgets": {"euros": float("nan")}}, r"budgets\['euros'\]=nan is not a finite amount above 0"),
+        ({"budgets": {"euros": "lots"}}, r"budgets\['euros'\]='lots' is not a number"),
+        ({"budgets": {3: 1.0}}, "resource 3 is not named by printable text"),
+        ({"most": {"pounds": 1.0}}, "there is no resource 'pounds'"),
+        ({"most": {"euros": 0.0}}, r"most\['euros'\]=0 is not a finite amount above 0"),
+        ({"horizon": 0}, "must know for how many rounds its budgets are to last"),
+        ({"reward_range": (-1.0, 1.0)}, r"reward_range=\(-1, 1\) does not start at 0"),
+        ({"reward_range": None}, r"reward_range=\(-inf, inf\) does not start at 0"),
+    ],
+)
+def test_agents_that_cannot_be_made(more: dict[str, Any], says: str) -> None:
+    made: dict[str, Any] = MADE | {"most": None} | more
+    with pytest.raises(DriftwiseError, match=says):
+        dw.Agent(POLICY, **made)
+
+
+@pytest.mark.parametrize(
+    ("costs", "says"),
+    [
+        (None, "costs=None does not name the resources: give costs={'euros': ..., 'units': ...}"),
+        (1.0, "costs=1.0 does not name the resources"),
+        ({"euros": 1.0}, "costs says nothing of 'units': what cost nothing is told as 0"),
+        ({"euros": 1.0, "units": 0.0, "pounds": 1.0}, "there is no resource 'pounds'"),
+        ({"euros": 2.5, "units": 0.0}, r"costs\['euros'\]=2.5 is outside \[0, 2\], the most a decision can cost"),
+        ({"euros": -0.1, "units": 0.0}, r"costs\['euros'\]=-0.1 is outside \[0, 2\]"),
+        ({"euros": float("nan"), "units": 0.0}, r"costs\['euros'\]=nan is outside"),
+        ({"euros": "one", "units": 0.0}, r"costs\['euros'\]='one' is not a number"),
+    ],
+)
+def test_costs_that_cannot_be(costs: Any, says: str) -> None:
+    one = agent()
+    decision = chosen(one)
+    before = one.dumps()
+    with pytest.raises(BudgetError, match=says):
+        one.learn(decision, 1.0, costs=costs)
+    assert one.dumps() == before
+
+
+def test_costs_of_a_decision_that_was_never_made() -> None:
+    one = agent()
+    with pytest.raises(DecisionError, match="decision 7 was never made"):
+        one.learn(7, 1.0, costs={"euros": 1.0, "units": 0.0})
+
+
+def test_costs_mean_nothing_without_budgets() -> None:
+    one = dw.Agent(dw.UCB1(), n_arms=2)
+    with pytest.raises(RewardError, match="costs means nothing to UCB1"):
+        one.learn(one.decide(), 1.0, costs=1.0)
+    for what in ("remaining", "reserved", "prices"):
+        with pytest.raises(BudgetError, match="this agent has no budgets"):
+            getattr(one, what)
+    with pytest.raises(ParameterError, match="chooses one arm or none"):
+        dw.Agent(POLICY, n_arms=2, slate=2)
+
+
+def test_one_resource_needs_no_name_in_costs() -> None:
+    one = dw.Agent(POLICY, n_arms=2, budgets={"units": 5.0}, horizon=20)
+    one.learn(chosen(one), 1.0, costs=1.0)
+    assert one.remaining == {"units": 4.0}
+
+
+# ---- never overspent ----
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.floats(0.5, 30.0),
+    st.floats(0.1, 3.0),
+    st.integers(1, 20),
+    st.sampled_from([POLICY, dw.SlidingKnapsackUCB(window=50, conf="paper", clip=0, resolve=0)]),
+)
+def test_no_run_overspends_whatever_is_late_lost_or_saved(
+    seed: int, euros: float, most: float, delay: int, policy: Any
+) -> None:
+    luck = np.random.default_rng(seed)
+    made: dict[str, Any] = {"n_arms": 3, "budgets": {"euros": euros, "units": 25.0}, "most": {"euros": most}}
+    one = dw.Agent(policy, **made, horizon=120, seed=seed % 7, max_pending=15)
+    waiting: list[dw.Decision] = []
+    spent = np.zeros(2)
+    for _ in range(120):
+        decision = one.decide()
+        if decision.action is not None:
+            waiting.append(decision)
+        for late in [each for each in waiting if luck.random() < 1.0 / delay and each.t in one.pending]:
+            waiting.remove(late)
+            if luck.random() < 0.1:
+                one.cancel(late)
+                continue
+            costs = luck.choice([0.0, 0.3, 1.0], 2) * [most, 1.0]
+            one.learn(late, float(luck.random()), costs={"euros": costs[0], "units": costs[1]})
+            spent += costs
+        if luck.random() < 0.05:
+            one = dw.Agent.loads(one.dumps())
+        assert spent[0] <= euros + 1e-6 and spent[1] <= 25.0 + 1e-6
+        left, reserved = one.remaining, one.reserved
+        assert all(left[name] - reserved[name] >= -1e-6 for name in left)
+        assert left["euros"] <= euros - spent[0] + 1e-6
