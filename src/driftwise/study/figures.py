@@ -30,16 +30,17 @@ from driftwise.study.canvas import (
 )
 from driftwise.study.drift import Drift, draw_drift, drift_of, mark_changes
 from driftwise.study.results import Results
-from driftwise.study.study import Cell, Study
+from driftwise.study.study import Cell, Study, is_oracle
 
 
 class Curve(NamedTuple):
-    """One policy's mean regret after each of `rounds`, with half its 95% band."""
+    """One policy's mean regret after each of `rounds`, with half its 95% band; an oracle's is no achievement."""
 
     label: str
     rounds: Ints
     mean: Floats
     half: Floats
+    oracle: bool = False
 
 
 class Picture(NamedTuple):
@@ -76,7 +77,10 @@ def picture(study: Study, results: Results, cells: dict[str, list[Cell]]) -> Pic
     world_label = next(iter(cells.values()))[0].world
     return Picture(
         drift=drift_of(study, study.worlds[world_label]),
-        curves=[_curve(label, *results.curves(row)) for label, row in cells.items()],
+        curves=[
+            _curve(label, *results.curves(row))._replace(oracle=is_oracle(study.policies[label]))
+            for label, row in cells.items()
+        ],
         horizon=study.horizon,
         runs=study.runs,
     )
@@ -118,7 +122,7 @@ def _draw_regret(axes: Axes, shown: Picture, names: list[str], sheet: Sheet) -> 
     runs = f"mean of {shown.runs} runs, 95% band" if shown.runs > 1 else "a single run"
     prepare(axes, (0, shown.horizon), sheet, f"Regret so far: {runs}")
     axes.set_xlabel("rounds", fontsize=sheet.letters, color=INK, alpha=0.75)
-    best, ends = int(np.argmin([curve.mean[-1] for curve in shown.curves])), []
+    best, ends = int(np.argmin([np.inf if curve.oracle else curve.mean[-1] for curve in shown.curves])), []
     for i, curve in enumerate(shown.curves):
         colour, stroke = pen(i)
         axes.plot(curve.rounds, curve.mean, color=colour, ls=stroke, lw=2.4 if i == best else 1.5, zorder=3)
@@ -129,7 +133,8 @@ def _draw_regret(axes: Axes, shown: Picture, names: list[str], sheet: Sheet) -> 
     if shown.drift.shared:
         mark_changes(axes, shown.drift.changes)
     highest = max(float(np.max(curve.mean + np.nan_to_num(curve.half))) for curve in shown.curves)
-    axes.set_ylim(0.0, 1.04 * highest or 1.0)
+    lowest = min(0.0, *(float(np.min(curve.mean)) for curve in shown.curves))  # ahead of the standard, for a while
+    axes.set_ylim(1.04 * lowest, 1.04 * highest or 1.0)
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(compact))
     name_ends(axes, ends, sheet)

@@ -25,7 +25,7 @@ from driftwise.study.drift import marked
 from driftwise.study.figures import cells_by_policy, draw, picture
 from driftwise.study.page import Markup, fill, write
 from driftwise.study.results import Results
-from driftwise.study.study import Cell, Study, inside, values
+from driftwise.study.study import Cell, Study, inside, is_oracle, values
 from driftwise.study.writing import count, interval, listed, spread
 
 FEWEST_RUNS = 6
@@ -41,6 +41,7 @@ class Row(NamedTuple):
     best: bool
     apart: bool
     still: bool
+    oracle: bool
     regret: Estimate
     gap: Difference
     optimal: Estimate
@@ -142,10 +143,14 @@ def _section(study: Study, results: Results, world: str, place: int) -> Section:
 
 
 def _rows(study: Study, results: Results, cells: dict[str, list[Cell]], words: Choices) -> list[Row]:
-    """A row for each policy; the first has the least mean regret."""
-    best = min(cells, key=lambda label: float(results.column(cells[label], "regret").mean()))
+    """A row for each policy; the first has the least mean regret, the last are oracles."""
+
+    def place(label: str) -> tuple[bool, float]:
+        return is_oracle(study.policies[label]), float(results.column(cells[label], "regret").mean())
+
+    best = min(cells, key=place)
     rows = [_row(study, results, row, cells[best], words) for row in cells.values()]
-    return sorted(rows, key=lambda row: (not row.best, row.regret.mean))
+    return sorted(rows, key=lambda row: (row.oracle, not row.best, row.regret.mean))
 
 
 def _row(study: Study, results: Results, cells: list[Cell], best: list[Cell], words: Choices) -> Row:
@@ -164,6 +169,7 @@ def _row(study: Study, results: Results, cells: list[Cell], best: list[Cell], wo
         best=cells is best,
         apart=gap.clear and study.runs >= FEWEST_RUNS,
         still=about is not None and not about.drifts,
+        oracle=is_oracle(study.policies[label]),
         regret=estimate(regrets),
         gap=gap,
         optimal=estimate(results.column(cells, "optimal_rate")),
@@ -178,8 +184,8 @@ def _row(study: Study, results: Results, cells: list[Cell], best: list[Cell], wo
 
 
 def verdict(study: Study, world: str, rows: Sequence[Row]) -> Markup:
-    """What the runs in one world support, and no more."""
-    best, *others = rows
+    """What the runs in one world support, and no more; what oracles do supports nothing."""
+    best, *others = [row for row in rows if not row.oracle] or rows
     lost = Markup("{} over {} rounds").format(spread(best.regret), count(study.horizon))
     alike = [row.policy for row in others if not row.apart]
     if not others:
@@ -235,7 +241,7 @@ def headline(study: Study, sections: Sequence[Section]) -> Markup:
     if study.runs < FEWEST_RUNS:
         runs = "one run" if study.runs == 1 else f"{study.runs} runs"
         return found + Markup(" With {} of each, policies cannot be told apart.").format(runs)
-    clear = sum(all(row.apart for row in section.rows[1:]) for section in sections)
+    clear = sum(all(row.apart for row in section.rows[1:] if not row.oracle) for section in sections)
     often = "each" if clear == len(sections) else clear or "none"
     return found + Markup(" The lowest is told apart from every other in {} of them.").format(often)
 

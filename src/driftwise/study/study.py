@@ -55,7 +55,7 @@ class Study:
             for label, policy in self.policies.items():
                 try:
                     check_fit(policy, problem)
-                    if not hasattr(policy, "foresee"):
+                    if not is_oracle(policy):
                         policy.init(problem)
                 except ParameterError as error:
                     raise ParameterError(f"{label}: {error}") from None
@@ -91,10 +91,15 @@ class Study:
         return Cell(digest, world, policy, run, facts)
 
 
+def is_oracle(policy: Any) -> bool:
+    """Whether a policy must be shown the world before it is played."""
+    return hasattr(policy, "foresee")
+
+
 def state_of(policy: Any, world: Any, horizon: int, seed: int) -> Any:
     """A policy at the start of a run; one that knows the world in advance is shown it."""
     problem = world.problem(horizon)
-    return policy.foresee(problem, world, horizon, seed) if hasattr(policy, "foresee") else policy.init(problem)
+    return policy.foresee(problem, world, horizon, seed) if is_oracle(policy) else policy.init(problem)
 
 
 def _check_kinds(name: str, things: Any) -> None:
