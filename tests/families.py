@@ -9,4 +9,5 @@ FEATURED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) =
 ARMED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "armed"}
 FEATURED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "features"}
 SLATED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "slates"}
+POINTED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "convex"}
 SLATED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "slates"}

@@ -26,8 +26,13 @@ if TYPE_CHECKING:
     from driftwise.core.types import Scratch as Scratch
     from driftwise.core.types import Shared as Shared
     from driftwise.core.types import SlateOutcome as SlateOutcome
+    from driftwise.core.types import Slopes as Slopes
     from driftwise.core.verbs import register as register
     from driftwise.errors import DriftwiseError as DriftwiseError
+    from driftwise.kernels.projections import ball as ball
+    from driftwise.kernels.projections import box as box
+    from driftwise.kernels.projections import product as product
+    from driftwise.kernels.projections import simplex as simplex
     from driftwise.policies import *  # noqa: F403
     from driftwise.study.results import Results as Results
     from driftwise.study.run import run as run
@@ -42,10 +47,11 @@ _HOMES = {
     "core.kernel": ["kernel"],
     "core.types": [
         *("About", "ArmIds", "Cache", "Decision", "Outcome", "PerArm", "PerFeature", "PerFeaturePair"),
-        *("Problem", "Scratch", "Shared", "SlateOutcome"),
+        *("Problem", "Scratch", "Shared", "SlateOutcome", "Slopes"),
     ],
     "core.verbs": ["register"],
     "errors": ["DriftwiseError"],
+    "kernels.projections": ["ball", "box", "product", "simplex"],
     "study.results": ["Results"],
     "study.run": ["run"],
     "study.study": ["Study"],

@@ -50,6 +50,7 @@ from tests.reference.sliding_ucb import SlidingUCBTwin
 from tests.reference.thompson import ThompsonTwin
 from tests.reference.ucb1 import UCB1Twin
 from tests.reference.uniform import UniformTwin
+from tests.reference.virtual_queue import VirtualQueueTwin
 
 TWINS: dict[str, type[Twin]] = {
     "uniform": UniformTwin,
@@ -88,6 +89,10 @@ FEATURE_TWINS: dict[str, type[FeatureTwin]] = {
     "kalman-mixture": KalmanMixtureTwin,
     "sliding-gp-ucb": SlidingGPUCBTwin,
     "sliding-glm-ucb": SlidingGLMUCBTwin,
+}
+
+POINT_TWINS = {
+    "virtual-queue": VirtualQueueTwin,
 }
 
 SLATE_TWINS = {

@@ -59,6 +59,12 @@ class Agent:
         known.
     overspend : bool
         True where pending decisions may together cost more than is left.
+    domain : Domain, optional
+        What points are chosen from, for policies that choose points: `box`, `ball`, `simplex` or a `product`.
+    constraints : int, optional
+        How many constraints the points should keep on average.
+    start : sequence of float, optional
+        The first point; the middle of the domain where none is given.
     reward_range : (float, float), optional
         Where rewards lie; None when they are unbounded.
     noise : float, optional
@@ -97,6 +103,9 @@ class Agent:
         budgets: Mapping[str, float] | None = None,
         most: Mapping[str, float] | None = None,
         overspend: bool = False,
+        domain: Any = None,
+        constraints: int | None = None,
+        start: Any = None,
         reward_range: tuple[float, float] | None = (0.0, 1.0),
         noise: float = 0.5,
         horizon: int = 0,
@@ -106,11 +115,12 @@ class Agent:
         if isinstance(policy, type) or not hasattr(policy, "init"):
             raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB(window=500)")
         policy = cast(policy)
-        roster = roster_of(n_arms, arms, needed=features is None)
+        roster = roster_of(n_arms, arms, needed=features is None and domain is None and family_of(policy) != "convex")
         low, high = (-math.inf, math.inf) if reward_range is None else _range(reward_range)
         noise, horizon = number("noise", noise, above=0.0), whole("horizon", horizon, low=0)
         made = {"arms": arms, "features": features, "context": context, "slate": slate}
         made |= {"budgets": budgets, "most": most, "overspend": overspend}
+        made |= {"domain": domain, "constraints": constraints, "start": start}
         manner = manner_of(policy, Problem(max(1, len(roster)), low, high, noise, horizon), roster, made)
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
         self._set_up(policy, manner, seed, max_pending)
@@ -171,18 +181,33 @@ class Agent:
                 return Decision(t, roster.names[place], propensity, (), np.uint64(own))
             return self._described(t, place, propensity, shown, np.uint64(own))
 
-    def learn(self, decision: Decision | int, reward: Any = None, *, rewards: Any = None, costs: Any = None) -> None:
+    def learn(
+        self,
+        decision: Decision | int,
+        reward: Any = None,
+        *,
+        rewards: Any = None,
+        costs: Any = None,
+        gradient: Any = None,
+        values: Any = None,
+        jacobian: Any = None,
+        loss: Any = None,
+    ) -> None:
         """Tell what came of a decision, now or later, in any order.
 
         A slate has `rewards`, one per item, in its order. Budgets have `costs`, a mapping from resources to what was
-        spent; a number will do where there is only one. A reward is ignored and counted when nothing can be learned
-        from it any more: when its arm was retired, or an item of its slate was. Features go on teaching when their arm
-        is gone, unless arms have parameters of their own.
+        spent; a number will do where there is only one. A point has the `gradient` of its loss, and where there are
+        constraints their `values` and `jacobian`, a row of gradients each, all at the point chosen.
+
+        A reward is ignored and counted when nothing can be learned from it any more: when its arm was retired, or an
+        item of its slate was. Features go on teaching when their arm is gone, unless arms have parameters of their own.
         """
-        if self._single and rewards is None and costs is None:
+        if self._single and rewards is costs is gradient is values is jacobian is loss is None:
             value = self._manner.reward(reward)
         else:
-            value = self._manner.read(_given(reward=reward, rewards=rewards, costs=costs))
+            told = {"reward": reward, "rewards": rewards, "costs": costs}
+            told |= {"gradient": gradient, "values": values, "jacobian": jacobian, "loss": loss}
+            value = self._manner.read(_given(**told))
         with self._lock:
             t, (chosen, propensity, row) = self._waiting_for(decision)
             found = self._manner.find(chosen, row)
@@ -361,6 +386,7 @@ class Agent:
 
     def __repr__(self) -> str:
         offers = f"arms={list(self.arms)}" if self.arms else f"features={self.problem.dim}"
+        offers = f"points of {self.problem.dim} coordinates" if self.problem.family == "convex" else offers
         return f"Agent({self.policy}, {offers}, t={self.t}, pending={len(self._pending)})"
 
     # ---- on paper and back ----

@@ -1,23 +1,34 @@
 """Which manner an agent has: by what it was made with, and by the family of its policy."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from driftwise.agent.budgets import Budgeted, purse_of
 from driftwise.agent.features import Features, rows_of, said_of
 from driftwise.agent.manner import Manner, no_features
+from driftwise.agent.points import Points
 from driftwise.agent.roster import Roster
 from driftwise.agent.slates import Slates
 from driftwise.core.family import check_fit, family_of
 from driftwise.core.rules import whole
 from driftwise.core.types import Budgets, Problem
+from driftwise.errors import ParameterError
+from driftwise.kernels.projections import convex
 
-MANNERS: dict[str, type[Manner]] = {"armed": Manner, "features": Features, "slates": Slates, "budgets": Budgeted}
+MANNERS: dict[str, type[Manner]] = {
+    "armed": Manner,
+    "features": Features,
+    "slates": Slates,
+    "budgets": Budgeted,
+    "convex": Points,
+}
 
 # What an agent is made with says its family, where it says anything.
 SAYS = {
     "slates": ("slate",),
     "budgets": ("budgets", "most"),
+    "convex": ("domain", "constraints", "start"),
 }
 
 
@@ -57,9 +68,19 @@ def _budgets(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -
     return Budgeted(policy, problem, roster, purse)
 
 
+def _points(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
+    if made["domain"] is None:
+        raise ParameterError(f"{type(policy).__name__} chooses points: give the domain they lie in, domain=box(0, 1)")
+    setting = convex(made["domain"], made["constraints"] or 0, made["start"])
+    problem = base._replace(low=-math.inf, high=math.inf, dim=setting.domain.dim, setting=setting)
+    check_fit(policy, problem)
+    return Points(policy, problem, roster)
+
+
 MAKERS: Mapping[str, Callable[[Any, Problem, Roster, dict[str, Any]], Manner]] = {
     "armed": _bare,
     "features": _features,
     "slates": _slates,
     "budgets": _budgets,
+    "convex": _points,
 }

@@ -1,6 +1,7 @@
 """An agent on paper, and its policy: names and numbers, from which loading builds what it knows already."""
 
 import math
+from collections.abc import Iterator
 from typing import Any, Union
 
 import msgspec
@@ -8,7 +9,7 @@ import numpy as np
 
 from driftwise.core import verbs
 from driftwise.core.rules import cast
-from driftwise.core.state import Packed
+from driftwise.core.state import Packed, arrays, roles
 from driftwise.core.types import SETTINGS
 from driftwise.errors import StateError
 from driftwise.policies import POLICIES
@@ -66,9 +67,8 @@ def unpacked(saved: Packed, shape: tuple[int | None, ...], kind: str = "<f8") ->
 
 
 def setting_on_paper(setting: Any) -> list[Packed]:
-    """The setting of a problem: a tuple of arrays, or nothing."""
-    names = getattr(setting, "_fields", ())
-    return [packed(f"{setting.family}.{name}", each) for name, each in zip(names, setting, strict=True)]
+    """The setting of a problem: a tuple of arrays and such tuples, or nothing."""
+    return [packed(f"{setting.family}.{path}", each) for path, each in arrays(setting, but=())] if setting else []
 
 
 def setting_from_paper(saved: list[Packed]) -> Any:
@@ -77,12 +77,24 @@ def setting_from_paper(saved: list[Packed]) -> Any:
         return ()
     family = saved[0].path.partition(".")[0]
     kind = SETTINGS.get(family)
-    if kind is None or [each.path for each in saved] != [f"{family}.{name}" for name in kind._fields]:
+    if kind is None or [each.path for each in saved] != [f"{family}.{path}" for path in _paths(kind)]:
         raise StateError(f"the saved setting {family!r} is not one this version of driftwise knows")
     for each in saved:
         if each.dtype not in KINDS:
             raise StateError(f"{each.path} is of the type {each.dtype}, which no setting holds")
-    return kind(*(unpacked(each, each.shape, each.dtype) for each in saved))
+    values = iter([unpacked(each, each.shape, each.dtype) for each in saved])
+    return _filled(kind, values)
+
+
+def _paths(kind: Any) -> Iterator[str]:
+    """Where the arrays of a tuple, and of the tuples inside, are found."""
+    for name, inner in roles(kind).items():
+        yield from (f"{name}.{path}" for path in _paths(inner)) if hasattr(inner, "_fields") else (name,)
+
+
+def _filled(kind: Any, values: Iterator[Any]) -> Any:
+    """A tuple, and the tuples inside, with these arrays."""
+    return kind(*(_filled(each, values) if hasattr(each, "_fields") else next(values) for each in roles(kind).values()))
 
 
 def name_of(policy: type) -> str:

@@ -29,9 +29,11 @@ def arms_come_and_go(policy: Any) -> None:
         require(any(_has(each, "d") for each in chosen), f"{policy} ({how}) never tried a new arm")
 
 
-def sizes_follow_the_arms(policy: Any) -> None:
+def sizes_follow_the_arms(policy: Any) -> str | None:
     """A state that has learned nothing yet and is moved to other arms, or features, is as if made for them."""
     ground, policy = ground_of(policy), cast(policy)
+    if not ground.has_arms:
+        return f"{called(policy)} chooses points, not arms"
     problem, name = ground.problem, "dim" if ground.family == "features" else "n_arms"
     if hasattr(policy, "settled"):  # what it sizes by the arms stays by choice
         policy = policy.settled(problem)
@@ -44,11 +46,14 @@ def sizes_follow_the_arms(policy: Any) -> None:
             not wrong,
             f"{policy}, moved from {getattr(problem, name)} to {len(kept)}, has still the old {', '.join(wrong)}",
         )
+    return None
 
 
-def arms_can_be_renumbered(policy: Any) -> None:
+def arms_can_be_renumbered(policy: Any) -> str | None:
     """Regrouping arms, or features, and grouping them back gives the same state, up to what is recomputed."""
     ground, policy = ground_of(policy), cast(policy)
+    if not ground.has_arms:
+        return f"{called(policy)} chooses points, not arms"
     state, order = ground.played(policy)[0], [2, 0, 3, 1, *range(4, ground.problem.n_arms)]
     back = [order.index(k) for k in range(len(order))]
     for one, other in (order, back), (back, order):
@@ -56,6 +61,7 @@ def arms_can_be_renumbered(policy: Any) -> None:
         there = regroup(state, policy.init(ground.problem), one, columns[0])
         again = regroup(there, policy.init(ground.problem), other, columns[1])
         require(alike(state, again), f"the state of {policy} changed when arms were renumbered and back")
+    return None
 
 
 def names_do_not_matter(policy: Any) -> str | None:
@@ -63,6 +69,8 @@ def names_do_not_matter(policy: Any) -> str | None:
     ground, runs, rounds = ground_of(policy), 80, 400
     if ground.family == "features":
         return f"{called(policy)} chooses rows: `rows_do_not_matter` asks more of it"
+    if not ground.has_arms:
+        return f"{called(policy)} chooses points, not arms"
     n_arms = ground.problem.n_arms
     if getattr(policy, "shortest", 8 * n_arms) < 8 * n_arms:
         return f"{called(policy)} tries windows that hardly hold all arms: in those the lowest numbers are tried first"

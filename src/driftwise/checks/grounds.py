@@ -15,9 +15,10 @@ from driftwise.core.family import family_of
 from driftwise.core.play import play
 from driftwise.core.rules import cast
 from driftwise.core.seeding import key
-from driftwise.core.types import Outcome, Problem, SlateOutcome, Trace, new_trace
+from driftwise.core.types import Outcome, Problem, SlateOutcome, Trace, trace_for
 from driftwise.errors import DriftwiseError
-from driftwise.worlds import Abrupt, Rotating, Slates
+from driftwise.kernels.projections import ball, box, product, simplex
+from driftwise.worlds import Abrupt, ConvexLinear, Rotating, Slates
 
 ARMS, DIM, SLATE, ROUNDS, HORIZON = 4, 4, 2, 600, 2000
 NAMES = ("a", "b", "c")
@@ -85,6 +86,9 @@ WAYS = {
         "arms and a context": Way({"arms": NAMES, "context": 2}, {}, _any_context),
     },
     "slates": {"slates": Way({"arms": (*NAMES, "e"), "slate": SLATE}, {}, _nothing)},
+    "convex": {
+        "points": Way({"domain": product(box(0.0, 1.0), ball(0.0, 1.0), simplex(2)), "constraints": 2}, {}, _nothing)
+    },
 }
 
 
@@ -119,7 +123,7 @@ class Ground(NamedTuple):
 
     def trace(self, start: int, rounds: int) -> Trace:
         """An empty trace."""
-        return new_trace(start, rounds, self.problem.slate)
+        return trace_for(self.problem, start, rounds)
 
     def context(self, tape: Any, t: int) -> Any:
         """What round `t` of a whole tape shows."""
@@ -145,14 +149,43 @@ class Ground(NamedTuple):
         items = luck.integers(2, size=self.problem.slate).astype(np.float64)
         return SlateOutcome(float(items.sum()), items)
 
-    def any_reward(self, luck: Luck) -> Any:
+    def any_told(self, luck: Luck) -> dict[str, Any]:
         """What could be told to an agent."""
-        return (luck.random(SLATE) < 0.5).astype(float).tolist() if self.family == "slates" else float(luck.random())
+        if self.family == "slates":
+            return {"rewards": (luck.random(SLATE) < 0.5).astype(float).tolist()}
+        if self.family == "convex":
+            gradient, (values, *jacobian) = luck.standard_normal(DIM), luck.standard_normal((DIM + 1, 2))
+            return {"gradient": gradient, "values": values, "jacobian": np.transpose(jacobian)}
+        return {"reward": float(luck.random())}
+
+    def bad_told(self, luck: Luck) -> list[dict[str, Any]]:
+        """What an agent must refuse to be told."""
+        bad: tuple[Any, ...] = (np.nan, np.inf, 1.5, "much")
+        if self.family == "slates":
+            return [{"rewards": each} for each in [*([0.0, each] for each in bad), [0.0], 0.5]]
+        if self.family == "convex":
+            good, wrong = self.any_told(luck), [np.full(DIM, each) for each in (np.nan, np.inf)]
+            less = [{name: good[name] for name in good if name != missing} for missing in good]
+            return [*less, *(good | {"gradient": each} for each in (*wrong, [0.0], "much")), {"reward": 1.0}]
+        return [{"reward": each} for each in (*bad, [0.0])]
 
     def select(self, policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float]:
-        """What a policy chooses, as plain numbers: an arm or row, or the items of a slate."""
+        """What a policy chooses, as plain numbers: an arm or row, the items of a slate, the coordinates of a point."""
         action, propensity = verbs.select(policy, state, t, context, rng)
-        return (tuple(action.tolist()) if self.problem.slate else action), propensity
+        return (tuple(action.tolist()) if isinstance(action, np.ndarray) else action), propensity
+
+    def exists(self, action: Any) -> bool:
+        """Whether this could be chosen."""
+        if self.family == "convex":
+            return bool(self.problem.setting.domain.contains(action))
+        chosen, n_arms = action if isinstance(action, tuple) else (action,), self.problem.n_arms
+        right = all(isinstance(each, int) and 0 <= each < n_arms for each in chosen)
+        return right and len(set(chosen)) == max(1, self.problem.slate)
+
+    @property
+    def has_arms(self) -> bool:
+        """Whether something is numbered here that can come and go."""
+        return self.family != "convex"
 
 
 def ground_of(policy: Any) -> Ground:
@@ -162,5 +195,6 @@ def ground_of(policy: Any) -> Ground:
         "armed": lambda: Abrupt(n_arms=ARMS, phases=3),
         "features": lambda: Rotating(n_actions=ARMS, dim=DIM, link=getattr(inner, "link", "identity")),
         "slates": lambda: Slates(size=SLATE, drift=f"abrupt:n_arms={ARMS},phases=3"),
+        "convex": lambda: ConvexLinear(dim=DIM, variation=1.0, noise=0.3),
     }
     return Ground(family, worlds[family]())

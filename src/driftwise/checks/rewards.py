@@ -52,9 +52,9 @@ def resumes_exactly(policy: Any) -> None:
             decision, twin = straight.decide(**told), broken.decide(**told)
             require(decision == twin, f"{policy} ({how}) resumed and then decided {twin}, not {decision}")
             while straight.pending and luck.random() < 0.55:  # rewards come late and in any order
-                late, reward = int(luck.choice(straight.pending)), ground.any_reward(luck)
-                straight.learn(late, reward)
-                broken.learn(late, reward)
+                late, answer = int(luck.choice(straight.pending)), ground.any_told(luck)
+                straight.learn(late, **answer)
+                broken.learn(late, **answer)
             if luck.random() < 0.05:
                 broken = Agent.loads(broken.dumps(), policy=type(policy))
         require(straight.dumps() == broken.dumps(), f"{policy} ({how}) ended in another state after being resumed")
@@ -67,17 +67,17 @@ def refuses_and_stays(policy: Any) -> None:
     for way in ground.ways.values():
         agent = way.agent(policy, seed=1)
         answered, open_one = (agent.decide(**way.told(luck)) for _ in range(2))
-        good = ground.any_reward(luck)
-        agent.learn(answered, good)
-        bad = (np.nan, np.inf, 1.5, "much")
-        rewards = [[0.0, each] for each in bad] + [[0.0], 0.5] if ground.family == "slates" else [*bad, [0.0]]
-        attempts: list[tuple[Any, Any, type[Exception]]] = [(open_one, each, RewardError) for each in rewards]
+        good = ground.any_told(luck)
+        agent.learn(answered, **good)
+        attempts: list[tuple[Any, Any, type[Exception]]] = [
+            (open_one, each, RewardError) for each in ground.bad_told(luck)
+        ]
         attempts += [(each, good, DecisionError) for each in (answered, 99, -1, "first")]
         before = agent.dumps()
-        for decision, reward, error in attempts:
+        for decision, answer, error in attempts:
             try:
-                agent.learn(decision, reward)
+                agent.learn(decision, **answer)
             except error:
-                require(agent.dumps() == before, f"{policy} changed although {reward!r} for {decision!r} was refused")
+                require(agent.dumps() == before, f"{policy} changed although {answer} for {decision!r} was refused")
             else:
-                raise ContractError(f"{policy} took the reward {reward!r} for decision {decision!r}")
+                raise ContractError(f"{policy} took {answer} for decision {decision!r}")

@@ -7,19 +7,23 @@ import numpy as np
 
 from driftwise.checks.grounds import ROUNDS, require
 from driftwise.core import verbs
-from driftwise.core.family import family_of
+from driftwise.core.family import BLIND, family_of
 from driftwise.core.play import play
 from driftwise.core.seeding import key
 from driftwise.core.state import equal
-from driftwise.core.types import Problem, new_trace
+from driftwise.core.types import Problem, trace_for
 from driftwise.policies import POLICIES, Uniform
 
 
-def same_seed_same_tape(world: Any) -> None:
+def same_seed_same_tape(world: Any) -> str | None:
     """A tape is a function of world, horizon and seed, and another seed gives another."""
     one, again, other = (_tape_bytes(world.tapes(ROUNDS, seed)) for seed in (1, 1, 2))
     require(one == again, f"{world} drew two different tapes from one seed")
+    if getattr(world, "certain", False):
+        require(one == other, f"{world} is said to be certain, and drew different tapes from two seeds")
+        return f"{type(world).__name__} draws nothing: there is only one"
     require(one != other, f"{world} drew the same tape from two seeds")
+    return None
 
 
 def tape_blocks_join(world: Any) -> None:
@@ -47,7 +51,7 @@ def answers_every_action(world: Any) -> None:
 def shows_what_it_declares(world: Any) -> str | None:
     """Every round shows a row of `dim` finite features per action, not all of them zero."""
     problem = world.problem(ROUNDS)
-    if not problem.dim:
+    if problem.family != "features":
         return f"{type(world).__name__} shows nothing"
     shown = _rounds(world.tapes(ROUNDS, seed=4))["sets"]
     fits = shown.shape == (ROUNDS, problem.n_arms, problem.dim)
@@ -63,7 +67,7 @@ def changes_lie_inside(world: Any) -> None:
     require(changes == sorted(set(changes)), f"{world} tells its changes out of order: {changes}")
     require(all(0 < change < ROUNDS for change in changes), f"{world} changes outside the horizon: {changes}")
     rounds = _rounds(world.tapes(ROUNDS, 5))
-    drifts = rounds["path"] if rounds.get("path", np.empty(0)).size else rounds["levels"]
+    drifts = next(rounds[name] for name in ("path", "levels", "expected") if rounds.get(name, np.empty(0)).size)
     moved = [bool((drifts[change] != drifts[change - 1]).any()) for change in changes]
     require(all(moved), f"{world} tells a change where nothing moves: {changes}")
 
@@ -74,7 +78,7 @@ def nature_is_fresh(world: Any) -> None:
     policy = _player(problem)
     for _ in range(2):
         tape, nature = world.draw(ROUNDS, seed=6)
-        state, trace = policy.init(problem), new_trace(0, ROUNDS, problem.slate)
+        state, trace = policy.init(problem), trace_for(problem, 0, ROUNDS)
         play(policy, state, tape, nature, key(7), trace, ROUNDS)
         runs.append((trace, state))
     same = equal(runs[0][1], runs[1][1]) and bool((runs[0][0].rewards == runs[1][0].rewards).all())
@@ -92,7 +96,11 @@ WORLD_CHECKS: tuple[Callable[[Any], str | None], ...] = (
 
 
 def _actions(problem: Problem) -> Iterator[Any]:
-    """Every arm or row; or slates that hold every item."""
+    """Every arm or row; slates that hold every item; or points all over the domain."""
+    if problem.family == "convex":
+        domain = problem.setting.domain
+        yield from (domain.project(point) for point in (domain.lows, domain.centres, domain.highs))
+        return
     if not problem.slate:
         yield from range(problem.n_arms)
         return
@@ -102,9 +110,9 @@ def _actions(problem: Problem) -> Iterator[Any]:
 
 def _player(problem: Problem) -> Any:
     """A policy that can play this problem; bare arms and rows can be chosen without looking."""
-    if not problem.slate:
+    if problem.family in ("armed", *BLIND):
         return Uniform()
-    return next(kind() for kind in POLICIES.values() if family_of(kind()) == "slates")
+    return next(kind() for kind in POLICIES.values() if family_of(kind()) == problem.family)
 
 
 def _rounds(tapes: Iterator[Any]) -> dict[str, Any]:
@@ -123,6 +131,9 @@ def _columns(tape: Any) -> dict[str, Any]:
             columns[name] = value[tape.which]
         elif name == "tape":
             columns |= _columns(value)
+        elif hasattr(value, "rows"):
+            tables = [table[value.rows].reshape(rounds, -1) for table in value if table is not value.rows]
+            columns[name] = np.concatenate(tables, axis=1)
         elif name != "which" and isinstance(value, np.ndarray) and len(value) == rounds:
             columns[name] = value
     return columns

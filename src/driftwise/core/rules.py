@@ -48,6 +48,23 @@ def number(name: str, value: Any, *, above: float = -math.inf, below: float = ma
     return float(value)
 
 
+def finite(name: str, value: Any, shape: tuple[int, ...] | None) -> Floats:
+    """A copy of finite numbers in the given shape; without one, a vector of at least one number."""
+    try:
+        given = np.array(value, np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name}={value!r} is not made of numbers") from None
+    given = given.reshape(1) if given.ndim == 0 else given
+    if shape is None and (given.ndim > 1 or not given.size):
+        raise ParameterError(f"{name} has shape {given.shape}: it must be a number, or a vector of at least one")
+    if shape is not None and given.shape != shape:
+        raise ParameterError(f"{name} has shape {given.shape}: it must be {shape}")
+    if not np.isfinite(given).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(given))[0])
+        raise ParameterError(f"{name} holds {given[place]} in place {', '.join(map(str, place))}: it must be finite")
+    return given
+
+
 def cast(values: T) -> T:
     """The same NamedTuple with whole numbers as `int` and the rest as `float`, as its annotations say; inside too.
 

@@ -49,7 +49,7 @@ class Problem(NamedTuple):
     Rewards lie in [low, high]; for unbounded ones `noise` is their standard deviation around the mean.
     `horizon` is 0 when nobody knows how long the run will be. Where choices are described by features, `dim` is how
     many there are; where several items are chosen at once, `slate` is how many. `setting` is what only some families
-    have: `Budgets`, for one.
+    have: `Budgets` or `Convex`. A point has `dim` coordinates.
     """
 
     n_arms: int
@@ -114,6 +114,15 @@ class Spent(NamedTuple):
 
     reward: float
     costs: Floats
+
+
+class Slopes(NamedTuple):
+    """What came of a point x: the reward -f(x), the gradient of f, and of each constraint g its value and gradient."""
+
+    reward: float
+    gradient: Floats
+    values: Floats
+    jacobian: Floats
 
 
 class Trace(NamedTuple):

@@ -37,5 +37,6 @@ from driftwise.policies.sliding_ucb import SlidingUCB as SlidingUCB
 from driftwise.policies.thompson import Thompson as Thompson
 from driftwise.policies.ucb1 import UCB1 as UCB1
 from driftwise.policies.uniform import Uniform as Uniform
+from driftwise.policies.virtual_queue import VirtualQueue as VirtualQueue
 
 POLICIES = catalogue(__name__, globals())

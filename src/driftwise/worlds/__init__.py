@@ -5,6 +5,10 @@ from driftwise.worlds.abrupt import Abrupt as Abrupt
 from driftwise.worlds.ac_mab import ACMAB as ACMAB
 from driftwise.worlds.asc_mab import ASCMAB as ASCMAB
 from driftwise.worlds.budget_switching import BudgetSwitching as BudgetSwitching
+from driftwise.worlds.convex_gap import ConvexGap as ConvexGap
+from driftwise.worlds.convex_hard import ConvexHard as ConvexHard
+from driftwise.worlds.convex_linear import ConvexLinear as ConvexLinear
+from driftwise.worlds.convex_quadratic import ConvexQuadratic as ConvexQuadratic
 from driftwise.worlds.drifting_surface import DriftingSurface as DriftingSurface
 from driftwise.worlds.flights import Flights as Flights
 from driftwise.worlds.piecewise_linear import PiecewiseLinear as PiecewiseLinear
