@@ -371,7 +371,7 @@ def _document(study: Any, results: Any) -> dict[str, Any]:
 
     from driftwise.core.seeding import key
     from driftwise.measure.summary import estimate
-    from driftwise.measure.variation import variation
+    from driftwise.measure.variation import norms_of
     from driftwise.study.choices import choices_of, column_values
 
     (world,) = study.worlds
@@ -386,8 +386,7 @@ def _document(study: Any, results: Any) -> dict[str, Any]:
             "ns_per_round": 1e9 * float(median(results.column(cells, "seconds"))) / study.horizon,
             **{column.name: float(column_values(results, cells, column).mean()) for column in columns},
         }
-    moved = variation(study.worlds[world], study.horizon, int(key(study.seed, 0, "world")))
-    norms = {"l2": moved.l2, "sup": None if math.isnan(moved.sup) else moved.sup}
+    norms = norms_of(study.worlds[world], study.horizon, int(key(study.seed, 0, "world")))
     return {"world": world, "horizon": study.horizon, "seeds": study.runs, "variation": norms, "policies": told}
 
 

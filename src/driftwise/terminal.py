@@ -24,7 +24,10 @@ def progress_bar() -> Iterator[Progress]:
 def show_policies(told: dict[str, Any], words: "Choices") -> None:
     """The policies of a study, least regret first; `words` are those of its world."""
     title = f"{told['world']}: {told['horizon']:,} rounds, {told['seeds']} runs"
-    norms = [f"{size:.3g} in the {norm} norm" for norm, size in told["variation"].items() if size is not None]
+    sizes = {norm: f"{size:.4g}" for norm, size in told["variation"].items() if size is not None}
+    norms = [
+        f"{size} in the {norm} norm" if norm in ("l2", "sup") else f"{norm} = {size}" for norm, size in sizes.items()
+    ]
     regret = f"regret against {words.rival}, ± 95%"
     table = Table(title=title, caption=f"{regret}\nvariation of run 0: {', '.join(norms)}")
     table.add_column("policy", overflow="fold")

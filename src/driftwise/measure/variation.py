@@ -3,6 +3,7 @@
 l2        sum_t |theta_{t+1} - theta_t|                 of the parameter; of the means, where there is none behind them
 sup       sum_t max_k |mean_{t+1,k} - mean_{t,k}|       of the means; nan where every round has actions of its own
 changes   the rounds at which something jumps
+W         sum_t sum_i sup_x |g_{t,i} - mean of g_i|     of constraints on points (`measure/convex/regrets.py`)
 
 Cheung, Simchi-Levi & Zhu call the first B_T, Besbes, Gur & Zeevi the second V_T. Bare arms are basis vectors, and their
 means the parameter.
@@ -16,6 +17,8 @@ import numpy as np
 
 from driftwise.core.rules import whole
 from driftwise.core.types import Floats
+from driftwise.measure.convex.past import past_of
+from driftwise.measure.convex.regrets import wandering
 from driftwise.worlds.arms import BLOCK, Levels
 
 
@@ -54,6 +57,19 @@ def variation(world: Any, horizon: int, seed: int) -> Variation:
             sup += float(np.abs(_steps(course.means, before and before.means)).max(axis=1).sum())
         before = course
     return Variation(l2, sup, len(world.changes(horizon, seed)))
+
+
+def norms_of(world: Any, horizon: int, seed: int) -> dict[str, float | None]:
+    """How far one run of a world goes, by the names of measures; None where a measure says nothing of it.
+
+    >>> from driftwise.worlds import ConvexHard
+    >>> norms_of(ConvexHard(delta=0.2), 1000, seed=0)
+    {'W': 200.0}
+    """
+    if world.problem(horizon).family == "convex":
+        return {"W": round(wandering(past_of(world, horizon, seed)), 9)}
+    moved = variation(world, horizon, seed)
+    return {"l2": moved.l2, "sup": None if math.isnan(moved.sup) else moved.sup}
 
 
 def courses(world: Any, horizon: int, seed: int) -> Iterator[Course]:

@@ -21,7 +21,8 @@ class Column(NamedTuple):
 class Choices(NamedTuple):
     """The words for one kind of world. `lines` is what its picture shows one line of each, `caption` how to read it.
 
-    `rival` is what regret is held against, `good` when a choice counts as the best.
+    `rival` is what regret is held against, `good` when a choice counts as the best. `ranked` says that lines compete,
+    and the largest is the best.
     """
 
     one: str
@@ -32,6 +33,7 @@ class Choices(NamedTuple):
     rival: str
     good: str = "no other choice had a larger mean"
     columns: tuple[Column, ...] = ()
+    ranked: bool = True
 
 
 ARMS = Choices(
@@ -58,6 +60,7 @@ FRESH = Choices(
     caption="the parameter behind the rewards as run 0 met it, a line for each feature; "
     "every round has actions of its own, so there are no means to follow",
     rival="always choosing the best action",
+    ranked=False,
 )
 SLATES = Choices(
     one="item",
@@ -77,7 +80,18 @@ BUDGETED = Choices(
     good="no other choice was worth more at the prices of the best plan",
     columns=(Column("share", "of the\nplan", "reward", of="benchmark"), Column("spent", "budget\nspent", "spent")),
 )
-BY_FAMILY = {"armed": ARMS, "features": ACTIONS, "slates": SLATES, "budgets": BUDGETED}
+POINTS = Choices(
+    one="constraint",
+    best="good point",
+    others="constraints",
+    lines="each constraint in the middle of the domain",
+    caption="every constraint in the middle of the domain as run 0 met it, before luck; at most 0 where it is kept",
+    rival="playing the best fixed point that keeps the constraints on average",
+    good="no more was lost than by the best fixed point",
+    columns=(Column("violation", "constraints\noverdrawn by", "violation", percent=False),),
+    ranked=False,
+)
+BY_FAMILY = {"armed": ARMS, "features": ACTIONS, "slates": SLATES, "budgets": BUDGETED, "convex": POINTS}
 
 
 def column_values(results: Results, cells: list[Cell], column: Column) -> Floats:

@@ -1,7 +1,8 @@
 """The upper half of a figure: how a world drifts, as run 0 met it.
 
 Where actions last, a line for the mean of each, and a heavy one for the best of the moment. Where every round has
-actions of its own, a line for each coordinate of the parameter behind them.
+actions of its own, a line for each coordinate of the parameter behind them. Where points are chosen, a line for each
+constraint.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Ints
 from driftwise.measure.variation import courses, lasting
 from driftwise.study.canvas import INK, Axes, End, MaxNLocator, Sheet, name_ends, prepare, text_width
-from driftwise.study.choices import FRESH, Choices, choices_of
+from driftwise.study.choices import Choices, choices_of
 from driftwise.study.study import Study
 
 MOST_POINTS = 600
@@ -39,9 +40,9 @@ class Drift(NamedTuple):
     @property
     def names(self) -> list[str]:
         """What may be written beside the ends of the lines."""
-        if self.choices is not FRESH:
+        if self.choices.ranked:
             return [self.choices.best, self.choices.others]
-        return self.labels if len(self.labels) <= MOST_NAMES else [f"{len(self.labels)} features"]
+        return self.labels if len(self.labels) <= MOST_NAMES else [f"{len(self.labels)} {self.choices.others}"]
 
 
 def drift_of(study: Study, world: Any) -> Drift:
@@ -86,10 +87,10 @@ def draw_drift(axes: Axes, drift: Drift, horizon: int, sheet: Sheet) -> None:
     prepare(axes, (0, horizon), sheet, f"Drift: {drift.choices.lines}, run 0")
     axes.tick_params(labelbottom=False)
     mark_changes(axes, drift.changes)
-    _scale(axes, drift.lines, room=0.04 if drift.choices is FRESH else 0.2)
+    _scale(axes, drift.lines, room=0.2 if drift.choices.ranked else 0.04)
     edges, path = np.append(drift.rounds, horizon), np.vstack([drift.lines, drift.lines[-1]])
-    ends = (_draw_features if drift.choices is FRESH else _draw_means)(axes, drift, edges, path)
-    if drift.choices is not FRESH and not drift.slate:
+    ends = (_draw_means if drift.choices.ranked else _draw_features)(axes, drift, edges, path)
+    if drift.choices.ranked and not drift.slate:
         _name_best(axes, drift, edges, sheet)
     name_ends(axes, ends, sheet)
 

@@ -18,7 +18,7 @@ from driftwise.core.seeding import key
 from driftwise.core.types import About
 from driftwise.core.verbs import ABOUT
 from driftwise.measure.summary import Difference, Estimate, estimate, paired_difference
-from driftwise.measure.variation import Variation, variation
+from driftwise.measure.variation import norms_of
 from driftwise.study.canvas import NARROW, WIDE, pen, svg
 from driftwise.study.choices import Choices, choices_of, column_values
 from driftwise.study.drift import marked
@@ -61,7 +61,7 @@ class Section(NamedTuple):
     narrow: Markup
     choices: Choices
     changes: list[int]
-    variation: Variation
+    norms: dict[str, float | None]
     tags: dict[str, str]
 
 
@@ -137,7 +137,7 @@ def _section(study: Study, results: Results, world: str, place: int) -> Section:
         narrow,
         choices=shown.drift.choices,
         changes=marked(shown.drift.changes),
-        variation=variation(study.worlds[world], study.horizon, _seed_of_run_0(study)),
+        norms=norms_of(study.worlds[world], study.horizon, _seed_of_run_0(study)),
         tags={label: row[0].facts["tag"] for label, row in cells.items()},
     )
 

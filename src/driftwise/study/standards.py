@@ -3,6 +3,7 @@
 from typing import Any
 
 from driftwise.measure.budgets.best_plan import BestPlan
+from driftwise.measure.convex.best_point import BestPoint
 from driftwise.measure.standard import BestChoice, Standard
 
 STANDARDS: dict[str, type[Standard]] = {
@@ -10,6 +11,7 @@ STANDARDS: dict[str, type[Standard]] = {
     "features": BestChoice,
     "slates": BestChoice,
     "budgets": BestPlan,
+    "convex": BestPoint,
 }
 
 

@@ -50,7 +50,7 @@ class ConvexTape(NamedTuple):
         return Levels(0.5 * forms.curves * (middle @ middle) + forms.slopes @ middle + forms.levels, forms.rows)
 
 
-class Sheet(NamedTuple):
+class Gauge(NamedTuple):
     """What is told of a round: gradient, constraints and their gradients; and the sum of each constraint so far."""
 
     gradient: Floats
@@ -60,12 +60,12 @@ class Sheet(NamedTuple):
 
 
 @kernel
-def _observe(tape: ConvexTape, nature: Sheet, t: int) -> tuple[tuple[()], bool]:
+def _observe(tape: ConvexTape, nature: Gauge, t: int) -> tuple[tuple[()], bool]:
     return (), True
 
 
 @kernel
-def _respond(tape: ConvexTape, nature: Sheet, t: int, action: Floats) -> Slopes:
+def _respond(tape: ConvexTape, nature: Gauge, t: int, action: Floats) -> Slopes:
     if not excess(tape.domain, action) <= _slack(tape.domain):
         raise ValueError("the policy chose a point outside the domain")
     i = t - tape.start
@@ -149,13 +149,13 @@ class ConvexWorld(ABC):
             raise ParameterError(f"{name} gave a function that is not convex")
         return Quadratics(curves, slopes, levels, rows)
 
-    def nature(self, horizon: int = 0) -> Sheet:
-        """An empty sheet."""
+    def nature(self, horizon: int = 0) -> Gauge:
+        """An empty gauge."""
         dim, count = self.domain.dim, self.n_constraints
-        return Sheet(np.zeros(dim), np.zeros(count), np.zeros((count, dim)), np.zeros(count))
+        return Gauge(np.zeros(dim), np.zeros(count), np.zeros((count, dim)), np.zeros(count))
 
-    def draw(self, horizon: int, seed: int) -> tuple[ConvexTape, Sheet]:
-        """The whole world as one tape, and an empty sheet."""
+    def draw(self, horizon: int, seed: int) -> tuple[ConvexTape, Gauge]:
+        """The whole world as one tape, and an empty gauge."""
         (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
         return tape, self.nature()
 

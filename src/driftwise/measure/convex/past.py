@@ -199,17 +199,22 @@ def past_of(world: Any, horizon: int, seed: int, *, drawn: bool = False, summed:
     for tape in world.tapes(horizon, seed):
         for pile, forms in (losses, tape.losses), (constraints, tape.constraints if drawn else tape.expected):
             pile.append(forms.mean if summed else forms)
-    return Recorded(world.domain, _joined(losses), _joined(constraints))
+    return Recorded(world.domain, _joined(losses), _once(_joined(constraints)))
 
 
 def _joined(blocks: list[Quadratics]) -> Quadratics:
-    """Blocks one after another; rows that are alike are kept once, in the order in which they are first met."""
+    """Blocks one after another."""
     shifts = np.cumsum([0, *(len(block.levels) for block in blocks[:-1])])
     rows = np.concatenate([block.rows + shift for block, shift in zip(blocks, shifts, strict=True)])
-    tables = [np.concatenate([block[i] for block in blocks]) for i in range(3)]
-    flat = np.concatenate([table.reshape(len(table), -1) for table in tables], axis=1)
+    curves, slopes, levels = (np.concatenate([block[i] for block in blocks]) for i in range(3))
+    return Quadratics(curves, slopes, levels, rows.astype(np.int32))
+
+
+def _once(forms: Quadratics) -> Quadratics:
+    """The same functions, rows that are alike kept once, in the order in which they are first met."""
+    flat = np.concatenate([table.reshape(len(table), -1) for table in forms[:3]], axis=1)
     _, first, same = np.unique(flat, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     places = np.argsort(order)[same.reshape(-1)]
-    curves, slopes, levels = (table[first[order]] for table in tables)
-    return Quadratics(curves, slopes, levels, places[rows].astype(np.int32))
+    curves, slopes, levels = (table[first[order]] for table in forms[:3])
+    return Quadratics(curves, slopes, levels, places[forms.rows].astype(np.int32))
