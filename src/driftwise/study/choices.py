@@ -22,7 +22,7 @@ class Choices(NamedTuple):
     """The words for one kind of world. `lines` is what its picture shows one line of each, `caption` how to read it.
 
     `rival` is what regret is held against, `good` when a choice counts as the best. `ranked` says that lines compete,
-    and the largest is the best.
+    and the largest is the best, or what `heavy` says.
     """
 
     one: str
@@ -34,6 +34,12 @@ class Choices(NamedTuple):
     good: str = "no other choice had a larger mean"
     columns: tuple[Column, ...] = ()
     ranked: bool = True
+    heavy: str = ""
+
+    @property
+    def largest(self) -> str:
+        """What the heavy line is called: the best choice, where nothing else was said."""
+        return self.heavy or self.best
 
 
 ARMS = Choices(
@@ -73,6 +79,7 @@ SLATES = Choices(
 BUDGETED = Choices(
     one="arm",
     best="plan's arm",
+    heavy="largest reward",
     others="other arms",
     lines="mean reward of each arm",
     caption="the mean reward of every arm as run 0 met it, its costs not shown; the heavy line is the largest",

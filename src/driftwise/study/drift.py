@@ -41,7 +41,7 @@ class Drift(NamedTuple):
     def names(self) -> list[str]:
         """What may be written beside the ends of the lines."""
         if self.choices.ranked:
-            return [self.choices.best, self.choices.others]
+            return [self.choices.largest, self.choices.others]
         return self.labels if len(self.labels) <= MOST_NAMES else [f"{len(self.labels)} {self.choices.others}"]
 
 
@@ -105,7 +105,7 @@ def _draw_means(axes: Axes, drift: Drift, edges: Ints, path: Floats) -> list[End
     for best in ordered[:, -chosen:].T:
         line(axes, edges, best, lw=(2.4 if steps else 1.8) / np.sqrt(chosen))
     best, others = ordered[-1, -chosen:].mean(), ordered[-1, :-chosen]
-    ends = [End(float(best), drift.choices.best, INK, bold=True)]
+    ends = [End(float(best), drift.choices.largest, INK, bold=True)]
     return ends + ([End(float(others.mean()), drift.choices.others, INK, strength=0.6)] if len(others) else [])
 
 
