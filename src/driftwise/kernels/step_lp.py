@@ -23,10 +23,11 @@ PATIENCE = 30  # steps without gain before Bland's rule
 class StepLP(NamedTuple):
     """Room to solve in, and the answer: the mix of arms, the price of each resource, and that of a round, alpha.
 
-    `budget` is room for what may be spent.
+    `budget` is room for what may be spent, `line` for the row of the tableau that a step turns on.
     """
 
     tableau: Scratch
+    line: Scratch
     basis: Scratch
     budget: Scratch
     mix: Scratch
@@ -38,6 +39,7 @@ def new_step_lp(n_arms: int, resources: int) -> StepLP:
     """Room for programs of this size."""
     return StepLP(
         tableau=np.zeros((resources + 2, n_arms + resources + 2)),
+        line=np.zeros(n_arms + resources + 2),
         basis=np.zeros(resources + 1, np.int64),
         budget=np.zeros(resources),
         mix=np.zeros(n_arms),
@@ -111,7 +113,7 @@ def _simplex(lp: StepLP, rewards: Floats, costs: Floats, budget: Floats) -> floa
             break
         leaving = _leaving(lp.tableau, lp.basis, entering)
         idle = idle + 1 if lp.tableau[leaving, -1] <= ZERO else 0
-        _pivot(lp.tableau, lp.basis, leaving, entering)
+        _pivot(lp.tableau, lp.line, lp.basis, leaving, entering)
     return _read(lp)
 
 
@@ -155,16 +157,17 @@ def _leaving(table: Floats, basis: Ints, entering: int) -> int:
 
 
 @kernel
-def _pivot(table: Floats, basis: Ints, leaving: int, entering: int) -> None:
-    width = table.shape[1]
+def _pivot(table: Floats, line: Floats, basis: Ints, leaving: int, entering: int) -> None:
+    """Let one variable in for another. The row it turns on is copied: a loop over two rows of a table stays scalar."""
     scale = 1.0 / table[leaving, entering]
-    for column in range(width):
-        table[leaving, column] *= scale
+    for column in range(len(line)):
+        line[column] = scale * table[leaving, column]
+        table[leaving, column] = line[column]
     for row in range(len(table)):
         weight = table[row, entering]
         if row != leaving and weight != 0.0:
-            for column in range(width):
-                table[row, column] -= weight * table[leaving, column]
+            for column in range(len(line)):
+                table[row, column] -= weight * line[column]
             table[row, entering] = 0.0
     for row in range(len(basis)):
         if table[row, -1] < 0.0:  # rounding: a basis is feasible
