@@ -106,9 +106,9 @@ def _best_at(rewards: Floats, costs: Floats, price: float) -> int:
 @kernel(inline=False)
 def _simplex(lp: StepLP, rewards: Floats, costs: Floats, budget: Floats) -> float:
     _set_up(lp, rewards, costs, budget)
-    idle = 0
+    idle, gains = 0, lp.tableau[len(lp.basis)]
     while True:
-        entering = _entering(lp.tableau, idle >= PATIENCE)
+        entering = _entering(gains, idle >= PATIENCE)
         if entering < 0:
             break
         leaving = _leaving(lp.tableau, lp.basis, entering)
@@ -121,9 +121,11 @@ def _simplex(lp: StepLP, rewards: Floats, costs: Floats, budget: Floats) -> floa
 def _set_up(lp: StepLP, rewards: Floats, costs: Floats, budget: Floats) -> None:
     """Rows: resources, the round, and the objective with its sign turned; columns: arms, slacks, right-hand side."""
     table, resources, arms = lp.tableau, len(budget), len(rewards)
+    for arm in range(arms):
+        for row in range(resources):
+            table[row, arm] = costs[row, arm]
+        table[resources, arm] = 1.0
     for row in range(resources + 1):
-        for arm in range(arms):
-            table[row, arm] = costs[row, arm] if row < resources else 1.0
         for slack in range(resources + 1):
             table[row, arms + slack] = 1.0 if slack == row else 0.0
         table[row, -1] = budget[row] if row < resources else 1.0
@@ -133,15 +135,39 @@ def _set_up(lp: StepLP, rewards: Floats, costs: Floats, budget: Floats) -> None:
 
 
 @kernel
-def _entering(table: Floats, first: bool) -> int:
+def _entering(gains: Floats, first: bool) -> int:
     """The column with the most to gain, or the first with anything; -1 when there is none."""
-    best, least = -1, -ZERO
-    for column in range(table.shape[1] - 1):
-        if table[-1, column] < least:
-            best, least = column, table[-1, column]
-            if first:
-                break
-    return best
+    if first:
+        return _first(gains)
+    least, column = _least(gains), 0
+    if least == -ZERO:
+        return -1
+    while gains[column] != least:
+        column += 1
+    return column
+
+
+@kernel
+def _least(gains: Floats) -> float:
+    """The least gain below -ZERO, or that. Four lanes: in one, each minimum would wait for the one before."""
+    columns = len(gains) - 1
+    a = b = c = d = -ZERO
+    for block in range(columns // 4):
+        a = min(a, gains[4 * block])
+        b = min(b, gains[4 * block + 1])
+        c = min(c, gains[4 * block + 2])
+        d = min(d, gains[4 * block + 3])
+    for column in range(4 * (columns // 4), columns):
+        a = min(a, gains[column])
+    return min(min(a, b), min(c, d))
+
+
+@kernel(inline=False)
+def _first(gains: Floats) -> int:
+    for column in range(len(gains) - 1):
+        if gains[column] < -ZERO:
+            return column
+    return -1
 
 
 @kernel
