@@ -110,20 +110,23 @@ def clear(window: Spending) -> None:
 def _turn(state: Any) -> None:
     """One round on: what leaves a view is taken out of it."""
     window = state.window
-    clock, room = window.clock[0] + 1, len(window.arms)
-    window.clock[0] = clock
+    clock, room = window.clock[0], len(window.arms)
+    head, changed = clock % room, -1
+    window.clock[0] = clock + 1
     for view in range(len(window.sizes)):
         size = window.sizes[view]
-        left = clock - 1 - size  # the round that this view no longer reaches
-        if size > 0 and left >= 0:
-            slot = left % room
+        if 0 < size <= clock:
+            slot = head - size if size <= head else head - size + room  # the round that this view no longer reaches
             arm = window.arms[slot]
             if arm >= 0:
                 _count(window, arm, view, window.rewards[slot], window.costs[slot], -1)
-                refresh(state, arm)
-    slot = (clock - 1) % room
-    window.arms[slot] = -1
-    if slot == room - 1:
+                if changed >= 0 and changed != arm:
+                    refresh(state, changed)
+                changed = arm
+    if changed >= 0:
+        refresh(state, changed)
+    window.arms[head] = -1
+    if head == room - 1:
         _recount(state)
 
 
