@@ -10,9 +10,11 @@ import pytest
 
 from driftwise.core.play import play
 from driftwise.core.seeding import key
-from driftwise.core.types import new_trace
-from driftwise.policies import SlidingLinUCB, SlidingThompson, SlidingUCB
-from driftwise.worlds import Abrupt, Rotating, Sinusoidal
+from driftwise.core.types import Floats, new_trace
+from driftwise.policies import PrequentialPacing, SlidingKnapsackUCB, SlidingLinUCB, SlidingThompson, SlidingUCB
+from driftwise.worlds import Abrupt, BudgetSwitching, Rotating, Sinusoidal
+from driftwise.worlds.budgeted import EXACT, TOGETHER, BudgetWorld
+from driftwise.worlds.means import Means
 
 SOURCE = Path(__file__).parents[1] / "benchmarks" / "twin" / "twin.py"
 ROUNDS = 5000
@@ -21,6 +23,18 @@ POLICIES: dict[str, Any] = {
     "bold sliding-ucb": SlidingUCB(xi=2.0),
     "sliding-thompson": SlidingThompson(),
 }
+SPENDERS: dict[str, Any] = {
+    "one window": SlidingKnapsackUCB(window=300),
+    "one round": SlidingKnapsackUCB(window=1),
+    "two windows": SlidingKnapsackUCB(window=70, cost_window=400, scale=2.0),
+    "as printed": SlidingKnapsackUCB.paper(ROUNDS, 8, 2, v1=1.0, v2=0.5),  # bounds below 0, which the simplex must bear
+    "narrow as printed": SlidingKnapsackUCB(window=300, conf="paper", scale=0.02, clip=0, resolve=0),
+    "appendix": SlidingKnapsackUCB.appendix(ROUNDS, 8, 2, v1=1.0, v2=0.5),
+    "pacing": PrequentialPacing(),
+    "pacing with two windows": PrequentialPacing(windows=2, rho=1.0, share=0.0),
+    "pacing with one": PrequentialPacing(windows=1, step=5.0, fade=1.0),
+}
+SHAPES = ((1, 1), (10, 1), (3, 2), (20, 3), (100, 10))  # arms and resources; from two on the simplex is used
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +99,69 @@ def compare(twin: Any, library: Any, policy: Any, world: Any, seed: int, rounds:
     if hasattr(state, "ridge"):
         assert repairs == state.ridge.repairs[0]
     return int(repairs)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", SPENDERS)
+def test_budgets_are_spent_alike(twin: Any, library: Any, name: str, shape: tuple[int, int], seed: int) -> None:
+    rounds = ROUNDS if shape[0] < 100 else 1000
+    world = BudgetSwitching(n_arms=shape[0], resources=shape[1])
+    compare_spending(twin, library, shortened(SPENDERS[name], rounds), world, seed, rounds=rounds)
+
+
+@pytest.mark.parametrize("law", [TOGETHER, EXACT])
+@pytest.mark.parametrize("resources", [1, 3])
+@pytest.mark.parametrize("name", SPENDERS)
+def test_other_laws_of_costs(twin: Any, library: Any, name: str, resources: int, law: int) -> None:
+    """With exact costs sums are no whole numbers: what rounding is left in a window must be the same."""
+    compare_spending(twin, library, SPENDERS[name], BudgetSwitching(resources=resources), 0, law=law)
+
+
+@pytest.mark.parametrize("name", SPENDERS)
+def test_budgets_in_portions_and_surprises(twin: Any, library: Any, name: str) -> None:
+    """A purchase that fails, rounds in which nothing can be bought, and the next portion."""
+    compare_spending(twin, library, SPENDERS[name], BudgetSwitching(portions=4, surprise=0.3, rate=0.1), 0)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", SPENDERS)
+def test_budgets_in_a_world_that_glides(twin: Any, library: Any, name: str, seed: int) -> None:
+    compare_spending(twin, library, SPENDERS[name], Seasons(), seed)
+
+
+class Seasons(BudgetWorld):
+    """Other means in every round, and a budget that is scarcer in one resource than in the other."""
+
+    arms = 8
+
+    def rates(self, horizon: int) -> Floats:
+        return np.array([0.2, 0.4])
+
+    def means(self, horizon: int, seed: int) -> Means:
+        phases = np.random.default_rng(seed).random((3, self.arms))
+        waves = 0.5 + 0.4 * np.sin(2.0 * np.pi * (np.arange(horizon)[:, None, None] / horizon + phases))
+        return Means.of(waves[:, 0], waves[:, 1:])
+
+
+def shortened(policy: Any, rounds: int) -> Any:
+    """The same policy with windows no longer than the run."""
+    if isinstance(policy, PrequentialPacing):
+        return policy
+    return policy._replace(window=min(policy.window, rounds), cost_window=min(policy.cost_window, rounds))
+
+
+def compare_spending(
+    twin: Any, library: Any, policy: Any, world: Any, seed: int, *, rounds: int = ROUNDS, law: int | None = None
+) -> None:
+    """Play the same tape twice; choices, rewards, the round in which the world closes, and the till are the same."""
+    tape, ours = world.draw(rounds, seed)
+    tape, theirs = tape._replace(law=tape.law if law is None else law), world.nature(rounds)
+    trace, other, rng = new_trace(0, rounds), new_trace(0, rounds), key(seed, "twins")
+    state, fresh = (policy.init(world.problem(rounds)) for _ in range(2))
+    played = play(policy, state, tape, ours, rng, trace, rounds)
+    assert twin.spend(library, policy, fresh, tape, theirs, rng, other) == played > 0
+    np.testing.assert_array_equal(trace.actions, other.actions)
+    np.testing.assert_array_equal(trace.rewards, other.rewards)
+    for field in ours._fields:
+        np.testing.assert_array_equal(getattr(ours, field), getattr(theirs, field), err_msg=field)

@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef uint64_t u64;
-typedef int64_t i64;
+#include "random.h"
 
-static const double ULP = 0x1p-53, LOG_2 = 0.69314718055994531;
+static const double LOG_2 = 0.69314718055994531;
 
-/* ---- random numbers: SplitMix64, ziggurat, Marsaglia-Tsang ---- */
+/* ---- random numbers: ziggurat, Marsaglia-Tsang ---- */
 
 static double normal_x[257], normal_f[257], exponential_x[257], exponential_f[257], factorials[256];
 static double normal_edge, exponential_edge;
@@ -29,17 +28,6 @@ void tables(const double *nx, const double *nf, const double *ex, const double *
     normal_edge = ne;
     exponential_edge = ee;
 }
-
-static inline u64 mix(u64 z)
-{
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-static inline u64 stream(u64 rng, i64 t) { return mix(rng + (u64)t * 0xD1342543DE82EF95u); }
-static inline u64 bits(u64 *rng) { return mix(*rng += 0x9E3779B97F4A7C15u); }
-static inline double uniform(u64 *rng) { return (double)(bits(rng) >> 11) * ULP; }
-static inline double positive_uniform(u64 *rng) { return (double)((bits(rng) >> 11) | 1) * ULP; }
 
 static double normal_beside(double x, unsigned layer, u64 *rng)
 {

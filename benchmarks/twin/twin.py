@@ -12,9 +12,10 @@ import numpy as np
 from driftwise.core import random
 from driftwise.core.types import Trace
 from driftwise.kernels import beta_race
-from driftwise.policies import SlidingLinUCB, SlidingThompson, SlidingUCB
+from driftwise.policies import PrequentialPacing, SlidingKnapsackUCB, SlidingLinUCB, SlidingThompson, SlidingUCB
+from driftwise.worlds.budgeted import BudgetTape, Till
 
-SOURCES = [str(Path(__file__).with_name(name)) for name in ("twin.c", "linear.c")]
+SOURCES = [str(Path(__file__).with_name(name)) for name in ("twin.c", "linear.c", "knapsack.c", "pacing.c")]
 FLAGS = ["-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC"]
 
 
@@ -27,7 +28,8 @@ def build() -> ctypes.CDLL:
     tables = [random.NORMAL_X, random.NORMAL_F, random.EXPONENTIAL_X, random.EXPONENTIAL_F, beta_race.TABLE]
     edges = [ctypes.c_double(random.NORMAL_EDGE), ctypes.c_double(random.EXPONENTIAL_EDGE)]
     library.tables(*map(_pointer, tables), *edges)
-    library.sliding_lin_ucb.restype = ctypes.c_int64
+    for function in (library.sliding_lin_ucb, library.sliding_knapsack_ucb, library.prequential_pacing):
+        function.restype = ctypes.c_int64
     return library
 
 
@@ -72,6 +74,71 @@ def _sliding_lin_ucb(
             *map(_pointer, (tape.noise, trace.actions, trace.rewards)),
         )
     )
+
+
+def spend(
+    library: ctypes.CDLL, policy: Any, state: Any, tape: BudgetTape, till: Till, rng: np.uint64, trace: Trace
+) -> int:
+    """Play a whole tape with budgets; how many rounds were played. Trace and till are filled as `play` fills them.
+
+    Of the state only its constants are read: C has a window of its own.
+    """
+    world, out = ctypes.byref(_World.of(tape, till)), [_pointer(trace.actions), _pointer(trace.rewards)]
+    if isinstance(policy, SlidingKnapsackUCB):
+        law = _Knapsack.of(policy, state)
+        return int(library.sliding_knapsack_ucb(ctypes.byref(law), world, ctypes.c_uint64(int(rng)), *out))
+    return int(library.prequential_pacing(ctypes.byref(_Pacing.of(policy, state)), world, *out))
+
+
+class _World(ctypes.Structure):
+    """The tape and the till, as budgets.h has them."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("arms", "resources", "rounds", "law", "stages")),
+        *((name, ctypes.c_void_p) for name in ("rewards", "costs", "noise", "rows", "starts", "there", "known")),
+        *((name, ctypes.c_void_p) for name in ("spent", "luck", "paid", "rates", "shut")),
+    ]
+
+    @classmethod
+    def of(cls, tape: BudgetTape, till: Till) -> "_World":
+        _, resources, arms = tape.costs.shape
+        arrays = [tape.levels.table, tape.costs, tape.noise, tape.levels.rows, *tape.stages, *till]
+        counts = [arms, resources, len(tape.noise), tape.law, len(tape.stages.starts)]
+        return cls(*counts, *map(_pointer, arrays))
+
+
+class _Knapsack(ctypes.Structure):
+    """What sliding-knapsack-ucb goes by, as knapsack.c has it."""
+
+    _fields_ = [
+        ("sizes", ctypes.c_int64 * 2),
+        *((name, ctypes.c_int64) for name in ("clip", "resolve")),
+        *((name, ctypes.c_double * 2) for name in ("reaches", "gammas")),
+        *((name, ctypes.c_double) for name in ("share", "unit")),
+        ("rates", ctypes.c_void_p),
+    ]
+
+    @classmethod
+    def of(cls, policy: SlidingKnapsackUCB, state: Any) -> "_Knapsack":
+        sizes, reaches, gammas = tuple(state.window.sizes), tuple(state.reaches), tuple(state.gammas)
+        numbers = [state.share[0], state.unit[0]]
+        return cls(sizes, policy.clip, policy.resolve, reaches, gammas, *numbers, _pointer(state.rates))
+
+
+class _Pacing(ctypes.Structure):
+    """What prequential-pacing goes by, as pacing.c has it."""
+
+    _fields_ = [
+        ("views", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("sizes", "reaches", "limits")),
+        *((name, ctypes.c_double) for name in ("fade", "share", "step", "unit")),
+    ]
+
+    @classmethod
+    def of(cls, policy: PrequentialPacing, state: Any) -> "_Pacing":
+        arrays = (state.window.sizes, state.reaches, state.limits)
+        numbers = [policy.fade, policy.share, state.step[0], state.unit[0]]
+        return cls(len(state.pooled), *map(_pointer, arrays), *numbers)
 
 
 _PLAYERS: dict[type, Callable[..., int]] = {
