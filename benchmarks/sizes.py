@@ -24,6 +24,8 @@ class Sizes(NamedTuple):
     accuracy_rounds: int
     plan_rounds: int
     plan_peer_rounds: int
+    knapsack_rounds: int
+    scipy_rounds: int
 
 
 FULL = Sizes(
@@ -45,6 +47,8 @@ FULL = Sizes(
     accuracy_rounds=20_000,
     plan_rounds=100_000,
     plan_peer_rounds=10_000,
+    knapsack_rounds=200_000,
+    scipy_rounds=500,
 )
 QUICK = Sizes(
     twin_rounds=100_000,
@@ -65,4 +69,6 @@ QUICK = Sizes(
     accuracy_rounds=2_000,
     plan_rounds=10_000,
     plan_peer_rounds=1_000,
+    knapsack_rounds=40_000,
+    scipy_rounds=100,
 )

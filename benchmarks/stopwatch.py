@@ -12,11 +12,11 @@ from driftwise.core.types import Problem, Trace, new_trace
 RNG = np.uint64(5)
 
 
-def timed_play(policy: Any, state: Any, tape: Any, trace: Trace) -> float:
+def timed_play(policy: Any, state: Any, tape: Any, trace: Trace, nature: Any = ()) -> float:
     """Seconds of this thread's processor time to play a whole tape."""
     horizon = tape.start + len(tape.noise)
     start = time.thread_time()
-    play(policy, state, tape, (), RNG, trace, horizon)
+    play(policy, state, tape, nature, RNG, trace, horizon)
     return time.thread_time() - start
 
 
