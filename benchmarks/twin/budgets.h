@@ -33,13 +33,22 @@ static inline i64 stage_of(const World *w, i64 t)
     while (stage + 1 < w->stages && w->starts[stage + 1] <= t) stage++;
     return stage;
 }
-static inline int closed(const World *w, i64 t) { return *w->shut && t >= w->starts[w->stages - 1]; }
+static inline int look(const World *w, i64 t) /* write the rates; whether the world is still open */
+{
+    const i64 d = w->resources, stage = stage_of(w, t);
+    const double rounds_left = (double)(w->rounds - t > 1 ? w->rounds - t : 1);
+    for (i64 j = 0; j < d; j++) {
+        const double left = w->known[stage * d + j] - w->spent[j];
+        w->rates[j] = (left > 0.0 ? left : 0.0) / rounds_left;
+    }
+    return !(*w->shut && t >= w->starts[w->stages - 1]);
+}
 
 static inline double respond(const World *w, i64 t, i64 arm)
 {
     const i64 d = w->resources, stage = stage_of(w, t), after = stage_of(w, t + 1);
     const double *restrict noise = w->noise + t * (d + 1), *restrict means = w->costs + w->rows[t] * d * w->arms;
-    double *restrict spent = w->spent, *restrict paid = w->paid, *restrict rates = w->rates;
+    double *restrict spent = w->spent, *restrict paid = w->paid;
     double reward = 0.0;
     int fits = !*w->shut;
     memset(paid, 0, d * sizeof *paid);
@@ -57,11 +66,6 @@ static inline double respond(const World *w, i64 t, i64 arm)
         spent[j] += paid[j];
     }
     *w->shut = !fits && after == stage;
-    const double rounds_left = (double)(w->rounds - t - 1 > 1 ? w->rounds - t - 1 : 1);
-    for (i64 j = 0; j < d; j++) {
-        const double left = w->known[after * d + j] - spent[j];
-        rates[j] = (left > 0.0 ? left : 0.0) / rounds_left;
-    }
     return fits ? reward : 0.0;
 }
 

@@ -142,7 +142,7 @@ i64 sliding_knapsack_ucb(const Knapsack *law, const World *world, u64 seed, i64 
         upper[k_] = bound_reward(w.sums[2 * k_], n_[0], law->reaches[0], law->gammas[0], law->clip); \
         bound_costs(d, lower + k_ * d, w.spent + (2 * k_ + 1) * d, n_[1], law->reaches[1], law->gammas[1], law->clip); } while (0)
     for (i64 k = 0; k < m; k++) REFRESH(k);
-    for (; t < world->rounds && !closed(world, t); t++) {
+    for (; t < world->rounds && look(world, t); t++) {
         for (i64 j = 0; j < d; j++) lp.budget[j] = law->share * rates[j];
         if (d == 1) one_resource(m, upper, lower, lp.budget[0], lp.mix);
         else simplex(&lp, m, d, upper, lower);

@@ -27,7 +27,7 @@ i64 prequential_pacing(const Pacing *law, const World *world, i64 *actions, doub
         upper[k_] = bound_reward(w.sums[cell_], w.counts[cell_], reach_, 0.0, 1); \
         bound_costs(d, lower + k_ * d, w.spent + cell_ * d, w.counts[cell_], reach_, 0.0, 1); } while (0)
     for (i64 k = 0; k < m; k++) { used[k] = views - 1; REFRESH(k); }
-    for (; t < world->rounds && !closed(world, t); t++) {
+    for (; t < world->rounds && look(world, t); t++) {
         i64 arm = -1;
         double top = 0.0;
         for (i64 k = 0; k < m; k++) {
@@ -62,7 +62,7 @@ i64 prequential_pacing(const Pacing *law, const World *world, i64 *actions, doub
             enter(&w, arm, share, paid);
             REFRESH(arm);
         }
-        for (i64 j = 0; j < d; j++) { /* by the rates that the world has written meanwhile, those of the next round */
+        for (i64 j = 0; j < d; j++) {
             const double price = prices[j] - law->step * (world->rates[j] - paid[j]), above = price > 0.0 ? price : 0.0;
             prices[j] = above < law->limits[j] ? above : law->limits[j];
         }

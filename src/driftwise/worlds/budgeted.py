@@ -68,8 +68,13 @@ class Till(NamedTuple):
 
 @kernel
 def observe_rates(tape: Any, till: Till, t: int) -> tuple[Floats, bool]:
-    """The rates; closed for good when a purchase failed and nothing more will come."""
-    return till.rates, not (till.shut[0] and t >= tape.stages.starts[-1])
+    """The rates from round `t` on; closed for good when a purchase failed and nothing more will come."""
+    stages = tape.stages
+    stage = _stage(stages, t)
+    for resource in range(len(till.rates)):
+        left = stages.known[stage, resource] - till.spent[resource]
+        till.rates[resource] = max(0.0, left) / max(1, tape.horizon - t)
+    return till.rates, not (till.shut[0] and t >= stages.starts[-1])
 
 
 @kernel
@@ -103,7 +108,7 @@ def _drawn(mean: float, noise: float, law: int) -> float:
 
 @kernel
 def charge(tape: Any, till: Till, t: int, action: int, reward: float) -> Spent:
-    """Pay what a round costs, if it can be paid, and see what may be spent from the next round on."""
+    """Pay what a round costs, if it can be paid."""
     stages, row = tape.stages, tape.levels.rows[t - tape.start]
     stage = _stage(stages, t)
     fits = till.shut[0] == 0
@@ -117,13 +122,7 @@ def charge(tape: Any, till: Till, t: int, action: int, reward: float) -> Spent:
         if not fits:
             till.costs[resource] = 0.0
         till.spent[resource] += till.costs[resource]
-    till.shut[0] = 0 if fits else 1
-    after = _stage(stages, t + 1)
-    if after > stage:
-        till.shut[0] = 0
-    for resource in range(len(till.rates)):
-        left = stages.known[after, resource] - till.spent[resource]
-        till.rates[resource] = max(0.0, left) / max(1, tape.horizon - t - 1)
+    till.shut[0] = 0 if fits or _stage(stages, t + 1) > stage else 1
     return Spent(reward if fits else 0.0, till.costs)
 
 
