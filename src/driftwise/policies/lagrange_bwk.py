@@ -16,8 +16,8 @@
 Immorlica, Sankararaman, Schapire & Slivkins, *Adversarial Bandits with Knapsacks*, J. ACM 2022. Written from what is
 generally known of it, for its text was not at hand; EXP3.P is that of Bubeck & Cesa-Bianchi 2012.
 Known in advance: the horizon and the budgets.
-Reward: OPT - O(sqrt(m T) T / B) where nothing drifts; against an adversary OPT / O(log T), where OPT is that of the best
-fixed mix of arms, once the Lagrangian is scaled for it. It learns as slowly as EXP3 does.
+Reward: OPT - O(sqrt(m T) T / B) where nothing drifts; against an adversary OPT / O(log T), once the Lagrangian is
+scaled for it, where OPT is that of the best fixed mix of arms. It learns as slowly as EXP3 does.
 
 Late outcomes count when they come: the reward by the propensity logged with its decision, beta and y by those of that
 moment. The resource an outcome is charged for is drawn from the stream of its own decision.
