@@ -15,7 +15,10 @@ from driftwise.errors import BudgetError, DecisionError, RewardError
 
 
 def late_rewards_enter_by_decision(policy: Any) -> str | None:
-    """In a window it does not matter when or in which order rewards came, only which rounds they belong to."""
+    """In a window it does not matter when or in which order rewards came, only which rounds they belong to.
+
+    One that tries windows learns from the order too, by what it predicted; its windows do not.
+    """
     ground, policy = ground_of(policy), cast(policy)
     in_order, shuffled = (policy.init(ground.problem) for _ in range(2))
     if not hasattr(in_order, "window"):
@@ -32,7 +35,10 @@ def late_rewards_enter_by_decision(policy: Any) -> str | None:
     for i in luck.permutation(size):
         for _ in range(2):  # a duplicate changes nothing
             verbs.update(policy, shuffled, *log[i], size - 1)
-    require(alike(in_order, shuffled), f"{policy} remembers shuffled rewards otherwise than ordered ones")
+    compared = (in_order, shuffled) if "windows" not in policy._fields else (in_order.window, shuffled.window)
+    require(alike(*compared), f"{policy} remembers shuffled rewards otherwise than ordered ones")
+    if hasattr(window, "sizes") and not window.sizes.all():
+        return None  # one of its windows is everything: nothing comes too late
     before = int(window.stale[0])
     verbs.update(policy, shuffled, *log[0], size + len(window.rewards))
     require(int(window.stale[0]) == before + 1, f"{policy} did not count a stale reward")
