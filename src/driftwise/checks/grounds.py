@@ -195,7 +195,7 @@ class Ground(NamedTuple):
         """Costs that an agent must refuse to be told; none where nothing costs."""
         if self.family != "budgets":
             return []
-        whole = {"euros": 0.5, "units": 0.5}
+        whole: dict[str, Any] = {"euros": 0.5, "units": 0.5}
         wrong = [whole | {"units": each} for each in (np.nan, np.inf, 1.5, -0.1, "much", None)]
         return [None, 0.5, {"euros": 0.5}, whole | {"hours": 0.0}, *wrong]
 

@@ -123,7 +123,7 @@ WORLD_CHECKS: tuple[Callable[[Any], str | None], ...] = (
 
 
 def _actions(problem: Problem) -> Iterator[Any]:
-    """Every arm or row, and the null arm where there is one; slates that hold every item; points all over the domain."""
+    """Every arm or row, and the null arm where there is one; slates that hold every item; points all over a domain."""
     if problem.family == "convex":
         domain = problem.setting.domain
         yield from (domain.project(point) for point in (domain.lows, domain.centres, domain.highs))
