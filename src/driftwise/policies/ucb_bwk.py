@@ -71,7 +71,7 @@ class UCBBwK(NamedTuple):
     >>> from driftwise.core.types import Budgets
     >>> problem = Problem(n_arms=5, horizon=20_000, setting=Budgets(np.array([6000.0])))
     >>> UCBBwK().init(problem).share.round(3)
-    array([0.793])
+    array([0.789])
     """
 
     scale: float = 1.0

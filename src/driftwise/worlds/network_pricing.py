@@ -86,7 +86,7 @@ class NetworkPricing(BudgetWorld):
         By which share a price deters less at the end than at the start.
 
     >>> NetworkPricing().rates(1000).round(3)
-    array([0.207, 0.153, 0.111])
+    array([0.187, 0.127, 0.089])
     """
 
     load: float = 0.6
