@@ -1,4 +1,4 @@
-"""What is registered, by family: tests of bare arms, of features and of slates each take their own."""
+"""What is registered, by family: the tests of each take their own."""
 
 from driftwise.core.family import family_of
 from driftwise.policies import POLICIES
@@ -11,3 +11,5 @@ FEATURED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem
 SLATED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "slates"}
 POINTED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "convex"}
 SLATED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "slates"}
+BUDGETED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "budgets"}
+BUDGETED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "budgets"}

@@ -1,7 +1,7 @@
 """Everything registered keeps every promise in `driftwise.checks`. A new policy or world is found by its table.
 
 A promise that is not made to a kind of policy or world is skipped, with the reason. Policies with features take long to
-compile: `make test` tries those in EVERYDAY, and `make deep` all.
+compile, and so do those with budgets: `make test` tries those in EVERYDAY, and `make deep` all.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,9 +15,10 @@ import pytest
 from driftwise.checks import POLICY_CHECKS, WORLD_CHECKS
 from driftwise.core.family import family_of
 from driftwise.errors import ParameterError
-from driftwise.policies import POLICIES, BanditOverBandit, SlidingLinUCB, SlidingSlateUCB
+from driftwise.policies import POLICIES, BanditOverBandit, SlidingKnapsackUCB, SlidingLinUCB, SlidingSlateUCB
 from driftwise.worlds import WORLDS, Flights
 from driftwise.worlds.delayed import Delayed
+from driftwise.worlds.knapsack_example import KINDS
 
 SHORT = 60
 EVERY_POLICY: dict[str, Any] = {
@@ -26,9 +27,11 @@ EVERY_POLICY: dict[str, Any] = {
     "bandit-over-bandit, literal": BanditOverBandit(literal=1),
     "bandit-over-bandit with features": BanditOverBandit(policy=SlidingLinUCB()),
     "bandit-over-bandit with slates": BanditOverBandit(policy=SlidingSlateUCB()),
+    "bandit-over-bandit with budgets": BanditOverBandit(policy=SlidingKnapsackUCB()),
 }
 
 EVERYDAY = {"sliding-lin-ucb", "kalman-mixture", "bandit-over-bandit with features", "sliding-slate-ucb"}
+EVERYDAY |= {"sliding-knapsack-ucb", "greedy-ratio"}
 
 
 def tried(name: str) -> Any:
@@ -38,10 +41,13 @@ def tried(name: str) -> Any:
 
 
 # What a world may be made with, by the parameter that says so.
-VARIANTS: dict[str, tuple[str, ...]] = {
+VARIANTS: dict[str, tuple[Any, ...]] = {
     "rewards": ("gaussian",),
     "link": ("logistic", "poisson"),
     "actions": ("fixed", "basis"),
+    "portions": (3,),
+    "surprise": (0.5,),
+    "kind": KINDS[1:],
 }
 WRAPPED: dict[str, Callable[[Any], Any]] = {
     "fixed delay": lambda world: Delayed(world=world, delay=20),
@@ -55,7 +61,7 @@ def variants(world: Any) -> Iterator[tuple[str, Any]]:
     for parameter, values in VARIANTS.items():
         for value in values if hasattr(world, parameter) else ():
             with suppress(ParameterError):
-                yield value, replace(world, **{parameter: value})
+                yield f"{parameter}={value}", replace(world, **{parameter: value})
     for how, wrap in WRAPPED.items():
         with suppress(ParameterError):
             yield how, wrap(world)

@@ -12,9 +12,17 @@ Where choices are described by features the twins are in FEATURE_TWINS, are told
     Thompson         posterior(t), win_probabilities(t, context)
 
 Those that choose slates are in SLATE_TWINS, are told what each item paid, and answer with indices(t) and choose(t).
+
+Those with budgets are in BUDGET_TWINS, are told bills, and answer for what may be spent a round:
+
+    by a program     bounds(t), program(t, rates)            the program is solved by HiGHS
+    by a ratio       ratios(t, rates), worths(t, rates)      what a unit of each resource is worth
+    by chance        chances(t), worths(t, rates)
+    by prices        bounds(t), gains(t), worths(t, rates)
 """
 
 from tests.reference.bandit_over_bandit import BanditOverBanditTwin
+from tests.reference.budget_log import BudgetTwin
 from tests.reference.cusum_ucb import CusumUCBTwin
 from tests.reference.discounted_lin_thompson import DiscountedLinThompsonTwin
 from tests.reference.discounted_lin_ucb import DiscountedLinUCBTwin
@@ -27,14 +35,18 @@ from tests.reference.exp3s import EXP3STwin
 from tests.reference.feature_log import FeatureTwin
 from tests.reference.gaussian_thompson import GaussianThompsonTwin
 from tests.reference.glr_kl_ucb import GLRKLUCBTwin
+from tests.reference.greedy_ratio import GreedyRatioTwin
 from tests.reference.kalman_mixture import KalmanMixtureTwin
 from tests.reference.kl_ucb import KLUCBTwin
+from tests.reference.lagrange_bwk import LagrangeBwKTwin
 from tests.reference.lin_thompson import LinThompsonTwin
 from tests.reference.lin_ucb import LinUCBTwin
 from tests.reference.log import Twin
 from tests.reference.m_ucb import MUCBTwin
 from tests.reference.page_hinkley_ucb import PageHinkleyUCBTwin
 from tests.reference.practical_ad_switch import PracticalAdSwitchTwin
+from tests.reference.prequential_pacing import PrequentialPacingTwin
+from tests.reference.primal_dual_bwk import PrimalDualBwKTwin
 from tests.reference.rexp3 import REXP3Twin
 from tests.reference.ser4 import SER4Twin
 from tests.reference.sliding_armed_ucb import SlidingArmedUCBTwin
@@ -42,6 +54,7 @@ from tests.reference.sliding_gaussian_thompson import SlidingGaussianThompsonTwi
 from tests.reference.sliding_glm_ucb import SlidingGLMUCBTwin
 from tests.reference.sliding_gp_ucb import SlidingGPUCBTwin
 from tests.reference.sliding_kl_ucb import SlidingKLUCBTwin
+from tests.reference.sliding_knapsack_ucb import SlidingKnapsackUCBTwin
 from tests.reference.sliding_lin_thompson import SlidingLinThompsonTwin
 from tests.reference.sliding_lin_ucb import SlidingLinUCBTwin
 from tests.reference.sliding_slate_ucb import SlidingSlateUCBTwin
@@ -49,6 +62,7 @@ from tests.reference.sliding_thompson import SlidingThompsonTwin
 from tests.reference.sliding_ucb import SlidingUCBTwin
 from tests.reference.thompson import ThompsonTwin
 from tests.reference.ucb1 import UCB1Twin
+from tests.reference.ucb_bwk import UCBBwKTwin
 from tests.reference.uniform import UniformTwin
 from tests.reference.virtual_queue import VirtualQueueTwin
 
@@ -97,4 +111,13 @@ POINT_TWINS = {
 
 SLATE_TWINS = {
     "sliding-slate-ucb": SlidingSlateUCBTwin,
+}
+
+BUDGET_TWINS: dict[str, type[BudgetTwin]] = {
+    "sliding-knapsack-ucb": SlidingKnapsackUCBTwin,
+    "ucb-bwk": UCBBwKTwin,
+    "primal-dual-bwk": PrimalDualBwKTwin,
+    "lagrange-bwk": LagrangeBwKTwin,
+    "greedy-ratio": GreedyRatioTwin,
+    "prequential-pacing": PrequentialPacingTwin,
 }

@@ -21,7 +21,7 @@ def arms_come_and_go(policy: Any) -> None:
         _live(agent, way, luck, "b")
         waiting = _decided(agent, way, luck, "b")
         agent.retire_arm("b")
-        agent.learn(waiting, _paid(waiting, "b"))
+        way.answer(agent, waiting, _paid(way, waiting, "b"))
         require(agent.ignored == way.forgets, f"{policy} ({how}) ignored {agent.ignored} rewards of a retired arm")
         agent.add_arm("d", **way.brings)
         chosen = _live(agent, way, luck, "d")
@@ -77,15 +77,22 @@ def names_do_not_matter(policy: Any) -> str | None:
     order = np.array([2, 0, 3, 1, *range(4, n_arms)])
     pulls = np.zeros((2, runs, n_arms))
     for run in range(runs):
-        tape, nature = ground.world.draw(rounds, seed=run)
-        turned = tape._replace(levels=tape.levels._replace(table=np.ascontiguousarray(tape.levels.table[:, order])))
-        for side, world in enumerate((tape, turned)):
-            _, trace = ground.play(policy, world, nature, key(run, side), rounds)
-            pulls[side, run] = np.bincount(trace.actions.ravel(), minlength=n_arms)
+        tape, _ = ground.world.draw(rounds, seed=run)
+        for side, world in enumerate((tape, _turned(tape, order))):
+            _, trace = ground.play(policy, world, ground.world.nature(rounds), key(run, side), rounds)
+            pulls[side, run] = np.bincount(trace.actions[trace.actions >= 0], minlength=n_arms)
     gaps = pulls[0][:, order] - pulls[1]
     z = gaps.mean(axis=0) / (gaps.std(axis=0, ddof=1) / np.sqrt(runs) + 1.0 / runs)
     require(bool((np.abs(z) < 4.5).all()), f"{policy} treats arms by their number: z={z.round(1)}")
     return None
+
+
+def _turned(tape: Any, order: Any) -> Any:
+    """The same tape with its arms in another order."""
+    turned = {"levels": tape.levels._replace(table=np.ascontiguousarray(tape.levels.table[:, order]))}
+    if hasattr(tape, "costs"):
+        turned["costs"] = np.ascontiguousarray(tape.costs[:, :, order])
+    return tape._replace(**turned)
 
 
 def _named_ways(policy: Any) -> list[tuple[str, Way]]:
@@ -96,10 +103,12 @@ def _has(decision: Decision, name: str) -> bool:
     return name in decision.action if isinstance(decision.action, tuple) else decision.action == name
 
 
-def _paid(decision: Decision, name: str) -> Any:
-    """One for an arm of that name, nothing for others."""
-    slate = isinstance(decision.action, tuple)
-    return [float(each == name) for each in decision.action] if slate else float(decision.action == name)
+def _paid(way: Way, decision: Decision, name: str) -> dict[str, Any]:
+    """One for an arm of that name, nothing for others; and what is told with it."""
+    if isinstance(decision.action, tuple):
+        return {"rewards": [float(each == name) for each in decision.action]}
+    reward = float(decision.action == name)
+    return {"reward": reward} | way.adds(reward)
 
 
 def _live(agent: Agent, way: Way, luck: Any, best: str, rounds: int = 300) -> list[Decision]:
@@ -107,7 +116,7 @@ def _live(agent: Agent, way: Way, luck: Any, best: str, rounds: int = 300) -> li
     decisions = []
     for _ in range(rounds):
         decision = agent.decide(**way.told(luck))
-        agent.learn(decision, _paid(decision, best))
+        way.answer(agent, decision, _paid(way, decision, best))
         decisions.append(decision)
     return decisions
 
@@ -118,5 +127,5 @@ def _decided(agent: Agent, way: Way, luck: Any, name: str) -> Decision:
         decision = agent.decide(**way.told(luck))
         if _has(decision, name):
             return decision
-        agent.learn(decision, _paid(decision, name))
+        way.answer(agent, decision, _paid(way, decision, name))
     raise ContractError(f"{agent.policy} did not choose in 2000 rounds the one arm that pays")

@@ -76,7 +76,7 @@ def bad_features_are_refused(policy: Any) -> str | None:
     for how, way in ground.ways.items():
         agent = way.agent(policy, seed=1)
         for _ in range(20):
-            agent.learn(agent.decide(**way.told(luck)), **ground.any_told(luck))
+            way.answer(agent, agent.decide(**way.told(luck)), ground.any_told(luck))
         before = agent.dumps()
         for told in _bad_features(way):
             try:

@@ -15,12 +15,12 @@ from driftwise.core.family import family_of
 from driftwise.core.play import play
 from driftwise.core.rules import cast
 from driftwise.core.seeding import key
-from driftwise.core.types import Outcome, Problem, SlateOutcome, Trace, trace_for
+from driftwise.core.types import Decision, Outcome, Problem, SlateOutcome, Spent, Trace, trace_for
 from driftwise.errors import DriftwiseError
 from driftwise.kernels.projections import ball, box, product, simplex
-from driftwise.worlds import Abrupt, ConvexLinear, Rotating, Slates
+from driftwise.worlds import Abrupt, BudgetSwitching, ConvexLinear, Rotating, Slates
 
-ARMS, DIM, SLATE, ROUNDS, HORIZON = 4, 4, 2, 600, 2000
+ARMS, DIM, SLATE, RESOURCES, ROUNDS, HORIZON = 4, 4, 2, 2, 600, 2000
 NAMES = ("a", "b", "c")
 Luck = np.random.Generator
 
@@ -38,17 +38,24 @@ def require(kept: bool, broken: str) -> None:
 class Way(NamedTuple):
     """A way to use an agent: how it is made, what an arm that comes later brings, and what is told at a decision.
 
-    `forgets` says that a retired arm takes all that was known of it away, so that its late rewards are ignored.
+    `forgets` says that a retired arm takes all that was known of it away, so that its late rewards are ignored. `adds`
+    is what must be told with a reward.
     """
 
     made: dict[str, Any]
     brings: dict[str, Any]
     told: Callable[[Luck], dict[str, Any]]
     forgets: bool = True
+    adds: Callable[[Any], dict[str, Any]] = lambda reward: {}
 
     def agent(self, policy: Any, **more: Any) -> Agent:
         """An agent at the start."""
         return Agent(policy, horizon=HORIZON, **(self.made | more))
+
+    def answer(self, agent: Agent, decision: Decision | int, told: dict[str, Any]) -> None:
+        """Tell what came of a decision; nothing comes of the null arm."""
+        if not (isinstance(decision, Decision) and decision.action is None):
+            agent.learn(decision, **told)
 
     @property
     def named(self) -> bool:
@@ -75,6 +82,10 @@ def _any_context(luck: Luck) -> dict[str, Any]:
     return {"context": luck.uniform(0.2, 0.7, 2)}
 
 
+def _costs(reward: Any) -> dict[str, Any]:
+    return {"costs": {"euros": 0.1 + 0.3 * reward, "units": 0.25}}
+
+
 _UNITS = dict(zip((*NAMES, "d"), np.eye(DIM), strict=True))
 WAYS = {
     "armed": {"arms": Way({"arms": NAMES}, {}, _nothing)},
@@ -88,6 +99,11 @@ WAYS = {
     "slates": {"slates": Way({"arms": (*NAMES, "e"), "slate": SLATE}, {}, _nothing)},
     "convex": {
         "points": Way({"domain": product(box(0.0, 1.0), ball(0.0, 1.0), simplex(2)), "constraints": 2}, {}, _nothing)
+    },
+    "budgets": {
+        "budgets": Way(
+            {"arms": NAMES, "budgets": {"euros": 0.2 * HORIZON, "units": 0.5 * HORIZON}}, {}, _nothing, adds=_costs
+        ),
     },
 }
 
@@ -125,13 +141,15 @@ class Ground(NamedTuple):
         """An empty trace."""
         return trace_for(self.problem, start, rounds)
 
-    def context(self, tape: Any, t: int) -> Any:
-        """What round `t` of a whole tape shows."""
-        return tape.sets[tape.which[t]] if self.family == "features" else ()
+    def observe(self, tape: Any, nature: Any, t: int) -> tuple[Any, bool]:
+        """What round `t` of a whole tape shows, and whether the world is open."""
+        shown, is_open = verbs.observe(tape, nature, t)
+        return tape.sets[tape.which[t]] if self.family == "features" else shown, bool(is_open)
 
     def any_context(self, luck: Luck, count: int = ARMS) -> Any:
         """Something a policy could be shown."""
-        return rows(luck, count) if self.family == "features" else ()
+        contexts = {"features": lambda: rows(luck, count), "budgets": lambda: luck.uniform(0.1, 0.5, RESOURCES)}
+        return contexts.get(self.family, tuple)()
 
     def any_action(self, luck: Luck) -> Any:
         """Something a policy could choose."""
@@ -140,10 +158,12 @@ class Ground(NamedTuple):
 
     def any_row(self, luck: Luck) -> Any:
         """What could describe an action chosen."""
-        return rows(luck, 1)[0] if self.family == "features" else ()
+        return rows(luck, 1)[0] if self.family == "features" else self.any_context(luck)
 
     def any_outcome(self, luck: Luck) -> Any:
         """What could come of a decision."""
+        if self.family == "budgets":
+            return Spent(float(luck.integers(2)), luck.random(RESOURCES))
         if not self.problem.slate:
             return Outcome(float(luck.integers(2)))
         items = luck.integers(2, size=self.problem.slate).astype(np.float64)
@@ -156,7 +176,8 @@ class Ground(NamedTuple):
         if self.family == "convex":
             gradient, (values, *jacobian) = luck.standard_normal(DIM), luck.standard_normal((DIM + 1, 2))
             return {"gradient": gradient, "values": values, "jacobian": np.transpose(jacobian)}
-        return {"reward": float(luck.random())}
+        reward = float(luck.random())
+        return {"reward": reward} | (_costs(reward) if self.family == "budgets" else {})
 
     def bad_told(self, luck: Luck) -> list[dict[str, Any]]:
         """What an agent must refuse to be told."""
@@ -167,7 +188,16 @@ class Ground(NamedTuple):
             good, wrong = self.any_told(luck), [np.full(DIM, each) for each in (np.nan, np.inf)]
             less = [{name: good[name] for name in good if name != missing} for missing in good]
             return [*less, *(good | {"gradient": each} for each in (*wrong, [0.0], "much")), {"reward": 1.0}]
-        return [{"reward": each} for each in (*bad, [0.0])]
+        return [self.any_told(luck) | {"reward": each} for each in (*bad, [0.0])]
+
+    @property
+    def bad_costs(self) -> list[Any]:
+        """Costs that an agent must refuse to be told; none where nothing costs."""
+        if self.family != "budgets":
+            return []
+        whole: dict[str, Any] = {"euros": 0.5, "units": 0.5}
+        wrong = [whole | {"units": each} for each in (np.nan, np.inf, 1.5, -0.1, "much", None)]
+        return [None, 0.5, {"euros": 0.5}, whole | {"hours": 0.0}, *wrong]
 
     def select(self, policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float]:
         """What a policy chooses, as plain numbers: an arm or row, the items of a slate, the coordinates of a point."""
@@ -179,7 +209,8 @@ class Ground(NamedTuple):
         if self.family == "convex":
             return bool(self.problem.setting.domain.contains(action))
         chosen, n_arms = action if isinstance(action, tuple) else (action,), self.problem.n_arms
-        right = all(isinstance(each, int) and 0 <= each < n_arms for each in chosen)
+        least = -1 if self.family == "budgets" else 0  # the null arm
+        right = all(isinstance(each, int) and least <= each < n_arms for each in chosen)
         return right and len(set(chosen)) == max(1, self.problem.slate)
 
     @property
@@ -196,5 +227,6 @@ def ground_of(policy: Any) -> Ground:
         "features": lambda: Rotating(n_actions=ARMS, dim=DIM, link=getattr(inner, "link", "identity")),
         "slates": lambda: Slates(size=SLATE, drift=f"abrupt:n_arms={ARMS},phases=3"),
         "convex": lambda: ConvexLinear(dim=DIM, variation=1.0, noise=0.3),
+        "budgets": lambda: BudgetSwitching(n_arms=ARMS, resources=RESOURCES, phases=3, rate=0.4),
     }
     return Ground(family, worlds[family]())

@@ -11,11 +11,14 @@ from driftwise.core import verbs
 from driftwise.core.rules import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision
-from driftwise.errors import DecisionError, RewardError
+from driftwise.errors import BudgetError, DecisionError, RewardError
 
 
 def late_rewards_enter_by_decision(policy: Any) -> str | None:
-    """In a window it does not matter when or in which order rewards came, only which rounds they belong to."""
+    """In a window it does not matter when or in which order rewards came, only which rounds they belong to.
+
+    One that tries windows learns from the order too, by what it predicted; its windows do not.
+    """
     ground, policy = ground_of(policy), cast(policy)
     in_order, shuffled = (policy.init(ground.problem) for _ in range(2))
     if not hasattr(in_order, "window"):
@@ -32,7 +35,10 @@ def late_rewards_enter_by_decision(policy: Any) -> str | None:
     for i in luck.permutation(size):
         for _ in range(2):  # a duplicate changes nothing
             verbs.update(policy, shuffled, *log[i], size - 1)
-    require(alike(in_order, shuffled), f"{policy} remembers shuffled rewards otherwise than ordered ones")
+    compared = (in_order, shuffled) if "windows" not in policy._fields else (in_order.window, shuffled.window)
+    require(alike(*compared), f"{policy} remembers shuffled rewards otherwise than ordered ones")
+    if hasattr(window, "sizes") and not window.sizes.all():
+        return None  # one of its windows is everything: nothing comes too late
     before = int(window.stale[0])
     verbs.update(policy, shuffled, *log[0], size + len(window.rewards))
     require(int(window.stale[0]) == before + 1, f"{policy} did not count a stale reward")
@@ -53,8 +59,8 @@ def resumes_exactly(policy: Any) -> None:
             require(decision == twin, f"{policy} ({how}) resumed and then decided {twin}, not {decision}")
             while straight.pending and luck.random() < 0.55:  # rewards come late and in any order
                 late, answer = int(luck.choice(straight.pending)), ground.any_told(luck)
-                straight.learn(late, **answer)
-                broken.learn(late, **answer)
+                way.answer(straight, late, answer)
+                way.answer(broken, late, answer)
             if luck.random() < 0.05:
                 broken = Agent.loads(broken.dumps(), policy=type(policy))
         require(straight.dumps() == broken.dumps(), f"{policy} ({how}) ended in another state after being resumed")
@@ -66,13 +72,16 @@ def refuses_and_stays(policy: Any) -> None:
     luck = np.random.default_rng(3)
     for way in ground.ways.values():
         agent = way.agent(policy, seed=1)
-        answered, open_one = (agent.decide(**way.told(luck)) for _ in range(2))
+        decisions = [agent.decide(**way.told(luck)) for _ in range(40)]
+        answered, open_one = [each for each in decisions if each.action is not None][:2]
+        idle = [each for each in decisions if each.action is None]  # nothing comes of the null arm
         good = ground.any_told(luck)
         agent.learn(answered, **good)
         attempts: list[tuple[Any, Any, type[Exception]]] = [
             (open_one, each, RewardError) for each in ground.bad_told(luck)
         ]
-        attempts += [(each, good, DecisionError) for each in (answered, 99, -1, "first")]
+        attempts += [(open_one, good | {"costs": each}, BudgetError) for each in ground.bad_costs]
+        attempts += [(each, good, DecisionError) for each in (answered, 99, -1, "first", *idle[:1])]
         before = agent.dumps()
         for decision, answer, error in attempts:
             try:

@@ -40,8 +40,11 @@ def loop_equals_verbs(policy: Any) -> None:
     tape, nature = ground.world.draw(ROUNDS, seed=1)
     by_hand, rng = policy.init(ground.problem), key(2)
     for t in range(ROUNDS):
-        own, context = at(rng, t), ground.context(tape, t)
+        own = at(rng, t)
         verbs.advance(policy, by_hand, t, own)
+        context, is_open = ground.observe(tape, nature, t)
+        if not is_open:
+            break
         action, propensity = verbs.select(policy, by_hand, t, context, own)
         there = bool(np.all(action == trace.actions[t]))
         require(there, f"{policy} chose {trace.actions[t]} in the loop and {action} by hand, round {t}")
@@ -54,12 +57,17 @@ def blocks_join(policy: Any) -> None:
     """A run cut into blocks is the same run."""
     ground, policy = ground_of(policy), cast(policy)
     whole_state, whole_trace = ground.played(policy)
-    state, rng, actions = policy.init(ground.problem), key(2), []
+    state, nature, rng, actions = policy.init(ground.problem), ground.world.nature(ROUNDS), key(2), []
     for tape in ground.world.tapes(ROUNDS, seed=1, size=97):
-        trace = ground.trace(tape.start, min(97, ROUNDS - tape.start))
-        play(policy, state, tape, ground.world.nature(), rng, trace, ROUNDS)
-        actions.append(trace.actions)
-    require(bool((np.concatenate(actions) == whole_trace.actions).all()), f"{policy} chose differently in blocks")
+        rounds = min(97, ROUNDS - tape.start)
+        trace = ground.trace(tape.start, rounds)
+        played = play(policy, state, tape, nature, rng, trace, ROUNDS)
+        actions.append(trace.actions[:played])
+        if played < rounds:
+            break
+    joined = np.concatenate(actions)
+    same = bool((joined == whole_trace.actions[: len(joined)]).all())
+    require(same, f"{policy} chose differently in blocks")
     require(equal(state, whole_state), f"{policy} ended differently when played in blocks")
 
 

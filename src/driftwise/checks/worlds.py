@@ -37,15 +37,39 @@ def tape_blocks_join(world: Any) -> None:
 def answers_every_action(world: Any) -> None:
     """Every action of every round has a finite reward, within the range the problem declares."""
     problem = world.problem(ROUNDS)
-    tape, nature = world.draw(ROUNDS, seed=4)
+    tape, _ = world.draw(ROUNDS, seed=4)
     for t in range(0, ROUNDS, 37):
-        _, is_open = verbs.observe(tape, nature, t)
-        require(bool(is_open), f"{world} closed in round {t}")
         for action in _actions(problem):
+            nature = world.nature(ROUNDS)
+            _, is_open = verbs.observe(tape, nature, t)
+            require(bool(is_open), f"{world} is closed in round {t} although nothing was chosen before")
             outcome = verbs.respond(tape, nature, t, action)
             for reward in outcome.items if problem.slate else [outcome.reward]:
                 fits = np.isfinite(reward) and problem.low <= reward <= problem.high
                 require(bool(fits), f"{world} paid {reward} in round {t}, outside [{problem.low}, {problem.high}]")
+
+
+def spends_what_there_is(world: Any) -> str | None:
+    """With budgets a choice costs from 0 to 1, the null arm nothing; no more is ever spent than there is by then."""
+    problem = world.problem(ROUNDS)
+    if problem.family != "budgets":
+        return f"{type(world).__name__} has no budgets"
+    tape, nature = world.draw(ROUNDS, seed=4)
+    stages, spent = getattr(tape, "tape", tape).stages, np.zeros(len(problem.setting.amounts))
+    for t in range(ROUNDS):
+        if not verbs.observe(tape, nature, t)[1]:
+            break
+        action = t % (problem.n_arms + 1) - 1
+        outcome = verbs.respond(tape, nature, t, action)
+        fits = bool(((0.0 <= outcome.costs) & (outcome.costs <= 1.0)).all()) and (action >= 0 or not any(outcome.costs))
+        require(fits, f"{world} took {outcome.costs} for arm {action} in round {t}")
+        require(action >= 0 or outcome.reward == 0.0, f"{world} paid {outcome.reward} for the null arm in round {t}")
+        spent += outcome.costs
+        there = stages.there[np.searchsorted(stages.starts, t, side="right") - 1]
+        require(
+            bool((spent <= there * (1.0 + 1e-9) + 1e-9).all()), f"{world} let {spent} of {there} be spent by round {t}"
+        )
+    return None
 
 
 def shows_what_it_declares(world: Any) -> str | None:
@@ -67,9 +91,11 @@ def changes_lie_inside(world: Any) -> None:
     require(changes == sorted(set(changes)), f"{world} tells its changes out of order: {changes}")
     require(all(0 < change < ROUNDS for change in changes), f"{world} changes outside the horizon: {changes}")
     rounds = _rounds(world.tapes(ROUNDS, 5))
-    drifts = next(rounds[name] for name in ("path", "levels", "expected") if rounds.get(name, np.empty(0)).size)
-    moved = [bool((drifts[change] != drifts[change - 1]).any()) for change in changes]
-    require(all(moved), f"{world} tells a change where nothing moves: {changes}")
+    drifts = [next(rounds[name] for name in ("path", "levels", "expected") if rounds.get(name, np.empty(0)).size)]
+    drifts += [rounds["costs"]] if "costs" in rounds else []
+    for change in changes:
+        moved = any((each[change] != each[change - 1]).any() for each in drifts)
+        require(moved, f"{world} tells a change in round {change}, where nothing moves")
 
 
 def nature_is_fresh(world: Any) -> None:
@@ -81,14 +107,15 @@ def nature_is_fresh(world: Any) -> None:
         state, trace = policy.init(problem), trace_for(problem, 0, ROUNDS)
         play(policy, state, tape, nature, key(7), trace, ROUNDS)
         runs.append((trace, state))
-    same = equal(runs[0][1], runs[1][1]) and bool((runs[0][0].rewards == runs[1][0].rewards).all())
-    require(same, f"{world} remembers an earlier run")
+    paid = np.array_equal(runs[0][0].rewards, runs[1][0].rewards, equal_nan=True)
+    require(equal(runs[0][1], runs[1][1]) and paid, f"{world} remembers an earlier run")
 
 
 WORLD_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     same_seed_same_tape,
     tape_blocks_join,
     answers_every_action,
+    spends_what_there_is,
     shows_what_it_declares,
     changes_lie_inside,
     nature_is_fresh,
@@ -96,20 +123,20 @@ WORLD_CHECKS: tuple[Callable[[Any], str | None], ...] = (
 
 
 def _actions(problem: Problem) -> Iterator[Any]:
-    """Every arm or row; slates that hold every item; or points all over the domain."""
+    """Every arm or row, and the null arm where there is one; slates that hold every item; points all over a domain."""
     if problem.family == "convex":
         domain = problem.setting.domain
         yield from (domain.project(point) for point in (domain.lows, domain.centres, domain.highs))
         return
     if not problem.slate:
-        yield from range(problem.n_arms)
+        yield from range(-1 if problem.family == "budgets" else 0, problem.n_arms)
         return
     for first in range(problem.n_arms):
         yield (first + np.arange(problem.slate)) % problem.n_arms
 
 
 def _player(problem: Problem) -> Any:
-    """A policy that can play this problem; bare arms and rows can be chosen without looking."""
+    """A policy that can play this problem; bare arms, rows, and arms that cost can be chosen without looking."""
     if problem.family in ("armed", *BLIND):
         return Uniform()
     return next(kind() for kind in POLICIES.values() if family_of(kind()) == problem.family)
@@ -127,6 +154,8 @@ def _columns(tape: Any) -> dict[str, Any]:
     for name, value in tape._asdict().items():
         if name == "levels":
             columns[name] = value.table[value.rows]
+        elif name == "costs":
+            columns[name] = value[tape.levels.rows]
         elif name == "sets":
             columns[name] = value[tape.which]
         elif name == "tape":

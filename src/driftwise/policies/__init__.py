@@ -13,14 +13,17 @@ from driftwise.policies.exp3_ix import EXP3IX as EXP3IX
 from driftwise.policies.exp3s import EXP3S as EXP3S
 from driftwise.policies.gaussian_thompson import GaussianThompson as GaussianThompson
 from driftwise.policies.glr_kl_ucb import GLRKLUCB as GLRKLUCB
+from driftwise.policies.greedy_ratio import GreedyRatio as GreedyRatio
 from driftwise.policies.kalman_mixture import KalmanMixture as KalmanMixture
 from driftwise.policies.kl_ucb import KLUCB as KLUCB
+from driftwise.policies.lagrange_bwk import LagrangeBwK as LagrangeBwK
 from driftwise.policies.lin_thompson import LinThompson as LinThompson
 from driftwise.policies.lin_ucb import LinUCB as LinUCB
 from driftwise.policies.m_ucb import MUCB as MUCB
 from driftwise.policies.page_hinkley_ucb import PageHinkleyUCB as PageHinkleyUCB
 from driftwise.policies.practical_ad_switch import PracticalAdSwitch as PracticalAdSwitch
 from driftwise.policies.prequential_pacing import PrequentialPacing as PrequentialPacing
+from driftwise.policies.primal_dual_bwk import PrimalDualBwK as PrimalDualBwK
 from driftwise.policies.rexp3 import REXP3 as REXP3
 from driftwise.policies.ser4 import SER4 as SER4
 from driftwise.policies.sliding_armed_ucb import SlidingArmedUCB as SlidingArmedUCB
@@ -36,6 +39,7 @@ from driftwise.policies.sliding_thompson import SlidingThompson as SlidingThomps
 from driftwise.policies.sliding_ucb import SlidingUCB as SlidingUCB
 from driftwise.policies.thompson import Thompson as Thompson
 from driftwise.policies.ucb1 import UCB1 as UCB1
+from driftwise.policies.ucb_bwk import UCBBwK as UCBBwK
 from driftwise.policies.uniform import Uniform as Uniform
 from driftwise.policies.virtual_queue import VirtualQueue as VirtualQueue
 

@@ -48,7 +48,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.random import branch
 from driftwise.core.rules import bounded_range, number, whole
 from driftwise.core.types import About, Decision, Floats, Problem, Shared
-from driftwise.core.verbs import advance, register, restart, select, update
+from driftwise.core.verbs import advance, appraise, register, restart, select, update
 from driftwise.errors import ParameterError
 from driftwise.kernels.hedge import Hedge, credit, new_hedge, pick, plan
 from driftwise.policies.sliding_ucb import SlidingUCB
@@ -241,6 +241,11 @@ def _update(policy: BanditOverBandit, state: BanditOverBanditState, decision: De
     update(policy.policy, state.inner, inside, outcome, now - start)
 
 
+@kernel
+def _appraise(policy: BanditOverBandit, state: BanditOverBanditState, t: int, context: Any, prices: Floats) -> None:
+    appraise(policy.policy, state.inner, t - state.start[0], context, prices)
+
+
 register(
     BanditOverBandit,
     about=About(
@@ -249,4 +254,5 @@ register(
     advance=_advance,
     select=_select,
     update=_update,
+    appraise=_appraise,
 )

@@ -3,7 +3,11 @@
 from driftwise.core.spec import catalogue
 from driftwise.worlds.abrupt import Abrupt as Abrupt
 from driftwise.worlds.ac_mab import ACMAB as ACMAB
+from driftwise.worlds.ad_pacing import AdPacing as AdPacing
 from driftwise.worlds.asc_mab import ASCMAB as ASCMAB
+from driftwise.worlds.budget_rotating import BudgetRotating as BudgetRotating
+from driftwise.worlds.budget_sinusoidal import BudgetSinusoidal as BudgetSinusoidal
+from driftwise.worlds.budget_stationary import BudgetStationary as BudgetStationary
 from driftwise.worlds.budget_switching import BudgetSwitching as BudgetSwitching
 from driftwise.worlds.convex_gap import ConvexGap as ConvexGap
 from driftwise.worlds.convex_hard import ConvexHard as ConvexHard
@@ -11,6 +15,8 @@ from driftwise.worlds.convex_linear import ConvexLinear as ConvexLinear
 from driftwise.worlds.convex_quadratic import ConvexQuadratic as ConvexQuadratic
 from driftwise.worlds.drifting_surface import DriftingSurface as DriftingSurface
 from driftwise.worlds.flights import Flights as Flights
+from driftwise.worlds.knapsack_example import KnapsackExample as KnapsackExample
+from driftwise.worlds.network_pricing import NetworkPricing as NetworkPricing
 from driftwise.worlds.piecewise_linear import PiecewiseLinear as PiecewiseLinear
 from driftwise.worlds.random_walk import RandomWalk as RandomWalk
 from driftwise.worlds.rotating import Rotating as Rotating
