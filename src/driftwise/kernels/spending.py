@@ -22,6 +22,8 @@ from driftwise.core.kernel import kernel
 from driftwise.core.types import ArmIds, Floats, Ints, PerArm, Shared
 from driftwise.core.verbs import refresh
 
+EVER = 2**62  # how far a view reaches that holds everything
+
 
 class Spending(NamedTuple):
     """Rounds in a ring, statistics per arm and view.
@@ -68,15 +70,14 @@ def awaits(state: Any, t: int, now: int) -> bool:
     """Come to the end of round `now`; whether the outcome of the decision of round `t` can enter any view."""
     while state.window.clock[0] <= now:
         _turn(state)
-    window = state.window
-    age, room = window.clock[0] - t, len(window.arms)
-    if age <= room:
-        return bool(window.arms[t % room] < 0)
+    window, reach = state.window, 0
     for view in range(len(window.sizes)):
-        if window.sizes[view] == 0:
-            return True
-    window.stale[0] += 1
-    return False
+        reach = max(reach, EVER if window.sizes[view] == 0 else window.sizes[view])
+    age, room = window.clock[0] - t, len(window.arms)
+    if age > reach:
+        window.stale[0] += 1
+        return False
+    return bool(age > room or window.arms[t % room] < 0)
 
 
 @kernel

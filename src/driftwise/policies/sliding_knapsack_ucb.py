@@ -29,6 +29,7 @@ more than it earns. Unclipped, a bound on a cost below zero makes budget out of 
 re-solved is what to use; `prequential-pacing` needs no window and earns more.
 
 Deviation: where the text says neither, the constants of Appendix D are 1, and eps is at most 1/2.
+Where arms come and go, the logarithms of widths stay those of the arms there were at the start.
 Late outcomes enter by their decision's round; those older than both windows are dropped and counted as stale.
 """
 
