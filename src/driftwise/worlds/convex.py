@@ -19,7 +19,7 @@ from driftwise.core.rules import cast_fields, whole
 from driftwise.core.types import Floats, Problem, Slopes
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
-from driftwise.kernels.projections import CLOSE, Domain, convex, excess
+from driftwise.kernels.projections import CLOSE, Domain, box, convex, excess
 from driftwise.kernels.quadratics import Quadratics, fill_gradient, value_at
 from driftwise.worlds.arms import Levels
 
@@ -158,6 +158,25 @@ class ConvexWorld(ABC):
         """The whole world as one tape, and an empty gauge."""
         (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
         return tape, self.nature()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoHalves(ConvexWorld):
+    """A number between 0 and 1 in a world of two halves, with nothing left to chance."""
+
+    @property
+    def certain(self) -> bool:
+        """Nothing here is drawn: every seed gives the same world."""
+        return True
+
+    @property
+    def domain(self) -> Domain:
+        """A number between 0 and 1."""
+        return box(0.0, 1.0)
+
+    def changes(self, horizon: int, seed: int) -> list[int]:
+        """Half-time."""
+        return half_times(horizon, 1) if horizon > 1 else []
 
 
 def linear(slopes: Floats, levels: Floats, rows: NDArray[np.int32]) -> Quadratics:

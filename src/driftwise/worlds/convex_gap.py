@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.core.rules import number
-from driftwise.kernels.projections import Domain, box
-from driftwise.worlds.convex import Asked, ConvexWorld, half_times, halves, linear
+from driftwise.worlds.convex import Asked, TwoHalves, halves, linear
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvexGap(ConvexWorld):
+class ConvexGap(TwoHalves):
     """One thing to have more of, and a constraint on it that is relaxed at half-time.
 
     Parameters
@@ -40,20 +39,6 @@ class ConvexGap(ConvexWorld):
         super().__post_init__()
         for name in ("delta", "base", "gain"):
             number(name, getattr(self, name), above=0.0)
-
-    @property
-    def certain(self) -> bool:
-        """Nothing here is drawn: every seed gives the same world."""
-        return True
-
-    @property
-    def domain(self) -> Domain:
-        """A number between 0 and 1."""
-        return box(0.0, 1.0)
-
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """Half-time."""
-        return half_times(horizon, 1) if horizon > 1 else []
 
     def asks(self, horizon: int, seed: int) -> Callable[[int, int], Asked]:
         """The same loss throughout, and two constraints."""

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.core.rules import number
-from driftwise.kernels.projections import Domain, box
-from driftwise.worlds.convex import Asked, ConvexWorld, half_times, halves, linear
+from driftwise.worlds.convex import Asked, TwoHalves, halves, linear
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvexHard(ConvexWorld):
+class ConvexHard(TwoHalves):
     """A constraint that is tight while there is something to gain, and loose when there is nothing.
 
     Parameters
@@ -32,20 +31,6 @@ class ConvexHard(ConvexWorld):
     def __post_init__(self) -> None:
         super().__post_init__()
         number("delta", self.delta, above=0.0, below=1.0)
-
-    @property
-    def certain(self) -> bool:
-        """Nothing here is drawn: every seed gives the same world."""
-        return True
-
-    @property
-    def domain(self) -> Domain:
-        """A number between 0 and 1."""
-        return box(0.0, 1.0)
-
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """Half-time."""
-        return half_times(horizon, 1) if horizon > 1 else []
 
     def asks(self, horizon: int, seed: int) -> Callable[[int, int], Asked]:
         """Two halves."""
