@@ -53,7 +53,8 @@ def test_a_second_process_is_refused_in_one_sentence(tmp_path: Path) -> None:
 
 def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
-    program = f"import os, signal; from driftwise.serve.journal import open_journal; open_journal({store!r}); os.kill(os.getpid(), 9)"
+    opens = f"from driftwise.serve.journal import open_journal; open_journal({store!r})"
+    program = f"import os; {opens}; os.kill(os.getpid(), 9)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -9
     open_journal(store).close()
 

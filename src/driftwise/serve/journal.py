@@ -1,8 +1,8 @@
 """The journal is the truth. Everything else, the state of every policy included, is a fold of it.
 
 A journal holds *streams* of events, numbered from 0 without gaps: stream 0 is the catalogue, every other one a
-deployment. Beside them it keeps *answers*, by which a request that is sent twice is answered alike, and *snapshots*, which
-are only a cache of the fold.
+deployment. Beside them it keeps *answers*, by which a request that is sent twice is answered alike, and *snapshots*,
+which are only a cache of the fold.
 
     append(events, answers, snapshots)   all of it or nothing; when it returns, it is as durable as was asked for
     read(stream, after, upto)            the events of a stream, in order

@@ -3,13 +3,15 @@
     postgresql://user@host/database?schema=shop        tables in the schema `shop`; `driftwise` if not given
     ...&prepared=0                                     no prepared statements, for a pooler between us and the server
 
-One process writes to a schema: it holds an advisory lock, and the unique numbers of events would stop a second one even
-without it. More processes share a server by having a schema each. A batch is one statement per table, whatever its size.
+One process writes to a schema: it holds an advisory lock, and the unique numbers of events would stop a second one
+even without it. More processes share a server by having a schema each. A batch is one statement per table, whatever
+its size.
 """
 
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -115,10 +117,8 @@ class PostgresJournal:
     def _give_up(self) -> None:
         """A commit that failed may have happened: the connection goes, and what is there will be read anew."""
         writer, self._writer = self._writer, None
-        try:
+        with suppress(psycopg.Error):
             writer.close()
-        except psycopg.Error:
-            pass  # it goes anyway
 
     def recover(self) -> None:
         """Connect again for writing, if the last connection was given up."""

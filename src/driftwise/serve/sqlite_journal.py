@@ -1,9 +1,9 @@
 """A journal in one SQLite file.
 
-One connection writes, in WAL mode, and does all checkpoints; readers have connections of their own that cannot write, so
-that neither waits for the other. SQLite before 3.51.3 may lose a committed transaction when a checkpoint meets a write
-(the WAL-reset bug), so it is refused. A second process is kept out by a lock on a file beside the store: SQLite's own lock
-would keep readers out too.
+One connection writes, in WAL mode, and does all checkpoints; readers have connections of their own that cannot write,
+so that neither waits for the other. SQLite before 3.51.3 may lose a committed transaction when a checkpoint meets a
+write (the WAL-reset bug), so it is refused. A second process is kept out by a lock on a file beside the store:
+SQLite's own lock would keep readers out too.
 """
 
 import fcntl

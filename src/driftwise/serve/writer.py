@@ -1,8 +1,8 @@
 """Group commit. One thread writes; whatever queued up during a commit goes into the next. There is no timer.
 
 A request hands over what it wants written and gets a future, which is done after the commit. When a commit fails, all
-that was in it fails, and all that queued behind it: it was decided on top of what is now lost. An *era* ends then. What is
-handed over must name the era it was decided in, and that of an era gone by is refused.
+that was in it fails, and all that queued behind it: it was decided on top of what is now lost. An *era* ends then. What
+is handed over names the era it was decided in, and that of an era gone by is refused.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ class Write(NamedTuple):
     answers: Sequence[Answer]
     snapshots: Sequence[Snapshot]
     done: "asyncio.Future[None]"
+    forget: int = 0  # answers older than this
 
 
 class Writer:
@@ -50,6 +51,13 @@ class Writer:
         done = self._loop.create_future()
         self._waiting += 1
         self._queue.put(Write(self.era, events, answers, snapshots, done))
+        return done
+
+    def forget_answers(self, before: int) -> "asyncio.Future[None]":
+        """Have old answers dropped."""
+        done = self._loop.create_future()
+        self._waiting += 1
+        self._queue.put(Write(self.era, NOTHING, NOTHING, NOTHING, done, before))
         return done
 
     @property
@@ -106,6 +114,8 @@ class Writer:
         snapshots = [snapshot for write in batch for snapshot in write.snapshots]
         if events or answers or snapshots:
             self._journal.append(events, answers, snapshots)
+        for before in {write.forget for write in batch if write.forget}:
+            self._journal.forget_answers(before)
 
     # ---- back in the event loop ----
 
