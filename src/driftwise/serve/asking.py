@@ -20,8 +20,7 @@ from driftwise.serve.engine import Engine
 from driftwise.serve.events import Decided, Learned
 from driftwise.serve.journal import Event
 from driftwise.serve.refusals import Unavailable, Unknown
-from driftwise.serve.settings import Settings
-from driftwise.serve.wire import Explained, Recorded, Saved, Statistics, Verified
+from driftwise.serve.wire import Explained, Recorded, Saved, Settings, Statistics, Verified
 
 MOST_TOLD = 64  # numbers of one array
 DRAWS = 1000

@@ -7,7 +7,7 @@ from driftwise.serve import settings as papers
 from driftwise.serve.deployment import Deployment
 from driftwise.serve.events import Body, Created, KeyMade, KeyRevoked, Status
 from driftwise.serve.journal import CATALOGUE, Event
-from driftwise.serve.settings import Settings
+from driftwise.serve.wire import Settings
 
 RUNNING, PAUSED, RETIRED = "running", "paused", "retired"
 

@@ -15,8 +15,8 @@ from driftwise.serve.events import Body, Created, KeyRevoked, Status
 from driftwise.serve.journal import Event
 from driftwise.serve.keys import new_key
 from driftwise.serve.refusals import Conflict, Full, Malformed, Paused, Unknown
-from driftwise.serve.settings import POLICY, Changes, Settings
-from driftwise.serve.wire import Key, NewKey
+from driftwise.serve.settings import POLICY
+from driftwise.serve.wire import Changes, Key, NewKey, Settings
 
 MOST_DEPLOYMENTS = 100_000
 MOST_KEYS = 1_000

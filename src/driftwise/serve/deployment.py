@@ -23,7 +23,8 @@ from driftwise.serve import settings as papers
 from driftwise.serve.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
 from driftwise.serve.journal import NO_REF, Event, Journal, JournalError, Snapshot
 from driftwise.serve.monitor import Monitor
-from driftwise.serve.settings import POLICY, UNITS, Settings
+from driftwise.serve.settings import POLICY, UNITS
+from driftwise.serve.wire import Settings
 
 FORMAT = 1
 

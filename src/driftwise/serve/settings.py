@@ -1,10 +1,9 @@
 """What a deployment is made with: its policy and parameters, its arms, and what becomes of rewards. And its agent."""
 
 import math
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
 
 from driftwise.agent import Agent
 from driftwise.core import state as states
@@ -12,77 +11,11 @@ from driftwise.core.rules import cast
 from driftwise.core.spec import describe, parameters, parse
 from driftwise.errors import ParameterError
 from driftwise.policies import POLICIES
+from driftwise.serve.wire import Settings
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{1,64}\Z", description="Letters, digits, `_`, `.` and `-`.")]
-ArmName = Annotated[str, Meta(min_length=1, max_length=100)] | Annotated[int, Meta(ge=0, lt=2**53)]
-Number = Annotated[float, Meta(ge=-1e15, le=1e15)]
-Count = Annotated[int, Meta(ge=1, le=10**6)]
-Seconds = Annotated[float, Meta(gt=0, le=10**9)]
-Row = Annotated[list[Number], Meta(min_length=1, max_length=10_000)]
-Label = Annotated[str, Meta(min_length=1, max_length=100)]
-Amounts = Annotated[dict[Label, Number], Meta(min_length=1, max_length=100)]
-Parameters = Annotated[dict[str, Number | str], Meta(max_length=50)]
-
-MOST_ARMS = 1000
 MOST_NUMBERS = 10**7  # in a window of features, or in a matrix of pairs of features
 MOST_BYTES = 2**28  # of one policy's state
 UNITS = 100_000
-
-
-class Window(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How far back a policy looks: `rounds`, or `seconds` of the clock, of which the policy tells `rounds` apart."""
-
-    rounds: Count | None = None
-    seconds: Seconds | None = None
-
-
-class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A deployment: what decides, between what, and what becomes of rewards.
-
-    `policy` is a name, or `name:param=value,...` as everywhere in driftwise; `driftwise policies` lists them. What it
-    chooses between is said as to `driftwise.Agent`: `arms` or `n_arms`, `features`, `context`, `slate`, `budgets`.
-    """
-
-    name: Name
-    policy: Annotated[str, Meta(min_length=1, max_length=500)]
-    parameters: Parameters = {}
-    window: Window | None = None
-    arms: (
-        Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS)]
-        | Annotated[dict[Label, Row], Meta(min_length=1, max_length=MOST_ARMS)]
-        | None
-    ) = None
-    n_arms: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | None = None
-    features: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    context: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    slate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | None = None
-    budgets: Amounts | None = None
-    most: Amounts | None = None
-    overspend: bool = False
-    reward_range: tuple[Number, Number] | None = (0.0, 1.0)
-    noise: Annotated[float, Meta(gt=0, le=1e9)] = 0.5
-    horizon: Annotated[int, Meta(ge=0, le=10**12)] = 0
-    seed: Annotated[int, Meta(ge=0, lt=2**53)] = 0
-    max_pending: Count = 100_000
-    reward_window: Seconds | None = None
-    default_reward: Number = 0.0
-    default_costs: Amounts | None = None
-    sticky: bool = False
-
-
-class Changes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What can be changed. A new policy, parameters or window mean that the journal is replayed into the new policy."""
-
-    policy: Annotated[str, Meta(min_length=1, max_length=500)] | UnsetType = UNSET
-    parameters: Parameters | UnsetType = UNSET
-    window: Window | UnsetType | None = UNSET
-    budgets: Amounts | UnsetType = UNSET
-    horizon: Annotated[int, Meta(ge=1, le=10**12)] | UnsetType = UNSET
-    max_pending: Count | UnsetType = UNSET
-    reward_window: Seconds | UnsetType | None = UNSET
-    default_reward: Number | UnsetType = UNSET
-    default_costs: Amounts | UnsetType = UNSET
-    sticky: bool | UnsetType = UNSET
 
 
 POLICY = ("policy", "parameters", "window")  # what a replay is needed for
