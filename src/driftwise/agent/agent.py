@@ -156,7 +156,7 @@ class Agent:
 
     # ---- the two verbs ----
 
-    def decide(self, actions: Any = None, *, context: Any = None, held: tuple[Any, float] | None = None) -> Decision:
+    def decide(self, actions: Any = None, *, context: Any = None, held: Any = None) -> Decision:
         """Choose for the next round. Keep the decision, or its id, for the reward.
 
         `actions` is a matrix with a row of features per action, or a mapping from arms to rows; `context` a vector.

@@ -6,19 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from driftwise.serve.endpoints import endpoints
 from driftwise.serve.guard import Guard, Times
 from driftwise.serve.health import metrics
-from driftwise.serve.http import JSON, Call, Endpoint, Service, Stream
+from driftwise.serve.http import Call, Endpoint, Methods, Service, Stream, nothing_here
 from driftwise.serve.openapi import document
-from driftwise.serve.wire import Problem
 
 STATIC = Path(__file__).parent / "static"
 
@@ -56,10 +51,11 @@ def make_app(service: Service, *, log_requests: bool = False) -> Guard:
         Endpoint("GET", "/metrics", counted, scope="read", gives=None),
         Endpoint("GET", "/openapi.json", described, scope=None, gives=None),
     ]
-    routes: list[Any] = []
+    paths: dict[str, list[Endpoint]] = {}
     for each in table:
         each.service = service
-        routes.append(Route(each.path, each, methods=[each.method]))
+        paths.setdefault(each.path, []).append(each)
+    routes: list[BaseRoute] = [Route(path, Methods(group)) for path, group in paths.items()]
     routes.append(Mount("/static", StaticFiles(directory=STATIC)))
     if (STATIC / "index.html").exists():
         routes.append(Mount("/", StaticFiles(directory=STATIC, html=True)))
@@ -72,14 +68,5 @@ def make_app(service: Service, *, log_requests: bool = False) -> Guard:
         finally:
             await service.engine.close()
 
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _not_found})
-    app.router.redirect_slashes = False
+    app = Router(routes, redirect_slashes=False, default=nothing_here, lifespan=lifespan)
     return Guard(app, times, log_requests=log_requests)
-
-
-async def _not_found(request: Request, error: Exception) -> Response:
-    """A path or method that is not there."""
-    assert isinstance(error, HTTPException)
-    code = "unknown" if error.status_code == 404 else "refused"
-    body = msgspec.json.encode(Problem(code, f"there is nothing to {request.method} here"))
-    return Response(body, error.status_code, headers=error.headers, media_type=JSON.decode())

@@ -222,6 +222,12 @@ class Engine:
                 entry.live = None
                 entry.settled.clear()
 
+    def doubt(self, name: str | None) -> None:
+        """Something unforeseen happened to a deployment: believe the journal, not what is in memory."""
+        entry = self.catalogue.entries.get(name or "")
+        if entry is not None:
+            entry.live = None
+
     # ---- keys of requests ----
 
     async def once(self, key: Keyed, work: Callable[[], Awaitable[Reply]]) -> Reply:

@@ -1,14 +1,9 @@
-"""Around every answer: headers that keep browsers safe, counts and times, a line in the log, and no surprise untold."""
+"""Around every answer: headers that keep browsers safe, counts and times, and a line in the log."""
 
 import logging
 import time
 from collections import Counter
 from typing import Any
-
-import msgspec
-
-from driftwise.serve.http import answer
-from driftwise.serve.wire import Problem
 
 SAFE = [
     (b"x-content-type-options", b"nosniff"),
@@ -66,11 +61,6 @@ class Guard:
 
         try:
             await self.app(scope, receive, guarded)
-        except Exception:
-            log.exception("a request failed", extra={"facts": {"path": scope.get("endpoint_label", "unknown")}})
-            if not status:
-                problem = Problem("internal", "something went wrong here; it has been logged")
-                await answer(guarded, 500, msgspec.json.encode(problem))
         finally:
             seconds = time.perf_counter() - began
             label = scope.get("endpoint_label", "other")

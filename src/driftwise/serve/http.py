@@ -5,6 +5,7 @@ an ASGI application of its own, so that nothing stands between the server and it
 """
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 KEY = re.compile(r"[\x21-\x7e]{1,200}\Z")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 JSON = b"application/json"
+log = logging.getLogger("driftwise.serve")
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,10 @@ class Endpoint:
             reply = await self._reply(scope, receive)
         except DriftwiseError as error:
             reply = refusal(error)
+        except Exception:
+            log.exception("a request failed", extra={"facts": {"endpoint": self.label}})
+            self.service.engine.doubt((scope.get("path_params") or {}).get("name"))
+            reply = 500, msgspec.json.encode(Problem("internal", "something went wrong here; it has been logged"))
         if isinstance(reply, Stream):
             await _stream(reply, send)
         else:
@@ -150,6 +156,28 @@ class Endpoint:
         if isinstance(done, Stream):
             return done
         return done if isinstance(done, tuple) else (self.status, msgspec.json.encode(done))
+
+
+class Methods:
+    """What a path answers to, by method."""
+
+    def __init__(self, table: list[Endpoint]) -> None:
+        self.table = {each.method: each for each in table}
+        self.allowed = ", ".join(sorted(self.table)).encode()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        found = self.table.get(scope["method"])
+        if found is not None:
+            await found(scope, receive, send)
+        else:
+            await nothing_here(scope, receive, send, 405, [(b"allow", self.allowed)])
+
+
+async def nothing_here(scope: Any, receive: Any, send: Any, status: int = 404, more: Any = ()) -> None:
+    """A path or a method that is not there."""
+    if scope["type"] == "http":
+        problem = Problem("unknown", f"there is nothing to {scope['method']} here")
+        await answer(send, status, msgspec.json.encode(problem), more=more)
 
 
 def _query(scope: Any, known: dict[str, tuple[Any, str]]) -> dict[str, str]:
@@ -233,9 +261,9 @@ def refusal(error: DriftwiseError) -> Reply:
 RETRY = {429: b"1", 503: b"1"}
 
 
-async def answer(send: Any, status: int, body: bytes, media: bytes = JSON) -> None:
+async def answer(send: Any, status: int, body: bytes, media: bytes = JSON, more: Any = ()) -> None:
     """Send a whole answer."""
-    headers = [(b"content-type", media), (b"content-length", str(len(body)).encode())]
+    headers = [(b"content-type", media), (b"content-length", str(len(body)).encode()), *more]
     if status in RETRY:
         headers.append((b"retry-after", RETRY[status]))
     if status == 401:

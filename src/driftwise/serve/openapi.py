@@ -1,11 +1,11 @@
 """The OpenAPI document, made from the table of endpoints and the types they take and give."""
 
 import re
+from importlib.metadata import version
 from typing import Any
 
 import msgspec
 
-from driftwise import __version__
 from driftwise.serve.export import MEDIA
 from driftwise.serve.http import Endpoint
 from driftwise.serve.keys import SCOPES
@@ -40,7 +40,7 @@ def document(table: list[Endpoint]) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "driftwise",
-            "version": __version__,
+            "version": version("driftwise"),
             "description": "Decisions when the world drifts: decide now, reward later, nothing lost.",
         },
         "paths": paths,
