@@ -25,6 +25,7 @@ from driftwise.serve.refusals import Busy, KeyReused, Paused, Unavailable, Unkno
 from driftwise.serve.writer import Writer
 
 SNAPSHOT_EVERY = 10_000  # events
+PER_PENDING = 4  # and this many events for each decision that waits
 IDLE_US = 10 * 1_000_000  # a deployment at rest is saved after this
 ANSWERS_US = 48 * 3600 * 1_000_000  # how long a key is remembered
 HOUR_US = 3600 * 1_000_000
@@ -77,7 +78,7 @@ class Engine:
         self.cataloguing = asyncio.Lock()
         for event in self.journal.read(CATALOGUE):
             self.catalogue.apply(event)
-        self.writer = Writer(self.journal, self._forget_uncommitted)
+        self.writer = Writer(self.journal, self._forget_uncommitted, self._written)
         for work in (self._warm(), self._tend()):
             task = asyncio.get_running_loop().create_task(work)
             self._tasks.add(task)
@@ -183,17 +184,19 @@ class Engine:
             entry.settled |= outcomes
         entry.writing += 1
         entry.unsaved += len(happened)
-        done = self.writer.submit([event for event, _ in happened], answers)
-
-        def written(_: Any) -> None:
-            entry.writing -= 1
-            for ref in outcomes:
-                entry.settled.pop(ref, None)
-
-        done.add_done_callback(written)
-        if entry.unsaved >= SNAPSHOT_EVERY:
+        done = self.writer.submit([event for event, _ in happened], answers, mark=(entry, outcomes))
+        waiting = 0 if entry.live is None else len(entry.live.waiting)
+        if entry.unsaved >= max(SNAPSHOT_EVERY, PER_PENDING * waiting):  # the more wait, the longer a snapshot takes
             self._save(entry)
         return done
+
+    @staticmethod
+    def _written(mark: tuple[Entry, dict[int, Body]]) -> None:
+        """A commit of a deployment is done, or has failed."""
+        entry, outcomes = mark
+        entry.writing -= 1
+        for ref in outcomes:
+            entry.settled.pop(ref, None)
 
     async def answer(self, entry: Entry, happened: Sequence[Happened], key: Keyed, reply: Reply) -> Reply:
         """Write what a request did, and answer it after the commit; before, if the service is not durable."""

@@ -5,6 +5,7 @@ an ASGI application of its own, so that nothing stands between the server and it
 """
 
 import asyncio
+import functools
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -209,19 +210,19 @@ def _caller(service: Service, headers: dict[bytes, bytes], scope: str | None, na
 
 def _check_same_site(headers: dict[bytes, bytes]) -> None:
     """Without keys, a page from elsewhere that is open in a browser on this machine must not be let in."""
-    host = headers.get(b"host", b"").decode("latin-1")
-    if host and _hostname(f"//{host}") not in LOOPBACK:
+    host, origin = headers.get(b"host"), headers.get(b"origin")
+    if host and not _is_here(b"//" + host):
         raise Forbidden("without keys only this machine is served, under its own name")
-    origin = headers.get(b"origin")
-    if origin is not None and _hostname(origin.decode("latin-1")) not in LOOPBACK:
+    if origin is not None and not _is_here(origin):
         raise Forbidden("without keys pages from elsewhere are not served")
 
 
-def _hostname(url: str) -> str:
+@functools.lru_cache(maxsize=256)
+def _is_here(url: bytes) -> bool:
     try:
-        return urlsplit(url).hostname or ""
+        return urlsplit(url.decode("latin-1")).hostname in LOOPBACK
     except ValueError:
-        return ""
+        return False
 
 
 async def read_body(scope: Any, headers: dict[bytes, bytes], receive: Any, most: int) -> bytes:

@@ -39,8 +39,8 @@ CREATE TABLE IF NOT EXISTS snapshots (
     stream INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (stream, number)
 ) STRICT;
 """
-ADD_EVENT = "INSERT INTO events (stream, number, at, kind, body, ref) VALUES (?, ?, ?, ?, ?, ?)"
-ADD_ANSWER = "INSERT INTO answers (key, print, at, status, body) VALUES (?, ?, ?, ?, ?)"
+ADD_EVENT = "INSERT INTO events (stream, number, at, kind, body, ref) VALUES "
+ADD_ANSWER = "INSERT INTO answers (key, print, at, status, body) VALUES "
 ADD_SNAPSHOT = "INSERT OR REPLACE INTO snapshots (stream, number, body) VALUES (?, ?, ?)"
 COLUMNS = "stream, number, at, kind, body, ref"
 PAGE = 1000  # events read at a time, so that a long read holds no snapshot of the file for long
@@ -73,16 +73,29 @@ class SQLiteJournal:
             self.recover()
         try:
             self._writer.execute("BEGIN IMMEDIATE")
-            if events:
-                self._writer.executemany(ADD_EVENT, events)
-            if answers:
-                self._writer.executemany(ADD_ANSWER, answers)
+            self._insert(ADD_EVENT, events)
+            self._insert(ADD_ANSWER, answers)
             for snapshot in snapshots:
                 self._keep(snapshot)
             self._writer.execute("COMMIT")
         except apsw.Error as error:
             self._give_up()
             raise JournalError(f"{self.path} could not be written: {error}") from None
+
+    def _insert(self, words: str, rows: Sequence[Any]) -> None:
+        """Insert many rows in few statements, of 256, 128, 64 rows and so on.
+
+        While a statement runs, other threads go on; each time one ends, this thread must wait for its turn. Row by row
+        that would take longer than the writing.
+        """
+        place, many = 0, 256
+        while place < len(rows):
+            while many > len(rows) - place:
+                many //= 2
+            values = [value for row in rows[place : place + many] for value in row]
+            marks = f"({','.join('?' * len(rows[0]))})"
+            self._writer.execute(words + ",".join([marks] * many), values)
+            place += many
 
     def _keep(self, snapshot: Snapshot) -> None:
         write = self._writer.execute

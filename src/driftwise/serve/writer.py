@@ -25,16 +25,17 @@ class Write(NamedTuple):
     answers: Sequence[Answer]
     snapshots: Sequence[Snapshot]
     done: "asyncio.Future[None]"
+    mark: Any = None
     forget: int = 0  # answers older than this
 
 
 class Writer:
     """The one thread that appends to a journal."""
 
-    def __init__(self, journal: Journal, on_failure: Callable[[], None]) -> None:
+    def __init__(self, journal: Journal, on_failure: Callable[[], None], on_done: Callable[[Any], None]) -> None:
         self.era = 0
         self.commits = self.written = self.failures = 0
-        self._journal, self._on_failure = journal, on_failure
+        self._journal, self._on_failure, self._on_done = journal, on_failure, on_done
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._waiting = 0
@@ -46,18 +47,22 @@ class Writer:
         events: Sequence[Event] = NOTHING,
         answers: Sequence[Answer] = NOTHING,
         snapshots: Sequence[Snapshot] = NOTHING,
+        mark: Any = None,
     ) -> "asyncio.Future[None]":
-        """Have something written after all that was handed over before; called from the event loop."""
+        """Have something written after all that was handed over before; called from the event loop.
+
+        When it is, or cannot be, `on_done` is told its `mark`.
+        """
         done = self._loop.create_future()
         self._waiting += 1
-        self._queue.put(Write(self.era, events, answers, snapshots, done))
+        self._queue.put(Write(self.era, events, answers, snapshots, done, mark))
         return done
 
     def forget_answers(self, before: int) -> "asyncio.Future[None]":
         """Have old answers dropped."""
         done = self._loop.create_future()
         self._waiting += 1
-        self._queue.put(Write(self.era, NOTHING, NOTHING, NOTHING, done, before))
+        self._queue.put(Write(self.era, NOTHING, NOTHING, NOTHING, done, None, before))
         return done
 
     @property
@@ -131,6 +136,8 @@ class Writer:
             self._on_failure()
         good = set() if error is not None else {id(write) for write in valid}
         for write in batch:
+            if write.mark is not None:
+                self._on_done(write.mark)
             if write.done.done():
                 continue  # nobody waits any more
             if id(write) in good:
