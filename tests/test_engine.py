@@ -353,6 +353,27 @@ async def test_features_contexts_and_slates_are_served(store: Path) -> None:
 
 
 @together
+async def test_points_are_served(store: Path) -> None:
+    async with running(store) as engine:
+        domain = [{"kind": "box", "low": [0], "high": [1]}, {"kind": "simplex", "size": 2}]
+        words = {"policy": "virtual-queue", "arms": None, "domain": domain, "constraints": 1, "horizon": 100}
+        await create(engine, **words)
+        for _ in range(10):
+            point = await decide(engine)
+            assert len(point["action"]) == 3 and sum(point["action"][1:]) == pytest.approx(1.0)
+            told: dict[str, Any] = {
+                "gradient": [1.0, 0.5, -0.5],
+                "values": [0.1],
+                "jacobian": [[1.0, 0.0, 0.0]],
+                "loss": 2.0,
+            }
+            assert await learn(engine, point["id"], **told) == "learned"
+        assert (await asking.explain(engine, "shop", 0)).again
+        assert (await asking.verify(engine, "shop")).equal
+        await refused(DriftwiseError, create(engine, **words, name="x", reward_window=5), "no default")
+
+
+@together
 async def test_a_decision_is_explained(store: Path) -> None:
     async with running(store) as engine:
         await create(engine)

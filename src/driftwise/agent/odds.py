@@ -25,6 +25,8 @@ def odds(agent: Agent, asked: dict[str, Any], draws: int = 1000) -> dict[Any, fl
     counts: Counter[Any] = Counter()
     for i in range(draws):
         place, _, _ = agent._decide(agent._plain, state, agent.t, shown, key(agent.seed, "odds", i))
+        if isinstance(place, np.ndarray) and place.dtype.kind == "f":
+            return {}  # a point: no two are the same
         for each in place.tolist() if isinstance(place, np.ndarray) else [place]:
             counts[manner.roster.names[each] if each >= 0 and manner.roster else None if each < 0 else each] += 1
     return {action: count / draws for action, count in counts.items()}

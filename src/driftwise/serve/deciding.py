@@ -14,6 +14,7 @@ from driftwise.serve.journal import Event
 from driftwise.serve.refusals import Conflict, Full, Malformed, Unknown
 from driftwise.serve.wire import Asked, Decision, Decisions, Learnt, LearntMany, Told
 
+OUTCOME = tuple(name for name in Told.__struct_fields__ if name != "id")
 REFUSED = {"unknown": Unknown, "conflict": Conflict}
 
 
@@ -117,8 +118,7 @@ def _learn_one(
 
 
 def _outcome(told: Told) -> dict[str, Any]:
-    given = {"reward": told.reward, "rewards": told.rewards, "costs": told.costs}
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name in OUTCOME if (value := getattr(told, name)) is not None}
 
 
 async def _looked_up(engine: Engine, name: str, ids: list[int]) -> tuple[Entry, Deployment, dict[int, Body | None]]:

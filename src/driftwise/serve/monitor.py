@@ -118,6 +118,7 @@ class Monitor:
             notes.stale += 1
         elif status == "ignored":
             notes.ignored += 1
+        notes.earned -= told.get("loss", 0.0)
         labels = labels_of(action)
         rewards = told.get("rewards")
         values = [told.get("reward", 0.0)] * len(labels) if rewards is None else rewards

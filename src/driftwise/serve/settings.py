@@ -10,8 +10,9 @@ from driftwise.core import state as states
 from driftwise.core.rules import cast
 from driftwise.core.spec import describe, parameters, parse
 from driftwise.errors import ParameterError
+from driftwise.kernels import projections
 from driftwise.policies import POLICIES
-from driftwise.serve.wire import Settings
+from driftwise.serve.wire import Ball, Box, Settings, Simplex
 
 MOST_NUMBERS = 10**7  # in a window of features, or in a matrix of pairs of features
 MOST_BYTES = 2**28  # of one policy's state
@@ -66,6 +67,9 @@ def _check_numbers(policy: Any, settings: Settings) -> None:
         elif isinstance(value, int | float) and not isinstance(value, bool) and not abs(value) <= 1e15:
             raise ParameterError(f"{name}={value} is not a finite number of at most 1e15")
     dim = (settings.features or _arms(settings)) * (settings.context or 1)
+    points = sum(_coordinates(part) for part in settings.domain or ())
+    if points * ((settings.constraints or 0) + 1) > MOST_NUMBERS:
+        raise ParameterError(f"{points} coordinates and {settings.constraints} constraints are too many")
     if settings.features is None and settings.context is None and not isinstance(settings.arms, dict):
         dim = 1
     window = getattr(policy, "window", 1)
@@ -73,6 +77,10 @@ def _check_numbers(policy: Any, settings: Settings) -> None:
         raise ParameterError(f"window={window} of {dim} features is too much for one deployment")
     if dim * dim > MOST_NUMBERS:
         raise ParameterError(f"{dim} features, arms and context multiplied, are too many for one deployment")
+
+
+def _coordinates(part: Box | Ball | Simplex) -> int:
+    return part.size if isinstance(part, Simplex) else len(part.low if isinstance(part, Box) else part.centre)
 
 
 def _arms(settings: Settings) -> int:
@@ -93,6 +101,9 @@ def agent_of(settings: Settings) -> Agent:
         budgets=settings.budgets,
         most=settings.most,
         overspend=settings.overspend,
+        domain=domain_of(settings),
+        constraints=settings.constraints,
+        start=settings.start,
         reward_range=settings.reward_range,
         noise=settings.noise,
         horizon=settings.horizon,
@@ -105,8 +116,21 @@ def agent_of(settings: Settings) -> Agent:
     return agent
 
 
+def domain_of(settings: Settings) -> Any:
+    """Where points lie: the product of its parts."""
+    if settings.domain is None:
+        return None
+    makers: dict[type, Any] = {Box: projections.box, Ball: projections.ball, Simplex: projections.simplex}
+    parts = [makers[type(part)](**msgspec.structs.asdict(part)) for part in settings.domain]
+    return projections.product(*parts) if len(parts) > 1 else parts[0]
+
+
 def default_of(settings: Settings, agent: Agent) -> dict[str, Any]:
     """What is learned of a decision whose reward did not come in time; it must be something that can be learned."""
+    if agent.problem.family == "convex":
+        if settings.reward_window is not None:
+            raise ParameterError("points have no default outcome: leave out reward_window")
+        return {}
     told: dict[str, Any] = {"reward": settings.default_reward}
     if settings.slate is not None:
         told = {"rewards": [settings.default_reward] * settings.slate}

@@ -28,6 +28,27 @@ class Window(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     seconds: Seconds | None = None
 
 
+class Box(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag="box"):
+    """All points between two."""
+
+    low: Row
+    high: Row
+
+
+class Ball(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag="ball"):
+    """All points no further than `radius` from `centre`."""
+
+    centre: Row
+    radius: Annotated[float, Meta(gt=0, le=1e15)]
+
+
+class Simplex(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag="simplex"):
+    """All shares of a total."""
+
+    size: Annotated[int, Meta(ge=1, le=10_000)]
+    total: Annotated[float, Meta(gt=0, le=1e15)] = 1.0
+
+
 class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A deployment: what decides, between what, and what becomes of rewards.
 
@@ -51,6 +72,9 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     budgets: Amounts | None = None
     most: Amounts | None = None
     overspend: bool = False
+    domain: Annotated[list[Box | Ball | Simplex], Meta(min_length=1, max_length=100)] | None = None
+    constraints: Annotated[int, Meta(ge=0, le=1000)] | None = None
+    start: Row | None = None
     reward_range: tuple[Number, Number] | None = (0.0, 1.0)
     noise: Annotated[float, Meta(gt=0, le=1e9)] = 0.5
     horizon: Annotated[int, Meta(ge=0, le=10**12)] = 0
@@ -112,12 +136,19 @@ class Decisions(msgspec.Struct):
 
 
 class Told(msgspec.Struct, forbid_unknown_fields=True):
-    """What came of a decision: a `reward`; for a slate `rewards`, one per item; with budgets `costs` too."""
+    """What came of a decision: a `reward`; for a slate `rewards`, one per item; with budgets `costs` too.
+
+    For a point the `gradient` of its loss and, with constraints, their `values` and `jacobian`.
+    """
 
     id: Id
     reward: Number | None = None
     rewards: Annotated[list[Number], Meta(min_length=1, max_length=1000)] | None = None
     costs: Amounts | Number | None = None
+    gradient: Row | None = None
+    values: Annotated[list[Number], Meta(max_length=1000)] | None = None
+    jacobian: Annotated[list[Row], Meta(max_length=1000)] | None = None
+    loss: Number | None = None
 
 
 class ToldMany(msgspec.Struct, forbid_unknown_fields=True):
