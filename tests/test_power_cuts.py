@@ -29,6 +29,7 @@ def cut_power(durability: str, cuts: int, seed: int) -> tuple[int, int, int]:
     number = 0
     for _ in range(cuts):
         journal = SQLiteJournal("store.db", durability, vfs=name)
+        journal._writer.wal_autocheckpoint(20)  # often, so that cuts meet checkpoints too
         power.until = power.calls + luck.randrange(1, 400)
         told = number
         with suppress(JournalError):
