@@ -167,6 +167,26 @@ async def test_a_snapshot_of_other_code_is_not_believed(store: Path) -> None:
 
 
 @together
+async def test_crash_after_crash_there_is_never_much_to_replay(store: Path) -> None:
+    """What was replayed counts towards the next snapshot, however short the lives between crashes are."""
+    for crash in range(12):
+        engine = Engine(open_journal(f"sqlite:///{store}"), clock=Clock())
+        await engine.start()
+        if not crash:
+            await create(engine)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("driftwise.serve.engine.SNAPSHOT_EVERY", 50)
+            await live(engine, seed=crash, rounds=10)  # about 16 events
+        entry = engine.entry("shop")
+        for task in engine._tasks:
+            task.cancel()
+        await engine.writer.close()
+        snapshot, number = engine.journal.latest(1), entry.live.number if entry.live else 0
+        engine.journal.close()
+    assert snapshot is not None and number - snapshot.number < 100 < number
+
+
+@together
 async def test_a_lost_event_is_noticed(store: Path) -> None:
     async with running(store) as engine:
         await create(engine)

@@ -57,7 +57,9 @@ def torture(store: Path, kills: int, seed: int = 0) -> dict[str, Any]:
     with Service(store) as service:
         with Client(service.url) as client:
             client.create("shop", "sliding-thompson:window=200", n_arms=5)
-        threads = [threading.Thread(target=_live, args=(service.url, i, stop, told)) for i in range(CLIENTS)]
+        threads = [
+            threading.Thread(target=_live, args=(service.url, i, stop, told), daemon=True) for i in range(CLIENTS)
+        ]
         for thread in threads:
             thread.start()
         for _ in range(kills):

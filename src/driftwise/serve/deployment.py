@@ -58,6 +58,7 @@ class Deployment:
         self.stream, self.settings, self.at = stream, settings, at
         self.agent = papers.agent_of(settings) if agent is None else agent
         self.number = 0
+        self.saved = 0  # events that the snapshot it was restored from held
         self.waiting: dict[int, Waiting] = {}
         self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
         problem = self.agent.problem
@@ -276,7 +277,8 @@ def restored(snapshot: Snapshot) -> Deployment | None:
         found = Deployment(snapshot.stream, settings, at=paper.at, agent=Agent.loads(paper.agent))
     except (DriftwiseError, msgspec.DecodeError):
         return None
-    found.number, found.origin = snapshot.number + 1, paper.origin
+    found.number = found.saved = snapshot.number + 1
+    found.origin = paper.origin
     found.waiting = {ref: Waiting(t, at, action) for ref, t, at, action in paper.waiting}
     found.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in paper.units)
     problem = found.agent.problem

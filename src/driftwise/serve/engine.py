@@ -159,7 +159,7 @@ class Engine:
             await self.commit()
             if entry.live is None:
                 entry.live = await asyncio.to_thread(self._folded, entry)
-                entry.unsaved = 0
+                entry.unsaved = entry.live.number - entry.live.saved  # what was replayed now need not be again
             yield entry, entry.live
         finally:
             done, entry.busy = entry.busy, None
