@@ -337,6 +337,9 @@ async def test_the_client_repeats_safely(store: Path) -> None:
             with pytest.raises(OutcomeUnknown) as unknown:
                 await client.decide("shop")
             assert unknown.value.key
+            ask.engine._in_flight.add("/taken")  # the same request, still under way
+            with pytest.raises(OutcomeUnknown, match="409"):
+                await AsyncClient("http://127.0.0.1", transport=ask.transport, retries=1).decide("shop", key="taken")
 
 
 def test_a_service_as_people_run_it(tmp_path: Path) -> None:

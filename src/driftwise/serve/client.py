@@ -39,6 +39,7 @@ from driftwise.serve.wire import (
 T = TypeVar("T")
 AGAIN = (429, 502, 503, 504)  # what may pass
 PAUSE_S, LONGEST_S = 0.05, 2.0
+LONG_S = 300.0  # what compiles a policy for the first time, or replays a journal
 
 
 class Refused(DriftwiseError):
@@ -60,8 +61,10 @@ class OutcomeUnknown(DriftwiseError):
 class Ask(Generic[T]):
     """A request, and what kind of thing it is answered with."""
 
-    def __init__(self, method: str, path: str, kind: type[T], body: Any = None, key: str | None = None) -> None:
-        self.method, self.path, self.kind = method, f"/v1/deployments{path}", kind
+    def __init__(
+        self, method: str, path: str, kind: type[T], body: Any = None, key: str | None = None, least_s: float = 0.0
+    ) -> None:
+        self.method, self.path, self.kind, self.least_s = method, f"/v1/deployments{path}", kind, least_s
         self.content = b"" if body is None else msgspec.json.encode(body)
         self.key = (key or str(uuid.uuid4())) if method != "GET" else None
 
@@ -81,6 +84,10 @@ class Ask(Generic[T]):
             problem = Problem("http", f"HTTP {response.status_code}")
         raise Refused(response.status_code, problem.code, problem.error)
 
+    def within(self, seconds: float) -> float:
+        """How long to wait for an answer, if `seconds` are the rule: what may compile or replay takes its time."""
+        return max(seconds, self.least_s)
+
     def passes(self, response: httpx.Response) -> bool:
         """Whether the answer may be another in a moment: it is full, unavailable, or the same request is under way."""
         return response.status_code in AGAIN or (response.status_code == 409 and b'"in-flight"' in response.content)
@@ -96,7 +103,7 @@ def _pauses(retries: int) -> Iterator[float]:
 
 
 def _create(name: str, policy: str, settings: Mapping[str, Any], key: str | None) -> Ask[Described]:
-    return Ask("POST", "", Described, {"name": name, "policy": policy, **settings}, key)
+    return Ask("POST", "", Described, {"name": name, "policy": policy, **settings}, key, LONG_S)
 
 
 def _asked(context: Sequence[float] | None, actions: Any, unit: str | None) -> dict[str, Any]:
@@ -133,7 +140,7 @@ class Client:
     key : str, optional
         An API key; if not given, that in the environment variable DRIFTWISE_KEY.
     timeout : float
-        Seconds to wait for an answer.
+        Seconds to wait for an answer; minutes for what compiles a policy or replays a journal.
     retries : int
         How often to ask again.
     """
@@ -141,7 +148,7 @@ class Client:
     def __init__(
         self, url: str, *, key: str | None = None, timeout: float = 10.0, retries: int = 5, transport: Any = None
     ) -> None:
-        self.retries = retries
+        self.retries, self.timeout = retries, timeout
         self._http = httpx.Client(transport=transport, **_options(url, key, timeout))
 
     def __enter__(self) -> "Client":
@@ -159,7 +166,9 @@ class Client:
         pauses, why = _pauses(self.retries), ""
         while True:
             try:
-                response = self._http.request(ask.method, ask.path, content=ask.content, headers=ask.headers)
+                response = self._http.request(
+                    ask.method, ask.path, content=ask.content, headers=ask.headers, timeout=ask.within(self.timeout)
+                )
                 if not ask.passes(response):
                     return ask.read(response)
                 why = f"HTTP {response.status_code}"
@@ -167,7 +176,7 @@ class Client:
                 response, why = None, type(error).__name__
             pause = next(pauses, None)
             if pause is None:
-                if response is not None and response.status_code != 503:
+                if response is not None and response.status_code not in (409, 503):  # those leave it open
                     return ask.read(response)
                 raise OutcomeUnknown(ask.key, why)
             time.sleep(pause)
@@ -223,7 +232,7 @@ class Client:
 
     def change(self, name: str, **changes: Any) -> Described:
         """Other settings; another `policy`, `parameters` or `window` replays the journal."""
-        return self.ask(Ask("PATCH", f"/{name}", Described, changes))
+        return self.ask(Ask("PATCH", f"/{name}", Described, changes, least_s=LONG_S))
 
     def pause(self, name: str) -> Described:
         """Make no more decisions for now."""
@@ -255,11 +264,11 @@ class Client:
 
     def explain(self, name: str, id: int) -> Explained:
         """Why a decision was made."""
-        return self.ask(Ask("GET", f"/{name}/decisions/{id}/explain", Explained))
+        return self.ask(Ask("GET", f"/{name}/decisions/{id}/explain", Explained, least_s=LONG_S))
 
     def verify(self, name: str) -> Verified:
         """Whether a replay of the journal leads to the present state."""
-        return self.ask(Ask("POST", f"/{name}/verify", Verified))
+        return self.ask(Ask("POST", f"/{name}/verify", Verified, least_s=LONG_S))
 
     def export(self, name: str, format: str = "jsonl", *, after: int = -1) -> Iterator[bytes]:
         """The log, in chunks: `jsonl`, `csv` or `parquet`."""
@@ -277,7 +286,7 @@ class AsyncClient:
     def __init__(
         self, url: str, *, key: str | None = None, timeout: float = 10.0, retries: int = 5, transport: Any = None
     ) -> None:
-        self.retries = retries
+        self.retries, self.timeout = retries, timeout
         self._http = httpx.AsyncClient(transport=transport, **_options(url, key, timeout))
 
     async def __aenter__(self) -> "AsyncClient":
@@ -295,7 +304,9 @@ class AsyncClient:
         pauses, why = _pauses(self.retries), ""
         while True:
             try:
-                response = await self._http.request(ask.method, ask.path, content=ask.content, headers=ask.headers)
+                response = await self._http.request(
+                    ask.method, ask.path, content=ask.content, headers=ask.headers, timeout=ask.within(self.timeout)
+                )
                 if not ask.passes(response):
                     return ask.read(response)
                 why = f"HTTP {response.status_code}"
@@ -303,7 +314,7 @@ class AsyncClient:
                 response, why = None, type(error).__name__
             pause = next(pauses, None)
             if pause is None:
-                if response is not None and response.status_code != 503:
+                if response is not None and response.status_code not in (409, 503):  # those leave it open
                     return ask.read(response)
                 raise OutcomeUnknown(ask.key, why)
             await asyncio.sleep(pause)

