@@ -13,7 +13,7 @@ import pytest
 from driftwise.checks import JOURNAL_CHECKS
 from driftwise.errors import ParameterError
 from driftwise.serve.journal import Event, InUseError, JournalError, kept_snapshots, open_journal
-from driftwise.serve.sqlite_journal import SQLiteJournal, require_version
+from driftwise.serve.sqlite_journal import OUTCOME, SQLiteJournal, require_version
 from tests import postgres
 
 _COUNT = itertools.count()
@@ -115,6 +115,13 @@ def test_a_store_may_be_read_while_it_is_written(tmp_path: Path) -> None:
     next(reading)
     journal.append([Event(1, 1500, 0, "decided", b"x")])
     assert sum(1 for _ in reading) == 1500
+    journal.close()
+
+
+def test_what_is_looked_up_is_found_by_an_index(tmp_path: Path) -> None:
+    journal = SQLiteJournal(tmp_path / "store.db")
+    plan = " ".join(str(row) for row in journal._ask(f"EXPLAIN QUERY PLAN {OUTCOME}", (1, 2)))
+    assert "by_decision (stream=? AND ref=?)" in plan
     journal.close()
 
 

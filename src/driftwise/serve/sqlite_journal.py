@@ -43,6 +43,7 @@ ADD_EVENT = "INSERT INTO events (stream, number, at, kind, body, ref) VALUES "
 ADD_ANSWER = "INSERT INTO answers (key, print, at, status, body) VALUES "
 ADD_SNAPSHOT = "INSERT OR REPLACE INTO snapshots (stream, number, body) VALUES (?, ?, ?)"
 COLUMNS = "stream, number, at, kind, body, ref"
+OUTCOME = f"SELECT {COLUMNS} FROM events WHERE stream = ? AND ref = ? AND ref >= 0"  # else by_decision is not used
 PAGE = 1000  # events read at a time, so that a long read holds no snapshot of the file for long
 
 
@@ -150,7 +151,7 @@ class SQLiteJournal:
 
     def outcome(self, stream: int, ref: int) -> Event | None:
         """What came of a decision."""
-        found = self._ask(f"SELECT {COLUMNS} FROM events WHERE stream = ? AND ref = ?", (stream, ref))
+        found = self._ask(OUTCOME, (stream, ref))
         return Event(*found[0]) if found else None
 
     def answer(self, key: str) -> Answer | None:
