@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
+
 FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 
 
@@ -43,12 +45,14 @@ def server() -> Iterator[str]:
         subprocess.run([*become, initdb, "-D", data, *options], check=True, **quiet)  # type: ignore[call-overload]
         process = subprocess.Popen([*become, postgres, "-D", data, "-k", name, "-h", ""], **quiet)  # type: ignore[call-overload]
         try:
-            socket = folder / ".s.PGSQL.5432"
-            for _ in range(600):
-                if socket.exists():
+            url = f"postgresql://driftwise@/postgres?host={name}"
+            for _ in range(600):  # its socket is there before it takes connections
+                try:
+                    psycopg.connect(url).close()
                     break
-                time.sleep(0.05)
-            yield f"postgresql://driftwise@/postgres?host={name}"
+                except psycopg.OperationalError:
+                    time.sleep(0.05)
+            yield url
         finally:
             process.terminate()
             process.wait(30)
