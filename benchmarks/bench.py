@@ -37,6 +37,7 @@ from benchmarks import (
     parallel,
     plan,
     scaling,
+    service,
     startup,
 )
 from benchmarks.sizes import FULL, QUICK, Sizes
@@ -107,6 +108,7 @@ def _sections(sizes: Sizes, peers: bool) -> dict[str, Section]:
         "threads": lambda: parallel.rows(sizes),
         "memory": lambda: memory.rows(sizes),
         "agent": lambda: live.rows(sizes, peers=peers),
+        "service": lambda: service.rows(sizes),
         "start-up": lambda: startup.rows(sizes),
     }
 

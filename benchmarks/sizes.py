@@ -26,6 +26,9 @@ class Sizes(NamedTuple):
     plan_peer_rounds: int
     knapsack_rounds: int
     scipy_rounds: int
+    service_pairs: int
+    service_seconds: float
+    deployments: int
 
 
 FULL = Sizes(
@@ -49,6 +52,9 @@ FULL = Sizes(
     plan_peer_rounds=10_000,
     knapsack_rounds=200_000,
     scipy_rounds=500,
+    service_pairs=9,
+    service_seconds=2.0,
+    deployments=10_000,
 )
 QUICK = Sizes(
     twin_rounds=100_000,
@@ -71,4 +77,7 @@ QUICK = Sizes(
     plan_peer_rounds=1_000,
     knapsack_rounds=40_000,
     scipy_rounds=100,
+    service_pairs=3,
+    service_seconds=0.5,
+    deployments=500,
 )

@@ -1,4 +1,4 @@
-"""The command line: `driftwise demo | simulate | reproduce | policies | worlds | papers`.
+"""The command line: `driftwise demo | simulate | reproduce | policies | worlds | papers | serve | keys`.
 
 Everything heavy is imported inside a command, so that help answers at once. What programs read (`--json`) goes to
 standard output alone; progress and messages go to standard error. Bad input is one sentence and exit code 2.
@@ -9,6 +9,8 @@ import json
 import math
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ import click
 
 from driftwise import __version__
 from driftwise.errors import DriftwiseError, ParameterError
+
+STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
 
 
 class Refusal(click.ClickException):
@@ -265,6 +269,108 @@ def reproduce(
     click.echo(f"\nEvery claim, line by line, and the figures: {page}", err=True)
     if any(each.verdict == DIFFERS for each in verdicts):
         raise SystemExit(1)
+
+
+@main.command()
+@click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="H", help="Address; others than this need keys."
+)
+@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, metavar="N", help="Port.")
+@click.option(
+    "--durability",
+    type=click.Choice(["full", "normal", "none"]),
+    default="full",
+    show_default=True,
+    help="full: answered when the disk has it; nothing acknowledged is lost, even by a power cut. normal: when the "
+    "system has it; about twice as fast with few clients, a power cut may lose the last moments. none: before it is "
+    "written; fastest, and a crash may lose the last moments.",
+)
+@click.option("--max-body", type=Count(), default=262_144, show_default=True, metavar="BYTES", help="Longest request.")
+@click.option("--max-connections", type=Count(), default=1000, show_default=True, metavar="N", help="At one time.")
+@click.option("--log-requests", is_flag=True, help="A line in the log for every request.")
+def serve(
+    store: str, host: str, port: int, durability: str, max_body: int, max_connections: int, log_requests: bool
+) -> None:
+    """Decide over HTTP: deployments that decide now and learn later, and lose nothing.
+
+    The OpenAPI document is at /openapi.json; docs/service.md has examples.
+    """
+    with _service():
+        from driftwise.serve.http import Limits
+        from driftwise.serve.server import serve as run
+
+    run(
+        store,
+        host=host,
+        port=port,
+        durability=durability,
+        limits=Limits(max_body, max_connections),
+        log_requests=log_requests,
+    )
+
+
+@main.group()
+def keys() -> None:
+    """Keys for the service: who may read, decide, learn and administer.
+
+    Once there is a key, every request needs one. While the service runs, its store is its own: use --url with an
+    admin key (in the environment as DRIFTWISE_KEY), or nothing on a service that has none yet.
+    """
+
+
+@keys.command("create")
+@click.option("--name", default="key", show_default=True, help="Whose key, for the list.")
+@click.option("--scopes", default="decide,learn", show_default=True, help="Of read, decide, learn and admin.")
+@click.option("--days", type=float, metavar="N", help="It expires after this; never if not given.")
+@click.option("--deployment", multiple=True, metavar="NAME", help="Good for this deployment only; repeatable.")
+@click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
+@click.option("--url", metavar="URL", help="A running service, instead of its store.")
+def create_key(
+    name: str, scopes: str, days: float | None, deployment: tuple[str, ...], store: str, url: str | None
+) -> None:
+    """Make a key. It is shown once: only its hash is kept."""
+    with _service():
+        from driftwise.serve.keyring import create
+
+    wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
+    made = create(store, url, name=name, scopes=wanted, days=days, deployments=list(deployment) or None)
+    click.echo(made)
+    click.echo("Keep it: it cannot be shown again.", err=True)
+
+
+@keys.command("list")
+@click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
+@click.option("--url", metavar="URL", help="A running service, instead of its store.")
+def list_keys(store: str, url: str | None) -> None:
+    """List keys: id, name, scopes, deployments and when they expire."""
+    with _service():
+        from driftwise.serve.keyring import listed
+
+    for line in listed(store, url):
+        click.echo(line)
+
+
+@keys.command("revoke")
+@click.argument("id")
+@click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
+@click.option("--url", metavar="URL", help="A running service, instead of its store.")
+def revoke_key(id: str, store: str, url: str | None) -> None:
+    """Revoke the key with this ID."""
+    with _service():
+        from driftwise.serve.keyring import revoke
+
+    revoke(store, url, id)
+    click.echo(f"{id} opens nothing any more", err=True)
+
+
+@contextmanager
+def _service() -> Iterator[None]:
+    """Say which extra is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ParameterError(f"the service needs {error.name}: pip install 'driftwise[serve]'") from None
 
 
 def _verdict_page(paper: Any, options: dict[str, Any], verdicts: Any, evidence: Any, out: Path) -> Path:

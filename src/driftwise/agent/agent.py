@@ -141,6 +141,7 @@ class Agent:
     def _bind(self, manner: Manner, state: Any) -> None:
         """Take a manner and a state, and the compiled halves of a round for their types."""
         self._manner, self._state = manner, state
+        self._stale, self._alarms = _counters(state, "stale"), _counters(state, "alarms")
         self._single = type(manner) is Manner  # one bare arm is chosen
         self._shown = manner.shown
         self._past = None
@@ -155,21 +156,27 @@ class Agent:
 
     # ---- the two verbs ----
 
-    def decide(self, actions: Any = None, *, context: Any = None) -> Decision:
+    def decide(self, actions: Any = None, *, context: Any = None, held: Any = None) -> Decision:
         """Choose for the next round. Keep the decision, or its id, for the reward.
 
         `actions` is a matrix with a row of features per action, or a mapping from arms to rows; `context` a vector.
         Which of them an agent needs was said when it was made. What it chose is `action`: the name of an arm, the
         number of a row where arms have no names, the names in a slate, or, with budgets, None: choose nothing now.
+
+        `held` is an action and its propensity that were settled elsewhere, in a log or by an earlier decision: it is
+        taken instead of the policy's own, and learned from like any other.
         """
         with self._lock:
             t, shown = self.t, self._shown
+            held_place = None if held is None else self._manner.place_of(held[0])
             if shown is None or actions is not None or context is not None:
                 shown = self._manner.show(t, _given(actions=actions, context=context))
             try:
                 place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng)
             except FloatingPointError as error:
                 raise self._back(error) from None
+            if held is not None:
+                place, propensity = held_place, float(held[1])
             if propensity != propensity:
                 propensity = math.nan  # the one nan object, so that equal decisions compare equal
             self.t = t + 1
@@ -179,7 +186,7 @@ class Agent:
                 roster = self._manner.roster
                 self._pending[t] = roster.numbers[place], propensity, ()
                 return Decision(t, roster.names[place], propensity, (), np.uint64(own))
-            return self._described(t, place, propensity, shown, np.uint64(own))
+            return self._described(t, place, propensity, shown, np.uint64(own), spends=held is None)
 
     def learn(
         self,
@@ -218,6 +225,15 @@ class Agent:
             self._manner.settle(t, chosen, value)
             del self._pending[t]
 
+    def check_asked(self, *asked: Mapping[str, Any]) -> None:
+        """Refuse, as `decide` would, what the next decisions cannot be made of: a mapping for each."""
+        for i, each in enumerate(asked):
+            self._manner.show(self.t + i, _given(**each))
+
+    def check(self, **told: Any) -> None:
+        """Refuse, as `learn` would, an outcome that nothing can be learned from."""
+        self._manner.read(_given(**told))
+
     def cancel(self, decision: Decision | int) -> None:
         """Call off a decision that never happened: nothing is learned from it, and nothing was spent."""
         with self._lock:
@@ -244,10 +260,12 @@ class Agent:
         if self._past is not None:
             self._past.note(t, place, propensity, row, self._rng, value, now)
 
-    def _described(self, t: int, place: Any, propensity: float, shown: Any, own: np.uint64) -> Decision:
+    def _described(
+        self, t: int, place: Any, propensity: float, shown: Any, own: np.uint64, *, spends: bool
+    ) -> Decision:
         """A decision between rows, slates or with budgets, kept until its outcome comes."""
         manner = self._manner
-        if isinstance(manner, Budgeted) and not manner.purse.lasts():
+        if spends and isinstance(manner, Budgeted) and not manner.purse.lasts():
             place, propensity = -1, 1.0
         action, chosen, row = manner.choose(place, shown)
         if action is None:  # nothing will come of it that is not known
@@ -376,8 +394,12 @@ class Agent:
     @property
     def stale(self) -> int:
         """Rewards that came too late to count: their round had left the window, or their batch had ended."""
-        counters = [array for path, array in states.arrays(self._state) if path.split(".")[-1] == "stale"]
-        return int(sum(counter[0] for counter in counters))
+        return int(sum(counter[0] for counter in self._stale))
+
+    @property
+    def alarms(self) -> int:
+        """Changes that the policy has noticed, where it looks for any."""
+        return int(sum(counter[0] for counter in self._alarms))
 
     @property
     def state(self) -> Any:
@@ -459,6 +481,11 @@ class Agent:
 def _given(**words: Any) -> dict[str, Any]:
     """What was said, without what was not."""
     return {name: value for name, value in words.items() if value is not None}
+
+
+def _counters(state: Any, name: str) -> list[Any]:
+    """The arrays of a state that are called so, wherever in it they are."""
+    return [array for path, array in states.arrays(state) if path.split(".")[-1] == name]
 
 
 def _keeps_arms(state: Any) -> bool:

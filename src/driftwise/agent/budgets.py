@@ -120,6 +120,10 @@ class Budgeted(Manner):
         self.purse.reserved += self.purse.most
         return self.roster.names[place], self.roster.numbers[place], shown
 
+    def place_of(self, action: Any) -> Any:
+        """The place of an arm, or of none."""
+        return NULL if action is None else super().place_of(action)
+
     def find(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
         """The place of an arm, and the rates of its round."""
         place = self.roster.places.get(chosen)

@@ -38,6 +38,10 @@ class Features(Manner):
             return place, place, row
         return self.roster.names[place], self.roster.numbers[place], row
 
+    def place_of(self, action: Any) -> Any:
+        """The place of an arm; where arms have no names, the number of a row is its place."""
+        return super().place_of(action) if self.roster else int(action)
+
     def told_row(self, row: Any) -> Any:
         """The features chosen."""
         return tuple(row.tolist())

@@ -6,6 +6,7 @@ what they do otherwise.
 
     show(t, asked)           what `select` is shown, from what was given to `decide`
     choose(place, shown)     the action as the program knows it, what to keep of it by lasting numbers, and its row
+    place_of(action)         what `choose` was given for an action that is known
     find(chosen, row)        where what was kept is now; None when nothing can be learned of it any more
     read(told)               what `update` is told, from what was given to `learn`
     settle(...)              a decision is over: answered, given up, or called off
@@ -13,6 +14,8 @@ what they do otherwise.
 
 import math
 from typing import Any
+
+import numpy as np
 
 from driftwise.agent.roster import Roster
 from driftwise.agent.saved import Facts
@@ -51,6 +54,12 @@ class Manner:
     def choose(self, place: Any, shown: Any) -> tuple[Any, Any, Any]:
         """The action as it is told, what is kept of it, and its row."""
         return self.roster.names[place], self.roster.numbers[place], NOTHING
+
+    def place_of(self, action: Any) -> Any:
+        """Where an action is that was settled elsewhere: what `choose` would have been given for it."""
+        if isinstance(action, tuple | list):
+            return np.array([self.roster.place(each) for each in action], np.int64)
+        return self.roster.place(action)
 
     def told_row(self, row: Any) -> Any:
         """What a program is told of the row of its decision."""

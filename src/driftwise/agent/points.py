@@ -37,6 +37,10 @@ class Points(Manner):
         """The point as plain numbers; a copy of it is kept."""
         return tuple(place.tolist()), 0, place.copy()
 
+    def place_of(self, action: Any) -> Any:
+        """The point itself."""
+        return np.array(action, np.float64)
+
     def find(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
         """The point that was kept."""
         return row, NOTHING

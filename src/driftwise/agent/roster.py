@@ -45,6 +45,12 @@ class Roster:
         stay = [place for place, other in enumerate(self.names) if other != name]
         return Roster([self.names[p] for p in stay], [self.numbers[p] for p in stay], self.following)
 
+    def place(self, name: Any) -> int:
+        """Where an arm is."""
+        if name not in self.names:
+            raise ArmError(f"there is no arm {name!r}: there are {', '.join(map(repr, self.names)) or 'none'}")
+        return self.names.index(name)
+
     def kept(self, other: "Roster") -> list[int]:
         """Where each arm of another roster is in this one; -1 for those that are not."""
         return [self.places.get(number, -1) for number in other.numbers]

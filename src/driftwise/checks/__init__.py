@@ -1,4 +1,4 @@
-"""The contracts, as code. Whatever is registered must pass; your own policies and worlds can be checked too.
+"""The contracts, as code. Whatever is registered must pass; your own policies, worlds and journals can be checked too.
 
     from driftwise.checks import check_policy
     check_policy(MyPolicy())
@@ -22,6 +22,7 @@ from driftwise.checks.features import (
     rows_do_not_matter,
     update_reads_the_chosen_row,
 )
+from driftwise.checks.journal import JOURNAL_CHECKS as JOURNAL_CHECKS
 from driftwise.checks.rewards import late_rewards_enter_by_decision, refuses_and_stays, resumes_exactly
 from driftwise.checks.runs import (
     blocks_join,
@@ -69,3 +70,9 @@ def check_world(world: Any) -> None:
     """Run every check of a world."""
     for check in WORLD_CHECKS:
         check(world)
+
+
+def check_journal(fresh: Callable[[], Callable[[], Any]]) -> None:
+    """Run every check of a journal. `fresh` makes a new, empty store, and returns what opens it."""
+    for check in JOURNAL_CHECKS:
+        check(fresh())

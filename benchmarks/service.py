@@ -1,0 +1,118 @@
+"""The decision service against endpoints of the same server that do next to nothing; and many deployments in a file.
+
+Rates are by the wall, in neighbouring runs of a second or two, and what is reported is the median of their ratios: a
+busy machine makes them scatter, and the spread is in the JSON.
+"""
+
+import json
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.sizes import Sizes
+from benchmarks.table import Row, row
+
+HERE = Path(__file__).parent
+DECIDE = "/v1/deployments/shop/decide"
+CLIENTS = 32
+WINDOW_KB = 12.0  # of a window of 1000 rounds: 8 bytes for a reward and 4 for its arm
+
+
+def rows(sizes: Sizes) -> list[Row]:
+    """Speed with and without durability, and size."""
+    return [*_durable(sizes), _not_durable(sizes), *_many(sizes)]
+
+
+def _durable(sizes: Sizes) -> list[Row]:
+    with _server("full") as port:
+        pairs = [(_load(port, DECIDE, sizes), _load(port, "/bare", sizes)) for _ in range(sizes.service_pairs)]
+    return [
+        _row("durable decide / bare write, rate", "rate", pairs, "requests/s", "service: durable"),
+        _row("durable decide / bare write, p99", "p99", pairs, "s", "service: p99"),
+    ]
+
+
+def _not_durable(sizes: Sizes) -> Row:
+    with _server("none") as port:
+        pairs = [(_load(port, DECIDE, sizes), _load(port, "/empty", sizes)) for _ in range(sizes.service_pairs)]
+    return _row("decide without durability / empty endpoint", "rate", pairs, "requests/s", "service: memory")
+
+
+def _row(name: str, what: str, pairs: list[tuple[Any, Any]], unit: str, target: str) -> Row:
+    ratios = sorted(ours[what] / theirs[what] for ours, theirs in pairs)
+    return row(
+        f"service, {name}",
+        unit=unit,
+        ours=statistics.median(ours[what] for ours, _ in pairs),
+        theirs=statistics.median(theirs[what] for _, theirs in pairs),
+        ratio=statistics.median(ratios),
+        target=target,
+        note=f"{CLIENTS} clients; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+        detail={"ratios": ratios},
+    )
+
+
+def _many(sizes: Sizes) -> list[Row]:
+    """In a process of its own, so that memory is its own."""
+    command = [sys.executable, str(HERE / "many_deployments.py"), str(sizes.deployments)]
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, env=_environment()).stdout)
+    name = f"service, {sizes.deployments:,} deployments"
+    return [
+        row(f"{name}: restart", unit="s, wall", ours=told["ready_s"], target="service: restart", detail=told),
+        row(f"{name}: memory of one, K=10", unit="kB", ours=told["kb"] - WINDOW_KB, target="service: idle"),
+    ]
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(HERE.parent / "src"), "PYTHONWARNINGS": "ignore"}
+
+
+@contextmanager
+def _server(durability: str) -> Iterator[int]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, str(HERE / "bare_service.py"), f"{folder}/store.db", str(port), durability]
+        process = subprocess.Popen(command, env=_environment())
+        try:
+            _ask(port, "/readyz")
+            settings = {"name": "shop", "policy": "sliding-thompson", "n_arms": 10, "max_pending": 10**6}
+            _ask(port, "/v1/deployments", settings)
+            yield port
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+
+
+def _ask(port: int, path: str, body: Any = None) -> None:
+    """Ask until it answers."""
+    data = None if body is None else json.dumps(body).encode()
+    for _ in range(600):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, {"content-type": "application/json"})
+        try:
+            urllib.request.urlopen(request, timeout=300).close()
+            return
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.1)
+    raise RuntimeError("the service did not start")
+
+
+def _load(port: int, path: str, sizes: Sizes) -> Any:
+    command = [sys.executable, str(HERE / "load.py"), str(port), path, str(CLIENTS), str(sizes.service_seconds)]
+    done = subprocess.run(command, input=b"{}", capture_output=True, check=True, env=_environment())
+    told = json.loads(done.stdout)
+    if told["bad"]:
+        raise RuntimeError(f"{told['bad']} answers of {path} were not 200")
+    return told

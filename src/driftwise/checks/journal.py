@@ -1,0 +1,126 @@
+"""What every journal promises, whatever it is kept in."""
+
+from collections.abc import Callable
+from typing import Any
+
+from driftwise.checks.grounds import ContractError, require
+from driftwise.serve.journal import Answer, Event, InUseError, JournalError, Snapshot
+
+Open = Callable[[], Any]
+
+
+def _event(stream: int, number: int, ref: int = -1) -> Event:
+    return Event(stream, number, 1_000 + number, "decided", bytes([number % 256, 0, 255]), ref)
+
+
+def starts_empty(open_it: Open) -> None:
+    """A new store holds nothing."""
+    journal = open_it()
+    try:
+        found = [*journal.read(0), journal.latest(0), journal.answer("key"), journal.outcome(0, 0)]
+        require(found == [None, None, None], f"a new journal holds {found}")
+    finally:
+        journal.close()
+
+
+def keeps_order(open_it: Open) -> None:
+    """Events come back as they were, stream by stream and in order, now and after it was opened again."""
+    journal = open_it()
+    first = [_event(stream, number) for number in range(40) for stream in (1, 2)]
+    journal.append(first[:50])
+    journal.append(first[50:])
+    for _ in range(2):
+        for stream in (1, 2):
+            expected = [event for event in first if event.stream == stream]
+            require([*journal.read(stream)] == expected, f"stream {stream} came back otherwise than it was written")
+            part = [*journal.read(stream, after=9, upto=20)]
+            require(part == expected[10:21], "read(after=9, upto=20) is not the events 10 to 20")
+        journal.close()
+        journal = open_it()
+    journal.close()
+
+
+def reads_long_streams(open_it: Open) -> None:
+    """A stream longer than a page comes back whole."""
+    journal = open_it()
+    events = [_event(3, number) for number in range(2_500)]
+    journal.append(events)
+    require([*journal.read(3)] == events, "2,500 events did not come back as they were")
+    journal.close()
+
+
+def all_or_nothing(open_it: Open) -> None:
+    """An append that cannot be whole leaves nothing behind, and the next one works."""
+    journal = open_it()
+    journal.append([_event(4, 0)], [Answer("taken", b"", 0, 200, b"")])
+    before = [*journal.read(4)]
+    broken: list[tuple[list[Event], list[Answer]]] = [
+        ([_event(4, 1), _event(4, 0)], []),  # a number that is taken
+        ([_event(4, 1)], [Answer("taken", b"", 0, 200, b"")]),  # a key that is taken
+        ([_event(4, 1, ref=0), _event(4, 2, ref=0)], []),  # two outcomes of one decision
+    ]
+    for events, answers in broken:
+        try:
+            journal.append(events, answers)
+        except JournalError:
+            require([*journal.read(4)] == before, "part of an append that failed was kept")
+        else:
+            raise ContractError(f"an append that contradicts what is there was taken: {events} {answers}")
+    journal.append([_event(4, 1, ref=0)])
+    require(len([*journal.read(4)]) == 2, "after a failure the journal takes nothing more")
+    journal.close()
+
+
+def finds_outcomes_and_answers(open_it: Open) -> None:
+    """What came of a decision, and what a key was answered, can be asked for; old answers can be dropped."""
+    journal = open_it()
+    outcome, answer = _event(5, 1, ref=0), Answer("who/key", b"print", 77, 201, b'{"id": 0}')
+    journal.append([_event(5, 0), outcome], [answer])
+    require(journal.outcome(5, 0) == outcome, "outcome() did not find what came of a decision")
+    require(journal.outcome(5, 1) is None and journal.outcome(6, 0) is None, "outcome() found what is not there")
+    require(journal.answer("who/key") == answer, "answer() did not find what was answered")
+    journal.forget_answers(77)
+    require(journal.answer("who/key") == answer, "an answer was dropped too early")
+    journal.forget_answers(78)
+    require(journal.answer("who/key") is None, "an old answer was not dropped")
+    journal.close()
+
+
+def keeps_snapshots(open_it: Open) -> None:
+    """The newest snapshot is kept, and of the older ones enough to be near any moment; never very many."""
+    journal = open_it()
+    for number in range(0, 6_400, 100):
+        journal.save(Snapshot(7, number, f"at {number}".encode()))
+    newest = journal.latest(7)
+    require(newest == Snapshot(7, 6_300, b"at 6300"), f"the newest snapshot is {newest}")
+    found = {journal.latest(7, upto=upto) for upto in range(6_400)} - {None}
+    require(4 <= len(found) <= 20, f"{len(found)} snapshots are kept of 64")
+    require(journal.latest(8) is None, "a stream without a snapshot has one")
+    journal.save(Snapshot(7, 6_300, b"again"))
+    require(journal.latest(7) == Snapshot(7, 6_300, b"again"), "a snapshot was not replaced")
+    journal.close()
+
+
+def has_one_writer(open_it: Open) -> None:
+    """A second writer is refused, in words; when the first is gone it is let in."""
+    journal = open_it()
+    try:
+        open_it().close()
+    except InUseError as error:
+        require("in use" in str(error), f"the refusal does not say why: {error}")
+    else:
+        raise ContractError("two can write to one journal")
+    finally:
+        journal.close()
+    open_it().close()
+
+
+JOURNAL_CHECKS: tuple[Callable[[Open], None], ...] = (
+    starts_empty,
+    keeps_order,
+    reads_long_streams,
+    all_or_nothing,
+    finds_outcomes_and_answers,
+    keeps_snapshots,
+    has_one_writer,
+)

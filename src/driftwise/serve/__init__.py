@@ -1,0 +1,18 @@
+"""The decision service: decide now, reward later, nothing lost.
+
+    driftwise serve --store sqlite:///driftwise.db
+
+| file | holds |
+|---|---|
+| `journal` | the truth: events, answers, snapshots; in SQLite (`sqlite_journal`) or PostgreSQL (`postgres_journal`) |
+| `writer` | group commit: one thread, many requests to a commit |
+| `events` | what can happen to a deployment |
+| `settings` | what a deployment is made with, and the agent made of it |
+| `deployment` | the fold of its events: an agent, what waits, who is held to which arm |
+| `monitor` | what people look at: allocation, rewards, delays, changes |
+| `engine` | all deployments: done in memory, answered after the commit |
+| `deciding`, `changing`, `asking` | what can be done with them |
+| `catalogue`, `keys` | which deployments there are, and who may ask |
+| `wire`, `openapi`, `app`, `guard`, `server` | the same over HTTP |
+| `client` | the same from Python |
+"""

@@ -1,0 +1,72 @@
+"""The HTTP application: a list of endpoints, what watches them, and static files."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.staticfiles import StaticFiles
+
+from driftwise.serve.endpoints import endpoints
+from driftwise.serve.guard import Guard, Times
+from driftwise.serve.health import metrics
+from driftwise.serve.http import Call, Endpoint, Methods, Service, Stream, nothing_here
+from driftwise.serve.openapi import document
+
+STATIC = Path(__file__).parent / "static"
+
+
+def make_app(service: Service, *, log_requests: bool = False) -> Guard:
+    """The application for a service; the engine starts and ends with it."""
+    times, table = Times(), endpoints()
+    paper = msgspec.json.encode(document(table))
+
+    async def healthy(call: Call) -> Any:
+        """Whether it is alive."""
+        return {"alive": True}
+
+    async def ready(call: Call) -> Any:
+        """Whether it is ready: 503 until kernels are warm."""
+        done = service.engine.ready
+        return 200 if done else 503, msgspec.json.encode({"ready": done})
+
+    async def counted(call: Call) -> Any:
+        """Counts and times for Prometheus."""
+        text = metrics(service.engine, times).encode()
+
+        async def chunks() -> AsyncIterator[bytes]:
+            yield text
+
+        return Stream(chunks(), "text/plain; version=0.0.4; charset=utf-8", "")
+
+    async def described(call: Call) -> Any:
+        """What can be asked."""
+        return 200, paper
+
+    table += [
+        Endpoint("GET", "/healthz", healthy, scope=None, gives=None),
+        Endpoint("GET", "/readyz", ready, scope=None, gives=None),
+        Endpoint("GET", "/metrics", counted, scope="read", gives=None),
+        Endpoint("GET", "/openapi.json", described, scope=None, gives=None),
+    ]
+    paths: dict[str, list[Endpoint]] = {}
+    for each in table:
+        each.service = service
+        paths.setdefault(each.path, []).append(each)
+    routes: list[BaseRoute] = [Route(path, Methods(group)) for path, group in paths.items()]
+    routes.append(Mount("/static", StaticFiles(directory=STATIC)))
+    if (STATIC / "index.html").exists():
+        routes.append(Mount("/", StaticFiles(directory=STATIC, html=True)))
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        await service.engine.start()
+        try:
+            yield
+        finally:
+            await service.engine.close()
+
+    app = Router(routes, redirect_slashes=False, default=nothing_here, lifespan=lifespan)
+    return Guard(app, times, log_requests=log_requests)

@@ -1,0 +1,220 @@
+"""What can be asked of deployments without changing them."""
+
+import asyncio
+import math
+import time
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from driftwise.agent.odds import odds
+from driftwise.core import state as states
+from driftwise.core.types import PerArm, Scratch
+from driftwise.errors import DriftwiseError
+from driftwise.serve import events as kinds
+from driftwise.serve import settings as papers
+from driftwise.serve.catalogue import Entry
+from driftwise.serve.deployment import Deployment, fold
+from driftwise.serve.engine import Engine
+from driftwise.serve.events import Decided, Learned
+from driftwise.serve.journal import Event
+from driftwise.serve.refusals import Unavailable, Unknown
+from driftwise.serve.wire import Explained, Recorded, Saved, Settings, Statistics, Verified
+
+MOST_TOLD = 64  # numbers of one array
+DRAWS = 1000
+
+
+def told_of(made: Settings, status: str, at: int, live: Deployment | None) -> dict[str, Any]:
+    """A deployment as it is; one that has not been needed yet is told as it was made."""
+    settings = made if live is None else live.settings
+    told: dict[str, Any] = {
+        "name": made.name,
+        "status": status,
+        "created": at / 1e6,
+        "policy": settings.policy,
+        "settings": msgspec.to_builtins(settings),
+    }
+    if live is not None:
+        told |= papers.described(settings)
+        told |= {"arms": list(live.agent.arms), "round": live.agent.t, "events": live.number}
+        told |= {"pending": len(live.waiting), "units": len(live.units), "budgets": budgets_of(live)}
+    return told
+
+
+def budgets_of(live: Deployment) -> dict[str, dict[str, float]] | None:
+    """What there is of each resource in all, what is left, and what of that is reserved."""
+    if live.settings.budgets is None:
+        return None
+    return {"total": live.settings.budgets, "left": live.agent.remaining, "reserved": live.agent.reserved}
+
+
+async def describe(engine: Engine, name: str) -> dict[str, Any]:
+    """One deployment."""
+    entry, live = await engine.live(name)
+    return told_of(entry.made, entry.status, entry.at, live)
+
+
+def listed(engine: Engine, after: str, limit: int, only: list[str] | None) -> dict[str, Any]:
+    """A page of deployments, by name."""
+    entries = engine.catalogue.entries
+    names = sorted(name for name in entries if name > after and (only is None or name in only))
+    page = [entries[name] for name in names[:limit]]
+    told = [told_of(entry.made, entry.status, entry.at, entry.live) for entry in page]
+    return {"deployments": told, "next": names[limit - 1] if len(names) > limit else None}
+
+
+async def statistics(engine: Engine, name: str) -> Statistics:
+    """What a page draws."""
+    entry, live = await engine.live(name)
+    now = engine.clock()
+    window = live.settings.reward_window
+    return Statistics(
+        name, entry.status, now / 1e6, len(live.waiting), window, budgets_of(live), live.monitor.report(now)
+    )
+
+
+async def verify(engine: Engine, name: str) -> Verified:
+    """Whether the live state is that of a replay from the start, bit for bit."""
+    began = time.perf_counter()
+    async with engine.alone(name) as (entry, live):
+        again = await asyncio.to_thread(fold, engine.journal, entry.stream, entry.made, cached=False)
+        equal = again.snapshot() == live.snapshot()
+    return Verified(equal, again.number, time.perf_counter() - began)
+
+
+async def save(engine: Engine, name: str) -> Saved:
+    """Take a snapshot now."""
+    async with engine.alone(name) as (entry, live):
+        if not live.number:
+            return Saved(-1, 0)
+        snapshot = live.snapshot()
+        await engine.commit(snapshots=[snapshot])
+        entry.unsaved = 0
+    return Saved(snapshot.number, len(snapshot.body))
+
+
+# ---- one decision ----
+
+
+async def recorded(engine: Engine, name: str, id: int) -> Recorded:
+    """A decision as it stands in the journal."""
+    entry, _ = await engine.live(name)
+    await engine.commit()
+    return await asyncio.to_thread(_recorded, engine, entry, id)
+
+
+def _recorded(engine: Engine, entry: Entry, id: int) -> Recorded:
+    event: Event | None = next(engine.journal.read(entry.stream, after=id - 1, upto=id), None)
+    if event is None or event.kind != "decided":
+        raise Unknown(f"there is no decision {id}")
+    body: Decided = kinds.decode(event.kind, event.body)
+    found = Recorded(id, event.at / 1e6, body.action, body.propensity, body.asked, unit=body.unit, held=body.held)
+    outcome = engine.journal.outcome(entry.stream, id)
+    if outcome is not None:
+        told = kinds.decode(outcome.kind, outcome.body)
+        found.outcome_at = outcome.at / 1e6
+        found.outcome = told.told if isinstance(told, Learned) else None
+        found.status = "cancelled" if not isinstance(told, Learned) else "defaulted" if told.defaulted else told.status
+    elif body.action is None:
+        found.status = "nothing"
+    return found
+
+
+async def explain(engine: Engine, name: str, id: int) -> Explained:
+    """Why a decision was made: the policy's state at that moment, folded anew."""
+    entry, _ = await engine.live(name)
+    await engine.commit()
+    return await asyncio.to_thread(_explain, engine, entry, id)
+
+
+def _explain(engine: Engine, entry: Entry, id: int) -> Explained:
+    decision = _recorded(engine, entry, id)
+    then = fold(engine.journal, entry.stream, entry.made, upto=id - 1)
+    agent = then.agent
+    then.clock_to(round(1e6 * decision.at))
+    shares = odds(agent, decision.asked, DRAWS)
+    round_ = agent.t
+    try:
+        again = agent.decide(**decision.asked)
+        same = decision.held or list_of(again.action) == list_of(decision.action)
+    except DriftwiseError as error:
+        raise Unavailable(f"the decision cannot be made again: {error}") from None
+    described = papers.described(then.settings)
+    chosen = [str(each) for each in list_of(decision.action)]
+    arms: list[dict[str, Any]] = [
+        {"arm": name, "chosen": str(name) in chosen, "share": shares.get(name, 0.0)} for name in agent.arms
+    ]
+    shared: dict[str, Any] = {}
+    for path, array, per_arm in _numbers(agent.state):
+        if per_arm and len(array) == len(arms):
+            for arm, value in zip(arms, array, strict=True):
+                if value.ndim == 0:
+                    arm[path] = _plain(value)
+        elif array.size <= MOST_TOLD:
+            shared[path] = _plain(array)
+    for arm in arms:
+        _read(arm, agent.problem.low, agent.problem.span, described["policy"])
+    if not arms:
+        shared["shares"] = {str(action): share for action, share in shares.items()}
+    return Explained(
+        decision, described["policy"], described["parameters"], round_, _window(then, round_), arms, shared, same
+    )
+
+
+def list_of(action: Any) -> list[Any]:
+    """An action as a list: the items of a slate, or the one arm."""
+    return list(action) if isinstance(action, list | tuple) else [action]
+
+
+def _window(then: Deployment, round_: int) -> dict[str, Any] | None:
+    """Which rounds the policy looked at."""
+    size = getattr(then.agent.policy, "window", None)
+    if not isinstance(size, int):
+        return None
+    found: dict[str, Any] = {"rounds": size, "from_round": max(0, round_ - size), "to_round": round_ - 1}
+    if then.settings.window is not None and then.settings.window.seconds is not None:
+        found["seconds"] = then.settings.window.seconds
+    return found
+
+
+def _numbers(state: Any, path: str = "") -> list[tuple[str, Any, bool]]:
+    """Every array of a state, with its path and whether it has a row per arm."""
+    found: list[tuple[str, Any, bool]] = []
+    for name, value in zip(state._fields, state, strict=True):
+        here = f"{path}.{name}" if path else name
+        if hasattr(value, "_fields"):
+            found += _numbers(value, here)
+        else:
+            role = states.roles(type(state)).get(name)
+            if role is not Scratch:
+                found.append((here, value, role is PerArm))
+    return found
+
+
+def _read(arm: dict[str, Any], low: float, span: float, policy: str) -> None:
+    """What people ask of an arm first: its mean, its bonus, or its posterior."""
+    last = {path.rpartition(".")[2]: value for path, value in arm.items()}
+    count, total = last.get("counts"), last.get("sums")
+    if isinstance(count, int | float) and isinstance(total, int | float):
+        if "thompson" in policy and "gaussian" not in policy and "heights" in last:
+            arm["posterior"] = {"family": "beta", "a": total + 1.0, "b": count - total + 1.0}
+            if math.isfinite(low) and count:
+                arm["mean"] = low + span * total / count
+        elif count:
+            arm["mean"] = total / count
+    elif isinstance(last.get("means"), int | float):
+        arm["mean"] = last["means"]
+    index, mean = last.get("indices"), last.get("means")
+    if isinstance(index, int | float) and isinstance(mean, int | float):
+        arm["index"], arm["bonus"] = index, index - mean
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as JSON knows them: what is not finite is null."""
+    array = np.asarray(value)
+    if array.ndim == 0:
+        number = array.item()
+        return number if not isinstance(number, float) or math.isfinite(number) else None
+    return [_plain(each) for each in array]

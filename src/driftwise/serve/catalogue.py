@@ -1,0 +1,66 @@
+"""Which deployments there are, and which keys: the fold of stream 0."""
+
+from typing import Any
+
+from driftwise.serve import events as kinds
+from driftwise.serve import settings as papers
+from driftwise.serve.deployment import Deployment
+from driftwise.serve.events import Body, Created, KeyMade, KeyRevoked, Status
+from driftwise.serve.journal import CATALOGUE, Event
+from driftwise.serve.wire import Settings
+
+RUNNING, PAUSED, RETIRED = "running", "paused", "retired"
+
+
+class Entry:
+    """A deployment in the catalogue. It is folded when it is first needed: `live` is None until then."""
+
+    def __init__(self, stream: int, made: Settings, at: int) -> None:
+        self.stream, self.made, self.at, self.status = stream, made, at, RUNNING
+        self.live: Deployment | None = None
+        self.busy: Any = None  # a future that is done when nobody works on it any more
+        self.writing = 0  # requests whose commit is under way
+        self.unsaved = 0  # events since the last snapshot
+        self.touched = 0
+        self.settled: dict[int, Body] = {}  # outcomes whose commit is under way
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force, as far as they are known without a fold."""
+        return self.made if self.live is None else self.live.settings
+
+
+class Catalogue:
+    """Deployments by name, keys by id."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.entries: dict[str, Entry] = {}
+        self.keys: dict[str, KeyMade] = {}
+        self.made_at: dict[str, int] = {}
+        self._by_stream: dict[int, Entry] = {}
+
+    @property
+    def next_stream(self) -> int:
+        """The number of the deployment to come."""
+        return CATALOGUE + 1 + len(self._by_stream)
+
+    def event(self, body: Body, at: int) -> Event:
+        """The event to come, which `apply` takes when it is written."""
+        return Event(CATALOGUE, self.number, at, kinds.NAMES[type(body)], kinds.encode(body))
+
+    def apply(self, event: Event) -> None:
+        """Take note of an event."""
+        self.number = event.number + 1
+        body = kinds.decode(event.kind, event.body)
+        if isinstance(body, Created):
+            made = papers.from_paper(body.settings)
+            entry = Entry(body.stream, made, event.at)
+            self.entries[made.name] = self._by_stream[body.stream] = entry
+        elif isinstance(body, Status):
+            self._by_stream[body.stream].status = body.status
+        elif isinstance(body, KeyMade):
+            self.keys[body.id] = body
+            self.made_at[body.id] = event.at
+        elif isinstance(body, KeyRevoked):
+            self.keys.pop(body.id, None)

@@ -1,0 +1,338 @@
+"""A deployment is the fold of its events: an agent, the decisions that wait for outcomes, and who is held to which arm.
+
+What happens live and what is replayed go through the same code: live, `decide` and `learn` do it and return the event
+that says so; in a replay, `apply` is given the event and does it again. A replayed decision takes the action from the
+journal, so that the same journal can be replayed into another policy: it learns from what was done, not from what it
+would have done.
+"""
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from driftwise.agent import Agent
+from driftwise.core.state import seal, unseal
+from driftwise.core.tag import code_tag
+from driftwise.errors import BudgetError, DriftwiseError, StateError
+from driftwise.serve import events as kinds
+from driftwise.serve import monitor as monitors
+from driftwise.serve import settings as papers
+from driftwise.serve.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
+from driftwise.serve.journal import NO_REF, Event, Journal, JournalError, Snapshot
+from driftwise.serve.monitor import Monitor
+from driftwise.serve.settings import POLICY, UNITS
+from driftwise.serve.wire import Settings
+
+FORMAT = 1
+
+
+class Waiting(NamedTuple):
+    """A decision whose outcome has not come: its round, when it was made, and what was chosen."""
+
+    t: int
+    at: int
+    action: Any
+
+
+class Paper(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """A deployment as data."""
+
+    format: int
+    tag: str
+    settings: bytes
+    at: int
+    origin: tuple[int, int]
+    agent: bytes
+    waiting: list[tuple[int, int, int, Any]]
+    units: list[tuple[str, Any, float | None]]
+    notes: bytes
+
+
+class Deployment:
+    """The fold of a stream. `number` is that of the event to come."""
+
+    def __init__(self, stream: int, settings: Settings, *, at: int = 0, agent: Agent | None = None) -> None:
+        self.stream, self.settings, self.at = stream, settings, at
+        self.agent = papers.agent_of(settings) if agent is None else agent
+        self.number = 0
+        self.saved = 0  # events that the snapshot it was restored from held
+        self.waiting: dict[int, Waiting] = {}
+        self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
+        problem = self.agent.problem
+        self.monitor = Monitor(problem.low, problem.span)
+        self.origin = 0, 0  # a round, and when it was: where the clock of the window stands
+        self._tick = papers.tick_of(settings)
+        self._default = papers.default_of(settings, self.agent)
+
+    # ---- what happens live ----
+
+    def decide(self, asked: dict[str, Any], unit: str | None, now: int) -> tuple[Event, Decided]:
+        """Choose; the event says what."""
+        held = self._held(unit)
+        chosen = None if held is None else (held[0], math.nan if held[1] is None else held[1])
+        at = max(now, self.at)
+        action, propensity = self._choose(asked, at, chosen)
+        body = Decided(action, propensity, asked, unit, held is not None)
+        return self._happened(body, "decided", at), body
+
+    def learn(self, ref: int, told: dict[str, Any], now: int, *, defaulted: bool = False) -> tuple[Event, Learned]:
+        """Learn what came of a waiting decision; the event says what became of it."""
+        status = self._teach(ref, told)
+        body = Learned(told, status, defaulted)
+        return self._happened(body, "learned", max(now, self.at), ref), body
+
+    def cancel(self, ref: int, now: int) -> Event:
+        """Call a waiting decision off."""
+        self.agent.cancel(self.waiting[ref].t)
+        return self._happened(Cancelled(), "cancelled", max(now, self.at), ref)
+
+    def add_arm(self, name: str | int, features: list[float] | None, now: int) -> Event:
+        """One more arm."""
+        self.agent.add_arm(name, features)
+        return self._happened(ArmAdded(name, features), "arm added", max(now, self.at))
+
+    def retire_arm(self, name: str | int, now: int) -> Event:
+        """One arm less."""
+        self.agent.retire_arm(name)
+        return self._happened(ArmRetired(name), "arm retired", max(now, self.at))
+
+    def change(self, changes: dict[str, Any], now: int) -> Event:
+        """Other settings, where no replay is needed."""
+        self._change(changes)
+        return self._happened(Changed(changes), "changed", max(now, self.at))
+
+    def change_policy(self, changes: dict[str, Any], now: int) -> Event:
+        """The journal was replayed into another policy: say so, and change the rest."""
+        self._change({name: value for name, value in changes.items() if name not in POLICY})
+        return self._happened(Changed(changes, True), "changed", max(now, self.at))
+
+    def overdue(self, now: int) -> list[int]:
+        """The decisions whose reward window has passed, oldest first."""
+        window = self.settings.reward_window
+        if window is None:
+            return []
+        before = max(now, self.at) - int(1e6 * window)
+        found = []
+        for ref, waiting in self.waiting.items():
+            if waiting.at > before:
+                break
+            found.append(ref)
+        return found
+
+    def default(self, ref: int, now: int) -> tuple[Event, Learned]:
+        """Record the default outcome of a decision whose window has passed."""
+        return self.learn(ref, self._default, now, defaulted=True)
+
+    # ---- what is replayed ----
+
+    def apply(self, event: Event) -> None:
+        """Do again what an event says was done."""
+        if event.number != self.number:
+            raise JournalError(f"stream {self.stream} has lost event {self.number}: event {event.number} follows")
+        body = kinds.decode(event.kind, event.body)
+        if isinstance(body, Decided):
+            self._choose(body.asked, event.at, (body.action, math.nan if body.propensity is None else body.propensity))
+        elif isinstance(body, Learned):
+            self._teach(event.ref, body.told)
+        elif isinstance(body, Cancelled):
+            self.agent.cancel(self.waiting[event.ref].t)
+        elif isinstance(body, ArmAdded):
+            self.agent.add_arm(body.name, body.features)
+        elif isinstance(body, ArmRetired):
+            self.agent.retire_arm(body.name)
+        elif isinstance(body, Changed):
+            self._change({name: value for name, value in body.changes.items() if name not in POLICY})
+        self._take_note(body, event)
+
+    # ---- both ----
+
+    def _happened(self, body: Body, kind: str, at: int, ref: int = NO_REF) -> Event:
+        event = Event(self.stream, self.number, at, kind, kinds.encode(body), ref)
+        self._take_note(body, event)
+        return event
+
+    def _take_note(self, body: Body, event: Event) -> None:
+        """What follows from an event beside what the agent did."""
+        at = self.at = event.at
+        self.number = event.number + 1
+        if isinstance(body, Decided):
+            if body.action is not None:
+                self.waiting[event.number] = Waiting(self.agent.t - 1, at, body.action)
+            if body.unit is not None:
+                self._remember(body.unit, body.action, body.propensity)
+            self.monitor.decided(at, body.action, body.propensity)
+        elif isinstance(body, Learned):
+            waiting = self.waiting.pop(event.ref)
+            self.monitor.learned(
+                at, waiting.at, waiting.action, body.told, status=body.status, defaulted=body.defaulted
+            )
+            self.monitor.alarmed(at, self.agent.alarms)
+        elif isinstance(body, Cancelled):
+            del self.waiting[event.ref]
+
+    def _choose(self, asked: dict[str, Any], at: int, held: tuple[Any, float] | None) -> tuple[Any, float | None]:
+        agent = self.agent
+        if self._tick:
+            before, t = agent.t, self._round(at)
+            agent.t = t
+            try:
+                decision = agent.decide(**asked, held=held)
+            except BaseException:
+                agent.t = before
+                raise
+            self.origin = self.origin if t - before <= self._leap else (t, at)
+        else:
+            decision = agent.decide(**asked, held=held)
+        action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
+        return action, None if math.isnan(decision.propensity) else decision.propensity
+
+    @property
+    def _leap(self) -> int:
+        """More rounds than this without a decision are as good as this many: nothing is left in the window."""
+        return 2 * int(self.agent.policy.window) + 2
+
+    def _round(self, at: int) -> int:
+        """The round the clock stands at. Where decisions come faster than it ticks, they run ahead of it."""
+        t, began = self.origin
+        if not self.number and not self.agent.t:
+            self.origin = 0, at
+            return 0
+        return min(max(self.agent.t, t + (at - began) // self._tick), self.agent.t + self._leap + 1)
+
+    def clock_to(self, at: int) -> None:
+        """Let the clock of the window come to a moment, as a decision then would."""
+        if self._tick:
+            self.agent.t = self._round(at)
+
+    def _teach(self, ref: int, told: dict[str, Any]) -> str:
+        """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone."""
+        agent, t = self.agent, self.waiting[ref].t
+        stale, ignored = agent.stale, agent.ignored
+        agent.learn(t, **told)
+        return "stale" if agent.stale > stale else "ignored" if agent.ignored > ignored else "learned"
+
+    def _change(self, changes: dict[str, Any]) -> None:
+        settings = papers.changed(self.settings, changes)
+        default = papers.default_of(settings, self.agent)
+        spending = {name: changes[name] for name in ("budgets", "horizon") if name in changes}
+        if spending:
+            if self.settings.budgets is None:
+                raise BudgetError(f"{' and '.join(spending)} cannot be changed: this deployment has no budgets")
+            settings = papers.changed(settings, {"budgets": self.settings.budgets | spending.get("budgets", {})})
+            self.agent.change(**spending)
+        self.settings, self._default = settings, default
+
+    # ---- units that keep their arm ----
+
+    def _held(self, unit: str | None) -> tuple[Any, float | None] | None:
+        if unit is None:
+            return None
+        held = self.units.get(unit)
+        if held is None:
+            return None
+        arms = self.agent.arms
+        items = held[0] if isinstance(held[0], list) else [held[0]]
+        return held if all(item in arms for item in items) else None
+
+    def _remember(self, unit: str, action: Any, propensity: float | None) -> None:
+        """Hold a unit to what it got; of too many units the one not seen for longest is forgotten."""
+        if action is None:
+            return
+        self.units[unit] = action, propensity
+        self.units.move_to_end(unit)
+        if len(self.units) > UNITS:
+            self.units.popitem(last=False)
+
+    # ---- on paper ----
+
+    def snapshot(self) -> Snapshot:
+        """The fold so far, as a cache of itself."""
+        paper = Paper(
+            FORMAT,
+            tag_of(self.agent.policy),
+            papers.on_paper(self.settings),
+            self.at,
+            self.origin,
+            self.agent.dumps(),
+            [(ref, *waiting) for ref, waiting in self.waiting.items()],
+            [(unit, *held) for unit, held in self.units.items()],
+            monitors.on_paper(self.monitor.notes),
+        )
+        return Snapshot(self.stream, self.number - 1, seal(msgspec.msgpack.encode(paper)))
+
+
+def restored(snapshot: Snapshot) -> Deployment | None:
+    """The deployment a snapshot was taken of; None when it was taken by other code, so that a replay is needed."""
+    try:
+        paper = msgspec.msgpack.decode(unseal(snapshot.body), type=Paper)
+    except (StateError, msgspec.DecodeError):
+        return None
+    try:
+        settings = papers.from_paper(paper.settings)
+        if paper.format != FORMAT or paper.tag != tag_of(papers.policy_of(settings)):
+            return None
+        found = Deployment(snapshot.stream, settings, at=paper.at, agent=Agent.loads(paper.agent))
+    except (DriftwiseError, msgspec.DecodeError):
+        return None
+    found.number = found.saved = snapshot.number + 1
+    found.origin = paper.origin
+    found.waiting = {ref: Waiting(t, at, action) for ref, t, at, action in paper.waiting}
+    found.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in paper.units)
+    problem = found.agent.problem
+    found.monitor = Monitor(problem.low, problem.span, monitors.from_paper(paper.notes))
+    return found
+
+
+def fold(
+    journal: Journal,
+    stream: int,
+    made: Settings,
+    *,
+    upto: int | None = None,
+    cached: bool = True,
+    policy: dict[str, Any] | None = None,
+) -> Deployment:
+    """The deployment after event `upto`, or after all of them: from the nearest snapshot, or from the start.
+
+    `made` are the settings it was created with. A policy that came later was fed the whole journal, so that from the
+    start, only the last policy matters; or another one, `policy`, which is to come next.
+    """
+    snapshot = journal.latest(stream, upto) if cached and policy is None else None
+    found = restored(snapshot) if snapshot is not None else None
+    if found is not None:
+        tail = list(journal.read(stream, found.number - 1, upto))
+        if not any(each.kind == "changed" and kinds.decode(each.kind, each.body).policy for each in tail):
+            return replay(found, tail)
+    settings = papers.changed(made, _last_policy(journal.read(stream, upto=upto)) | (policy or {}))
+    return replay(Deployment(stream, settings), journal.read(stream, upto=upto))
+
+
+def replay(deployment: Deployment, events: Iterable[Event]) -> Deployment:
+    """Apply events in order."""
+    for event in events:
+        deployment.apply(event)
+    return deployment
+
+
+def _last_policy(events: Iterator[Event]) -> dict[str, Any]:
+    """Which policy, parameters and window are in force after all of these events."""
+    last: dict[str, Any] = {}
+    for event in events:
+        if event.kind == "changed":
+            body = kinds.decode(event.kind, event.body)
+            if body.policy:
+                last |= {name: value for name, value in body.changes.items() if name in POLICY}
+    return last
+
+
+def tag_of(policy: Any) -> str:
+    """Which code a snapshot depends on: the policy's, the agent's, and this."""
+    return code_tag(type(policy), *_inside(policy), Agent, Deployment)
+
+
+def _inside(policy: Any) -> list[type]:
+    inner = getattr(policy, "policy", None)
+    return [] if inner is None else [type(inner), *_inside(inner)]

@@ -1,0 +1,116 @@
+"""What can happen, as it stands in the journal: small msgpack arrays, by kind.
+
+In the stream of a deployment: a decision, its outcome (told, or by default), its end without one, arms that come and
+go, changes of settings. In the catalogue: deployments that come, pause, go on and retire; keys that are made and
+revoked.
+"""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+E = TypeVar("E")
+
+
+class Body(msgspec.Struct, array_like=True):
+    """What an event says beside its time and number."""
+
+
+class Decided(Body):
+    """An action was chosen. `asked` is what was shown, `held` whether the unit had this arm already."""
+
+    action: Any
+    propensity: float | None
+    asked: dict[str, Any]
+    unit: str | None = None
+    held: bool = False
+
+
+class Learned(Body):
+    """An outcome came, or `defaulted` after the reward window. `status` says what became of it."""
+
+    told: dict[str, Any]
+    status: str = "learned"
+    defaulted: bool = False
+
+
+class Cancelled(Body):
+    """A decision never happened."""
+
+
+class ArmAdded(Body):
+    """A new arm."""
+
+    name: str | int
+    features: list[float] | None = None
+
+
+class ArmRetired(Body):
+    """An arm that will not be chosen again."""
+
+    name: str | int
+
+
+class Changed(Body):
+    """Other settings from here on, as JSON; `policy` says whether the journal was replayed into another policy."""
+
+    changes: dict[str, Any]
+    policy: bool = False
+
+
+class Created(Body):
+    """A deployment, with its settings as JSON."""
+
+    stream: int
+    settings: bytes
+
+
+class Status(Body):
+    """A deployment runs, pauses or is retired from here on."""
+
+    stream: int
+    status: str
+
+
+class KeyMade(Body):
+    """An API key: what it may do, and the hash it is known by."""
+
+    id: str
+    name: str
+    hash: bytes
+    scopes: list[str]
+    expires: int | None = None
+    deployments: list[str] | None = None
+
+
+class KeyRevoked(Body):
+    """A key that opens nothing any more."""
+
+    id: str
+
+
+KINDS: dict[str, type[Body]] = {
+    "decided": Decided,
+    "learned": Learned,
+    "cancelled": Cancelled,
+    "arm added": ArmAdded,
+    "arm retired": ArmRetired,
+    "changed": Changed,
+    "created": Created,
+    "status": Status,
+    "key made": KeyMade,
+    "key revoked": KeyRevoked,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+_DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in KINDS.items()}
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+def encode(body: Body) -> bytes:
+    """The bytes of a body."""
+    return _ENCODER.encode(body)
+
+
+def decode(kind: str, body: bytes) -> Any:
+    """The body of an event of this kind."""
+    return _DECODERS[kind].decode(body)

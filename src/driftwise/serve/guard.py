@@ -1,0 +1,74 @@
+"""Around every answer: headers that keep browsers safe, counts and times, and a line in the log."""
+
+import logging
+import time
+from collections import Counter
+from typing import Any
+
+SAFE = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-security-policy", b"default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+]
+NO_STORE = [*SAFE, (b"cache-control", b"no-store")]
+BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+log = logging.getLogger("driftwise.serve")
+
+
+class Times:
+    """How many answers of each status an endpoint gave, and how long they took."""
+
+    def __init__(self) -> None:
+        self.statuses: Counter[tuple[str, int]] = Counter()
+        self.buckets: dict[str, list[int]] = {}
+        self.sums: Counter[str] = Counter()
+
+    def note(self, label: str, status: int, seconds: float) -> None:
+        """One answer."""
+        self.statuses[label, status] += 1
+        buckets = self.buckets.get(label)
+        if buckets is None:
+            buckets = self.buckets[label] = [0] * (len(BOUNDS) + 1)
+        place = 0
+        while place < len(BOUNDS) and seconds > BOUNDS[place]:
+            place += 1
+        buckets[place] += 1
+        self.sums[label] += seconds  # type: ignore[assignment]
+
+
+class Guard:
+    """An ASGI application around another."""
+
+    def __init__(self, app: Any, times: Times, *, log_requests: bool = False) -> None:
+        self.app, self.times, self.log_requests = app, times, log_requests
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        status = 0
+        safe = SAFE if scope["path"].startswith("/static/") else NO_STORE
+
+        async def guarded(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *safe]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, guarded)
+        finally:
+            seconds = time.perf_counter() - began
+            label = scope.get("endpoint_label", "other")
+            self.times.note(label, status, seconds)
+            if self.log_requests or (status >= 500 and scope["path"] != "/readyz"):
+                self._log(scope, label, status, seconds)
+
+    def _log(self, scope: Any, label: str, status: int, seconds: float) -> None:
+        params = scope.get("path_params") or {}
+        facts = {"endpoint": label, "status": status, "ms": round(1000 * seconds, 3), "key": scope.get("caller")}
+        log.info("answered", extra={"facts": facts | {"deployment": params.get("name")}})

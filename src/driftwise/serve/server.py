@@ -1,0 +1,118 @@
+"""Run the service: open the store, refuse what is unsafe, listen, and end in good order."""
+
+import ipaddress
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from driftwise.errors import ParameterError
+from driftwise.serve.app import make_app
+from driftwise.serve.catalogue import Catalogue
+from driftwise.serve.engine import Engine
+from driftwise.serve.health import log_to_stderr
+from driftwise.serve.http import Limits, Service
+from driftwise.serve.journal import CATALOGUE, open_journal
+
+HEADERS_S = 10  # how long the first request of a connection may take to say what it wants
+SWITCH_S = 0.001  # the thread that commits waits for its turn no longer than this; 0.005 otherwise
+log = logging.getLogger("driftwise.serve")
+
+
+class Patient(HttpToolsProtocol):
+    """A connection that says nothing for too long is closed."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Start waiting."""
+        super().connection_made(transport)
+        self.loop.call_later(HEADERS_S, self._give_up)
+
+    def _give_up(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """A server that ends in good order when told to, and calls that no failure."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at the first signal, at once at the second."""
+        before = {sign: signal.signal(sign, self.handle_exit) for sign in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for sign, handler in before.items():
+                signal.signal(sign, handler)
+
+
+def serve(
+    store: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    durability: str = "full",
+    limits: Limits | None = None,
+    log_requests: bool = False,
+) -> None:
+    """Serve until told to stop."""
+    limits = limits or Limits()
+    journal = open_journal(store, durability)
+    here = is_loopback(host)
+    try:
+        if not here:
+            _need_keys(journal, host)
+        service = Service(Engine(journal, durable=durability != "none"), limits, here)
+        log_to_stderr()
+        config = uvicorn.Config(
+            make_app(service, log_requests=log_requests),
+            host=host,
+            port=port,
+            loop="uvloop",
+            http=Patient,
+            ws="none",
+            lifespan="on",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            limit_concurrency=limits.connections,
+            backlog=min(2048, 2 * limits.connections),
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=10,
+        )
+        sys.setswitchinterval(SWITCH_S)
+        server = Server(config)
+        facts = {"store": str(journal.path), "host": host, "port": port, "durability": durability}
+        log.info("serving", extra={"facts": facts})
+        server.run()
+        if not server.started:
+            raise ParameterError(f"{host}:{port} cannot be listened on: is something else there?")
+        log.info("stopped")
+    finally:
+        journal.close()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _need_keys(journal: Any, host: str) -> None:
+    catalogue = Catalogue()
+    for event in journal.read(CATALOGUE):
+        catalogue.apply(event)
+    if not catalogue.keys:
+        raise ParameterError(
+            f"host={host} can be reached from other machines, and there are no keys: "
+            "make one first, driftwise keys create --scopes admin, or listen on 127.0.0.1"
+        )

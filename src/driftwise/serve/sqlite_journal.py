@@ -1,0 +1,281 @@
+"""A journal in one SQLite file.
+
+One connection writes, in WAL mode, and does all checkpoints; readers have connections of their own that cannot write,
+so that neither waits for the other. SQLite before 3.51.3 may lose a committed transaction when a checkpoint meets a
+write (the WAL-reset bug), so it is refused. A second process is kept out by a lock on a file beside the store:
+SQLite's own lock would keep readers out too.
+"""
+
+import fcntl
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from driftwise.errors import ParameterError
+from driftwise.serve.journal import Answer, Event, InUseError, JournalError, Snapshot, kept_snapshots
+
+OLDEST = 3_051_003
+FORMAT = 1
+BUSY_MS = 2_000  # how long a commit waits for someone else's lock on the file
+SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "none": "NORMAL"}
+NETWORKED = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glusterfs", "lustre")
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS events (
+    seq INTEGER PRIMARY KEY, stream INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL,
+    kind TEXT NOT NULL, body BLOB NOT NULL, ref INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS by_stream ON events (stream, number);
+CREATE UNIQUE INDEX IF NOT EXISTS by_decision ON events (stream, ref) WHERE ref >= 0;
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, print BLOB NOT NULL, at INTEGER NOT NULL, status INTEGER NOT NULL, body BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_age ON answers (at);
+CREATE TABLE IF NOT EXISTS snapshots (
+    stream INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (stream, number)
+) STRICT;
+"""
+ADD_EVENT = "INSERT INTO events (stream, number, at, kind, body, ref) VALUES "
+ADD_ANSWER = "INSERT INTO answers (key, print, at, status, body) VALUES "
+ADD_SNAPSHOT = "INSERT OR REPLACE INTO snapshots (stream, number, body) VALUES (?, ?, ?)"
+COLUMNS = "stream, number, at, kind, body, ref"
+OUTCOME = f"SELECT {COLUMNS} FROM events WHERE stream = ? AND ref = ? AND ref >= 0"  # else by_decision is not used
+PAGE = 1000  # events read at a time, so that a long read holds no snapshot of the file for long
+
+
+class SQLiteJournal:
+    """See `journal.Journal`. `vfs` names another file system, for tests that cut the power."""
+
+    quick = True
+
+    def __init__(self, path: str | Path, durability: str = "full", *, vfs: str | None = None) -> None:
+        require_version(apsw.sqlite_lib_version())
+        self.path, self.vfs, self.durability = Path(path), vfs, durability
+        self._readers = threading.local()
+        self._open: list[Any] = []
+        self._lock = None if vfs else _only_here(self.path)
+        try:
+            self._writer: Any = self._connect_writer()
+        except BaseException:
+            self._release()
+            raise
+
+    # ---- writing ----
+
+    def append(
+        self, events: Sequence[Event] = (), answers: Sequence[Answer] = (), snapshots: Sequence[Snapshot] = ()
+    ) -> None:
+        """Write all of it in one transaction."""
+        if self._writer is None:
+            self.recover()
+        try:
+            self._writer.execute("BEGIN IMMEDIATE")
+            self._insert(ADD_EVENT, events)
+            self._insert(ADD_ANSWER, answers)
+            for snapshot in snapshots:
+                self._keep(snapshot)
+            self._writer.execute("COMMIT")
+        except apsw.Error as error:
+            self._give_up()
+            raise JournalError(f"{self.path} could not be written: {error}") from None
+
+    def _insert(self, words: str, rows: Sequence[Any]) -> None:
+        """Insert many rows in few statements, of 256, 128, 64 rows and so on.
+
+        While a statement runs, other threads go on; each time one ends, this thread must wait for its turn. Row by row
+        that would take longer than the writing.
+        """
+        place, many = 0, 256
+        while place < len(rows):
+            while many > len(rows) - place:
+                many //= 2
+            values = [value for row in rows[place : place + many] for value in row]
+            marks = f"({','.join('?' * len(rows[0]))})"
+            self._writer.execute(words + ",".join([marks] * many), values)
+            place += many
+
+    def _keep(self, snapshot: Snapshot) -> None:
+        write = self._writer.execute
+        write(ADD_SNAPSHOT, snapshot)
+        numbers = [each for (each,) in write("SELECT number FROM snapshots WHERE stream = ?", (snapshot.stream,))]
+        for number in set(numbers) - kept_snapshots(numbers):
+            write("DELETE FROM snapshots WHERE stream = ? AND number = ?", (snapshot.stream, number))
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot, and of older ones a few."""
+        self.append(snapshots=[snapshot])
+
+    def forget_answers(self, before: int) -> None:
+        """Drop answers given before a moment."""
+        if self._writer is None:
+            self.recover()
+        try:
+            self._writer.execute("DELETE FROM answers WHERE at < ?", (before,))
+        except apsw.Error as error:
+            self._give_up()
+            raise JournalError(f"{self.path} could not be written: {error}") from None
+
+    def _give_up(self) -> None:
+        """After a failure what is on disk is unknown: the connection goes, and the next one recovers the file."""
+        writer, self._writer = self._writer, None
+        try:
+            if writer.in_transaction:
+                writer.execute("ROLLBACK")
+            writer.close()
+        except apsw.Error:
+            pass  # it goes anyway
+
+    def recover(self) -> None:
+        """Open the file anew for writing."""
+        if self._writer is None:
+            self._writer = self._connect_writer()
+
+    # ---- reading ----
+
+    def read(self, stream: int, after: int = -1, upto: int | None = None) -> Iterator[Event]:
+        """The events of a stream after number `after`, up to and including `upto`."""
+        last = 2**62 if upto is None else upto
+        while True:
+            question = (
+                f"SELECT {COLUMNS} FROM events WHERE stream = ? AND number > ? AND number <= ? ORDER BY number LIMIT ?"
+            )
+            page = self._ask(question, (stream, after, last, PAGE))
+            yield from (Event(*row) for row in page)
+            if len(page) < PAGE:
+                return
+            after = page[-1][1]
+
+    def outcome(self, stream: int, ref: int) -> Event | None:
+        """What came of a decision."""
+        found = self._ask(OUTCOME, (stream, ref))
+        return Event(*found[0]) if found else None
+
+    def answer(self, key: str) -> Answer | None:
+        """What was answered."""
+        found = self._ask("SELECT key, print, at, status, body FROM answers WHERE key = ?", (key,))
+        return Answer(*found[0]) if found else None
+
+    def latest(self, stream: int, upto: int | None = None) -> Snapshot | None:
+        """The newest snapshot not beyond event `upto`."""
+        question = (
+            "SELECT stream, number, body FROM snapshots WHERE stream = ? AND number <= ? ORDER BY number DESC LIMIT 1"
+        )
+        found = self._ask(question, (stream, 2**62 if upto is None else upto))
+        return Snapshot(*found[0]) if found else None
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        files = (self.path, Path(f"{self.path}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def _ask(self, question: str, values: tuple[Any, ...]) -> list[Any]:
+        reader = getattr(self._readers, "connection", None)
+        try:
+            if reader is None:
+                reader = self._readers.connection = self._connect(apsw.SQLITE_OPEN_READWRITE)
+                reader.execute("PRAGMA query_only = ON; PRAGMA wal_autocheckpoint = 0")
+                self._open.append(reader)
+            return list(reader.execute(question, values))
+        except apsw.Error as error:
+            raise JournalError(f"{self.path} could not be read: {error}") from None
+
+    def backup(self, path: str) -> None:
+        """A copy of the store as it is at one moment, while it goes on being written."""
+        try:
+            source = self._connect(apsw.SQLITE_OPEN_READONLY)
+            target = apsw.Connection(path)
+            with target.backup("main", source, "main") as copy:
+                copy.step(-1)
+            target.close()
+            source.close()
+        except apsw.Error as error:
+            raise JournalError(f"{self.path} could not be copied: {error}") from None
+
+    # ---- opening and closing ----
+
+    def _connect(self, flags: int) -> Any:
+        connection = apsw.Connection(str(self.path), flags=flags, vfs=self.vfs)
+        connection.set_busy_timeout(BUSY_MS)
+        return connection
+
+    def _connect_writer(self) -> Any:
+        try:
+            writer: Any = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            if self.vfs:
+                writer.execute("PRAGMA locking_mode = EXCLUSIVE")  # no shared memory in a simulated file system
+            writer.execute("PRAGMA journal_mode = WAL")
+            writer.execute(f"PRAGMA synchronous = {SYNCHRONOUS[self.durability]}")
+            (version,) = next(iter(writer.execute("PRAGMA user_version")))
+            if version not in (0, FORMAT):
+                raise ParameterError(f"{self.path} has format {version}; this version of driftwise reads {FORMAT}")
+            if version == 0:
+                foreign = [name for (name,) in writer.execute("SELECT name FROM sqlite_schema")]
+                if foreign:
+                    raise ParameterError(f"{self.path} is a database of something else: it holds {foreign[0]}")
+                writer.execute(f"BEGIN IMMEDIATE; {SCHEMA}; PRAGMA user_version = {FORMAT}; COMMIT")
+            return writer
+        except apsw.Error as error:
+            raise JournalError(f"{self.path} could not be opened: {error}") from None
+
+    def close(self) -> None:
+        """Let go of the file; the last connection to close tidies it up."""
+        for reader in self._open:
+            reader.close()
+        self._open.clear()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def require_version(version: str) -> None:
+    """Refuse a SQLite that may lose what it committed."""
+    parts = [int(part) for part in version.split(".")]
+    if parts[0] * 1_000_000 + parts[1] * 1_000 + parts[2] < OLDEST:
+        raise JournalError(
+            f"SQLite {version} can lose a committed transaction (the WAL-reset bug): 3.51.3 or newer is needed; "
+            "pip install --upgrade apsw"
+        )
+
+
+def _only_here(path: Path) -> int:
+    """A lock that only one process can have; the error says which one has it."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ParameterError(f"{path} cannot be a store: {'it is' if path.is_dir() else 'there is no such'} folder")
+    kind = _file_system(path.absolute().parent)
+    if kind.startswith(NETWORKED):
+        raise ParameterError(f"{path} lies on {kind}, where locks cannot be trusted: use a local disk, or PostgreSQL")
+    try:
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise JournalError(f"{path}.lock could not be opened: {error.strerror}") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        owner = os.read(lock, 20).decode(errors="replace").strip() or "unknown"
+        os.close(lock)
+        raise InUseError(f"{path} is in use by process {owner}: only one can write to a store") from None
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    return lock
+
+
+def _file_system(folder: Path) -> str:
+    """The type of the file system a folder lies on, where Linux tells it."""
+    mounts = Path("/proc/mounts")
+    best, kind = "", ""
+    for line in mounts.read_text().splitlines() if mounts.exists() else []:
+        _, point, type_, *_ = line.split()
+        inside = str(folder.resolve()).startswith(point.rstrip("/") + "/") or str(folder.resolve()) == point
+        if inside and len(point) >= len(best):
+            best, kind = point, type_
+    return kind

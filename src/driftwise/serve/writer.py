@@ -1,0 +1,147 @@
+"""Group commit. One thread writes; whatever queued up during a commit goes into the next. There is no timer.
+
+A request hands over what it wants written and gets a future, which is done after the commit. When a commit fails, all
+that was in it fails, and all that queued behind it: it was decided on top of what is now lost. An *era* ends then. What
+is handed over names the era it was decided in, and that of an era gone by is refused.
+"""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from driftwise.serve.journal import Answer, Event, Journal, JournalError, Snapshot
+
+MOST = 2000  # events in one commit
+NOTHING: tuple[Any, ...] = ()
+
+
+class Write(NamedTuple):
+    """What one request wants written."""
+
+    era: int
+    events: Sequence[Event]
+    answers: Sequence[Answer]
+    snapshots: Sequence[Snapshot]
+    done: "asyncio.Future[None]"
+    mark: Any = None
+    forget: int = 0  # answers older than this
+
+
+class Writer:
+    """The one thread that appends to a journal."""
+
+    def __init__(self, journal: Journal, on_failure: Callable[[], None], on_done: Callable[[Any], None]) -> None:
+        self.era = 0
+        self.commits = self.written = self.failures = 0
+        self._journal, self._on_failure, self._on_done = journal, on_failure, on_done
+        self._loop = asyncio.get_running_loop()
+        self._queue: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
+        self._waiting = 0
+        self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
+        self._thread.start()
+
+    def submit(
+        self,
+        events: Sequence[Event] = NOTHING,
+        answers: Sequence[Answer] = NOTHING,
+        snapshots: Sequence[Snapshot] = NOTHING,
+        mark: Any = None,
+    ) -> "asyncio.Future[None]":
+        """Have something written after all that was handed over before; called from the event loop.
+
+        When it is, or cannot be, `on_done` is told its `mark`.
+        """
+        done = self._loop.create_future()
+        self._waiting += 1
+        self._queue.put(Write(self.era, events, answers, snapshots, done, mark))
+        return done
+
+    def forget_answers(self, before: int) -> "asyncio.Future[None]":
+        """Have old answers dropped."""
+        done = self._loop.create_future()
+        self._waiting += 1
+        self._queue.put(Write(self.era, NOTHING, NOTHING, NOTHING, done, None, before))
+        return done
+
+    @property
+    def waiting(self) -> int:
+        """Requests whose commit has not been answered."""
+        return self._waiting
+
+    async def close(self) -> None:
+        """Write what is left, then stop."""
+        self._queue.put(None)
+        await self._loop.run_in_executor(None, self._thread.join)
+        await asyncio.sleep(0)
+
+    # ---- in the thread ----
+
+    def _run(self) -> None:
+        era = 0
+        while True:
+            batch, last = self._gather()
+            valid = [write for write in batch if write.era == era]
+            error: JournalError | None = None
+            try:
+                if valid:
+                    self._write(valid)
+            except Exception as problem:
+                era += 1
+                error = problem if isinstance(problem, JournalError) else JournalError(type(problem).__name__)
+            try:
+                self._loop.call_soon_threadsafe(self._settle, batch, valid, era, error)
+            except RuntimeError:
+                return  # the loop is gone, and with it everybody who waited
+            if last:
+                return
+
+    def _gather(self) -> tuple[list[Write], bool]:
+        """Everything in the queue, at least one; True when there will be no more."""
+        batch: list[Write] = []
+        size = 0
+        write = self._queue.get()
+        while write is not None:
+            batch.append(write)
+            size += len(write.events)
+            if size >= MOST:
+                return batch, False
+            try:
+                write = self._queue.get_nowait()
+            except queue.Empty:
+                return batch, False
+        return batch, True
+
+    def _write(self, batch: list[Write]) -> None:
+        events = [event for write in batch for event in write.events]
+        answers = [answer for write in batch for answer in write.answers]
+        snapshots = [snapshot for write in batch for snapshot in write.snapshots]
+        if events or answers or snapshots:
+            self._journal.append(events, answers, snapshots)
+        for before in {write.forget for write in batch if write.forget}:
+            self._journal.forget_answers(before)
+
+    # ---- back in the event loop ----
+
+    def _settle(self, batch: list[Write], valid: list[Write], era: int, error: JournalError | None) -> None:
+        self._waiting -= len(batch)
+        if error is None:
+            self.commits += 1
+            self.written += sum(len(write.events) for write in valid)
+        else:
+            self.failures += 1
+        if era != self.era:
+            self.era = era
+            self._on_failure()
+        good = set() if error is not None else {id(write) for write in valid}
+        for write in batch:
+            if write.mark is not None:
+                self._on_done(write.mark)
+            if write.done.done():
+                continue  # nobody waits any more
+            if id(write) in good:
+                write.done.set_result(None)
+            else:
+                write.done.set_exception(error or JournalError("a write before this one failed"))
+                write.done.exception()  # seen, even if the request was dropped meanwhile

@@ -1,0 +1,66 @@
+"""The service in a process of its own, as people run it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+
+SOURCE = str(Path(__file__).parents[1] / "src")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Service:
+    """A running service; `kill` ends it without a word, leaving the context in good order."""
+
+    def __init__(self, store: Path, *options: str, port: int | None = None) -> None:
+        self.store, self.options, self.port = store, options, port or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = Path(f"{store}.log")
+        self.start()
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "driftwise.cli", "serve", "--store", f"sqlite:///{self.store}"]
+        environment = os.environ | {"PYTHONPATH": SOURCE}
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                [*command, "--port", str(self.port), *self.options], stderr=log, stdout=log, env=environment
+            )
+
+    def wait(self, seconds: float = 60) -> "Service":
+        """Until it is ready."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            try:
+                with urllib.request.urlopen(f"{self.url}/readyz", timeout=5):
+                    return self
+            except (urllib.error.URLError, ConnectionError, TimeoutError):
+                if self.process.poll() is not None:
+                    break
+                time.sleep(0.02)
+        raise AssertionError(f"the service did not start:\n{self.log.read_text()}")
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.process.terminate()
+        return self.process.wait(30)
+
+    def __enter__(self) -> "Service":
+        return self.wait()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if self.process.poll() is None:
+            self.stop()

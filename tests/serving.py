@@ -1,0 +1,60 @@
+"""A service in this process, for tests: an engine on a store of its own, with a clock that tests move."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from driftwise.serve import changing, deciding
+from driftwise.serve.engine import NO_KEY, Engine, Keyed
+from driftwise.serve.journal import open_journal
+from driftwise.serve.wire import Asked, Settings, Told
+
+START = 1_700_000_000_000_000
+
+
+class Clock:
+    """Time that stands still unless told otherwise."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> int:
+        return self.now
+
+    def wait(self, seconds: float) -> None:
+        self.now += int(1e6 * seconds)
+
+
+@asynccontextmanager
+async def running(store: Path | str, clock: Clock | None = None, **options: Any) -> AsyncIterator[Engine]:
+    """An engine; what it did is written when this is left."""
+    url = str(store) if "://" in str(store) else f"sqlite:///{store}"
+    engine = Engine(open_journal(url), clock=clock or Clock(), **options)
+    await engine.start()
+    try:
+        yield engine
+    finally:
+        await engine.close()
+
+
+def settings(**words: Any) -> Settings:
+    plain = {"name": "shop", "policy": "sliding-thompson:window=100", "arms": ["red", "blue", "green"]}
+    return msgspec.convert(plain | words, Settings)
+
+
+async def create(engine: Engine, **words: Any) -> Any:
+    return json.loads((await changing.create(engine, settings(**words)))[1])
+
+
+async def decide(engine: Engine, name: str = "shop", *, key: Keyed = NO_KEY, **asked: Any) -> Any:
+    return json.loads((await deciding.decide(engine, name, [msgspec.convert(asked, Asked)], key=key))[1])
+
+
+async def learn(engine: Engine, id: int, name: str = "shop", *, key: Keyed = NO_KEY, **told: Any) -> str:
+    outcome = msgspec.convert({"id": id} | (told or {"reward": 1.0}), Told)
+    status: str = json.loads((await deciding.learn(engine, name, [outcome], key=key))[1])["status"]
+    return status

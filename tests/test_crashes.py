@@ -1,0 +1,71 @@
+"""Crashes of the whole service: kill -9 under load, and a disk that is full."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.service import SOURCE
+from tests.torture import torture
+
+CLEAN = {"lost_decisions": 0, "lost_outcomes": 0, "doubled": 0, "not_asked_for": 0, "equal_to_replay": True}
+
+
+def test_kill_nine_under_load(tmp_path: Path) -> None:
+    found = torture(tmp_path / "store.db", 3)
+    assert {name: found[name] for name in CLEAN} == CLEAN and found["decisions"] > 50
+
+
+@pytest.mark.deep
+def test_kill_nine_often(tmp_path: Path) -> None:
+    found = torture(tmp_path / "store.db", 25, seed=1)
+    assert {name: found[name] for name in CLEAN} == CLEAN
+
+
+FULL_DISK = """
+import asyncio, json, resource, signal, sys
+from pathlib import Path
+from driftwise.serve.refusals import Unavailable
+from driftwise.serve import asking
+from tests.serving import create, decide, learn, running
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+async def main(store):
+    kept, refused = [], 0
+    async with running(store) as engine:
+        await create(engine)
+        await decide(engine)
+        size = engine.journal.size()
+        room = 200_000
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+        for _ in range(60):
+            made = await asyncio.gather(*(decide(engine) for _ in range(20)), return_exceptions=True)
+            kept += [each["id"] for each in made if isinstance(each, dict)]
+            refused += sum(isinstance(each, Unavailable) for each in made)
+            assert all(isinstance(each, dict | Unavailable) for each in made), made
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        after = [(await decide(engine))["id"] for _ in range(20)]
+        equal = (await asking.verify(engine, "shop")).equal
+        there = [event.number for event in engine.journal.read(1)]
+    print(json.dumps({"kept": kept, "refused": refused, "after": after, "there": there, "equal": equal}))
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+
+def test_a_full_disk_refuses_and_then_goes_on(tmp_path: Path) -> None:
+    here = str(Path(__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": f"{SOURCE}:{here}"}
+    command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "store.db")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["refused"] > 0 and found["kept"] and found["equal"]
+    assert found["there"] == list(range(len(found["there"])))
+    assert found["there"] == sorted([0, *found["kept"], *found["after"]])  # all that was kept, none that was refused
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY

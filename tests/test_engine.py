@@ -1,0 +1,478 @@
+"""Deployments decide, learn, change and come back: in one process, on a clock that the test moves."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from driftwise.core.state import seal, unseal
+from driftwise.errors import DriftwiseError, RewardError
+from driftwise.serve import asking, changing, deciding
+from driftwise.serve.deployment import Deployment, fold, replay
+from driftwise.serve.engine import Engine, Keyed
+from driftwise.serve.journal import JournalError, open_journal
+from driftwise.serve.refusals import Busy, Conflict, Full, KeyReused, Paused, Unavailable, Unknown
+from driftwise.serve.wire import Asked, Changes, Told
+from tests.serving import Clock, create, decide, learn, running, settings
+
+
+def together(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Run an async test."""
+
+    def run(tmp_path: Path) -> None:
+        asyncio.run(test(tmp_path / "store.db"))  # type: ignore[arg-type]
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
+
+
+async def refused(kind: type[DriftwiseError], work: Awaitable[Any], words: str | None = None) -> None:
+    with pytest.raises(kind, match=words):
+        await work
+
+
+async def live(engine: Engine, seed: int = 0, rounds: int = 60, name: str = "shop", **asked: Any) -> None:
+    """Decide and learn for a while: late, out of order, and sometimes never."""
+    luck = np.random.default_rng(seed)
+    waiting: list[int] = []
+    for _ in range(rounds):
+        waiting.append((await decide(engine, name, **asked))["id"])
+        while waiting and luck.random() < 0.6:
+            await learn(engine, waiting.pop(luck.integers(len(waiting))), name, reward=float(luck.integers(2)))
+
+
+def state(engine: Engine, name: str = "shop") -> bytes:
+    found = engine.entry(name).live
+    assert found is not None
+    return found.snapshot().body
+
+
+@together
+async def test_a_decision_has_an_id_an_action_a_propensity_and_a_time(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine, policy="epsilon-greedy")
+        decision = await decide(engine)
+        assert decision["action"] in ("red", "blue", "green") and 0 < decision["propensity"] <= 1
+        assert decision["id"] == 0 and decision["at"] == 1_700_000_000.0
+        assert await learn(engine, 0) == "learned"
+
+
+@together
+async def test_every_kind_of_outcome_has_its_answer(store: Path) -> None:
+    clock = Clock()
+    async with running(store, clock) as engine:
+        await create(engine, policy="sliding-thompson:window=2", reward_window=60)
+        first, second, third, fourth = [(await decide(engine))["id"] for _ in range(4)]
+        assert await learn(engine, fourth) == "learned"
+        assert await learn(engine, first) == "stale"  # out of order, and its round has left the window of 2
+        assert await learn(engine, fourth) == "duplicate"
+        await refused(Conflict, learn(engine, fourth, reward=0.0), "another outcome")
+        await refused(Unknown, learn(engine, 99), "no decision 99")
+        await refused(Unknown, learn(engine, 4), "no decision 4")  # an event, but no decision
+        await refused(RewardError, learn(engine, second, reward=1.5), "outside")
+        clock.wait(61)
+        assert await learn(engine, second) == "late"
+        assert await learn(engine, third) == "late"
+        assert (await asking.recorded(engine, "shop", third)).status == "defaulted"
+        again = (await decide(engine))["id"]
+        await deciding.cancel(engine, "shop", again)
+        await deciding.cancel(engine, "shop", again)
+        await refused(Conflict, learn(engine, again), "cancelled")
+        await refused(Conflict, deciding.cancel(engine, "shop", fourth))
+        await refused(Unknown, deciding.cancel(engine, "shop", 99))
+
+
+@together
+async def test_a_batch_of_outcomes_answers_each(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine)
+        _, body = await deciding.decide(engine, "shop", [Asked()] * 3, many=True)
+        ids = [each["id"] for each in json.loads(body)["decisions"]]
+        told = [Told(ids[0], 1.0), Told(ids[0], 1.0), Told(ids[1], 7.0), Told(50, 1.0), Told(ids[0], 0.0)]
+        _, body = await deciding.learn(engine, "shop", told, many=True)
+        statuses = [each["status"] for each in json.loads(body)["outcomes"]]
+        assert statuses == ["learned", "duplicate", "refused", "unknown", "conflict"]
+        assert (await asking.verify(engine, "shop")).equal
+
+
+@together
+async def test_a_batch_of_decisions_is_made_whole_or_not_at_all(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine, policy="sliding-lin-ucb:window=50", arms=["a", "b"], context=2)
+        good, bad = Asked(context=[1.0, 0.0]), Asked(context=[1.0])
+        await deciding.decide(engine, "shop", [good, good], many=True)
+        before = state(engine)
+        for asks in ([bad], [good, bad], [good, good, Asked()]):
+            await refused(DriftwiseError, deciding.decide(engine, "shop", asks, many=True))
+            assert state(engine) == before
+        assert (await asking.verify(engine, "shop")).events == 2
+
+
+@together
+async def test_a_key_answers_the_same_request_alike_and_refuses_another(store: Path) -> None:
+    key = Keyed("me", "k1", b"decide")
+    async with running(store) as engine:
+        await create(engine)
+        first = await decide(engine, key=key)
+        assert await decide(engine, key=key) == first
+        await refused(KeyReused, decide(engine, key=Keyed("me", "k1", b"other")))
+        assert (await decide(engine, key=Keyed("you", "k1", b"other")))["id"] == 1  # keys belong to their caller
+        results = await asyncio.gather(
+            *(decide(engine, key=Keyed("me", "k2", b"")) for _ in range(5)), return_exceptions=True
+        )
+        assert sum(isinstance(each, Busy) for each in results) == 4
+    async with running(store) as engine:
+        assert await decide(engine, key=key) == first
+        assert engine.entry("shop").live is None or (await asking.describe(engine, "shop"))["events"] == 3
+
+
+@together
+async def test_a_restart_goes_on_bit_for_bit(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine)
+        await live(engine)
+        before = state(engine)
+    async with running(store) as engine:
+        await asking.describe(engine, "shop")
+        assert state(engine) == before
+        assert (await asking.verify(engine, "shop")).equal
+        continued = [(await decide(engine))["action"] for _ in range(30)]
+    journal = open_journal(f"sqlite:///{store}")
+    straight = fold(journal, 1, settings(), cached=False, upto=len([*journal.read(1)]) - 31)
+    assert [straight.decide({}, None, 0)[1].action for _ in range(30)] == continued
+    journal.close()
+
+
+@together
+async def test_a_snapshot_of_other_code_is_not_believed(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine)
+        await live(engine)
+    journal = open_journal(f"sqlite:///{store}")
+    snapshot = journal.latest(1)
+    assert snapshot is not None
+    paper = msgspec.msgpack.decode(unseal(snapshot.body))
+    paper[1] = "0123456789abcdef"
+    journal.save(snapshot._replace(body=seal(msgspec.msgpack.encode(paper))))
+    fresh, cached = fold(journal, 1, settings(), cached=False), fold(journal, 1, settings())
+    assert fresh.snapshot() == cached.snapshot() == snapshot
+    journal.save(snapshot._replace(body=b"rubbish"))
+    assert fold(journal, 1, settings()).snapshot() == snapshot
+    journal.close()
+
+
+@together
+async def test_crash_after_crash_there_is_never_much_to_replay(store: Path) -> None:
+    """What was replayed counts towards the next snapshot, however short the lives between crashes are."""
+    for crash in range(12):
+        engine = Engine(open_journal(f"sqlite:///{store}"), clock=Clock())
+        await engine.start()
+        if not crash:
+            await create(engine)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("driftwise.serve.engine.SNAPSHOT_EVERY", 50)
+            await live(engine, seed=crash, rounds=10)  # about 16 events
+        entry = engine.entry("shop")
+        for task in engine._tasks:
+            task.cancel()
+        await engine.writer.close()
+        snapshot, number = engine.journal.latest(1), entry.live.number if entry.live else 0
+        engine.journal.close()
+    assert snapshot is not None and number - snapshot.number < 100 < number
+
+
+@together
+async def test_a_lost_event_is_noticed(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine)
+        await live(engine, rounds=5)
+    journal = open_journal(f"sqlite:///{store}")
+    events = [event for event in journal.read(1) if event.number != 2]
+    with pytest.raises(JournalError, match="lost event 2"):
+        replay(Deployment(1, settings()), events)
+    journal.close()
+
+
+@together
+async def test_the_journal_is_replayed_into_another_policy(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine)
+        await live(engine, rounds=100)
+        _, body = await changing.change(engine, "shop", Changes(policy="sliding-ucb", parameters={"window": 80}))
+        assert json.loads(body)["policy"] == "sliding-ucb:window=80"
+        found = engine.entry("shop").live
+        assert found is not None and found.agent.t == 100 and found.agent.state.window.counts.sum() > 20
+        await live(engine, seed=1)
+        assert (await asking.verify(engine, "shop")).equal
+        before = state(engine)
+        await refused(DriftwiseError, changing.change(engine, "shop", Changes(policy="lin-ucb")), "features")
+        await refused(DriftwiseError, changing.change(engine, "shop", Changes(parameters={"windw": 3.0})), "windw")
+        assert state(engine) == before
+    async with running(store) as engine:
+        await asking.describe(engine, "shop")
+        assert state(engine) == before
+        assert (await asking.explain(engine, "shop", 0)).policy == "sliding-thompson:window=100"
+
+
+@together
+async def test_arms_come_and_go(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine)
+        await live(engine)
+        await changing.add_arm(engine, "shop", "violet")
+        await changing.retire_arm(engine, "shop", "red")
+        await live(engine, seed=2)
+        assert (await asking.describe(engine, "shop"))["arms"] == ["blue", "green", "violet"]
+        before = state(engine)
+        await refused(DriftwiseError, changing.add_arm(engine, "shop", "blue"), "already")
+        await refused(DriftwiseError, changing.retire_arm(engine, "shop", "red"), "no arm")
+        assert (await asking.verify(engine, "shop")).equal
+        assert state(engine) == before
+
+
+@together
+async def test_deployments_pause_resume_and_retire(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine)
+        id = (await decide(engine))["id"]
+        await refused(Conflict, create(engine), "already")
+        await changing.set_status(engine, "shop", "paused")
+        await refused(Paused, decide(engine), "paused")
+        assert await learn(engine, id) == "learned"
+    async with running(store) as engine:
+        await refused(Paused, decide(engine), "paused")
+        await changing.set_status(engine, "shop", "running")
+        await decide(engine)
+        await changing.set_status(engine, "shop", "retired")
+        await refused(Paused, learn(engine, 2), "retired")
+        await refused(Paused, changing.set_status(engine, "shop", "running"), "for good")
+        assert asking.listed(engine, "", 10, None)["deployments"][0]["status"] == "retired"
+
+
+@together
+async def test_a_unit_keeps_its_arm_while_there_is_such_an_arm(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine, policy="uniform", sticky=True)
+        first = {unit: (await decide(engine, unit=unit))["action"] for unit in map(str, range(20))}
+        assert len(set(first.values())) > 1
+        for unit, arm in first.items():
+            again = await decide(engine, unit=unit)
+            assert again["action"] == arm and again["held"] and again["propensity"] == pytest.approx(1 / 3)
+        await changing.retire_arm(engine, "shop", first["0"])
+        moved = await decide(engine, unit="0")
+        assert moved["action"] != first["0"] and not moved["held"]
+        assert (await asking.verify(engine, "shop")).equal
+    async with running(store) as engine:
+        assert (await decide(engine, unit="0"))["action"] == moved["action"]
+
+
+@together
+async def test_a_window_by_the_clock_forgets_by_the_clock(store: Path) -> None:
+    clock = Clock()
+    async with running(store, clock) as engine:
+        await create(engine, policy="sliding-ucb", window={"seconds": 3600, "rounds": 360})
+        for _ in range(50):
+            clock.wait(20)
+            await learn(engine, (await decide(engine))["id"])
+        found = engine.entry("shop").live
+        assert found is not None
+        window = found.agent.state.window
+        assert window.counts.sum() == 50
+        clock.wait(3600 - 20 * 20)
+        await decide(engine)
+        assert abs(int(found.agent.state.window.counts.sum()) - 20) <= 1
+        clock.wait(10 * 365 * 86400)
+        await decide(engine)
+        assert found.agent.state.window.counts.sum() == 0
+        assert (await asking.verify(engine, "shop")).equal
+        for _ in range(10):
+            clock.wait(20)
+            await learn(engine, (await decide(engine))["id"])
+        assert found.agent.state.window.counts.sum() == 10
+        assert (await asking.verify(engine, "shop")).equal
+
+
+@together
+async def test_outcomes_default_while_nobody_asks(store: Path) -> None:
+    clock = Clock()
+    async with running(store, clock) as engine:
+        await create(engine, reward_window=5, default_reward=0.25)
+        id = (await decide(engine))["id"]
+        clock.wait(6)
+        for _ in range(60):
+            if (await asking.recorded(engine, "shop", id)).status == "defaulted":
+                break
+            await asyncio.sleep(0.05)
+        found = await asking.recorded(engine, "shop", id)
+        assert found.outcome == {"reward": 0.25} and found.status == "defaulted"
+
+
+@together
+async def test_pending_decisions_are_bounded_and_none_is_forgotten(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine, max_pending=3)
+        ids = [(await decide(engine))["id"] for _ in range(3)]
+        await refused(Full, decide(engine), "3 decisions wait")
+        await learn(engine, ids[0])
+        await decide(engine)
+        await refused(Full, deciding.decide(engine, "shop", [Asked()], many=True))
+
+
+@together
+async def test_budgets_are_told_and_never_overspent(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine, policy="sliding-ucb:window=50", budgets={"euros": 2.0}, horizon=100)
+        first = await decide(engine)
+        assert first["budgets"] == {"euros": 2.0}
+        second = await decide(engine)
+        assert (await decide(engine))["action"] is None  # both euros are reserved
+        await learn(engine, first["id"], reward=1.0, costs={"euros": 0.5})
+        await learn(engine, second["id"], reward=1.0, costs=0.25)
+        assert (await asking.describe(engine, "shop"))["budgets"]["left"] == {"euros": 1.25}
+        await changing.change(engine, "shop", Changes(budgets={"euros": 5.0}))
+        assert (await asking.statistics(engine, "shop")).budgets == {
+            "total": {"euros": 5.0},
+            "left": {"euros": 4.25},
+            "reserved": {"euros": 0.0},
+        }
+        await live_with_costs(engine)
+        assert (await asking.verify(engine, "shop")).equal
+        await refused(DriftwiseError, changing.change(engine, "shop", Changes(budgets={"euros": 0.1})), "below")
+        assert (await asking.verify(engine, "shop")).equal
+
+
+async def live_with_costs(engine: Engine) -> None:
+    for _ in range(20):
+        decision = await decide(engine)
+        if decision["action"] is not None:
+            await learn(engine, decision["id"], reward=1.0, costs={"euros": 0.1})
+
+
+@together
+async def test_features_contexts_and_slates_are_served(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine, name="rows", policy="sliding-lin-ucb:window=50", arms=None, features=2)
+        await create(engine, name="named", policy="sliding-lin-ucb:window=50", arms={"a": [1, 0], "b": [0, 1]})
+        await create(engine, name="page", policy="sliding-slate-ucb:window=50", slate=2)
+        rows = await decide(engine, "rows", actions=[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+        assert rows["action"] in (0, 1, 2)
+        await learn(engine, rows["id"], "rows", reward=0.5)
+        assert (await decide(engine, "named"))["action"] in ("a", "b")
+        page = await decide(engine, "page")
+        assert len(page["action"]) == 2
+        await learn(engine, page["id"], "page", rewards=[0.0, 1.0])
+        for name in ("rows", "named", "page"):
+            assert (await asking.verify(engine, name)).equal
+        assert (await asking.explain(engine, "page", 0)).again
+        assert (await asking.explain(engine, "rows", 0)).again
+
+
+@together
+async def test_points_are_served(store: Path) -> None:
+    async with running(store) as engine:
+        domain = [{"kind": "box", "low": [0], "high": [1]}, {"kind": "simplex", "size": 2}]
+        words = {"policy": "virtual-queue", "arms": None, "domain": domain, "constraints": 1, "horizon": 100}
+        await create(engine, **words)
+        for _ in range(10):
+            point = await decide(engine)
+            assert len(point["action"]) == 3 and sum(point["action"][1:]) == pytest.approx(1.0)
+            told: dict[str, Any] = {
+                "gradient": [1.0, 0.5, -0.5],
+                "values": [0.1],
+                "jacobian": [[1.0, 0.0, 0.0]],
+                "loss": 2.0,
+            }
+            assert await learn(engine, point["id"], **told) == "learned"
+        assert (await asking.explain(engine, "shop", 0)).again
+        assert (await asking.verify(engine, "shop")).equal
+        await refused(DriftwiseError, create(engine, **words, name="x", reward_window=5), "no default")
+
+
+@together
+async def test_a_decision_is_explained(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine)
+        await live(engine)
+        told = await asking.explain(engine, "shop", (await decide(engine))["id"])
+        assert told.again and told.window == {"rounds": 100, "from_round": 0, "to_round": 59}
+        assert sum(arm["share"] for arm in told.arms) == pytest.approx(1.0)
+        assert [arm["chosen"] for arm in told.arms].count(True) == 1
+        arm = told.arms[0]
+        assert arm["posterior"]["a"] == arm["window.sums"] + 1
+        await changing.change(engine, "shop", Changes(policy="sliding-ucb:window=50"))
+        await live(engine)
+        told = await asking.explain(engine, "shop", (await decide(engine))["id"])
+        assert told.again and {"mean", "bonus", "index", "share"} <= set(told.arms[0])
+        await refused(Unknown, asking.explain(engine, "shop", 10**6))
+
+
+class Broken:
+    """A journal that fails when told to."""
+
+    def __init__(self, journal: Any) -> None:
+        self._journal, self.failing = journal, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    def append(self, *args: Any) -> None:
+        if self.failing:
+            raise JournalError("disk full")
+        self._journal.append(*args)
+
+
+@together
+async def test_what_was_not_committed_never_happened(store: Path) -> None:
+    journal = Broken(open_journal(f"sqlite:///{store}"))
+    engine = Engine(journal, clock=Clock())
+    await engine.start()
+    await create(engine)
+    await live(engine, rounds=20)
+    before = state(engine)
+    journal.failing = True
+    results = await asyncio.gather(*(decide(engine) for _ in range(10)), return_exceptions=True)
+    assert all(isinstance(each, Unavailable) for each in results)
+    await refused(Unavailable, create(engine, name="other"))
+    journal.failing = False
+    await asking.describe(engine, "shop")
+    assert state(engine) == before
+    await live(engine, seed=3, rounds=20)
+    assert (await asking.verify(engine, "shop")).equal
+    await create(engine, name="other")
+    await decide(engine, "other")
+    await engine.close()
+
+
+@together
+async def test_many_at_once_are_decided_one_after_another(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine)
+        decisions = await asyncio.gather(*(decide(engine) for _ in range(200)))
+        assert sorted(each["id"] for each in decisions) == list(range(200))
+        statuses = await asyncio.gather(*(learn(engine, each["id"]) for each in decisions for _ in range(2)))
+        assert statuses.count("duplicate") == 200
+        assert engine.writer.commits < 60  # they shared commits
+        assert (await asking.verify(engine, "shop")).equal
+
+
+@together
+async def test_what_a_deployment_cannot_be_is_refused(store: Path) -> None:
+    async with running(store) as engine:
+        for words, rule in (
+            ({"policy": "sliding-tompson"}, "did you mean sliding-thompson"),
+            ({"policy": "thompson", "window": {"seconds": 60}}, "no window"),
+            ({"policy": "sliding-ucb", "window": {"seconds": 60}, "budgets": {"a": 1}, "horizon": 9}, "does not go"),
+            ({"policy": "sliding-ucb:window=1e9"}, "too much"),
+            ({"policy": "lin-ucb"}, "features"),
+            ({"arms": ["red", "red"]}, "twice"),
+            ({"arms": ["bell\x07", "b"]}, "printable"),
+            ({"reward_window": 5, "default_reward": 9}, "outside"),
+            ({"default_costs": {"a": 1}}, "without budgets"),
+        ):
+            await refused(DriftwiseError, create(engine, **words), rule)
+        assert asking.listed(engine, "", 10, None)["deployments"] == []

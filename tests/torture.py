@@ -1,0 +1,92 @@
+"""Kill -9 under load, again and again: `python -m tests.torture 200` takes about ten minutes.
+
+Clients decide and tell outcomes, some late, some two or three times, and repeat with the same key whatever was not
+answered. The service is killed at random moments and started again. In the end, exactly what was asked for must be in
+the log: every decision once, with the action that was answered, every outcome once; and the live state must be that of
+a replay of the journal from the start.
+"""
+
+import json
+import random
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from driftwise.serve.client import Client
+from tests.service import Service
+
+CLIENTS = 4
+
+
+class Told(NamedTuple):
+    """What clients were answered: the action of each decision, and the reward of each outcome."""
+
+    actions: dict[int, Any]
+    rewards: dict[int, float]
+    doubled: list[int]
+
+
+def _live(url: str, seed: int, stop: threading.Event, told: Told) -> None:
+    """One client."""
+    luck = random.Random(seed)
+    waiting: list[int] = []
+    with Client(url, retries=400, timeout=20) as client:
+        while not stop.is_set():
+            batch = client.decide_many("shop", [{}] * luck.choice([1, 1, 5]))
+            for decision in batch:
+                if decision.id in told.actions:
+                    told.doubled.append(decision.id)
+                told.actions[decision.id] = decision.action
+                waiting.append(decision.id)
+            while waiting and luck.random() < 0.8:
+                id = waiting.pop(luck.randrange(len(waiting)))
+                reward = float(luck.random() < 0.5)
+                for _ in range(luck.choice([1, 1, 2, 3])):
+                    status = client.learn("shop", id, reward).status
+                    assert status in ("learned", "duplicate", "stale"), status
+                told.rewards[id] = reward
+
+
+def torture(store: Path, kills: int, seed: int = 0) -> dict[str, Any]:
+    """Kill the service `kills` times, and compare what clients know with what it knows."""
+    luck = random.Random(seed)
+    told, stop = Told({}, {}, []), threading.Event()
+    with Service(store) as service:
+        with Client(service.url) as client:
+            client.create("shop", "sliding-thompson:window=200", n_arms=5)
+        threads = [
+            threading.Thread(target=_live, args=(service.url, i, stop, told), daemon=True) for i in range(CLIENTS)
+        ]
+        for thread in threads:
+            thread.start()
+        for _ in range(kills):
+            time.sleep(luck.uniform(0.05, 1.0))
+            service.kill()
+            service.start()
+            service.wait()
+        time.sleep(0.2)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        with Client(service.url) as client:
+            log = [json.loads(line) for line in b"".join(client.export("shop")).splitlines()]
+            equal = client.verify("shop").equal
+    found = {row["id"]: row for row in log}
+    return {
+        "kills": kills,
+        "decisions": len(told.actions),
+        "outcomes": len(told.rewards),
+        "lost_decisions": sum(id not in found or found[id]["action"] != action for id, action in told.actions.items()),
+        "lost_outcomes": sum(found[id]["reward"] != reward for id, reward in told.rewards.items() if id in found),
+        "doubled": len(told.doubled) + len(log) - len(found),
+        "not_asked_for": len(set(found) - set(told.actions)),
+        "equal_to_replay": equal,
+    }
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(torture(Path(folder) / "store.db", int(sys.argv[1]) if sys.argv[1:] else 200, seed=1)))
