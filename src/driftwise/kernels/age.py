@@ -40,7 +40,7 @@ def age_index(costs: Floats, success: float) -> Floats:
     """The index of every age from 1 on, for a cost per age and a chance of success.
 
     >>> age_index([1.0, 2.0, 3.0, 4.0], success=0.5).round(2).tolist()
-    [1.0, 2.5, 3.75, 4.0]
+    [0.88, 2.0, 3.0, 3.0]
     """
     chance = number("success", success, above=0.0, below=1.0, closed="]")
     ages = np.asarray(costs, np.float64)

@@ -37,10 +37,9 @@ from driftwise.core.random import bits
 from driftwise.core.types import Floats, Scratch
 from driftwise.kernels.elimination import BLOCK, back_substitute, factor, less_product, solve_factored
 from driftwise.kernels.whittle_sweep import (
-    FLAT,
     INDEXABLE,
     SINGULAR,
-    SLACK,
+    UNIT,
     RestlessArm,
     SweepRoom,
     new_sweep_room,
@@ -49,9 +48,10 @@ from driftwise.kernels.whittle_sweep import (
 )
 
 PROBES = 2  # random combinations on which every step is tested
-UNIT = 2.0**-52  # what rounding leaves of one, relatively
-GROWN = 1e5  # entries of X at which rounding may cost too much
-SURE = 1e-9  # error of an index, of the largest gap, that the pass may leave
+GROWN = 1e6  # entries of X at which rounding may cost too much
+SURE = 1e-7  # what rounding may at worst do to an index, of the largest gap; it does a hundredth of that
+FLAT = 1e-11  # a slope below it is 0
+CLOSE = 1e-11  # of the largest gap: a gap on the wrong side of 0 by less is rounding, or a tie
 WRONG = 1e-12  # of the numbers that cancel in a test: rounding leaves 1e-15, and a wrong gap a good deal more
 
 
@@ -156,8 +156,8 @@ def _pass(room: WhittleRoom, scale: float, out: Floats) -> bool:
     for s in range(size):
         scale = max(scale, abs(gaps[s]))
     for turn in range(size):
-        state, step = _first_to_fall(room, turn == 0, SLACK * scale)
-        if state < 0 or FLAT < slopes[state] < 8.0 * UNIT * growth / SURE:
+        state, step = _first_to_fall(room, turn == 0, CLOSE * scale)
+        if state < 0 or FLAT < slopes[state] < UNIT * growth / SURE:
             return False
         charge += step
         scale = max(scale, abs(charge))
@@ -165,10 +165,8 @@ def _pass(room: WhittleRoom, scale: float, out: Floats) -> bool:
             gaps[s] -= step * slopes[s]
         gaps[state] = 0.0
         out[state] = charge
-        if not _holds(room, charge, SLACK * scale):
+        if not _holds(room, charge, CLOSE * scale):
             return False
-        if turn == size - 1:
-            break
         growth = max(growth, _bring_up_to_date(room, state, count))
         if not growth < GROWN:
             return False

@@ -9,10 +9,12 @@ afresh (see `whittle` for the symbols):
 Where several gaps are 0 at once, the policy for the charges just above is the one among the tied that activates least,
 that is with the least beta; it is found by policy iteration over the tied states alone. O(S^3) per breakpoint.
 
+So that ties are ties, the systems are solved to the last digit of the values and beyond, by residuals with twice the
+digits (`long_sums`): what a gap cannot be told from 0 below is what rounding the kernels themselves may do.
+
 **Arms that are not indexable.** Some state turns passive and, at a larger charge, active again. Its index is here the
 charge from which on it stays passive: just below it activating pays, above it never again. For arms that are indexable
-this is Whittle's index. Whether a gap is 0 is told as far as rounding allows: an arm with a state that comes back by
-less than SLACK counts as indexable.
+this is Whittle's index. An arm with a state that comes back by less than rounding its kernel may do is indexable.
 
 **No answer.** For the average reward a policy that splits the states into parts that never meet has no one average; an
 arm for which such a policy is met on the way has no index: UNDEFINED, and all indices are nan. With a discount this
@@ -26,14 +28,18 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, Scratch
 from driftwise.kernels.elimination import back_substitute, factor, solve_factored
+from driftwise.kernels.long_sums import add_long, dot_long, times_long
 
 INDEXABLE, NOT_INDEXABLE, UNDEFINED = 1, 0, -1
-SLACK = 1e-11  # of the largest gap: below it a gap is 0
-FLAT = 1e-11  # a slope below it is 0
+UNIT = 2.0**-52  # what rounding leaves of one, relatively
+VAGUE = 1e-11  # what no slope can be told from 0 below, at which nothing is said of one that may be 0
+BLURRED = 1e-6  # how far an index may be from its place, of the largest gap or charge, before nothing is said
+MUDDY = 1e-7  # what no gap can be told from 0 below, of the largest reward or charge, before nothing is said;
+# with a discount g no more than a hundredth of 1 - g, the gap of a reward that only comes a round later
 SINGULAR = 1e-14  # the smallest pivot over the largest, at which a matrix has no inverse to speak of
-ROUGH = 1e-9  # error of a slope at which nothing is said
-BLURRED = 1e-6  # error of an index, of the largest gap, at which nothing is said
-LONGEST = 50  # breakpoints per state before the sweep gives up: those that are indexable have at most one
+FINE = 1e-11  # of a solution, a step after which it is right: what is left then is about the square
+REFINEMENTS = 8
+LONGEST = 50  # breakpoints per state before the sweep gives up: an arm that is indexable has at most one
 
 
 class RestlessArm(NamedTuple):
@@ -49,16 +55,28 @@ class RestlessArm(NamedTuple):
     discount: float
 
 
+class Doubt(NamedTuple):
+    """What a gap, and what a slope, cannot be told from 0 below, and how far the charge may be from its place.
+
+    The kernels are rounded, so nothing can be known better; infinite where nothing can be known.
+    """
+
+    gap: float
+    slope: float
+    charge: float
+
+
 class SweepRoom(NamedTuple):
     """Room for a policy and its lines.
 
     `lines` has a row each of gaps, slopes and what is left over; `flags` one each of states that are passive, whose gap
-    is 0, has not come to 0 yet (or again), and has been negative.
+    has not come to 0 yet (or again), and whose gap has been negative.
     """
 
     factors: Scratch
     pivots: Scratch
     values: Scratch
+    tails: Scratch
     lines: Scratch
     flags: Scratch
 
@@ -69,8 +87,9 @@ def new_sweep_room(n_states: int) -> SweepRoom:
         factors=np.zeros((n_states, n_states)),
         pivots=np.zeros(n_states, np.int64),
         values=np.zeros((n_states, 2)),
+        tails=np.zeros((n_states, 2)),
         lines=np.zeros((3, n_states)),
-        flags=np.zeros((4, n_states), np.bool_),
+        flags=np.zeros((3, n_states), np.bool_),
     )
 
 
@@ -86,23 +105,28 @@ def reward_scale(arm: RestlessArm) -> float:
 @kernel(inline=False)
 def sweep(room: SweepRoom, arm: RestlessArm, out: Floats) -> int:
     """Write the index of every state to `out`; return INDEXABLE, NOT_INDEXABLE or UNDEFINED."""
-    size, status, charge, step, scale = len(out), INDEXABLE, 0.0, 0.0, reward_scale(arm)
-    passive, above, below = room.flags[0], room.flags[2], room.flags[3]
+    size, status, charge, step = len(out), INDEXABLE, 0.0, -np.inf
+    passive, above, below = room.flags[0], room.flags[1], room.flags[2]
     for s in range(size):
         passive[s] = below[s] = False
         above[s] = True
-    error = _draw_lines(room, arm, charge)
-    for turn in range(LONGEST * size):
-        step = _next_step(room, turn == 0)
-        if step == np.inf or error == np.inf:
+    blur, flat = _draw_lines(room, arm, charge)
+    doubt = Doubt(blur, flat, 0.0)
+    for _ in range(LONGEST * size):
+        step, slope = _next_step(room, doubt, step == -np.inf)
+        if step == np.inf:
             break
         charge += step
-        status = min(status, _arrive(room, charge, step, scale, error, out))
+        doubt = Doubt(doubt.gap, doubt.slope, doubt.gap / slope + 4.0 * UNIT * (abs(charge) + abs(step)))
+        for s in range(size):
+            room.lines[0, s] -= step * room.lines[1, s]
+        status = min(status, _note(room, arm, charge, doubt, out))
         if status == UNDEFINED:
             break
-        error = _turn(room, arm, charge, error)
+        blur, flat = _turn(room, arm, charge, doubt)
+        doubt = Doubt(blur, flat, doubt.charge)
     for s in range(size):
-        if above[s] or step != np.inf or error == np.inf:
+        if above[s] or step != np.inf:
             status = UNDEFINED
     if status == UNDEFINED:
         for s in range(size):
@@ -111,112 +135,149 @@ def sweep(room: SweepRoom, arm: RestlessArm, out: Floats) -> int:
 
 
 @kernel
-def _next_step(room: SweepRoom, first: bool) -> float:
-    """How much the charge may grow before a gap changes its sign."""
-    gaps, slopes, passive, tied = room.lines[0], room.lines[1], room.flags[0], room.flags[1]
-    least = np.inf
-    for s in range(len(gaps)):
-        slope = -slopes[s] if passive[s] else slopes[s]
-        if slope > FLAT and (first or not tied[s]):
-            least = min(least, gaps[s] / slopes[s])
-    return least
+def _slack(doubt: Doubt, slope: float) -> float:
+    """What a gap with this slope cannot be told from 0 below."""
+    return doubt.gap + doubt.charge * abs(slope)
 
 
 @kernel
-def _arrive(room: SweepRoom, charge: float, step: float, scale: float, error: float, out: Floats) -> int:
-    """Move all gaps along, note which are 0 now and the index of states that have come to it.
-
-    Returns NOT_INDEXABLE if a state came back, UNDEFINED if the place of an index is lost in errors.
-    """
-    gaps, slopes, tied, above, below = room.lines[0], room.lines[1], room.flags[1], room.flags[2], room.flags[3]
-    seen, scale = INDEXABLE, max(scale, abs(charge))
+def _next_step(room: SweepRoom, doubt: Doubt, first: bool) -> tuple[float, float]:
+    """How much the charge may grow before a gap changes its sign, and its slope; it may fall, too, before the first."""
+    gaps, slopes, passive, least, steepness = room.lines[0], room.lines[1], room.flags[0], np.inf, 1.0
     for s in range(len(gaps)):
-        gaps[s] -= step * slopes[s]
+        slope = -slopes[s] if passive[s] else slopes[s]
+        if slope > doubt.slope and (first or abs(gaps[s]) > _slack(doubt, slope)) and gaps[s] / slopes[s] < least:
+            least, steepness = gaps[s] / slopes[s], slope
+    return least, steepness
+
+
+@kernel
+def _note(room: SweepRoom, arm: RestlessArm, charge: float, doubt: Doubt, out: Floats) -> int:
+    """The index of states whose gap has come to 0.
+
+    Returns NOT_INDEXABLE if a state came back, UNDEFINED if an index may be far from its place.
+    """
+    gaps, slopes, above, below = room.lines[0], room.lines[1], room.flags[1], room.flags[2]
+    seen, scale = INDEXABLE, max(reward_scale(arm), abs(charge))
+    for s in range(len(gaps)):
         scale = max(scale, abs(gaps[s]))
-    slack = max(SLACK * scale, 8.0 * error)
     for s in range(len(gaps)):
         gap, slope = gaps[s], slopes[s]
-        tied[s] = abs(gap) <= slack
+        slack = _slack(doubt, slope)
         if gap > slack:
             above[s] = True
-            if below[s]:
-                seen = min(seen, NOT_INDEXABLE)
+            seen = min(seen, NOT_INDEXABLE if below[s] else INDEXABLE)
         elif above[s]:
             above[s] = False
             out[s] = charge
-            if slope > FLAT:
+            if slope > doubt.slope:
                 out[s] += gap / slope
-                if error > BLURRED * scale * slope:
-                    seen = UNDEFINED
-        if gap < -slack:
-            below[s] = True
+                seen = min(seen, UNDEFINED if slack > BLURRED * scale * slope else INDEXABLE)
+        below[s] |= gap < -slack
     return seen
 
 
 @kernel
-def _turn(room: SweepRoom, arm: RestlessArm, charge: float, error: float) -> float:
-    """The policy for charges just above: among tied states, active only where that spares later activations."""
-    slopes, passive, tied = room.lines[1], room.flags[0], room.flags[1]
+def _turn(room: SweepRoom, arm: RestlessArm, charge: float, doubt: Doubt) -> tuple[float, float]:
+    """The best policy for charges just above: where a gap is 0, active only if that spares later activations.
+
+    Returns the doubts of its gaps and slopes; infinite when it is not clear which policy that is.
+    """
+    gaps, slopes, passive = room.lines[0], room.lines[1], room.flags[0]
+    blur, flat = doubt.gap, doubt.slope
     for _ in range(2 * len(slopes) + 2):
         turned = False
         for s in range(len(slopes)):
-            slope = -slopes[s] if passive[s] else slopes[s]
-            if tied[s] and slope > FLAT:
+            slope = slopes[s]
+            tied = abs(gaps[s]) <= blur + doubt.charge * abs(slope)
+            if tied and abs(slope) <= flat:
+                if flat > VAGUE:
+                    return np.inf, np.inf
+            elif passive[s] != ((slope > 0.0) if tied else (gaps[s] < 0.0)):
                 passive[s] = not passive[s]
                 turned = True
         if not turned:
-            return error
-        error = _draw_lines(room, arm, charge)
-        if error == np.inf:
+            return blur, flat
+        blur, flat = _draw_lines(room, arm, charge)
+        if blur == np.inf:
             break
-    return np.inf
+    return np.inf, np.inf
 
 
 @kernel(inline=False)
-def _draw_lines(room: SweepRoom, arm: RestlessArm, charge: float) -> float:
-    """Gaps at `charge`, and slopes, of the policy at hand; return the error of the gaps, infinite if there are none."""
-    gaps, slopes, passive = room.lines[0], room.lines[1], room.flags[0]
-    size, spread, discount = len(gaps), 1.0 / len(gaps), arm.discount
+def _draw_lines(room: SweepRoom, arm: RestlessArm, charge: float) -> tuple[float, float]:
+    """Gaps at `charge`, and slopes, of the policy at hand.
+
+    Returns what no gap, and what no slope, can be told from 0 below; infinite if there is no solution.
+    """
+    passive, size, spread = room.flags[0], len(arm.idle), 1.0 / len(arm.idle)
     for i in range(size):
         row = arm.passive[i] if passive[i] else arm.active[i]
         for j in range(size):
-            room.factors[i, j] = spread - discount * row[j]
+            room.factors[i, j] = spread - arm.discount * row[j]
         room.factors[i, i] += 1.0
         room.values[i, 0] = arm.idle[i] if passive[i] else arm.busy[i] - charge
         room.values[i, 1] = 0.0 if passive[i] else 1.0
+        room.tails[i, 0] = room.tails[i, 1] = 0.0
     if factor(room.factors, room.values, room.pivots) < SINGULAR:
-        return np.inf
+        return np.inf, np.inf
     back_substitute(room.factors, room.values)
-    error = 2.0 * discount * _refine(room, arm, charge, 0)
-    if not 2.0 * discount * _refine(room, arm, charge, 1) <= ROUGH:
-        return np.inf
-    for i in range(size):
-        gap, slope = arm.busy[i] - arm.idle[i] - charge, 1.0
-        for j in range(size):
-            change = discount * (arm.active[i, j] - arm.passive[i, j])
-            gap += change * room.values[j, 0]
-            slope += change * room.values[j, 1]
-        gaps[i], slopes[i] = gap, slope
-    return error
+    blurs = (0.0, 0.0)
+    for column in range(2):
+        if not _refine(room, arm, charge, column):
+            return np.inf, np.inf
+        blur = _read_line(room, arm, charge, column)
+        finest = min(MUDDY, 0.01 * (1.0 - arm.discount)) if arm.discount < 1.0 else MUDDY
+        if column == 0 and blur > finest * max(reward_scale(arm), abs(charge)):
+            return np.inf, np.inf
+        blurs = (blur, 0.0) if column == 0 else (blurs[0], blur)
+    return blurs
 
 
 @kernel(inline=False)
-def _refine(room: SweepRoom, arm: RestlessArm, charge: float, column: int) -> float:
-    """A step towards the exact solution, and how large it was: about the error there is, before and after."""
-    rest, passive, size, mean = room.lines[2], room.flags[0], len(arm.idle), 0.0
-    for i in range(size):
-        mean += room.values[i, column] / size
-    for i in range(size):
-        left = arm.idle[i] if passive[i] else arm.busy[i] - charge
-        if column == 1:
-            left = 0.0 if passive[i] else 1.0
-        row = arm.passive[i] if passive[i] else arm.active[i]
+def _refine(room: SweepRoom, arm: RestlessArm, charge: float, column: int) -> bool:
+    """Solve for what is left until nothing is; False when there is always more."""
+    size, rest, values, tails = len(arm.idle), room.lines[2], room.values, room.tails
+    spread = 1.0 / size
+    for _ in range(REFINEMENTS):
+        total, total_tail, largest, moved = 0.0, 0.0, 0.0, 0.0
         for j in range(size):
-            left += arm.discount * row[j] * room.values[j, column]
-        rest[i] = left - room.values[i, column] - mean
-    solve_factored(room.factors, room.pivots, rest)
-    moved = 0.0
+            total, total_tail = add_long(total, total_tail, values[j, column], tails[j, column])
+            largest = max(largest, abs(values[j, column]))
+        total, total_tail = times_long(-spread, total, total_tail)
+        for i in range(size):
+            row = arm.passive[i] if room.flags[0, i] else arm.active[i]
+            left, tail = dot_long(row, values, tails, column)
+            left, tail = times_long(arm.discount, left, tail)
+            left, tail = add_long(left, tail, -values[i, column], -tails[i, column])
+            left, tail = add_long(left, tail, total, total_tail)
+            if column == 0:
+                left, tail = add_long(left, tail, arm.idle[i] if room.flags[0, i] else arm.busy[i], 0.0)
+            if not room.flags[0, i]:
+                left, tail = add_long(left, tail, 1.0 if column == 1 else -charge, 0.0)
+            rest[i] = left
+        solve_factored(room.factors, room.pivots, rest)
+        for i in range(size):
+            moved = max(moved, abs(rest[i]))
+            values[i, column], tails[i, column] = add_long(values[i, column], tails[i, column], rest[i], 0.0)
+        if moved <= FINE * largest:
+            return True
+    return False
+
+
+@kernel(inline=False)
+def _read_line(room: SweepRoom, arm: RestlessArm, charge: float, column: int) -> float:
+    """Gaps, or slopes, from the values; return what rounding the kernels alone may make of 0."""
+    size, low, high = len(arm.idle), np.inf, -np.inf
     for i in range(size):
-        moved = max(moved, abs(rest[i]))
-        room.values[i, column] += rest[i]
-    return moved
+        left, tail = dot_long(arm.active[i], room.values, room.tails, column)
+        less, less_tail = dot_long(arm.passive[i], room.values, room.tails, column)
+        left, tail = add_long(left, tail, -less, -less_tail)
+        left, tail = times_long(arm.discount, left, tail)
+        left, tail = add_long(left, tail, -charge if column == 0 else 1.0, 0.0)
+        if column == 0:
+            left, tail = add_long(left, tail, arm.busy[i], 0.0)
+            left, tail = add_long(left, tail, -arm.idle[i], 0.0)
+        room.lines[column, i] = left
+        low, high = min(low, room.values[i, column]), max(high, room.values[i, column])
+    return 4.0 * UNIT * (high - low + (reward_scale(arm) if column == 0 else 1.0))
