@@ -1,0 +1,90 @@
+"""Whittle indices and optimistic kernels the slow way: every policy tried, or value iteration until nothing moves."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+from driftwise.core.types import Floats
+from driftwise.kernels.whittle_sweep import RestlessArm
+
+Index = tuple[Floats, bool]
+
+
+def gaps_at(arm: RestlessArm, charge: float, policies: list[tuple[Floats, Floats]]) -> Floats:
+    """What activating gains in each state, where the best of all policies is played ever after."""
+    values = np.max([alpha - charge * beta for alpha, beta in policies], axis=0)
+    gaps: Floats = arm.busy - arm.idle - charge + arm.discount * (arm.active - arm.passive) @ values
+    return gaps
+
+
+def brute_force(arm: RestlessArm, tolerance: float = 1e-9) -> Index:
+    """The charge from which on each state is passive, and whether none comes back: by all 2^S policies.
+
+    The optimal gaps are straight between any two neighbours among the charges at which a gap of some policy is 0.
+    """
+    policies, charges = [], []
+    for choice in product((False, True), repeat=len(arm.idle)):
+        chosen = np.array(choice)
+        kernel = np.where(chosen[:, None], arm.active, arm.passive)
+        matrix = np.eye(len(chosen)) - arm.discount * kernel
+        alpha = np.linalg.solve(matrix, np.where(chosen, arm.busy, arm.idle))
+        beta = np.linalg.solve(matrix, chosen.astype(float))
+        policies.append((alpha, beta))
+        moved = arm.discount * (arm.active - arm.passive)
+        tops, slopes = arm.busy - arm.idle + moved @ alpha, 1.0 + moved @ beta
+        charges += [top / slope for top, slope in zip(tops, slopes, strict=True) if abs(slope) > 1e-12]
+    charges.sort()
+    gaps = [gaps_at(arm, (low + high) / 2, policies) for low, high in pairwise(charges)]
+    index, indexable = np.full(len(arm.idle), charges[0]), True
+    below = np.zeros(len(arm.idle), bool)
+    for high, gap in zip(charges[1:], gaps, strict=True):
+        index[gap > tolerance] = high
+        indexable &= not (below & (gap > tolerance)).any()
+        below |= gap < -tolerance
+    return index, bool(indexable)
+
+
+def exact(passive: Any, active: Any, idle: Any, busy: Any, discount: Fraction) -> tuple[list[Fraction], bool]:
+    """The same in fractions: nothing is rounded, ties are ties."""
+    size = len(idle)
+    moved = [[discount * (active[i][j] - passive[i][j]) for j in range(size)] for i in range(size)]
+    policies, charges = [], set()
+    for choice in product((False, True), repeat=size):
+        kernel = [active[i] if choice[i] else passive[i] for i in range(size)]
+        rewards = [[busy[i] if choice[i] else idle[i], Fraction(choice[i])] for i in range(size)]
+        matrix = [[Fraction(i == j) - discount * kernel[i][j] for j in range(size)] for i in range(size)]
+        values = _solve(matrix, rewards)
+        policies.append(values)
+        for i in range(size):
+            top = busy[i] - idle[i] + sum(moved[i][j] * values[j][0] for j in range(size))
+            slope = 1 + sum(moved[i][j] * values[j][1] for j in range(size))
+            if slope:
+                charges.add(top / slope)
+    ordered = sorted(charges)
+    index, indexable, below = [ordered[0]] * size, True, [False] * size
+    for low, high in pairwise(ordered):
+        charge = (low + high) / 2
+        best = [max(values[j][0] - charge * values[j][1] for values in policies) for j in range(size)]
+        for i in range(size):
+            gap = busy[i] - idle[i] - charge + sum(moved[i][j] * best[j] for j in range(size))
+            if gap > 0:
+                index[i] = high
+                indexable &= not below[i]
+            below[i] |= gap < 0
+    return index, indexable
+
+
+def _solve(matrix: list[list[Fraction]], right: list[list[Fraction]]) -> list[list[Fraction]]:
+    """Gauss and Jordan."""
+    rows, size = [[*a, *b] for a, b in zip(matrix, right, strict=True)], len(matrix)
+    for k in range(size):
+        best = next(i for i in range(k, size) if rows[i][k])
+        rows[k], rows[best] = rows[best], rows[k]
+        rows[k] = [entry / rows[k][k] for entry in rows[k]]
+        for i in range(size):
+            if i != k and rows[i][k]:
+                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return [row[size:] for row in rows]
