@@ -1,0 +1,83 @@
+"""Some of many arms: those with the largest indices, or any. Both come in ascending order of their numbers.
+
+Ties are the rule where arms are alike, and what is the same may differ in the last bits of a sum. Indices within TIE of
+each other count as equal, and of equal ones the lowest numbers win:
+
+    chosen for sure   index > level + TIE         level: the M-th largest index
+    then, in order    index >= level - TIE        as many as are wanting
+
+O(N) a choice, by quickselect.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.random import uniform
+from driftwise.core.types import Floats, Ints
+
+TIE = 1e-7
+
+
+@kernel
+def take_top(indices: Floats, room: Floats, chosen: Ints) -> None:
+    """Fill `chosen` with the arms of the largest indices; `room` is as long as `indices`."""
+    level = kth_largest(indices, room, len(chosen))
+    wanting = len(chosen)
+    for arm in range(len(indices)):
+        if indices[arm] > level + TIE:
+            wanting -= 1
+    place = 0
+    for arm in range(len(indices)):
+        equal = indices[arm] <= level + TIE
+        if not equal or (wanting > 0 and indices[arm] >= level - TIE):
+            wanting -= equal
+            chosen[place] = arm
+            place += 1
+
+
+@kernel(inline=False)
+def kth_largest(values: Floats, room: Floats, k: int) -> float:
+    """The k-th largest of some numbers, counted from 1; `room` is written over."""
+    for i in range(len(values)):
+        room[i] = values[i]
+    low, high, place = 0, len(values) - 1, k - 1
+    while low < high:
+        pivot = room[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while room[i] > pivot:
+                i += 1
+            while room[j] < pivot:
+                j -= 1
+            if i <= j:
+                room[i], room[j] = room[j], room[i]
+                i += 1
+                j -= 1
+        if place <= j:
+            high = j
+        elif place >= i:
+            low = i
+        else:
+            break
+    return float(room[place])
+
+
+@kernel
+def draw_arms(n_arms: int, chosen: Ints, rng: Any) -> Any:
+    """Fill `chosen` with any of the arms, every set of them alike (Knuth's algorithm S); the stream moved on."""
+    place, wanting = 0, len(chosen)
+    for arm in range(n_arms):
+        u, rng = uniform(rng)
+        if u * (n_arms - arm) < wanting:
+            chosen[place] = arm
+            place += 1
+            wanting -= 1
+    return rng
+
+
+def chance_of_set(n_arms: int, size: int) -> float:
+    """How likely `draw_arms` is to draw a given set; nan where no float is so small."""
+    return 1 / math.comb(n_arms, size) or float(np.nan)
