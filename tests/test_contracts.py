@@ -15,7 +15,7 @@ import pytest
 from driftwise.checks import POLICY_CHECKS, WORLD_CHECKS
 from driftwise.core.family import family_of
 from driftwise.errors import ParameterError
-from driftwise.policies import POLICIES, BanditOverBandit, SlidingKnapsackUCB, SlidingLinUCB, SlidingSlateUCB
+from driftwise.policies import POLICIES, WIQL, BanditOverBandit, SlidingKnapsackUCB, SlidingLinUCB, SlidingSlateUCB
 from driftwise.worlds import WORLDS, Flights
 from driftwise.worlds.delayed import Delayed
 from driftwise.worlds.knapsack_example import KINDS
@@ -28,10 +28,11 @@ EVERY_POLICY: dict[str, Any] = {
     "bandit-over-bandit with features": BanditOverBandit(policy=SlidingLinUCB()),
     "bandit-over-bandit with slates": BanditOverBandit(policy=SlidingSlateUCB()),
     "bandit-over-bandit with budgets": BanditOverBandit(policy=SlidingKnapsackUCB()),
+    "wiql as published": WIQL.as_published(),
 }
 
 EVERYDAY = {"sliding-lin-ucb", "kalman-mixture", "bandit-over-bandit with features", "sliding-slate-ucb"}
-EVERYDAY |= {"sliding-knapsack-ucb", "greedy-ratio"}
+EVERYDAY |= {"sliding-knapsack-ucb", "greedy-ratio", "wiql"}
 
 
 def tried(name: str) -> Any:
@@ -48,6 +49,7 @@ VARIANTS: dict[str, tuple[Any, ...]] = {
     "portions": (3,),
     "surprise": (0.5,),
     "kind": KINDS[1:],
+    "drift": ("abrupt", "seasonal", "none"),
 }
 WRAPPED: dict[str, Callable[[Any], Any]] = {
     "fixed delay": lambda world: Delayed(world=world, delay=20),

@@ -88,7 +88,7 @@ def restless(
 
 
 def restless_problem(policy: str, problem: Problem) -> tuple[int, int, Restless]:
-    """How many arms there are, how many are activated, and what is known of them; refused where they are not restless."""
+    """How many arms there are, how many are activated, and what is known of them; refused where none move."""
     n_arms = whole("n_arms", problem.n_arms)
     setting = problem.setting
     if not isinstance(setting, Restless):

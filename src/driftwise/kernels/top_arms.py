@@ -6,7 +6,7 @@ each other count as equal, and of equal ones the lowest numbers win:
     chosen for sure   index > level + TIE         level: the M-th largest index
     then, in order    index >= level - TIE        as many as are wanting
 
-O(N) a choice, by quickselect.
+An index that is not a number is below all others. O(N) a choice, by quickselect.
 """
 
 import math
@@ -27,22 +27,28 @@ def take_top(indices: Floats, room: Floats, chosen: Ints) -> None:
     level = kth_largest(indices, room, len(chosen))
     wanting = len(chosen)
     for arm in range(len(indices)):
-        if indices[arm] > level + TIE:
+        if _solid(indices[arm]) > level + TIE:
             wanting -= 1
     place = 0
     for arm in range(len(indices)):
-        equal = indices[arm] <= level + TIE
-        if not equal or (wanting > 0 and indices[arm] >= level - TIE):
-            wanting -= equal
+        index = _solid(indices[arm])
+        sure = index > level + TIE
+        if sure or (wanting > 0 and index >= level - TIE):
+            wanting -= not sure
             chosen[place] = arm
             place += 1
+
+
+@kernel
+def _solid(index: float) -> float:
+    return index if index == index else -math.inf
 
 
 @kernel(inline=False)
 def kth_largest(values: Floats, room: Floats, k: int) -> float:
     """The k-th largest of some numbers, counted from 1; `room` is written over."""
     for i in range(len(values)):
-        room[i] = values[i]
+        room[i] = _solid(values[i])
     low, high, place = 0, len(values) - 1, k - 1
     while low < high:
         pivot = room[(low + high) // 2]

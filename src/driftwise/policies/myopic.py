@@ -25,22 +25,22 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.restless import DRIFTING, KNOWN, restless_problem
 from driftwise.core.rules import number
-from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, Problem, Scratch, Shared
+from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, PerClass, Problem, Scratch, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.top_arms import take_top
 
 
 class MyopicState(NamedTuple):
-    """By class, action and state: the weighted sum of rewards, its weight, and the slot they were last faded in.
+    """By class, action and state: the weighted sum of rewards, and its weight, both as of slot `clock`.
 
     `means` are the known ones, or those to start from; `kinds` says which. `classes` and `costs` are those of the arms.
     """
 
-    sums: Shared
-    weights: Shared
-    stamps: Shared
-    means: Shared
-    kinds: Shared
+    sums: PerClass
+    weights: PerClass
+    clock: Shared
+    means: Cache
+    kinds: Cache
     classes: Cache
     costs: Cache
     chosen: Scratch
@@ -71,7 +71,7 @@ class Myopic(NamedTuple):
         return MyopicState(
             sums=np.zeros(shape),
             weights=np.zeros(shape),
-            stamps=np.zeros(shape, np.int64),
+            clock=np.zeros(1, np.int64),
             means=np.einsum("casj,cj->cas", rows, setting.rewards),
             kinds=setting.kinds.copy(),
             classes=setting.classes.copy(),
@@ -82,26 +82,31 @@ class Myopic(NamedTuple):
 
 
 @kernel
-def _left(policy: Myopic, state: MyopicState, own: int, action: int, here: int, rounds: int) -> float:
-    """What is left of weights after some slots."""
-    if state.kinds[own, action, here] != DRIFTING or rounds <= 0:
-        return 1.0
-    return policy.fade if rounds == 1 else float(policy.fade**rounds)  # a power costs more than all the rest
+def _advance(policy: Myopic, state: MyopicState, t: int, rng: Any) -> None:
+    passed = t - state.clock[0]
+    if passed <= 0:
+        return
+    state.clock[0] = t
+    left = policy.fade if passed == 1 else policy.fade**passed  # a power costs more than all the rest
+    for own in range(state.kinds.shape[0]):
+        for action in range(2):
+            for here in range(state.kinds.shape[2]):
+                if state.kinds[own, action, here] == DRIFTING:
+                    state.sums[own, action, here] *= left
+                    state.weights[own, action, here] *= left
 
 
 @kernel
-def _mean(policy: Myopic, state: MyopicState, own: int, action: int, here: int, t: int) -> float:
-    left = _left(policy, state, own, action, here, t - state.stamps[own, action, here])
-    weight = left * state.weights[own, action, here]
-    return float((state.means[own, action, here] + left * state.sums[own, action, here]) / (1.0 + weight))
+def _mean(state: MyopicState, own: int, action: int, here: int) -> float:
+    total = state.means[own, action, here] + state.sums[own, action, here]
+    return float(total / (1.0 + state.weights[own, action, here]))
 
 
 @kernel
 def _rank(policy: Myopic, state: MyopicState, t: int, context: Ints, indices: Floats) -> None:
     for arm in range(len(context)):
         own, here = state.classes[arm], context[arm]
-        gain = _mean(policy, state, own, 1, here, t) - _mean(policy, state, own, 0, here, t)
-        indices[arm] = gain - state.costs[arm]
+        indices[arm] = _mean(state, own, 1, here) - _mean(state, own, 0, here) - state.costs[arm]
 
 
 @kernel
@@ -113,7 +118,8 @@ def _select(policy: Myopic, state: MyopicState, t: int, context: Ints, rng: Any)
 
 @kernel
 def _update(policy: Myopic, state: MyopicState, decision: Decision, outcome: Moves, now: int) -> None:
-    place = 0
+    place, late = 0, state.clock[0] - decision.t
+    faded = policy.fade**late if late > 0 else 1.0
     for arm in range(len(decision.context)):
         action = 0
         if place < len(decision.action) and decision.action[place] == arm:
@@ -122,13 +128,7 @@ def _update(policy: Myopic, state: MyopicState, decision: Decision, outcome: Mov
         here, own = decision.context[arm], state.classes[arm]
         if here < 0 or outcome.states[arm] < 0 or state.kinds[own, action, here] == KNOWN:
             continue
-        since = decision.t - state.stamps[own, action, here]
-        if since > 0:  # bring the sums to the slot of this decision
-            left = _left(policy, state, own, action, here, since)
-            state.sums[own, action, here] *= left
-            state.weights[own, action, here] *= left
-            state.stamps[own, action, here] = decision.t
-        weight = _left(policy, state, own, action, here, -since)
+        weight = faded if state.kinds[own, action, here] == DRIFTING else 1.0
         state.sums[own, action, here] += weight * outcome.rewards[arm]
         state.weights[own, action, here] += weight
 
@@ -138,6 +138,7 @@ register(
     about=About(
         "which transitions can happen; a fade fit for the drift", "none proven", "the greedy rule", family="restless"
     ),
+    advance=_advance,
     select=_select,
     update=_update,
     rank=_rank,

@@ -46,7 +46,7 @@ def _select(policy: RandomArms, state: RandomArmsState, t: int, context: Ints, r
 @kernel
 def _update(policy: RandomArms, state: RandomArmsState, decision: Decision, outcome: Moves, now: int) -> None:
     for arm in decision.action:
-        if outcome.states[arm] >= 0:
+        if decision.context[arm] >= 0 and outcome.states[arm] >= 0:
             state.counts[arm] += 1
 
 

@@ -1,7 +1,7 @@
 """All arms in turn: in slot t the M arms from number t M on, counted around.
 
-Known in advance: nothing. Regret: linear in T. When arms come or go, the turn goes on with those there are: nobody waits
-longer than N / M slots from then on.
+Known in advance: nothing. Regret: linear in T. When arms come or go, the turn goes on with those there are: nobody
+waits longer than N / M slots, rounded up, from then on.
 """
 
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ def _select(policy: RoundRobin, state: RoundRobinState, t: int, context: Ints, r
 @kernel
 def _update(policy: RoundRobin, state: RoundRobinState, decision: Decision, outcome: Moves, now: int) -> None:
     for arm in decision.action:
-        if outcome.states[arm] >= 0:
+        if decision.context[arm] >= 0 and outcome.states[arm] >= 0:
             state.counts[arm] += 1
 
 

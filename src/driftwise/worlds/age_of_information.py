@@ -4,8 +4,8 @@
     activated    age -> 1 with chance q, else age + 1            reward of age a: -log2(1 - v^a) / 2, v the variance
 
 State s is the age s + 1. The reward is what the last news still tell of the source, in bits; v says how fast that is
-lost. The first half of the arms has a channel that never fails, q = 1, which a policy does not know; v = 0.4. The chance
-q of the others drifts from 0.1; v = 0.9. What happens to an arm that is left alone is known.
+lost. The first half of the arms has a channel that never fails, q = 1, which a policy does not know; v = 0.4. The
+chance q of the others drifts from 0.1; v = 0.9. What happens to an arm that is left alone is known.
 
 The wireless scheduling of Shisher, Tripathi, Chiang & Brinton, *Online learning of Whittle indices for restless bandits
 with non-stationary transition kernels*: 50 episodes of 100 slots that begin at age 1, q a step of 0.05 up with chance

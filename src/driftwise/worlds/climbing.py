@@ -3,9 +3,9 @@
     left alone   s -> s - 1 with chance p, else it stays         reward s, of the state a slot leads to
     activated    s -> s + 1 with chance q, else it stays
 
-The first half of the arms is known: p = 0.5 and q = 1. Of the other half, q = 0.5 stays the same and is not known, and p
-drifts from 0.5. Every episode begins on the lowest rung. Kernels have at most two entries a row, and a policy may know
-which.
+The first half of the arms is known: p = 0.5 and q = 1. Of the other half, q = 0.5 stays the same and is not known, and
+p drifts from 0.5. Every episode begins on the lowest rung. Kernels have at most two entries a row, and a policy may
+know which.
 
 The one-dimensional bandit of Shisher, Tripathi, Chiang & Brinton, *Online learning of Whittle indices for restless
 bandits with non-stationary transition kernels*: 50 episodes of 100 slots, p a step of 0.05 up with chance 0.7 and else

@@ -198,6 +198,10 @@ class RestlessWorld(ABC):
             return seasonal(numbers, episodes, self.period, luck)
         return np.repeat(numbers.starts[None], episodes, axis=0)
 
+    def lines(self, path: Floats) -> Floats:
+        """What to look at of some rows of numbers, in the order of `labels`."""
+        return path
+
     # ---- what follows from it ----
 
     @property
@@ -273,7 +277,7 @@ class RestlessWorld(ABC):
 
 
 def sums_of(kernels: Floats) -> Floats:
-    """Kernels as sums along their rows; from the last state that can be reached on they are 1, whatever rounding says."""
+    """Kernels as sums along their rows; from the last state that can be reached on they are 1, despite rounding."""
     sums: Floats = np.cumsum(kernels, axis=-1)
     size = kernels.shape[-1]
     last = size - 1 - np.argmax(kernels[..., ::-1] > 0.0, axis=-1)

@@ -40,7 +40,7 @@ class RestlessTable(RestlessWorld):
     digest : str
         Of what the file holds; found out, not given.
 
-    Of the others, `drift`, `step`, `upward`, `phases` and `period` mean nothing here.
+    Of the others, `step`, `upward`, `phases` and `period` mean nothing here.
 
     >>> RestlessTable(n_arms=6).problem().setting.rewards
     array([[0., 1., 2.],
@@ -56,6 +56,8 @@ class RestlessTable(RestlessWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.drift != "none":
+            raise ParameterError(f"drift={self.drift} means nothing here: a table says itself how its kernels drift")
         object.__setattr__(self, "digest", _digest(self.file))
         setting, kernels = self.setting(), self._kernels
         expected = setting.support.shape
@@ -64,7 +66,9 @@ class RestlessTable(RestlessWorld):
         checked_rows(kernels)
         origins = self.origins()
         if origins.shape != (self.n_arms,) or origins.min() < 0 or origins.max() >= expected[-1]:
-            raise ParameterError(f"{self.file}: origins do not name one of {expected[-1]} states for {self.n_arms} arms")
+            raise ParameterError(
+                f"{self.file}: origins do not name one of {expected[-1]} states for {self.n_arms} arms"
+            )
 
     @classmethod
     def write(
@@ -82,7 +86,8 @@ class RestlessTable(RestlessWorld):
         """
         told = {"passive": passive, "active": active, "rewards": rewards}
         told |= {name: more.pop(name) for name in NAMES if name in more}
-        np.savez_compressed(file, **{name: np.asarray(value) for name, value in told.items()})
+        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in told.items()}
+        np.savez_compressed(file, **arrays)
         return cls(file=str(file), **more)
 
     @property
@@ -101,7 +106,9 @@ class RestlessTable(RestlessWorld):
                 )
             both.append(table[None, None] if table.ndim == 2 else table[None] if table.ndim == 3 else table)
         if both[0].shape[1:] != both[1].shape[1:]:
-            raise ParameterError(f"{self.file}: passive and active differ in shape, {both[0].shape} and {both[1].shape}")
+            raise ParameterError(
+                f"{self.file}: passive and active differ in shape, {both[0].shape} and {both[1].shape}"
+            )
         longest = max(map(len, both))
         return np.stack([table[np.minimum(np.arange(longest), len(table) - 1)] for table in both], axis=2)
 
@@ -128,7 +135,7 @@ class RestlessTable(RestlessWorld):
         rewards, kernels = np.atleast_2d(np.asarray(told["rewards"], np.float64)), self._kernels
         if len(rewards) == 1 < kernels.shape[1]:
             rewards = np.repeat(rewards, kernels.shape[1], axis=0)
-        more = {name: told[name] for name in ("classes", "kinds", "support", "costs") if name in told}
+        more: dict[str, Any] = {name: told[name] for name in ("classes", "kinds", "support", "costs") if name in told}
         if "support" not in more:
             more["support"] = (kernels > 0.0).any(axis=0)
         if "kinds" in more:

@@ -1,9 +1,9 @@
 """Numbers that drift from one episode to the next, each between its bounds: the chances behind kernels.
 
-    walk       with chance `upward` a step up, else a step down; at a bound it stays
-    abrupt     phases of equal length; in every one but the first drawn anew, uniformly
-    seasonal   a sine through the whole range, `period` episodes long
-    none       the same for ever
+walk       with chance `upward` a step up, else a step down; at a bound it stays
+abrupt     phases of equal length; in every one but the first drawn anew, uniformly
+seasonal   a sine through the whole range, `period` episodes long
+none       the same for ever
 """
 
 from typing import NamedTuple
