@@ -6,7 +6,7 @@ compile, and so do those with budgets: `make test` tries those in EVERYDAY, and 
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -61,7 +61,7 @@ PLAIN = {name: kind() for name, kind in WORLDS.items() if kind is not Flights or
 def variants(world: Any) -> Iterator[tuple[str, Any]]:
     """The same world made otherwise, where it can be."""
     for parameter, values in VARIANTS.items():
-        for value in values if hasattr(world, parameter) else ():
+        for value in values if any(field.name == parameter for field in fields(world)) else ():
             with suppress(ParameterError):
                 yield f"{parameter}={value}", replace(world, **{parameter: value})
     for how, wrap in WRAPPED.items():

@@ -188,7 +188,7 @@ class RestlessArms(Manner):
             return {self._names[name]: each for name, each in told.items() if name in self._names}
         if len(told) != count:
             raise MoveError(f"{what} has {len(told)} entries for {count} arms")
-        return dict(enumerate(told))
+        return {place: each for place, each in enumerate(told) if each is not None}
 
     def _checked(self, what: str, given: Any) -> Any:
         """States as numbers."""

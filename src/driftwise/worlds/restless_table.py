@@ -59,16 +59,10 @@ class RestlessTable(RestlessWorld):
         if self.drift != "none":
             raise ParameterError(f"drift={self.drift} means nothing here: a table says itself how its kernels drift")
         object.__setattr__(self, "digest", _digest(self.file))
-        setting, kernels = self.setting(), self._kernels
-        expected = setting.support.shape
-        if kernels.shape[1:] != expected:
-            raise ParameterError(f"{self.file}: kernels of shape {kernels.shape[1:]} do not fit {expected}")
-        checked_rows(kernels)
-        origins = self.origins()
-        if origins.shape != (self.n_arms,) or origins.min() < 0 or origins.max() >= expected[-1]:
-            raise ParameterError(
-                f"{self.file}: origins do not name one of {expected[-1]} states for {self.n_arms} arms"
-            )
+        checked_rows(self._kernels)
+        size, origins = self.setting().rewards.shape[1], self.origins()
+        if origins.shape != (self.n_arms,) or origins.min() < 0 or origins.max() >= size:
+            raise ParameterError(f"{self.file}: origins do not name one of {size} states for {self.n_arms} arms")
 
     @classmethod
     def write(
@@ -135,6 +129,9 @@ class RestlessTable(RestlessWorld):
         rewards, kernels = np.atleast_2d(np.asarray(told["rewards"], np.float64)), self._kernels
         if len(rewards) == 1 < kernels.shape[1]:
             rewards = np.repeat(rewards, kernels.shape[1], axis=0)
+        if kernels.shape[1:] != (len(rewards), 2, rewards.shape[-1], rewards.shape[-1]):
+            one = kernels.shape[1], *kernels.shape[3:]
+            raise ParameterError(f"{self.file}: kernels of shape {one} do not fit rewards of shape {rewards.shape}")
         more: dict[str, Any] = {name: told[name] for name in ("classes", "kinds", "support", "costs") if name in told}
         if "support" not in more:
             more["support"] = (kernels > 0.0).any(axis=0)
