@@ -15,7 +15,8 @@ from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Ints, Moves, Problem
 from driftwise.core.verbs import advance, rank, select, update
 from driftwise.errors import ParameterError
-from driftwise.kernels.top_arms import TIE, chance_of_set, draw_arms, kth_largest, take_top
+from driftwise.kernels.any_arms import chance_of_set, draw_arms
+from driftwise.kernels.top_arms import TIE, kth_largest, top_arms
 from driftwise.policies import POLICIES, WIQL, Myopic, RandomArms, RoundRobin
 from tests.families import RESTLESS
 from tests.reference import RESTLESS_TWINS
@@ -147,7 +148,8 @@ def test_the_largest_indices_are_taken_and_of_equal_ones_the_lowest_arms(data: A
     noise = data.draw(st.lists(st.sampled_from([0.0, 1e-9, -3e-8]), min_size=len(levels), max_size=len(levels)))
     size = data.draw(st.integers(1, len(levels)))
     indices, chosen = np.array(levels) + np.array(noise), np.zeros(size, np.int64)
-    take_top(indices, np.zeros(len(levels)), chosen)
+    level = top_arms(indices, np.zeros(len(levels)), chosen)
+    assert level == np.sort(indices)[-size]
     expected = sorted(range(len(levels)), key=lambda arm: (-levels[arm], arm))[:size]
     assert chosen.tolist() == sorted(expected)
 
@@ -155,7 +157,7 @@ def test_the_largest_indices_are_taken_and_of_equal_ones_the_lowest_arms(data: A
 @pytest.mark.parametrize("strange", [[np.nan, 1.0, np.nan, 2.0], [np.nan] * 4, [-np.inf, np.inf, np.inf, 0.0]])
 def test_an_index_that_is_no_number_is_below_all_others(strange: list[float]) -> None:
     chosen = np.full(2, -1)
-    take_top(np.array(strange), np.zeros(4), chosen)
+    top_arms(np.array(strange), np.zeros(4), chosen)
     assert chosen.tolist() == {1.0: [1, 3], np.inf: [1, 2]}.get(strange[1], [0, 1])
 
 

@@ -21,7 +21,7 @@ from driftwise.core.restless import ACTIONS, restless
 from driftwise.core.state import Packed
 from driftwise.core.types import Floats, Ints, Moves, Problem
 from driftwise.errors import ArmError, MoveError, ParameterError, RewardError, StateError
-from driftwise.kernels.top_arms import take_top
+from driftwise.kernels.top_arms import top_arms
 
 UNSEEN = -1
 
@@ -105,7 +105,7 @@ class RestlessArms(Manner):
         states, indices, chosen = self.latest
         top = chosen.copy()
         if not np.isnan(indices).all():
-            take_top(indices, np.zeros(len(indices)), top)
+            top_arms(indices, np.zeros(len(indices)), top)
         active, first, calls = set(chosen.tolist()), set(top.tolist()), self.words.calls
         falling = -np.nan_to_num(indices, nan=-np.inf)
         order = sorted(range(len(indices)), key=lambda place: (place not in first, falling[place], place))

@@ -1,4 +1,4 @@
-"""Some of many arms: those with the largest indices, or any. Both come in ascending order of their numbers.
+"""The arms to activate: those with the largest indices, in ascending order of their numbers.
 
 Ties are the rule where arms are alike, and what is the same may differ in the last bits of a sum. Indices within TIE of
 each other count as equal, and of equal ones the lowest numbers win:
@@ -10,20 +10,19 @@ An index that is not a number is below all others. O(N) a choice, by quickselect
 """
 
 import math
-from typing import Any
-
-import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.random import uniform
 from driftwise.core.types import Floats, Ints
 
 TIE = 1e-7
 
 
 @kernel
-def take_top(indices: Floats, room: Floats, chosen: Ints) -> None:
-    """Fill `chosen` with the arms of the largest indices; `room` is as long as `indices`."""
+def top_arms(indices: Floats, room: Floats, chosen: Ints) -> float:
+    """Fill `chosen` with the arms of the largest indices; return the smallest of those indices.
+
+    At a charge of so much, as many arms as these are worth activating. `room` is as long as `indices`.
+    """
     level = kth_largest(indices, room, len(chosen))
     wanting = len(chosen)
     for arm in range(len(indices)):
@@ -37,6 +36,7 @@ def take_top(indices: Floats, room: Floats, chosen: Ints) -> None:
             wanting -= not sure
             chosen[place] = arm
             place += 1
+    return level
 
 
 @kernel
@@ -69,21 +69,3 @@ def kth_largest(values: Floats, room: Floats, k: int) -> float:
         else:
             break
     return float(room[place])
-
-
-@kernel
-def draw_arms(n_arms: int, chosen: Ints, rng: Any) -> Any:
-    """Fill `chosen` with any of the arms, every set of them alike (Knuth's algorithm S); the stream moved on."""
-    place, wanting = 0, len(chosen)
-    for arm in range(n_arms):
-        u, rng = uniform(rng)
-        if u * (n_arms - arm) < wanting:
-            chosen[place] = arm
-            place += 1
-            wanting -= 1
-    return rng
-
-
-def chance_of_set(n_arms: int, size: int) -> float:
-    """How likely `draw_arms` is to draw a given set; nan where no float is so small."""
-    return 1 / math.comb(n_arms, size) or float(np.nan)

@@ -17,7 +17,7 @@ from driftwise.core.restless import restless_problem
 from driftwise.core.types import About, Decision, Floats, Ints, Moves, Problem, Scratch, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.many_arms import whittle_index
-from driftwise.kernels.top_arms import take_top
+from driftwise.kernels.top_arms import top_arms
 from driftwise.oracles.foresight import not_live
 
 CHUNK = 1 << 22  # numbers in the kernels that are worked out at a time
@@ -81,7 +81,7 @@ def _rank(policy: WhittleOracle, state: WhittleOracleState, t: int, context: Int
 @kernel
 def _select(policy: WhittleOracle, state: WhittleOracleState, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
     _rank(policy, state, t, context, state.room[0])
-    take_top(state.room[0], state.room[1], state.chosen)
+    top_arms(state.room[0], state.room[1], state.chosen)
     return state.chosen, 1.0
 
 

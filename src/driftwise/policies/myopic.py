@@ -27,7 +27,7 @@ from driftwise.core.restless import DRIFTING, KNOWN, restless_problem
 from driftwise.core.rules import number
 from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, PerClass, Problem, Scratch, Shared
 from driftwise.core.verbs import register
-from driftwise.kernels.top_arms import take_top
+from driftwise.kernels.top_arms import top_arms
 
 
 class MyopicState(NamedTuple):
@@ -112,7 +112,7 @@ def _rank(policy: Myopic, state: MyopicState, t: int, context: Ints, indices: Fl
 @kernel
 def _select(policy: Myopic, state: MyopicState, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
     _rank(policy, state, t, context, state.room[0])
-    take_top(state.room[0], state.room[1], state.chosen)
+    top_arms(state.room[0], state.room[1], state.chosen)
     return state.chosen, 1.0
 
 

@@ -11,7 +11,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.restless import restless_problem
 from driftwise.core.types import About, Cache, Decision, Ints, Moves, PerArm, Problem, Scratch
 from driftwise.core.verbs import register
-from driftwise.kernels.top_arms import chance_of_set, draw_arms
+from driftwise.kernels.any_arms import chance_of_set, draw_arms
 
 
 class RandomArmsState(NamedTuple):

@@ -31,7 +31,8 @@ from driftwise.core.restless import restless_problem
 from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, PerArm, Problem, Scratch, Shared
 from driftwise.core.verbs import register
-from driftwise.kernels.top_arms import chance_of_set, draw_arms, take_top
+from driftwise.kernels.any_arms import chance_of_set, draw_arms
+from driftwise.kernels.top_arms import top_arms
 
 
 class WIQLState(NamedTuple):
@@ -104,7 +105,7 @@ def _select(policy: WIQL, state: WIQLState, t: int, context: Ints, rng: Any) -> 
     n_arms = len(context)
     explores = n_arms / (n_arms + t // state.episode[0] + 1.0)
     _rank(policy, state, t, context, state.room[0])
-    take_top(state.room[0], state.room[1], state.greedy)
+    top_arms(state.room[0], state.room[1], state.greedy)
     u, rng = uniform(rng)
     if u >= explores:
         return state.greedy, 1.0 - explores + explores * state.chance[0]
