@@ -138,6 +138,18 @@ def test_a_decision_can_be_called_off() -> None:
     assert agent.pending == () and equal(agent.state, other.state)
 
 
+def test_arms_that_were_activated_elsewhere_are_learned_from_like_any_others() -> None:
+    agent = made(Myopic())
+    decision = agent.decide(states=["lapsed"] * 4, held=(("dina", "bea"), 0.25))
+    assert (decision.action, decision.propensity) == (("bea", "dina"), 0.25)
+    agent.learn(decision, states=["lapsed", "engaged", "lapsed", "engaged"])
+    assert agent.state.weights[0, :, 0].tolist() == [2.0, 2.0]
+    assert agent.state.sums[0, :, 0].tolist() == [0.0, 2.0]
+    for wrong in (("bea", "bea"), ("eve",), "bea", 3):
+        with pytest.raises(ArmError):
+            agent.decide(states=["lapsed"] * 4, held=(wrong, 1.0))
+
+
 # ---- why ----
 
 

@@ -89,6 +89,15 @@ class RestlessArms(Manner):
         row = np.stack([np.array(numbers, np.int64), shown])
         return tuple(names[each] for each in places), tuple(numbers[each] for each in places), row
 
+    def place_of(self, action: Any) -> Any:
+        """Where arms are that were activated elsewhere, in any order."""
+        if isinstance(action, str) or not isinstance(action, Iterable):
+            raise ArmError(f"{action!r} is not a list of arms")
+        places = sorted(self.roster.place(each) for each in action)
+        if len(set(places)) < len(places):
+            raise ArmError(f"{list(action)!r} names an arm twice")
+        return np.array(places, np.int64)
+
     def told_row(self, row: Any) -> Any:
         """The states as they were told."""
         calls = self.words.calls
