@@ -13,3 +13,5 @@ POINTED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) ==
 SLATED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "slates"}
 BUDGETED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "budgets"}
 BUDGETED_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "budgets"}
+RESTLESS = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "restless"}
+RESTLESS_WORLDS = {name: kind for name, kind in WORLDS.items() if kind().problem().family == "restless"}

@@ -527,7 +527,7 @@ def test_slates_that_cannot_be_filled() -> None:
     with pytest.raises(ParameterError, match="SlidingSlateUCB chooses several items at once"):
         dw.Agent(SLATES, n_arms=4)
     agent = dw.Agent(SLATES, n_arms=2, slate=2)
-    with pytest.raises(ArmError, match="0 is one of 2 arms, and a slate has as many"):
+    with pytest.raises(ArmError, match="0 is one of 2 arms, and as many are chosen at once"):
         agent.retire_arm(0)
 
 

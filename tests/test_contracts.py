@@ -6,7 +6,7 @@ compile, and so do those with budgets: `make test` tries those in EVERYDAY, and 
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from driftwise.checks import POLICY_CHECKS, WORLD_CHECKS
 from driftwise.core.family import family_of
 from driftwise.errors import ParameterError
-from driftwise.policies import POLICIES, BanditOverBandit, SlidingKnapsackUCB, SlidingLinUCB, SlidingSlateUCB
+from driftwise.policies import POLICIES, WIQL, BanditOverBandit, SlidingKnapsackUCB, SlidingLinUCB, SlidingSlateUCB
 from driftwise.worlds import WORLDS, Flights
 from driftwise.worlds.delayed import Delayed
 from driftwise.worlds.knapsack_example import KINDS
@@ -28,10 +28,11 @@ EVERY_POLICY: dict[str, Any] = {
     "bandit-over-bandit with features": BanditOverBandit(policy=SlidingLinUCB()),
     "bandit-over-bandit with slates": BanditOverBandit(policy=SlidingSlateUCB()),
     "bandit-over-bandit with budgets": BanditOverBandit(policy=SlidingKnapsackUCB()),
+    "wiql as published": WIQL.as_published(),
 }
 
 EVERYDAY = {"sliding-lin-ucb", "kalman-mixture", "bandit-over-bandit with features", "sliding-slate-ucb"}
-EVERYDAY |= {"sliding-knapsack-ucb", "greedy-ratio"}
+EVERYDAY |= {"sliding-knapsack-ucb", "greedy-ratio", "wiql"}
 
 
 def tried(name: str) -> Any:
@@ -48,6 +49,7 @@ VARIANTS: dict[str, tuple[Any, ...]] = {
     "portions": (3,),
     "surprise": (0.5,),
     "kind": KINDS[1:],
+    "drift": ("abrupt", "seasonal", "none"),
 }
 WRAPPED: dict[str, Callable[[Any], Any]] = {
     "fixed delay": lambda world: Delayed(world=world, delay=20),
@@ -59,7 +61,7 @@ PLAIN = {name: kind() for name, kind in WORLDS.items() if kind is not Flights or
 def variants(world: Any) -> Iterator[tuple[str, Any]]:
     """The same world made otherwise, where it can be."""
     for parameter, values in VARIANTS.items():
-        for value in values if hasattr(world, parameter) else ():
+        for value in values if any(field.name == parameter for field in fields(world)) else ():
             with suppress(ParameterError):
                 yield f"{parameter}={value}", replace(world, **{parameter: value})
     for how, wrap in WRAPPED.items():

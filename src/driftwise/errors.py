@@ -21,6 +21,10 @@ class BudgetError(DriftwiseError, ValueError):
     """A budget, a cost or a horizon is outside its rule, or names a resource that is not there."""
 
 
+class MoveError(DriftwiseError, ValueError):
+    """The state of an arm is not one of those there are, is missing, or could not have been reached."""
+
+
 class DecisionError(DriftwiseError, LookupError):
     """A decision id was never given out, or has been answered already."""
 

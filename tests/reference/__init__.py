@@ -19,6 +19,9 @@ Those with budgets are in BUDGET_TWINS, are told bills, and answer for what may 
     by a ratio       ratios(t, rates), worths(t, rates)      what a unit of each resource is worth
     by chance        chances(t), worths(t, rates)
     by prices        bounds(t), gains(t), worths(t, rates)
+
+Those that activate arms that move on their own are in RESTLESS_TWINS, are told where all arms went, and answer for the
+states shown: indices(t, states), choose(t, states), chances(...) of every set where they draw.
 """
 
 from tests.reference.bandit_over_bandit import BanditOverBanditTwin
@@ -43,11 +46,15 @@ from tests.reference.lin_thompson import LinThompsonTwin
 from tests.reference.lin_ucb import LinUCBTwin
 from tests.reference.log import Twin
 from tests.reference.m_ucb import MUCBTwin
+from tests.reference.myopic import MyopicTwin
 from tests.reference.page_hinkley_ucb import PageHinkleyUCBTwin
 from tests.reference.practical_ad_switch import PracticalAdSwitchTwin
 from tests.reference.prequential_pacing import PrequentialPacingTwin
 from tests.reference.primal_dual_bwk import PrimalDualBwKTwin
+from tests.reference.random_arms import RandomArmsTwin
+from tests.reference.restless_log import RestlessTwin
 from tests.reference.rexp3 import REXP3Twin
+from tests.reference.round_robin import RoundRobinTwin
 from tests.reference.ser4 import SER4Twin
 from tests.reference.sliding_armed_ucb import SlidingArmedUCBTwin
 from tests.reference.sliding_gaussian_thompson import SlidingGaussianThompsonTwin
@@ -65,6 +72,7 @@ from tests.reference.ucb1 import UCB1Twin
 from tests.reference.ucb_bwk import UCBBwKTwin
 from tests.reference.uniform import UniformTwin
 from tests.reference.virtual_queue import VirtualQueueTwin
+from tests.reference.wiql import WIQLTwin
 
 TWINS: dict[str, type[Twin]] = {
     "uniform": UniformTwin,
@@ -120,4 +128,11 @@ BUDGET_TWINS: dict[str, type[BudgetTwin]] = {
     "lagrange-bwk": LagrangeBwKTwin,
     "greedy-ratio": GreedyRatioTwin,
     "prequential-pacing": PrequentialPacingTwin,
+}
+
+RESTLESS_TWINS: dict[str, type[RestlessTwin]] = {
+    "random-arms": RandomArmsTwin,
+    "round-robin": RoundRobinTwin,
+    "wiql": WIQLTwin,
+    "myopic": MyopicTwin,
 }

@@ -17,6 +17,7 @@ from driftwise.agent.budgets import Budgeted
 from driftwise.agent.features import Features
 from driftwise.agent.manner import Manner
 from driftwise.agent.manners import MANNERS, manner_of
+from driftwise.agent.restless import Ranked, RestlessArms
 from driftwise.agent.rewind import Rewind
 from driftwise.agent.roster import Roster, plain_name, roster_of
 from driftwise.agent.saved import Arm, Saved, from_paper, on_paper, setting_from_paper, setting_on_paper
@@ -28,7 +29,7 @@ from driftwise.core.rules import cast, number, whole
 from driftwise.core.seeding import key
 from driftwise.core.tag import code_tag
 from driftwise.core.types import ArmIds, Decision, PerArm, Problem, Scratch
-from driftwise.core.verbs import appraise
+from driftwise.core.verbs import appraise, rank
 from driftwise.errors import ArmError, BudgetError, DecisionError, FeatureError, ParameterError, StateError
 
 Row = Any  # one row of features: numbers in any sequence
@@ -65,6 +66,22 @@ class Agent:
         How many constraints the points should keep on average.
     start : sequence of float, optional
         The first point; the middle of the domain where none is given.
+    activate : int, optional
+        How many arms are activated at a time, for policies with arms that move on their own; the next ones too.
+    states : int or list of str, optional
+        Their states, counted or named.
+    rewards : sequence or mapping, optional
+        What an arm earns in each state; perhaps one such for each class.
+    classes : sequence or mapping, optional
+        The class of each arm: arms of a class move alike. "own" where no two do.
+    structure : mapping, optional
+        What is known of how arms move; `driftwise.agent.dynamics` says how to tell.
+    episode : int, optional
+        Slots after which all arms start over, where they do.
+    discount : float, optional
+        Of rewards from slot to slot, 0.99 unless given.
+    activation_cost : float, sequence or mapping, optional
+        What it costs to activate an arm.
     reward_range : (float, float), optional
         Where rewards lie; None when they are unbounded.
     noise : float, optional
@@ -106,6 +123,14 @@ class Agent:
         domain: Any = None,
         constraints: int | None = None,
         start: Any = None,
+        activate: int | None = None,
+        states: Any = None,
+        rewards: Any = None,
+        classes: Any = None,
+        structure: Any = None,
+        episode: int | None = None,
+        discount: float | None = None,
+        activation_cost: Any = None,
         reward_range: tuple[float, float] | None = (0.0, 1.0),
         noise: float = 0.5,
         horizon: int = 0,
@@ -118,9 +143,11 @@ class Agent:
         roster = roster_of(n_arms, arms, needed=features is None and domain is None and family_of(policy) != "convex")
         low, high = (-math.inf, math.inf) if reward_range is None else _range(reward_range)
         noise, horizon = number("noise", noise, above=0.0), whole("horizon", horizon, low=0)
-        made = {"arms": arms, "features": features, "context": context, "slate": slate}
+        made: dict[str, Any] = {"arms": arms, "features": features, "context": context, "slate": slate}
         made |= {"budgets": budgets, "most": most, "overspend": overspend}
         made |= {"domain": domain, "constraints": constraints, "start": start}
+        made |= {"activate": activate, "states": states, "rewards": rewards, "classes": classes}
+        made |= {"structure": structure, "episode": episode, "discount": discount, "activation_cost": activation_cost}
         manner = manner_of(policy, Problem(max(1, len(roster)), low, high, noise, horizon), roster, made)
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
         self._set_up(policy, manner, seed, max_pending)
@@ -156,12 +183,13 @@ class Agent:
 
     # ---- the two verbs ----
 
-    def decide(self, actions: Any = None, *, context: Any = None, held: Any = None) -> Decision:
+    def decide(self, actions: Any = None, *, context: Any = None, states: Any = None, held: Any = None) -> Decision:
         """Choose for the next round. Keep the decision, or its id, for the reward.
 
-        `actions` is a matrix with a row of features per action, or a mapping from arms to rows; `context` a vector.
-        Which of them an agent needs was said when it was made. What it chose is `action`: the name of an arm, the
-        number of a row where arms have no names, the names in a slate, or, with budgets, None: choose nothing now.
+        `actions` is a matrix with a row of features per action, or a mapping from arms to rows; `context` a vector;
+        `states` the state of each arm that moves on its own, in their order or a mapping. Which of them an agent
+        needs was said when it was made. What it chose is `action`: the name of an arm, the number of a row where arms
+        have no names, the names in a slate or of the arms to activate, or, with budgets, None: choose nothing now.
 
         `held` is an action and its propensity that were settled elsewhere, in a log or by an earlier decision: it is
         taken instead of the policy's own, and learned from like any other.
@@ -169,8 +197,8 @@ class Agent:
         with self._lock:
             t, shown = self.t, self._shown
             held_place = None if held is None else self._manner.place_of(held[0])
-            if shown is None or actions is not None or context is not None:
-                shown = self._manner.show(t, _given(actions=actions, context=context))
+            if shown is None or actions is not None or context is not None or states is not None:
+                shown = self._manner.show(t, _given(actions=actions, context=context, states=states))
             try:
                 place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng)
             except FloatingPointError as error:
@@ -199,21 +227,23 @@ class Agent:
         values: Any = None,
         jacobian: Any = None,
         loss: Any = None,
+        states: Any = None,
     ) -> None:
         """Tell what came of a decision, now or later, in any order.
 
         A slate has `rewards`, one per item, in its order. Budgets have `costs`, a mapping from resources to what was
         spent; a number will do where there is only one. A point has the `gradient` of its loss, and where there are
-        constraints their `values` and `jacobian`, a row of gradients each, all at the point chosen.
+        constraints their `values` and `jacobian`, a row of gradients each, all at the point chosen. Arms that move on
+        their own have the `states` they went to, and perhaps `rewards`, in their order or by name.
 
         A reward is ignored and counted when nothing can be learned from it any more: when its arm was retired, or an
         item of its slate was. Features go on teaching when their arm is gone, unless arms have parameters of their own.
         """
-        if self._single and rewards is costs is gradient is values is jacobian is loss is None:
+        if self._single and rewards is costs is gradient is values is jacobian is loss is states is None:
             value = self._manner.reward(reward)
         else:
             told = {"reward": reward, "rewards": rewards, "costs": costs}
-            told |= {"gradient": gradient, "values": values, "jacobian": jacobian, "loss": loss}
+            told |= {"gradient": gradient, "values": values, "jacobian": jacobian, "loss": loss, "states": states}
             value = self._manner.read(_given(**told))
         with self._lock:
             t, (chosen, propensity, row) = self._waiting_for(decision)
@@ -221,7 +251,7 @@ class Agent:
             if found is None:
                 self.ignored += 1
             else:
-                self._teach(t, found[0], propensity, found[1], value)
+                self._teach(t, found[0], propensity, found[1], self._manner.complete(value, chosen, row))
             self._manner.settle(t, chosen, value)
             del self._pending[t]
 
@@ -275,6 +305,10 @@ class Agent:
         self._pending[t] = chosen, propensity, row
         if self._past is not None:
             self._past.note(t, own)
+        if isinstance(manner, RestlessArms):
+            indices = np.zeros(len(shown))
+            rank(self._plain, self._state, t, shown, indices)
+            manner.keep(shown, indices, place)
         return Decision(t, action, propensity, manner.told_row(row), own)
 
     def _back(self, error: FloatingPointError) -> Exception:
@@ -309,14 +343,20 @@ class Agent:
         """The arms to choose from now; none where rows come without names."""
         return tuple(self._manner.roster.names)
 
-    def add_arm(self, name: Arm, features: Row = None) -> None:
-        """A new arm, unexplored; it brings its `features` where the others did."""
+    def add_arm(
+        self, name: Arm, features: Row = None, *, arm_class: str | None = None, activation_cost: float | None = None
+    ) -> None:
+        """A new arm, unexplored; it brings its `features`, or its class and cost, where the others did."""
         name = plain_name(name)
         with self._lock:
             if not self._manner.roster:
                 raise ArmError("this agent's actions have no names: they come with every decision")
             roster = self._manner.roster.joined(name)
             self._manner.check_features(name, features)
+            if isinstance(self._manner, RestlessArms):
+                features = arm_class, activation_cost
+            elif arm_class is not None or activation_cost is not None:
+                raise ArmError(f"{type(self.policy).__name__} knows no classes of arms, nor costs of activation")
             self._regroup(roster, features)
 
     def retire_arm(self, name: Arm) -> None:
@@ -346,16 +386,52 @@ class Agent:
             name = type(self.policy).__name__
             raise ArmError(f"{name} sizes what it remembers by the number of arms: none can come or go") from None
 
-    # ---- budgets ----
+    # ---- what changes on the way, budgets and indices ----
 
-    def change(self, *, budgets: Mapping[str, float] | None = None, horizon: int | None = None) -> None:
-        """Other budgets in all, or another horizon, from the next decision on; what was spent stays spent."""
+    def change(
+        self,
+        *,
+        budgets: Mapping[str, float] | None = None,
+        horizon: int | None = None,
+        activate: int | None = None,
+    ) -> None:
+        """Other budgets in all, another horizon, or so many arms to activate, from the next decision on.
+
+        What was spent stays spent, and what was learned stays learned.
+        """
         with self._lock:
-            manner = self._budgeted()
-            rounds = self.problem.horizon if horizon is None else whole("horizon", horizon)
-            if rounds <= self.t:
-                raise BudgetError(f"horizon={rounds} has passed: {self.t} rounds have been decided already")
-            manner.changed(budgets, rounds)
+            if activate is not None and budgets is None and horizon is None:
+                self._activate(activate)
+            else:
+                manner = self._budgeted()
+                rounds = self.problem.horizon if horizon is None else whole("horizon", horizon)
+                if rounds <= self.t:
+                    raise BudgetError(f"horizon={rounds} has passed: {self.t} rounds have been decided already")
+                manner.changed(budgets, rounds)
+
+    def _activate(self, count: int) -> None:
+        """Another number of arms to activate."""
+        before = self._arms_that_move()
+        problem = before.problem._replace(slate=whole("activate", count, high=len(before.roster)))
+        manner = RestlessArms(self.policy, problem, before.roster, before.words)
+        places = list(range(len(before.roster)))
+        self._bind(manner, self._moved(self.policy.init(problem), places, None))
+
+    @property
+    def ranking(self) -> tuple[Ranked, ...]:
+        """All arms at the latest decision, the largest index first: state, index, whether chosen, and why."""
+        with self._lock:
+            return self._arms_that_move().ranking()
+
+    @property
+    def indices(self) -> dict[Arm, float]:
+        """The index of each arm at the latest decision; nan where the policy goes by none."""
+        return {each.arm: each.index for each in self.ranking}
+
+    def _arms_that_move(self) -> RestlessArms:
+        if not isinstance(self._manner, RestlessArms):
+            raise ArmError("the arms of this agent do not move on their own: it has no indices, and activates none")
+        return self._manner
 
     @property
     def remaining(self) -> dict[str, float]:

@@ -9,6 +9,7 @@ what they do otherwise.
     place_of(action)         what `choose` was given for an action that is known
     find(chosen, row)        where what was kept is now; None when nothing can be learned of it any more
     read(told)               what `update` is told, from what was given to `learn`
+    complete(value, ...)     the same, where it takes the decision to know
     settle(...)              a decision is over: answered, given up, or called off
 """
 
@@ -83,6 +84,10 @@ class Manner:
             if name not in self.tells:
                 known = ", ".join(f"{each}=..." for each in self.tells)
                 raise RewardError(f"{name} means nothing to {self.name}: it is told learn(decision, {known})")
+
+    def complete(self, value: Any, chosen: Any, row: Any) -> Any:
+        """What `update` is told, where that depends on the decision."""
+        return value
 
     def settle(self, t: int, chosen: Any, value: Any) -> None:
         """The decision of round `t` is over, with this outcome; None when it was given up."""

@@ -8,6 +8,7 @@ from driftwise.agent.budgets import Budgeted, purse_of
 from driftwise.agent.features import Features, rows_of, said_of
 from driftwise.agent.manner import Manner, no_features
 from driftwise.agent.points import Points
+from driftwise.agent.restless import RestlessArms, restless_arms
 from driftwise.agent.roster import Roster
 from driftwise.agent.slates import Slates
 from driftwise.core.family import check_fit, family_of
@@ -22,6 +23,7 @@ MANNERS: dict[str, type[Manner]] = {
     "slates": Slates,
     "budgets": Budgeted,
     "convex": Points,
+    "restless": RestlessArms,
 }
 
 # What an agent is made with says its family, where it says anything.
@@ -29,6 +31,7 @@ SAYS = {
     "slates": ("slate",),
     "budgets": ("budgets", "most"),
     "convex": ("domain", "constraints", "start"),
+    "restless": ("activate", "states", "rewards", "classes", "structure", "episode", "discount", "activation_cost"),
 }
 
 
@@ -77,10 +80,23 @@ def _points(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) ->
     return Points(policy, problem, roster)
 
 
+def _restless(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
+    said = [f"{word}=" for word in SAYS["restless"] if made[word] is not None]
+    if family_of(policy) != "restless":
+        raise ParameterError(f"{type(policy).__name__} knows no arms that move on their own: leave out {said[0]}")
+    if made["activate"] is None:
+        raise ParameterError(f"{type(policy).__name__} activates some of many arms: say how many, activate=3")
+    base = base._replace(slate=whole("activate", made["activate"], high=len(roster)))
+    problem, words = restless_arms(policy, base, roster, made)
+    check_fit(policy, problem)
+    return RestlessArms(policy, problem, roster, words)
+
+
 MAKERS: Mapping[str, Callable[[Any, Problem, Roster, dict[str, Any]], Manner]] = {
     "armed": _bare,
     "features": _features,
     "slates": _slates,
     "budgets": _budgets,
     "convex": _points,
+    "restless": _restless,
 }

@@ -41,7 +41,7 @@ class Roster:
         if len(self.names) == 1:
             raise ArmError(f"{name!r} is the last arm: add another before retiring it")
         if len(self.names) == least:
-            raise ArmError(f"{name!r} is one of {len(self.names)} arms, and a slate has as many: add another first")
+            raise ArmError(f"{name!r} is one of {len(self.names)} arms, and as many are chosen at once: add another")
         stay = [place for place, other in enumerate(self.names) if other != name]
         return Roster([self.names[p] for p in stay], [self.numbers[p] for p in stay], self.following)
 

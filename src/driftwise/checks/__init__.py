@@ -23,6 +23,11 @@ from driftwise.checks.features import (
     update_reads_the_chosen_row,
 )
 from driftwise.checks.journal import JOURNAL_CHECKS as JOURNAL_CHECKS
+from driftwise.checks.restless import (
+    indices_follow_their_arms,
+    moving_arms_come_and_go,
+    unseen_arms_teach_nothing,
+)
 from driftwise.checks.rewards import late_rewards_enter_by_decision, refuses_and_stays, resumes_exactly
 from driftwise.checks.runs import (
     blocks_join,
@@ -58,6 +63,9 @@ POLICY_CHECKS: tuple[Check, ...] = (
     update_reads_the_chosen_row,
     features_have_no_unit,
     bad_features_are_refused,
+    moving_arms_come_and_go,
+    indices_follow_their_arms,
+    unseen_arms_teach_nothing,
 )
 
 

@@ -13,9 +13,11 @@ from driftwise.core.state import regroup
 from driftwise.core.types import Decision
 
 
-def arms_come_and_go(policy: Any) -> None:
+def arms_come_and_go(policy: Any) -> str | None:
     """A retired arm is never chosen again, and ignored where it takes its knowledge along; a new arm is tried."""
     luck = np.random.default_rng(4)
+    if ground_of(policy).family == "restless":
+        return f"{called(policy)} is shown the states of its arms: `moving_arms_come_and_go` is its own"
     for how, way in _named_ways(policy):
         agent = way.agent(policy, seed=2)
         _live(agent, way, luck, "b")
@@ -27,6 +29,7 @@ def arms_come_and_go(policy: Any) -> None:
         chosen = _live(agent, way, luck, "d")
         require(not any(_has(each, "b") for each in chosen), f"{policy} ({how}) chose a retired arm")
         require(any(_has(each, "d") for each in chosen), f"{policy} ({how}) never tried a new arm")
+    return None
 
 
 def sizes_follow_the_arms(policy: Any) -> str | None:
@@ -38,7 +41,7 @@ def sizes_follow_the_arms(policy: Any) -> str | None:
     if hasattr(policy, "settled"):  # what it sizes by the arms stays by choice
         policy = policy.settled(problem)
     for kept in ([0, 1, 2, 3, -1], [0, 2, 3]):
-        made = problem._replace(**{name: len(kept)})
+        made = problem._replace(dim=len(kept)) if name == "dim" else ground.problem_of(kept)
         arms, columns = (range(problem.n_arms), kept) if name == "dim" else (kept, None)
         moved = regroup(policy.init(problem), policy.init(made), arms, columns)
         wrong = differences(moved, policy.init(made))
@@ -71,6 +74,8 @@ def names_do_not_matter(policy: Any) -> str | None:
         return f"{called(policy)} chooses rows: `rows_do_not_matter` asks more of it"
     if not ground.has_arms:
         return f"{called(policy)} chooses points, not arms"
+    if ground.family == "restless":
+        return f"{called(policy)} is shown the states of its arms: `indices_follow_their_arms` is its own"
     n_arms = ground.problem.n_arms
     if getattr(policy, "shortest", 8 * n_arms) < 8 * n_arms:
         return f"{called(policy)} tries windows that hardly hold all arms: in those the lowest numbers are tried first"

@@ -15,12 +15,12 @@ from driftwise.core.family import family_of
 from driftwise.core.play import play
 from driftwise.core.rules import cast
 from driftwise.core.seeding import key
-from driftwise.core.types import Decision, Outcome, Problem, SlateOutcome, Spent, Trace, trace_for
+from driftwise.core.types import Decision, Moves, Outcome, Problem, SlateOutcome, Spent, Trace, trace_for
 from driftwise.errors import DriftwiseError
 from driftwise.kernels.projections import ball, box, product, simplex
-from driftwise.worlds import Abrupt, BudgetSwitching, ConvexLinear, Rotating, Slates
+from driftwise.worlds import Abrupt, BudgetSwitching, Climbing, ConvexLinear, Rotating, Slates
 
-ARMS, DIM, SLATE, RESOURCES, ROUNDS, HORIZON = 4, 4, 2, 2, 600, 2000
+ARMS, DIM, SLATE, RESOURCES, STATES, ROUNDS, HORIZON = 4, 4, 2, 2, 3, 600, 2000
 NAMES = ("a", "b", "c")
 Luck = np.random.Generator
 
@@ -86,6 +86,10 @@ def _costs(reward: Any) -> dict[str, Any]:
     return {"costs": {"euros": 0.1 + 0.3 * reward, "units": 0.25}}
 
 
+def _any_states(luck: Luck) -> dict[str, Any]:
+    return {"states": luck.integers(STATES, size=ARMS).tolist()}
+
+
 _UNITS = dict(zip((*NAMES, "d"), np.eye(DIM), strict=True))
 WAYS = {
     "armed": {"arms": Way({"arms": NAMES}, {}, _nothing)},
@@ -97,6 +101,14 @@ WAYS = {
         "arms and a context": Way({"arms": NAMES, "context": 2}, {}, _any_context),
     },
     "slates": {"slates": Way({"arms": (*NAMES, "e"), "slate": SLATE}, {}, _nothing)},
+    "restless": {
+        "arms that move": Way(
+            {"arms": (*NAMES, "e"), "activate": SLATE, "states": STATES, "rewards": [0.0, 0.5, 1.0], "episode": 50},
+            {},
+            _any_states,
+            forgets=False,
+        )
+    },
     "convex": {
         "points": Way({"domain": product(box(0.0, 1.0), ball(0.0, 1.0), simplex(2)), "constraints": 2}, {}, _nothing)
     },
@@ -148,12 +160,18 @@ class Ground(NamedTuple):
 
     def any_context(self, luck: Luck, count: int = ARMS) -> Any:
         """Something a policy could be shown."""
-        contexts = {"features": lambda: rows(luck, count), "budgets": lambda: luck.uniform(0.1, 0.5, RESOURCES)}
+        contexts: dict[str, Callable[[], Any]] = {
+            "features": lambda: rows(luck, count),
+            "budgets": lambda: luck.uniform(0.1, 0.5, RESOURCES),
+            "restless": lambda: luck.integers(STATES, size=self.problem.n_arms),
+        }
         return contexts.get(self.family, tuple)()
 
     def any_action(self, luck: Luck) -> Any:
         """Something a policy could choose."""
         n_arms, slate = self.problem.n_arms, self.problem.slate
+        if self.family == "restless":
+            return np.sort(luck.permutation(n_arms)[:slate])
         return luck.permutation(n_arms)[:slate].astype(np.int64) if slate else int(luck.integers(n_arms))
 
     def any_row(self, luck: Luck) -> Any:
@@ -164,6 +182,9 @@ class Ground(NamedTuple):
         """What could come of a decision."""
         if self.family == "budgets":
             return Spent(float(luck.integers(2)), luck.random(RESOURCES))
+        if self.family == "restless":
+            states = self.any_context(luck)
+            return Moves(float(states.sum()), states.astype(np.float64), states)
         if not self.problem.slate:
             return Outcome(float(luck.integers(2)))
         items = luck.integers(2, size=self.problem.slate).astype(np.float64)
@@ -176,6 +197,8 @@ class Ground(NamedTuple):
         if self.family == "convex":
             gradient, (values, *jacobian) = luck.standard_normal(DIM), luck.standard_normal((DIM + 1, 2))
             return {"gradient": gradient, "values": values, "jacobian": np.transpose(jacobian)}
+        if self.family == "restless":
+            return {"states": luck.integers(STATES, size=ARMS).tolist()}
         reward = float(luck.random())
         return {"reward": reward} | (_costs(reward) if self.family == "budgets" else {})
 
@@ -188,6 +211,11 @@ class Ground(NamedTuple):
             good, wrong = self.any_told(luck), [np.full(DIM, each) for each in (np.nan, np.inf)]
             less = [{name: good[name] for name in good if name != missing} for missing in good]
             return [*less, *(good | {"gradient": each} for each in (*wrong, [0.0], "much")), {"reward": 1.0}]
+        if self.family == "restless":
+            states = [0] * (ARMS - 1), [STATES] * ARMS, [-1] * ARMS, 0, "much", {"z": 0}
+            rewards = [np.nan] * ARMS, [np.inf] * ARMS, ["much"] * ARMS, [0.0], 1.0
+            paid = [{"states": [0] * ARMS, "rewards": each} for each in rewards]
+            return [{}, {"reward": 1.0}, *({"states": each} for each in states), *paid]
         return [self.any_told(luck) | {"reward": each} for each in (*bad, [0.0])]
 
     @property
@@ -213,6 +241,14 @@ class Ground(NamedTuple):
         right = all(isinstance(each, int) and least <= each < n_arms for each in chosen)
         return right and len(set(chosen)) == max(1, self.problem.slate)
 
+    def problem_of(self, kept: list[int]) -> Problem:
+        """The problem of other arms: `kept[new]` is the old number of arm `new`, or -1 for one that was not there."""
+        problem = self.problem._replace(n_arms=len(kept))
+        if self.family != "restless":
+            return problem
+        setting = problem.setting
+        return problem._replace(setting=setting._replace(classes=setting.classes[kept], costs=setting.costs[kept]))
+
     @property
     def has_arms(self) -> bool:
         """Whether something is numbered here that can come and go."""
@@ -226,6 +262,7 @@ def ground_of(policy: Any) -> Ground:
         "armed": lambda: Abrupt(n_arms=ARMS, phases=3),
         "features": lambda: Rotating(n_actions=ARMS, dim=DIM, link=getattr(inner, "link", "identity")),
         "slates": lambda: Slates(size=SLATE, drift=f"abrupt:n_arms={ARMS},phases=3"),
+        "restless": lambda: Climbing(n_arms=ARMS, activate=SLATE, rungs=STATES, episode=50),
         "convex": lambda: ConvexLinear(dim=DIM, variation=1.0, noise=0.3),
         "budgets": lambda: BudgetSwitching(n_arms=ARMS, resources=RESOURCES, phases=3, rate=0.4),
     }

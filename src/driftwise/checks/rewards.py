@@ -11,7 +11,7 @@ from driftwise.core import verbs
 from driftwise.core.rules import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision
-from driftwise.errors import BudgetError, DecisionError, RewardError
+from driftwise.errors import ArmError, BudgetError, DecisionError, MoveError, RewardError
 
 
 def late_rewards_enter_by_decision(policy: Any) -> str | None:
@@ -77,9 +77,8 @@ def refuses_and_stays(policy: Any) -> None:
         idle = [each for each in decisions if each.action is None]  # nothing comes of the null arm
         good = ground.any_told(luck)
         agent.learn(answered, **good)
-        attempts: list[tuple[Any, Any, type[Exception]]] = [
-            (open_one, each, RewardError) for each in ground.bad_told(luck)
-        ]
+        wrong = RewardError, MoveError, ArmError
+        attempts: list[tuple[Any, Any, Any]] = [(open_one, each, wrong) for each in ground.bad_told(luck)]
         attempts += [(open_one, good | {"costs": each}, BudgetError) for each in ground.bad_costs]
         attempts += [(each, good, DecisionError) for each in (answered, 99, -1, "first", *idle[:1])]
         before = agent.dumps()

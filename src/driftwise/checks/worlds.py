@@ -9,9 +9,10 @@ from driftwise.checks.grounds import ROUNDS, require
 from driftwise.core import verbs
 from driftwise.core.family import BLIND, family_of
 from driftwise.core.play import play
+from driftwise.core.restless import DRIFTING, KNOWN
 from driftwise.core.seeding import key
 from driftwise.core.state import equal
-from driftwise.core.types import Problem, trace_for
+from driftwise.core.types import Floats, Problem, trace_for
 from driftwise.policies import POLICIES, Uniform
 
 
@@ -44,9 +45,9 @@ def answers_every_action(world: Any) -> None:
             _, is_open = verbs.observe(tape, nature, t)
             require(bool(is_open), f"{world} is closed in round {t} although nothing was chosen before")
             outcome = verbs.respond(tape, nature, t, action)
-            for reward in outcome.items if problem.slate else [outcome.reward]:
-                fits = np.isfinite(reward) and problem.low <= reward <= problem.high
-                require(bool(fits), f"{world} paid {reward} in round {t}, outside [{problem.low}, {problem.high}]")
+            paid = _paid(problem, outcome)
+            wrong = paid[~(np.isfinite(paid) & (problem.low <= paid) & (paid <= problem.high))]
+            require(not len(wrong), f"{world} paid {wrong[:1]} in round {t}, outside [{problem.low}, {problem.high}]")
 
 
 def spends_what_there_is(world: Any) -> str | None:
@@ -111,6 +112,21 @@ def nature_is_fresh(world: Any) -> None:
     require(equal(runs[0][1], runs[1][1]) and paid, f"{world} remembers an earlier run")
 
 
+def moves_as_declared(world: Any) -> str | None:
+    """Kernels make no move that cannot happen, are what they are known to be, and only drift where they may."""
+    problem = world.problem(ROUNDS)
+    if problem.family != "restless":
+        return f"{type(world).__name__} has no kernels"
+    setting, (tape, _) = problem.setting, world.draw(ROUNDS, seed=5)
+    kernels = np.diff(tape.levels.table, axis=-1, prepend=0.0)
+    require(bool((kernels[:, ~setting.support] == 0.0).all()), f"{world} makes moves that its support forbids")
+    known, still = setting.kinds == KNOWN, setting.kinds != DRIFTING
+    as_known = np.allclose(kernels[:, known], setting.known[known], atol=1e-12)
+    require(as_known, f"{world} moves otherwise than it is known to")
+    require(bool((kernels[:, still] == kernels[0, still]).all()), f"{world} drifts where it is said to stand still")
+    return None
+
+
 WORLD_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     same_seed_same_tape,
     tape_blocks_join,
@@ -119,6 +135,7 @@ WORLD_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     shows_what_it_declares,
     changes_lie_inside,
     nature_is_fresh,
+    moves_as_declared,
 )
 
 
@@ -132,7 +149,14 @@ def _actions(problem: Problem) -> Iterator[Any]:
         yield from range(-1 if problem.family == "budgets" else 0, problem.n_arms)
         return
     for first in range(problem.n_arms):
-        yield (first + np.arange(problem.slate)) % problem.n_arms
+        slate = (first + np.arange(problem.slate)) % problem.n_arms
+        yield np.sort(slate) if problem.family == "restless" else slate
+
+
+def _paid(problem: Problem, outcome: Any) -> Floats:
+    """Every reward of an outcome."""
+    paid = outcome.rewards if problem.family == "restless" else outcome.items if problem.slate else [outcome.reward]
+    return np.array(paid)
 
 
 def _player(problem: Problem) -> Any:

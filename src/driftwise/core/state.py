@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 import numpy as np
 
-from driftwise.core.types import ArmIds, Cache, PerArm, PerFeature, PerFeaturePair, Scratch, Shared
+from driftwise.core.types import ArmIds, Cache, PerArm, PerClass, PerFeature, PerFeaturePair, Scratch, Shared
 from driftwise.errors import StateError
 
 FORMAT = 2  # 2: agents keep what only their family has apart from what all have
@@ -142,7 +142,8 @@ def regroup(state: S, fresh: S, kept: Sequence[int], columns: Sequence[int] | No
     `kept[new]` is the old number of arm `new`, or -1 for an arm that was not there. How each array follows is said
     by its annotation: `PerArm` rows move with their arm, `ArmIds` are renamed (those of arms that left become
     empty), `Shared` is copied, and a `Cache` starts over. Where arms bring features of their own, `columns` says the
-    same of features as `kept` does of arms; `PerFeature` and `PerFeaturePair` follow it.
+    same of features as `kept` does of arms; `PerFeature` and `PerFeaturePair` follow it. Where arms are classes of
+    their own, it says so of classes, and `PerClass` rows follow.
     """
     for name, before, after in zip(state._fields, state, fresh, strict=True):  # type: ignore[attr-defined, call-overload]
         role = roles(type(state)).get(name)
@@ -166,6 +167,10 @@ def _copy(before: Any, after: Any, kept: Any, columns: Any) -> None:
 def _move_rows(before: Any, after: Any, kept: Any, columns: Any) -> None:
     stays = kept >= 0
     after[np.flatnonzero(stays)] = before[kept[stays]]
+
+
+def _move_classes(before: Any, after: Any, kept: Any, columns: Any) -> None:
+    _move_rows(before, after, np.arange(len(before)) if columns is None else np.asarray(columns, np.int64), None)
 
 
 def _rename(before: Any, after: Any, kept: Any, columns: Any) -> None:
@@ -193,6 +198,7 @@ MOVES: dict[Any, Callable[[Any, Any, Any, Any], None]] = {
     Shared: _copy,
     Cache: _start_over,
     Scratch: _start_over,
+    PerClass: _move_classes,
     PerFeature: _move_columns,
     PerFeaturePair: _move_pairs,
 }

@@ -12,6 +12,7 @@ PerArm = Annotated[NDArray[Any], "one row per arm"]
 ArmIds = Annotated[NDArray[Any], "holds arm numbers; negative means empty"]
 Shared = Annotated[NDArray[Any], "the same whatever the arms"]
 Cache = Annotated[NDArray[Any], "can be computed from the rest; starts over when the arms change"]
+PerClass = Annotated[NDArray[Any], "one row per class of arms"]
 PerFeature = Annotated[NDArray[Any], "the last axis runs over features"]
 PerFeaturePair = Annotated[NDArray[Any], "the last two axes run over features"]
 Scratch = Annotated[NDArray[Any], "room to work in: holds nothing from one call to the next, and is not saved"]
@@ -40,7 +41,38 @@ class Budgets(NamedTuple):
         return "budgets"
 
 
-SETTINGS: dict[str, Any] = {"budgets": Budgets}
+class Restless(NamedTuple):
+    """Arms that go from state to state on their own, and otherwise when activated: what is known of them beforehand.
+
+    There are N arms in C classes, with S states. Arms of a class share their rewards and their two kernels: of an arm
+    that is left alone (0) and of one that is activated (1). `core/restless.py` makes one and checks it.
+
+    classes (N)            the class of each arm
+    rewards (C, S)         what an arm earns in a slot, by the state that the slot leads to
+    support (C, 2, S, S)   which transitions can happen
+    kinds (C, 2, S)        of each row of a kernel: 0 known, 1 unknown and always the same, 2 drifting
+    known (C, 2, S, S)     the rows that are known; the others are 0
+    episode (1)            slots after which all arms start over; 0 when they never do
+    discount (1)           of rewards, from slot to slot
+    costs (N)              of activating each arm
+    """
+
+    classes: Ints
+    rewards: Floats
+    support: NDArray[np.bool_]
+    kinds: Ints
+    known: Floats
+    episode: Ints
+    discount: Floats
+    costs: Floats
+
+    @property
+    def family(self) -> str:
+        """Its name in FAMILIES."""
+        return "restless"
+
+
+SETTINGS: dict[str, Any] = {"budgets": Budgets, "restless": Restless}
 
 
 class Problem(NamedTuple):
@@ -49,7 +81,7 @@ class Problem(NamedTuple):
     Rewards lie in [low, high]; for unbounded ones `noise` is their standard deviation around the mean.
     `horizon` is 0 when nobody knows how long the run will be. Where choices are described by features, `dim` is how
     many there are; where several items are chosen at once, `slate` is how many. `setting` is what only some families
-    have: `Budgets` or `Convex`. A point has `dim` coordinates.
+    have: `Budgets`, `Convex` or `Restless`. A point has `dim` coordinates.
     """
 
     n_arms: int
@@ -123,6 +155,17 @@ class Slopes(NamedTuple):
     gradient: Floats
     values: Floats
     jacobian: Floats
+
+
+class Moves(NamedTuple):
+    """What came of activating some arms of many: what each arm earned, and the state it went to.
+
+    `reward` is what the slot counts for in all. A state below 0 has not been seen: nothing can be learned of that arm.
+    """
+
+    reward: float
+    rewards: Floats
+    states: Ints
 
 
 class Trace(NamedTuple):

@@ -6,7 +6,7 @@ argument (a policy, a tape, or a state). numba is taught this with `overload`, s
     advance(policy, state, t, rng)                                 time has come to round t; default: nothing
     select(policy, state, t, context, rng) -> (action, propensity) reads the state only
     update(policy, state, decision, outcome, now)                  writes the state in place
-    observe(tape, nature, t) -> (context, open)
+    observe(tape, nature, t) -> (context, open)                    may write nature: what has moved by itself
     respond(tape, nature, t, action) -> Outcome                    may write nature
     deliver(tape, nature, policy, state, decision, outcome)        default: update at once
     refresh(state, arm)                                            a windowed state: the count of `arm` has changed
@@ -14,6 +14,7 @@ argument (a policy, a tape, or a state). numba is taught this with `overload`, s
     turned(state)                                                  a window of features: a pass through it has ended
     restart(policy, state, memory, window)                         forget all; from now on remember `memory` rounds
     appraise(policy, state, t, context, prices)                    write what a unit of each resource is worth now
+    rank(policy, state, t, context, indices)                       write the index of each arm, in the state it is in
     missed(standard, i, action, reward) -> (regret, is best)       what a choice is held against; measure/standard.py
 
 `advance` exists because `select` may not write, and a window must forget a round even when no reward ever came
@@ -73,6 +74,12 @@ def _no_prices(policy: Any, state: Any, t: int, context: Any, prices: Any) -> No
         prices[resource] = np.nan
 
 
+@kernel
+def _no_indices(policy: Any, state: Any, t: int, context: Any, indices: Any) -> None:
+    for arm in range(len(indices)):
+        indices[arm] = np.nan
+
+
 advance = Verb("advance", default=_stay)
 select = Verb("select")
 update = Verb("update")
@@ -85,13 +92,14 @@ lost = Verb("lost")
 turned = Verb("turned")
 restart = Verb("restart")
 appraise = Verb("appraise", default=_no_prices)
+rank = Verb("rank", default=_no_indices)
 missed = Verb("missed")
 
 VERBS = {
     verb.__name__: verb
     for verb in (
         *(advance, select, update, observe, respond, deliver, refresh, gained, lost, turned, restart),
-        *(appraise, missed),
+        *(appraise, rank, missed),
     )
 }
 ABOUT: dict[type, About] = {}

@@ -4,6 +4,7 @@ l2        sum_t |theta_{t+1} - theta_t|                 of the parameter; of the
 sup       sum_t max_k |mean_{t+1,k} - mean_{t,k}|       of the means; nan where every round has actions of its own
 changes   the rounds at which something jumps
 W         sum_t sum_i sup_x |g_{t,i} - mean of g_i|     of constraints on points (`measure/convex/regrets.py`)
+epsilon   max_e max_row |P_{e+1} - P_e|_1               of kernels of restless arms (`measure/restless/kernel_drift.py`)
 
 Cheung, Simchi-Levi & Zhu call the first B_T, Besbes, Gur & Zeevi the second V_T. Bare arms are basis vectors, and their
 means the parameter.
@@ -19,6 +20,7 @@ from driftwise.core.rules import whole
 from driftwise.core.types import Floats
 from driftwise.measure.convex.past import past_of
 from driftwise.measure.convex.regrets import wandering
+from driftwise.measure.restless.kernel_drift import epsilon
 from driftwise.worlds.arms import BLOCK, Levels
 
 
@@ -66,15 +68,22 @@ def norms_of(world: Any, horizon: int, seed: int) -> dict[str, float | None]:
     >>> norms_of(ConvexHard(delta=0.2), 1000, seed=0)
     {'W': 200.0}
     """
-    if world.problem(horizon).family == "convex":
+    family = world.problem(horizon).family
+    if family == "convex":
         return {"W": round(wandering(past_of(world, horizon, seed)), 9)}
+    if family == "restless":
+        return {"epsilon": epsilon(world, horizon, seed)}
     moved = variation(world, horizon, seed)
     return {"l2": moved.l2, "sup": None if math.isnan(moved.sup) else moved.sup}
 
 
 def courses(world: Any, horizon: int, seed: int) -> Iterator[Course]:
-    """What drifts in a world, block by block; of fresh actions only the parameter is drawn."""
+    """What drifts in a world, block by block; of fresh actions, and behind kernels, only the parameter is drawn."""
     inner, horizon = getattr(world, "world", world), whole("horizon", horizon)
+    if inner.problem(horizon).family == "restless":
+        path, which = inner.segments(horizon, seed)
+        yield Course(0, Levels(inner.lines(path), which[np.arange(horizon) // inner.episode].astype(np.int32)), None)
+        return
     if lasting(world):
         for tape in world.tapes(horizon, seed, getattr(world, "block", BLOCK)):
             yield Course(tape.start, _parameters(tape), levels_of(tape))

@@ -7,5 +7,6 @@ that the others are about to meet.
 from driftwise.core.spec import catalogue
 from driftwise.oracles.best_plan import BestPlanOracle as BestPlanOracle
 from driftwise.oracles.even_spending import EvenSpending as EvenSpending
+from driftwise.oracles.whittle_oracle import WhittleOracle as WhittleOracle
 
 ORACLES = catalogue(__name__, globals())

@@ -20,11 +20,14 @@ from driftwise.policies.lagrange_bwk import LagrangeBwK as LagrangeBwK
 from driftwise.policies.lin_thompson import LinThompson as LinThompson
 from driftwise.policies.lin_ucb import LinUCB as LinUCB
 from driftwise.policies.m_ucb import MUCB as MUCB
+from driftwise.policies.myopic import Myopic as Myopic
 from driftwise.policies.page_hinkley_ucb import PageHinkleyUCB as PageHinkleyUCB
 from driftwise.policies.practical_ad_switch import PracticalAdSwitch as PracticalAdSwitch
 from driftwise.policies.prequential_pacing import PrequentialPacing as PrequentialPacing
 from driftwise.policies.primal_dual_bwk import PrimalDualBwK as PrimalDualBwK
+from driftwise.policies.random_arms import RandomArms as RandomArms
 from driftwise.policies.rexp3 import REXP3 as REXP3
+from driftwise.policies.round_robin import RoundRobin as RoundRobin
 from driftwise.policies.ser4 import SER4 as SER4
 from driftwise.policies.sliding_armed_ucb import SlidingArmedUCB as SlidingArmedUCB
 from driftwise.policies.sliding_gaussian_thompson import SlidingGaussianThompson as SlidingGaussianThompson
@@ -42,5 +45,6 @@ from driftwise.policies.ucb1 import UCB1 as UCB1
 from driftwise.policies.ucb_bwk import UCBBwK as UCBBwK
 from driftwise.policies.uniform import Uniform as Uniform
 from driftwise.policies.virtual_queue import VirtualQueue as VirtualQueue
+from driftwise.policies.wiql import WIQL as WIQL
 
 POLICIES = catalogue(__name__, globals())

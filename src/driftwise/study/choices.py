@@ -98,7 +98,25 @@ POINTS = Choices(
     columns=(Column("violation", "constraints\noverdrawn by", "violation", percent=False),),
     ranked=False,
 )
-BY_FAMILY = {"armed": ARMS, "features": ACTIONS, "slates": SLATES, "budgets": BUDGETED, "convex": POINTS}
+RESTLESS = Choices(
+    one="chance",
+    best="good arms",
+    others="chances",
+    lines="the chances by which arms move",
+    caption="what drifts behind the kernels as run 0 met it; it moves between episodes",
+    rival="activating the arms with the largest Whittle indices of the true kernels",
+    good="no less was earned than by the oracle, which had come through the same rounds in its own way",
+    columns=(Column("share", "of the\noracle", "reward", of="benchmark"),),
+    ranked=False,
+)
+BY_FAMILY = {
+    "armed": ARMS,
+    "features": ACTIONS,
+    "slates": SLATES,
+    "budgets": BUDGETED,
+    "convex": POINTS,
+    "restless": RESTLESS,
+}
 
 
 def column_values(results: Results, cells: list[Cell], column: Column) -> Floats:

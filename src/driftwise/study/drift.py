@@ -2,7 +2,7 @@
 
 Where actions last, a line for the mean of each, and a heavy one for the best of the moment. Where every round has
 actions of its own, a line for each coordinate of the parameter behind them. Where points are chosen, a line for each
-constraint.
+constraint; where arms move on their own, one for each chance behind their kernels.
 """
 
 from typing import Any, NamedTuple
@@ -59,7 +59,7 @@ def drift_of(study: Study, world: Any) -> Drift:
 def sample(world: Any, horizon: int, seed: int, changes: list[int]) -> tuple[Ints, Floats]:
     """What drifts, at evenly spaced rounds (fewer for many lines) and, while they are few, at every change."""
     problem = world.problem(horizon)
-    width = problem.n_arms if lasting(world) else problem.dim
+    width = len(getattr(world, "labels", ())) or (problem.n_arms if lasting(world) else problem.dim)
     count = min(horizon, MOST_POINTS, max(100, 10 * MOST_POINTS // width))
     points = np.linspace(0, horizon - 1, count).round().astype(np.int64)
     rounds = np.union1d(points, np.array(marked(changes), np.int64))

@@ -5,6 +5,7 @@ from typing import Any
 from driftwise.measure.budgets.best_plan import BestPlan
 from driftwise.measure.convex.best_point import BestPoint
 from driftwise.measure.standard import BestChoice, Standard
+from driftwise.study.rival import WhittleRival
 
 STANDARDS: dict[str, type[Standard]] = {
     "armed": BestChoice,
@@ -12,6 +13,7 @@ STANDARDS: dict[str, type[Standard]] = {
     "slates": BestChoice,
     "budgets": BestPlan,
     "convex": BestPoint,
+    "restless": WhittleRival,
 }
 
 

@@ -1,0 +1,107 @@
+"""What policies for arms that move on their own promise besides."""
+
+from typing import Any
+
+import numpy as np
+
+from driftwise.agent import Agent
+from driftwise.checks.alike import called
+from driftwise.checks.grounds import ROUNDS, STATES, Luck, ground_of, require
+from driftwise.core import verbs
+from driftwise.core.rules import cast
+from driftwise.core.seeding import at, key
+from driftwise.core.state import clone, equal, lasting, regroup, roles
+from driftwise.core.types import Decision, Moves, PerArm
+
+
+def moving_arms_come_and_go(policy: Any) -> str | None:
+    """A retired arm is never chosen again, a new one is; what the others did in the meantime is learned.
+
+    So many are activated as was said last.
+    """
+    ground = ground_of(policy)
+    if ground.family != "restless":
+        return f"{called(policy)} has no arms that move on their own"
+    luck = np.random.default_rng(4)
+    for how, way in ground.ways.items():
+        agent = way.agent(policy, seed=2)
+        _live(agent, luck)
+        waiting = agent.decide(states=_states(agent, luck))
+        agent.retire_arm("b")
+        agent.learn(waiting, states=dict.fromkeys(("a", "b", "c", "e"), 0))
+        require(agent.ignored == 0, f"{policy} ({how}) learned nothing when one of its arms had left")
+        agent.add_arm("d", **way.brings)
+        chosen = _live(agent, luck)
+        require("b" not in chosen, f"{policy} ({how}) activated a retired arm")
+        require("d" in chosen, f"{policy} ({how}) never activated a new arm")
+        for count in (1, 4, 3):
+            agent.change(activate=count)
+            action = agent.decide(states=_states(agent, luck)).action
+            require(len(set(action)) == count, f"{policy} ({how}) activated {action} when {count} were asked for")
+    return None
+
+
+def indices_follow_their_arms(policy: Any) -> str | None:
+    """Arms that change places take their indices along."""
+    ground, policy = ground_of(policy), cast(policy)
+    if ground.family != "restless":
+        return f"{called(policy)} has no arms that move on their own"
+    luck, state = np.random.default_rng(5), ground.played(policy)[0]
+    order = [2, 0, 3, 1]
+    turned = regroup(state, policy.init(ground.problem_of(order)), order)
+    for t in range(ROUNDS, ROUNDS + 20):
+        states, one, other = ground.any_context(luck), np.zeros(len(order)), np.zeros(len(order))
+        verbs.rank(policy, state, t, states, one)
+        verbs.rank(policy, turned, t, np.ascontiguousarray(states[order]), other)
+        if np.isnan(one).all():
+            return f"{called(policy)} goes by no index"
+        require(bool((one[order] == other).all()), f"{policy} gave other indices to arms that had changed places")
+    return None
+
+
+def unseen_arms_teach_nothing(policy: Any) -> str | None:
+    """Where a state was not seen, before or after, that arm teaches nothing; where none was, nothing is learned."""
+    ground, policy = ground_of(policy), cast(policy)
+    if ground.family != "restless":
+        return f"{called(policy)} has no arms that move on their own"
+    luck, state = np.random.default_rng(6), ground.played(policy)[0]
+    for arm in (*range(ground.problem.n_arms), None):
+        for before in (True, False):
+            states, (_, rewards, after) = ground.any_context(luck), ground.any_outcome(luck)
+            (states if before else after)[slice(None) if arm is None else arm] = -1
+            decision = Decision(ROUNDS, ground.any_action(luck), np.nan, states, at(key(8), ROUNDS))
+            taught = clone(state)
+            verbs.update(policy, taught, decision, Moves(0.0, rewards, after), ROUNDS)
+            if arm is None:
+                require(equal(state, taught), f"{policy} learned something though no state was seen")
+            else:
+                require(_same_of(arm, state, taught), f"{policy} learned something of an arm that was not seen")
+    return None
+
+
+def _same_of(arm: int, one: Any, other: Any) -> bool:
+    """Whether two states hold the same of one arm."""
+    pairs = zip(lasting(one), lasting(other), strict=True)
+    return all((a[arm] == b[arm]).all() for (path, a), (_, b) in pairs if _role(one, path) is PerArm)
+
+
+def _role(state: Any, path: str) -> Any:
+    """The role of an array, by its dotted path."""
+    *outer, name = path.split(".")
+    for each in outer:
+        state = getattr(state, each)
+    return roles(type(state))[name]
+
+
+def _states(agent: Agent, luck: Luck) -> dict[Any, int]:
+    return {name: int(luck.integers(STATES)) for name in agent.arms}
+
+
+def _live(agent: Agent, luck: Luck, rounds: int = 300) -> set[Any]:
+    """Some rounds in which arms go anywhere; all that were activated."""
+    chosen: set[Any] = set()
+    for _ in range(rounds):
+        decision = agent.decide(states=_states(agent, luck))
+        agent.learn(decision, states=_states(agent, luck))
+        chosen |= set(decision.action)
+    return chosen

@@ -1,0 +1,28 @@
+"""Any of many arms, every set of them alike, in ascending order of their numbers."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.random import uniform
+from driftwise.core.types import Ints
+
+
+@kernel
+def draw_arms(n_arms: int, chosen: Ints, rng: Any) -> Any:
+    """Fill `chosen` with any of the arms, every set of them alike (Knuth's algorithm S); the stream moved on."""
+    place, wanting = 0, len(chosen)
+    for arm in range(n_arms):
+        u, rng = uniform(rng)
+        if u * (n_arms - arm) < wanting:
+            chosen[place] = arm
+            place += 1
+            wanting -= 1
+    return rng
+
+
+def chance_of_set(n_arms: int, size: int) -> float:
+    """How likely `draw_arms` is to draw a given set; nan where no float is so small."""
+    return 1 / math.comb(n_arms, size) or float(np.nan)

@@ -1,0 +1,246 @@
+"""Policies for arms that move on their own: each against its slow twin, slot by slot, and what they choose by hand."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from driftwise.core.restless import DRIFTING, KNOWN, STATIONARY, restless
+from driftwise.core.rules import cast
+from driftwise.core.seeding import at, key
+from driftwise.core.types import Decision, Floats, Ints, Moves, Problem
+from driftwise.core.verbs import advance, rank, select, update
+from driftwise.errors import ParameterError
+from driftwise.kernels.any_arms import chance_of_set, draw_arms
+from driftwise.kernels.top_arms import TIE, kth_largest, top_arms
+from driftwise.policies import POLICIES, WIQL, Myopic, RandomArms, RoundRobin
+from tests.families import RESTLESS
+from tests.reference import RESTLESS_TWINS
+from tests.reference.restless_log import RestlessTwin
+
+ALARM = 1e-5  # the chance of a false alarm, were the streams renewed, of each chi-square test here
+DRAWS = 20_000
+POLICIES_TRIED: dict[str, Any] = {
+    "random-arms": RandomArms(),
+    "round-robin": RoundRobin(),
+    "wiql": WIQL(),
+    "wiql by slot": WIQL(by_slot=1),
+    "wiql as published": WIQL.as_published(),
+    "myopic": Myopic(fade=0.9),
+    "myopic that never forgets": Myopic(fade=1.0),
+}
+
+
+def problem(n_arms: int = 5, size: int = 2, *, episode: int = 4, horizon: int = 0) -> Problem:
+    """Two classes with three states; some rows known, some still, some transitions impossible, and costs."""
+    support = np.ones((2, 2, 3, 3), bool)
+    support[0, :, 0, 2] = support[1, 0, 2, 0] = False
+    kinds = np.full((2, 2, 3), DRIFTING)
+    kinds[0, 0, 1], kinds[1, 1] = KNOWN, STATIONARY
+    known = np.zeros((2, 2, 3, 3))
+    known[0, 0, 1] = 0.5, 0.25, 0.25
+    setting = restless(
+        [[0.0, 0.4, 1.0], [-1.0, 0.5, 2.0]],
+        n_arms=n_arms,
+        classes=np.arange(n_arms) % 2,
+        support=support,
+        kinds=kinds,
+        known=known,
+        episode=episode,
+        discount=0.9,
+        costs=0.1 * np.arange(n_arms),
+    )
+    return Problem(n_arms, -1.0, 2.0, horizon=horizon, slate=size, setting=setting)
+
+
+def walk(luck: np.random.Generator, asked: Problem, states: Ints, unseen: float = 0.1) -> Moves:
+    """Where arms could have gone; some are not seen."""
+    after = np.array(
+        [
+            luck.choice(np.flatnonzero(asked.setting.support[c, 0, s]))
+            for c, s in zip(asked.setting.classes, states, strict=True)
+        ]
+    )
+    rewards = asked.setting.rewards[asked.setting.classes, after] + 0.1 * luck.standard_normal(len(after))
+    return Moves(float(rewards.sum()), rewards, np.where(luck.random(len(after)) < unseen, -1, after))
+
+
+def test_every_policy_has_a_twin() -> None:
+    assert set(RESTLESS_TWINS) == set(RESTLESS)
+
+
+@pytest.mark.parametrize("episode", [0, 7])
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("name", POLICIES_TRIED)
+def test_a_policy_agrees_with_its_twin(name: str, late: bool, episode: int) -> None:
+    policy, asked = cast(POLICIES_TRIED[name]), problem(episode=episode)
+    kind = next(each for each, cls in POLICIES.items() if cls is type(policy))
+    twin, state, luck, rng = RESTLESS_TWINS[kind](policy, asked), policy.init(asked), np.random.default_rng(1), key(9)
+    due: dict[int, list[tuple[Decision, Moves]]] = {}
+    for t in range(60):
+        own, states, found = at(rng, t), luck.integers(3, size=5), np.zeros(5)
+        advance(policy, state, t, own)
+        rank(policy, state, t, states, found)
+        expected = twin.indices(t, states)
+        if expected is None:
+            assert np.isnan(found).all()
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        chosen, propensity = select(policy, state, t, states, own)
+        chosen = chosen.copy()
+        assert_chosen(twin, t, states, chosen, propensity)
+        delay = int(luck.integers(5)) if late else 0
+        due.setdefault(t + delay, []).append((Decision(t, chosen, propensity, states, own), walk(luck, asked, states)))
+        for decision, outcome in due.pop(t, []):
+            update(policy, state, decision, outcome, t)
+            twin.learn(decision.t, decision.context, decision.action, outcome, t)
+
+
+def assert_chosen(twin: RestlessTwin, t: int, states: Ints, chosen: Ints, propensity: float) -> None:
+    """What was chosen is what the twin takes; where it draws, with the chance it says."""
+    chances = twin.chances(t, states)
+    if chances is None:
+        assert (chosen.tolist(), propensity) == (twin.choose(t, states), 1.0)
+    else:
+        assert propensity == pytest.approx(chances[tuple(chosen.tolist())], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["random-arms", "wiql"])
+def test_sets_are_drawn_as_often_as_they_should(name: str) -> None:
+    policy, asked, luck = cast(RESTLESS[name]()), problem(episode=10), np.random.default_rng(2)
+    twin, state = RESTLESS_TWINS[name](policy, asked), policy.init(asked)
+    for t in range(30):
+        states = luck.integers(3, size=5)
+        outcome = walk(luck, asked, states)
+        chosen = np.sort(luck.permutation(5)[:2])
+        update(policy, state, Decision(t, chosen, np.nan, states, at(key(0), t)), outcome, t)
+        twin.learn(t, states, chosen, outcome, t)
+    states = luck.integers(3, size=5)
+    chances = twin.chances(30, states)
+    assert chances is not None
+    counts = dict.fromkeys(chances, 0)
+    for i in range(DRAWS):
+        chosen, _ = select(policy, state, 30, states, at(key(3), i))
+        counts[tuple(chosen.tolist())] += 1
+    expected = DRAWS * np.array(list(chances.values()))
+    assert stats.chisquare(list(counts.values()), expected).pvalue > ALARM
+
+
+def test_a_round_of_round_robin_leaves_nobody_out() -> None:
+    policy, asked = cast(RoundRobin()), problem(n_arms=7, size=3)
+    state, states = policy.init(asked), np.zeros(7, np.int64)
+    turns = [select(policy, state, t, states, at(key(0), t))[0].tolist() for t in range(7)]
+    assert turns[:3] == [[0, 1, 2], [3, 4, 5], [0, 1, 6]]
+    assert np.bincount(np.concatenate(turns)).tolist() == [3] * 7
+
+
+# ---- some of many arms ----
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data())
+def test_the_largest_indices_are_taken_and_of_equal_ones_the_lowest_arms(data: Any) -> None:
+    levels = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=30))
+    noise = data.draw(st.lists(st.sampled_from([0.0, 1e-9, -3e-8]), min_size=len(levels), max_size=len(levels)))
+    size = data.draw(st.integers(1, len(levels)))
+    indices, chosen = np.array(levels) + np.array(noise), np.zeros(size, np.int64)
+    level = top_arms(indices, np.zeros(len(levels)), chosen)
+    assert level == np.sort(indices)[-size]
+    expected = sorted(range(len(levels)), key=lambda arm: (-levels[arm], arm))[:size]
+    assert chosen.tolist() == sorted(expected)
+
+
+@pytest.mark.parametrize("strange", [[np.nan, 1.0, np.nan, 2.0], [np.nan] * 4, [-np.inf, np.inf, np.inf, 0.0]])
+def test_an_index_that_is_no_number_is_below_all_others(strange: list[float]) -> None:
+    chosen = np.full(2, -1)
+    top_arms(np.array(strange), np.zeros(4), chosen)
+    assert chosen.tolist() == {1.0: [1, 3], np.inf: [1, 2]}.get(strange[1], [0, 1])
+
+
+def test_the_kth_largest_is_that_of_a_sorted_copy() -> None:
+    luck = np.random.default_rng(3)
+    for size in (1, 2, 3, 50, 1001):
+        for values in (luck.standard_normal(size), luck.integers(0, 3, size).astype(float), np.zeros(size)):
+            for k in {1, size, (size + 1) // 2}:
+                assert kth_largest(values, np.zeros(size), k) == np.sort(values)[-k]
+
+
+def test_all_sets_are_alike_and_one_has_the_chance_that_is_told() -> None:
+    sets = list(itertools.combinations(range(6), 3))
+    counts: dict[Any, int] = dict.fromkeys(sets, 0)
+    for i in range(DRAWS):
+        chosen = np.zeros(3, np.int64)
+        draw_arms(6, chosen, at(key(4), i))
+        counts[tuple(chosen.tolist())] += 1
+    assert stats.chisquare(list(counts.values())).pvalue > ALARM
+    assert chance_of_set(6, 3) == 1.0 / len(sets)
+    assert np.isnan(chance_of_set(10_000, 1000))  # no float is so small
+    assert TIE == 1e-7
+
+
+# ---- what is known beforehand ----
+
+
+def rows(*row: float) -> Floats:
+    return np.tile(np.array(row), (2, len(row), 1))
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"rewards": [0.0, np.nan]}, "rewards has nan in it, which is not a finite number"),
+        ({"rewards": "high"}, "rewards is not an array of numbers with rows of the same length"),
+        ({"rewards": [[0.0, 1.0]] * 2}, "there are 2 classes and 3 arms: say which arm is of which class"),
+        ({"classes": [0, 1, 0]}, "class 1 is not one of the 1 there are, counted from 0"),
+        ({"classes": [0, 0]}, r"classes has shape \(2,\): it must name the class of each of 3 arms"),
+        ({"kinds": 0}, "row 0 of the passive kernel sums to 0, not to one"),
+        ({"kinds": 0, "known": rows(0.5, 0.4)}, "row 0 of the passive kernel sums to 0.9, not to one"),
+        (
+            {"kinds": 0, "known": rows(1.5, -0.5)},
+            "row 0 of the passive kernel has 1.5 in it, which is not a probability",
+        ),
+        ({"kinds": 3}, "kinds holds something other than 0, 1 and 2"),
+        ({"kinds": np.zeros(3, int)}, r"kinds has shape \(3,\), not \(2, 2\) or \(1, 2, 2\)"),
+        (
+            {"support": rows(1, 0) == 1, "kinds": 0, "known": rows(0.5, 0.5)},
+            "row 0 of the passive kernel is known to go",
+        ),
+        ({"support": rows(0, 0) == 1}, "row 0 of the passive kernel leads nowhere"),
+        ({"discount": 1.0}, r"discount=1.0 is outside \(0, 1\)"),
+        ({"discount": 0.0}, r"discount=0.0 is outside \(0, 1\)"),
+        ({"episode": -1}, "episode=-1 is not a whole number of at least 0"),
+        ({"costs": [1.0]}, r"costs has shape \(1,\): it must be one number, or one for each of 3 arms"),
+        ({"costs": np.inf}, "costs holds something that is not a finite number"),
+        ({"n_arms": 0}, "n_arms=0 is not a whole number of at least 1"),
+    ],
+)
+def test_what_cannot_be_known_is_refused(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ParameterError, match=sentence):
+        restless(**dict[str, Any]({"rewards": [0.0, 1.0], "n_arms": 3} | given))
+
+
+def test_the_row_that_is_wrong_is_named() -> None:
+    known = np.tile(np.eye(2), (2, 2, 1, 1))
+    known[1, 1, 0] = 0.6, 0.6
+    with pytest.raises(ParameterError, match=r"row 0 of the active kernel of class 1 sums to 1\.2, not to one"):
+        restless([[0.0, 1.0]] * 2, n_arms=2, kinds=0, known=known)
+
+
+def test_what_is_known_leaves_no_room_for_other_moves() -> None:
+    setting = restless([0.0, 1.0], n_arms=1, kinds=[[KNOWN, DRIFTING]] * 2, known=[np.eye(2)] * 2)
+    assert setting.support[0, 0].tolist() == [[True, False], [True, True]]
+    assert setting.known[0, 0].tolist() == [[1.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("kind", RESTLESS.values())
+def test_a_problem_without_arms_that_move_is_refused(kind: Any) -> None:
+    with pytest.raises(ParameterError, match="this problem has none"):
+        kind().init(Problem(3, slate=1))
+    with pytest.raises(ParameterError, match="n_arms=4 does not fit the classes of 5 arms"):
+        kind().init(problem()._replace(n_arms=4))
+    with pytest.raises(ParameterError, match="slate=6 is not a whole number of at least 1 and at most 5"):
+        kind().init(problem(size=6))
