@@ -32,8 +32,6 @@ from driftwise.study.study import Study
 from driftwise.worlds import AgeOfInformation, Climbing, HealthAdherence, MachineMaintenance, RestlessTable
 from driftwise.worlds.delayed import Delayed
 
-pytest.importorskip("driftwise.kernels.many_arms", reason="the index kernels are not there yet")
-
 CELLS = ((10, 1), (10, 4), (20, 4))
 
 

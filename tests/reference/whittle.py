@@ -1,6 +1,5 @@
 """Whittle indices and optimistic kernels the slow way: every policy tried, or value iteration until nothing moves."""
 
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any

@@ -8,7 +8,6 @@ of equal ones the lowest arms win. The policy is not the best there is, only as 
 as arms grow many. An arm that is not indexable gets the charge from which on it stays passive, and a warning says so.
 """
 
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.restless import restless_problem
 from driftwise.core.types import About, Decision, Floats, Ints, Moves, Problem, Scratch, Shared
 from driftwise.core.verbs import register
+from driftwise.kernels.many_arms import whittle_index
 from driftwise.kernels.top_arms import top_arms
 from driftwise.oracles.foresight import not_live
 
@@ -63,7 +63,6 @@ def indices_of(world: Any, path: Floats) -> Floats:
     (n_classes, n_states), discount = setting.rewards.shape, float(setting.discount[0])
     indices = np.empty((len(path), n_classes, n_states))
     size = max(1, CHUNK // setting.support.size)
-    whittle_index = import_module("driftwise.kernels.many_arms").whittle_index
     for start in range(0, len(path), size):
         kernels = world.checked(path[start : start + size]).reshape(-1, 2, n_states, n_states)
         rewards = np.tile(setting.rewards, (len(kernels) // n_classes, 1))

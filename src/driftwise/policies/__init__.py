@@ -1,6 +1,7 @@
 """Every policy by name. A new one is a file in this folder and a line here; the file's name is the policy's."""
 
 from driftwise.core.spec import catalogue
+from driftwise.policies.adaptive_whittle import AdaptiveWhittle as AdaptiveWhittle
 from driftwise.policies.bandit_over_bandit import BanditOverBandit as BanditOverBandit
 from driftwise.policies.cusum_ucb import CusumUCB as CusumUCB
 from driftwise.policies.discounted_lin_thompson import DiscountedLinThompson as DiscountedLinThompson
@@ -40,11 +41,14 @@ from driftwise.policies.sliding_lin_ucb import SlidingLinUCB as SlidingLinUCB
 from driftwise.policies.sliding_slate_ucb import SlidingSlateUCB as SlidingSlateUCB
 from driftwise.policies.sliding_thompson import SlidingThompson as SlidingThompson
 from driftwise.policies.sliding_ucb import SlidingUCB as SlidingUCB
+from driftwise.policies.sliding_whittle import SlidingWhittle as SlidingWhittle
 from driftwise.policies.thompson import Thompson as Thompson
+from driftwise.policies.uc_whittle import UCWhittle as UCWhittle
 from driftwise.policies.ucb1 import UCB1 as UCB1
 from driftwise.policies.ucb_bwk import UCBBwK as UCBBwK
 from driftwise.policies.uniform import Uniform as Uniform
 from driftwise.policies.virtual_queue import VirtualQueue as VirtualQueue
+from driftwise.policies.whittle_thompson import WhittleThompson as WhittleThompson
 from driftwise.policies.wiql import WIQL as WIQL
 
 POLICIES = catalogue(__name__, globals())

@@ -1,0 +1,174 @@
+"""UCWhittle: Whittle indices of the most hopeful kernels, for arms that are taken to stand still and to go anywhere.
+
+    ball of (s, a)   |P - frequencies|_1 <= sqrt( 2 S ln(4 S N T / eta) / C )        C: times seen since the start
+    charge           the M-th largest index in the last slot of the episode before; 0 at first
+    index_n          Whittle's index under the kernel in the ball that is worth most at this charge
+
+Every arm has counts of its own, nothing is known beforehand, and nothing is forgotten. Where all balls hold everything
+all indices are 0, and the arms with the lowest numbers are activated for ever: a policy that never changes.
+
+| symbol | field | |
+|---|---|---|
+| eta | eta | how often a ball may miss |
+| | size | in place of 2 S ln(4 S N T / eta), where it is above 0; very large: all balls hold everything |
+| S, N, T | | states, arms and episodes, from the problem |
+
+Wang, Xu, Taneja & Tambe, *Optimistic Whittle index policy: online learning for restless bandits*, AAAI 2023, as Shisher
+et al. (`sliding-whittle`) describe it. Known in advance: the number of episodes; where it is not, T counts the episodes
+so far. Regret: O(sqrt(T) ln T) for kernels that stand still.
+
+Moves that are told late count like others.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.restless import STATIONARY, restless_problem
+from driftwise.core.rules import number, whole
+from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, Problem, Restless, Scratch, Shared
+from driftwise.core.verbs import register
+from driftwise.kernels.episode_counts import ArmCounts, close_episode, count_moves, new_counts
+from driftwise.kernels.index_table import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room, read_indices
+from driftwise.kernels.optimistic_kernel import VACUOUS, ball_size
+from driftwise.kernels.top_arms import kth_largest, top_arms
+
+
+class UCWhittleState(NamedTuple):
+    """What was counted, the index of every state of every arm, and the charge.
+
+    `laws` holds S, N and the number of episodes, 0 when it is not known.
+    """
+
+    counts: ArmCounts
+    table: Cache
+    classes: Cache
+    arms: Arms
+    charge: Shared
+    laws: Shared
+    fresh: Cache
+    costs: Cache
+    indices: Scratch
+    spare: Scratch
+    chosen: Scratch
+    room: PlanRoom
+
+
+class UCWhittle(NamedTuple):
+    """Whittle indices under the most hopeful kernels, nothing known and nothing forgotten.
+
+    Parameters
+    ----------
+    eta : float
+        How often a ball may miss.
+    size : float
+        Squared radius of a ball around one move, in place of the theorem's; 0 takes the theorem's.
+    every : int
+        Slots that count as an episode, where arms have none.
+
+    >>> UCWhittle(size=10.0)
+    UCWhittle(eta=0.1, size=10.0, every=100)
+    """
+
+    eta: float = 0.1
+    size: float = 0.0
+    every: int = 100
+
+    def init(self, problem: Problem) -> UCWhittleState:
+        """Nothing seen: every arm may go anywhere."""
+        n_arms, active, setting = restless_problem("uc-whittle", problem)
+        number("eta", self.eta, above=0.0, below=1.0)
+        number("size", self.size, above=0.0, closed="[")
+        period = int(setting.episode[0]) or whole("every", self.every, high=10**9)
+        n_states = setting.rewards.shape[1]
+        return UCWhittleState(
+            counts=new_counts(np.arange(n_arms), n_arms, n_states, np.zeros(1, np.int64), period, pooled=False),
+            table=np.zeros((n_arms, n_states)),
+            classes=setting.classes.copy(),
+            arms=arms_of(_unknown(setting)),
+            charge=np.zeros(1),
+            laws=np.array([n_states, n_arms, problem.horizon // period], np.int64),
+            fresh=np.ones(1, np.int64),
+            costs=setting.costs.copy(),
+            indices=np.zeros(n_arms),
+            spare=np.zeros(n_arms),
+            chosen=np.zeros(active, np.int64),
+            room=new_plan_room(n_states),
+        )
+
+
+def _unknown(setting: Restless) -> Restless:
+    """The same arms, of which nothing is known but their rewards."""
+    return setting._replace(
+        support=np.ones_like(setting.support),
+        kinds=np.full_like(setting.kinds, STATIONARY),
+        known=np.zeros_like(setting.known),
+    )
+
+
+@kernel
+def _advance(policy: UCWhittle, state: UCWhittleState, t: int, rng: Any) -> None:
+    episode = t // state.counts.period[0]
+    if state.fresh[0] or state.counts.episode[0] < episode:
+        while state.counts.episode[0] < episode:
+            close_episode(state.counts)
+        _plan(policy, state)
+        state.fresh[0] = 0
+
+
+@kernel(inline=False)
+def _plan(policy: UCWhittle, state: UCWhittleState) -> None:
+    counts, room = state.counts, state.room
+    size = policy.size
+    if size == 0.0:
+        episodes = state.laws[2] if state.laws[2] > 0 else state.counts.episode[0] + 1
+        size = ball_size(int(state.laws[0]), 2 * int(state.laws[0]), int(state.laws[1]), max(2, episodes), policy.eta)
+    for arm in range(len(state.table)):
+        for action in range(2):
+            for here in range(len(room.values)):
+                for there in range(len(room.values)):
+                    room.counts[action, here, there] = counts.views[arm, 0, action, here, there]
+        sizes, slacks, own = (0.0, size, size), (0.0, 0.0, 0.0), state.classes[arm]
+        hopeful_indices(room, state.arms, own, sizes, slacks, VACUOUS, state.charge[0], state.table[arm])
+
+
+@kernel
+def _rank(policy: UCWhittle, state: UCWhittleState, t: int, context: Ints, indices: Floats) -> None:
+    read_indices(state.table, state.counts.groups, state.costs, state.arms.discount[0], context, indices)
+
+
+@kernel
+def _select(policy: UCWhittle, state: UCWhittleState, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
+    _rank(policy, state, t, context, state.indices)
+    top_arms(state.indices, state.spare, state.chosen)
+    return state.chosen, 1.0
+
+
+@kernel
+def _update(policy: UCWhittle, state: UCWhittleState, decision: Decision, outcome: Moves, now: int) -> None:
+    count_moves(state.counts, decision, outcome)
+    if (decision.t + 1) % state.counts.period[0] == 0:  # the last slot of an episode sets the charge
+        _rank(policy, state, decision.t, decision.context, state.indices)
+        for arm in range(len(decision.context)):
+            if decision.context[arm] < 0:  # it was not there yet
+                state.indices[arm] = -np.inf
+        charge = kth_largest(state.indices, state.spare, len(decision.action))
+        if charge > -np.inf:
+            state.charge[0] = charge
+
+
+register(
+    UCWhittle,
+    about=About(
+        "the number of episodes",
+        "O(sqrt(T) ln T) where kernels stand still",
+        "Wang, Xu, Taneja & Tambe 2023",
+        drifts=False,
+        family="restless",
+    ),
+    advance=_advance,
+    select=_select,
+    update=_update,
+    rank=_rank,
+)
