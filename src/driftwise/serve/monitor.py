@@ -220,6 +220,8 @@ class Monitor:
     def report(self, now: int) -> dict[str, Any]:
         """Everything, for a page that draws it."""
         notes = self.notes
+        began = notes.stretches[0].index * notes.width if notes.stretches else now
+        seconds = min(RATE_SECONDS, max(1.0, (now - began) / 1e6))
         recent = [count for second, count in notes.seconds if second > now // 1_000_000 - RATE_SECONDS]
         return {
             "labels": notes.labels,
@@ -238,7 +240,7 @@ class Monitor:
                 if count
             ],
             "propensity_floor": _finite(min((each.floor for each in notes.stretches), default=math.inf)),
-            "decisions_per_second": sum(recent) / RATE_SECONDS,
+            "decisions_per_second": sum(recent) / seconds,
             "decided": notes.decided,
             "learned": notes.learned,
             "defaulted": notes.defaulted,
@@ -251,7 +253,7 @@ class Monitor:
         """Each stretch: who was chosen, and what each arm earned in the window that ends with it."""
         stretches, labels = self.notes.stretches, len(self.notes.labels)
         cells = np.zeros((len(stretches), labels, FIELDS))
-        for row, stretch in zip(cells.reshape(len(stretches), -1), stretches, strict=True):
+        for row, stretch in zip(cells.reshape(len(stretches), labels * FIELDS), stretches, strict=True):
             row[: len(stretch.cells)] = stretch.cells
         told, first = [], 0
         for last, stretch in enumerate(stretches):

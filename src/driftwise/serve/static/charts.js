@@ -8,18 +8,18 @@ const charts = new Map();
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const faded = (colour) => `${colour}2e`;
 
-/** Dashed lines where a change was detected, in the colour of its arm. */
-const markChanges = {
+/** Dashed lines where a change was detected, in the colour of its arm unless that could not be seen. */
+const markChanges = (only) => ({
   hooks: {
     draw: (u) => {
       const { ctx, bbox } = u;
       ctx.save();
-      ctx.lineWidth = Math.max(1, devicePixelRatio);
+      ctx.lineWidth = (only ? 2 : 1.25) * devicePixelRatio;
       ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
       for (const { at: when, colour } of life.marks) {
         const x = Math.round(u.valToPos(when, "x", true));
         if (x < bbox.left || x > bbox.left + bbox.width) continue;
-        ctx.strokeStyle = colour || ink("--ink");
+        ctx.strokeStyle = only || colour || ink("--ink");
         ctx.beginPath();
         ctx.moveTo(x, bbox.top);
         ctx.lineTo(x, bbox.top + bbox.height);
@@ -28,7 +28,7 @@ const markChanges = {
       ctx.restore();
     },
   },
-};
+});
 
 function axes(format) {
   const font = "12px system-ui, sans-serif";
@@ -38,13 +38,13 @@ function axes(format) {
   const word = (t) =>
     new Date(1000 * t).toLocaleString("en-GB", days() ? { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } : { timeStyle: life.to - life.from < 600 ? "medium" : "short" });
   return [
-    { ...look, grid: { show: false }, space: () => (days() ? 110 : 70), values: (_, ticks) => ticks.map(word) },
+    { ...look, grid: { show: false }, size: 30, space: () => (days() ? 110 : 70), values: (_, ticks) => ticks.map(word) },
     { ...look, grid: lines, size: 46, values: (_, ticks) => ticks.map(format) },
   ];
 }
 
 /** Draw a chart, or give it new data. `shape` says what is drawn; while it stays the same, only data changes. */
-function chart(id, shape, data, { series, bands = [], range, format = (value) => number(value, 3), marks = true }) {
+function chart(id, shape, data, { series, bands = [], range, format = (value) => number(value, 3), marks = [markChanges()] }) {
   const place = at(id);
   let drawn = charts.get(id);
   if (drawn && drawn.shape !== shape) {
@@ -58,14 +58,14 @@ function chart(id, shape, data, { series, bands = [], range, format = (value) =>
   const options = {
     width: place.clientWidth,
     height: place.clientHeight,
-    padding: [8, 8, 0, 0],
+    padding: [8, 28, 0, 0],
     legend: { show: false },
     cursor: { show: false },
     scales: { x: { time: true, range: () => [life.from, life.to] }, y: { range } },
     axes: axes(format),
     series: [{}, ...series.map((each) => ({ points: { show: false }, ...each }))],
     bands,
-    plugins: marks ? [markChanges] : [],
+    plugins: marks,
   };
   charts.set(id, { shape, plot: new uPlot(options, data, place) });
 }
@@ -95,7 +95,7 @@ function drawAllocation(monitor, groups) {
     return sums.map((n) => (all ? (under += n) / all : null)).reverse();
   });
   const series = groups.map(({ colour }) => ({ stroke: colour, width: 0, fill: colour })).reverse();
-  chart("allocation", JSON.stringify(groups), columns(monitor, rows, groups.length), { series, range: [0, 1], format: percent });
+  chart("allocation", JSON.stringify(groups), columns(monitor, rows, groups.length), { series, range: [0, 1], format: percent, marks: [markChanges("#ffffff")] });
 }
 
 /** Mean rewards in a window, with their intervals. */
@@ -123,14 +123,19 @@ function drawRate(monitor) {
   if (end !== null && life.to > end + 2 * width) points.push([end + width / 2, 0], [life.to, 0]);
   const data = [points.map(([x]) => x), points.map(([, y]) => y)];
   const range = (_, low, high) => [0, 1.1 * high || 1];
-  chart("rate", "", data, { series: [{ stroke: () => ink("--ink"), width: 1.5, fill: () => ink("--tint") }], range, marks: false });
+  chart("rate", "", data, { series: [{ stroke: () => ink("--ink"), width: 1.5, fill: () => ink("--tint") }], range, marks: [] });
 }
 
-/** The least propensity of each stretch. */
+/** The least propensity of the window that ends with each stretch. */
 function drawFloor(monitor) {
-  const rows = monitor.stretches.map((each) => [each.propensity_floor]);
+  const { stretches, window_seconds: window } = monitor;
+  const rows = stretches.map((last) => {
+    const floors = stretches.filter((each) => each.at <= last.at && each.at > last.at - window);
+    const known = floors.map((each) => each.propensity_floor).filter((floor) => floor !== null);
+    return [known.length ? Math.min(...known) : null];
+  });
   const range = (_, low, high) => [0, Math.min(1, 1.25 * high) || 1];
-  chart("floor", "", columns(monitor, rows, 1), { series: [{ stroke: () => ink("--ink"), width: 1.5 }], range, marks: false });
+  chart("floor", "", columns(monitor, rows, 1), { series: [{ stroke: () => ink("--ink"), width: 1.5 }], range, marks: [] });
 }
 
 /** Charts as wide as their places, in the colours of the hour. */

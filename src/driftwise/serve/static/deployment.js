@@ -163,7 +163,8 @@ function budgets(told) {
 function floor(monitor) {
   const known = monitor.propensity_floor !== null;
   const words = known
-    ? "The least probability with which something was chosen: what the log can tell of other policies depends on it."
+    ? `The least probability with which something was chosen in the last ${span(monitor.window_seconds)} at each time. ` +
+      "The higher it is, the more the log can tell of other policies."
     : "This policy cannot tell the probabilities of its choices.";
   say(at("about-floor"), monitor.decided ? words : "No decisions yet.");
   at("floor").hidden = !known;

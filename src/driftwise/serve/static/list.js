@@ -26,12 +26,12 @@ function row(deployment, monitor) {
   const shares = made("td");
   if (monitor?.labels.length) shares.append(...now(monitor));
   const cells = [
-    monitor ? number(monitor.decisions_per_second, 2) : "asleep",
-    count(monitor?.decided),
-    count(deployment.pending),
-    count(monitor ? monitor.changes.length : null),
+    made("td", "", monitor ? number(monitor.decisions_per_second, 2) : "asleep"),
+    made("td", "wide", count(monitor?.decided)),
+    made("td", "wide", count(deployment.pending)),
+    made("td", "", count(monitor?.changes.length)),
   ];
-  return made("tr", "", first, shares, ...cells.map((text) => made("td", "", text)));
+  return made("tr", "", first, shares, ...cells);
 }
 
 /** A bar of shares and the name of who leads. */
