@@ -1,6 +1,7 @@
 """The dashboard in a real browser, and the demonstration it is first looked at with."""
 
 import asyncio
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -54,6 +55,9 @@ class Tab:
     def text(self, selector: str) -> str:
         return str(self.page.inner_text(selector))
 
+    def decided(self) -> int:
+        return int(self.text("#tiles div:nth-child(2) dd").replace(",", ""))
+
     def fits(self) -> bool:
         return bool(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
@@ -81,7 +85,9 @@ def fill(url: str) -> None:
         for _ in range(60):
             decision = client.decide("shop")
             client.learn("shop", decision.id, reward=1.0 if decision.action == "plain" else 0.0)
-        client.create("paid", "sliding-knapsack-ucb:window=100", n_arms=2, budgets={"euros <b>": 50.0}, horizon=200, seed=1)
+        client.create(
+            "paid", "sliding-knapsack-ucb:window=100", n_arms=2, budgets={"euros <b>": 50.0}, horizon=200, seed=1
+        )
         for _ in range(10):
             decision = client.decide("paid")
             if decision.action is not None:
@@ -92,8 +98,8 @@ def test_the_dashboard_in_a_browser(tmp_path: Path) -> None:
     with Service(tmp_path / "store.db", "--demo") as service, browser(service.url) as tab:
         fill(service.url)
         tab.open("/")
-        names = lambda: tab.page.locator("#rows a").all_inner_texts()  # noqa: E731
-        tab.until(lambda: sorted(names()) == sorted([*POLICIES, "paid", "shop"]), "the list of deployments")
+        tab.until(lambda: tab.page.locator("#rows a").count() == len(POLICIES) + 2, "the list of deployments")
+        assert tab.page.locator("#rows a").all_inner_texts() == sorted([*POLICIES, "paid", "shop"])
         assert tab.fits()
 
         tab.page.click("#rows a >> text=shop")  # names are text
@@ -107,9 +113,8 @@ def test_the_dashboard_in_a_browser(tmp_path: Path) -> None:
         assert "euros <b>" in tab.text("#budgets") and "of 50" in tab.text("#budgets")
 
         tab.open("/deployments/demo")  # charts hold data, and numbers move
-        decided = lambda: int(tab.text("#tiles div:nth-child(2) dd").replace(",", ""))  # noqa: E731
-        first = decided()
-        tab.until(lambda: decided() >= first + 8, "news of decisions")
+        first = tab.decided()
+        tab.until(lambda: tab.decided() >= first + 8, "news of decisions")
         tab.until(lambda: tab.page.locator("#delays .bar").count() > 2, "delays")
         assert tab.page.locator("#arms tr").count() == len(ARMS)
         inked = set(tab.page.evaluate(INKED, "allocation"))
@@ -157,8 +162,8 @@ def test_pages_are_safe_to_open(tmp_path: Path) -> None:
         assert "default-src 'self'" in front.headers["content-security-policy"]
         assert http.get("/", headers={"if-none-match": front.headers["etag"]}).status_code == 304
         assert http.get("/deployments/anything").status_code == 200 and http.post("/").status_code == 405
-        for path in ("/static/", "/static/nothing.js", "/static/..%2fapp.py", "/static/%2e%2e/app.py", "/app.py"):
-            assert http.get(path).status_code == 404, path
+        for other in ("/static/", "/static/nothing.js", "/static/..%2fapp.py", "/static/%2e%2e/app.py", "/app.py"):
+            assert http.get(other).status_code == 404, other
 
 
 def test_the_demonstration_touches_nothing_else(tmp_path: Path) -> None:
@@ -187,7 +192,7 @@ def test_the_best_coin_changes_ever_more_slowly() -> None:
     coins = Coins(0)
     best = [max(range(len(ARMS)), key=coins.at(float(second)).__getitem__) for second in range(3600)]
     changes = [second for second in range(1, 3600) if best[second] != best[second - 1]]
-    gaps = [later - earlier for earlier, later in zip(changes, changes[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(changes)]
     assert changes[0] == FIRST_CHANGE_S and gaps == sorted(gaps)
     for end in (300, 1000, 3600):
         assert 4 <= len([second for second in changes if end / 2 < second <= end]) <= 6

@@ -291,7 +291,7 @@ def reproduce(
 @click.option("--max-body", type=Count(), default=262_144, show_default=True, metavar="BYTES", help="Longest request.")
 @click.option("--max-connections", type=Count(), default=1000, show_default=True, metavar="N", help="At one time.")
 @click.option("--log-requests", is_flag=True, help="A line in the log for every request.")
-@click.option("--demo", is_flag=True, help="With a simulated client to look at; its store is thrown away without --store.")
+@click.option("--demo", is_flag=True, help="Simulate clients to look at; without --store nothing is kept.")
 @click.pass_context
 def serve(
     context: click.Context,

@@ -1,9 +1,9 @@
 """A first look: coins that drift, and a client that asks and tells, a few times a second.
 
-Three policies meet the same coins. Heads come late, by an exponential time of a second or so; some never come, and the
-default is recorded for them. Every so often the best coin becomes the worst and another the best: after half a minute at
-first, then ever more slowly (a sixth of the time gone by), so that the page, which shows the whole life of a
-deployment, always shows a handful of changes.
+Three policies meet the same coins. Rewards come late, after an exponential time of a second on average; some never
+come, and the default is recorded for them. Now and then another coin becomes the best: after half a minute at first, then
+ever more slowly (after a sixth of the time gone by), so that the page, which shows the whole life of a deployment, always
+shows a handful of changes.
 """
 
 import asyncio
@@ -100,6 +100,6 @@ async def _make(engine: Engine, name: str, policy: str, seed: int) -> str:
     while free in taken:
         number += 1
         free = f"{name}-{number}"
-    settings = Settings(name=free, policy=policy, arms=ARMS, seed=seed, reward_window=REWARD_WINDOW_S)
+    settings = Settings(name=free, policy=policy, arms=[*ARMS], seed=seed, reward_window=REWARD_WINDOW_S)
     await changing.create(engine, settings)
     return free

@@ -275,8 +275,8 @@ class Monitor:
     def _interval(self, count: float, total: float, squares: float) -> tuple[int, float, float, float] | None:
         """How many rewards, their mean, and a 95% interval for what it should be; nothing of nothing.
 
-        Where rewards lie in a known range, two more at either end are counted in, as Agresti and Coull do for coins: few
-        rewards that happen to be alike do not make a narrow interval. Otherwise it is the normal approximation.
+        Where rewards lie in a known range, two more at either end are counted in, as Agresti and Coull do for coins:
+        few rewards that happen to be alike do not make a narrow interval. Otherwise it is the normal approximation.
         """
         if not count:
             return None
