@@ -1,9 +1,9 @@
 """A first look: coins that drift, and a client that asks and tells, a few times a second.
 
 Three policies meet the same coins. Rewards come late, after an exponential time of a second on average; some never
-come, and the default is recorded for them. Now and then another coin becomes the best: after half a minute at first, then
-ever more slowly (after a sixth of the time gone by), so that the page, which shows the whole life of a deployment, always
-shows a handful of changes.
+come, and the default is recorded for them. Now and then another coin becomes the best: after half a minute at first,
+then ever more slowly (after a sixth of the time gone by), so that the page, which shows the whole life of a
+deployment, always shows a handful of changes.
 """
 
 import asyncio
