@@ -2,7 +2,10 @@
 
 import asyncio
 import itertools
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +19,7 @@ from driftwise.serve.client import Client
 from driftwise.serve.demo import ARMS, FIRST_CHANGE_S, POLICIES, Coins, play
 from driftwise.serve.monitor import Monitor
 from driftwise.serve.pages import STATIC
-from tests.service import Service
+from tests.service import SOURCE, Service, free_port
 from tests.serving import create, decide, running
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -186,6 +189,22 @@ def test_the_demonstration_touches_nothing_else(tmp_path: Path) -> None:
             assert new is not None and new.number > 30
 
     asyncio.run(look())
+
+
+def test_without_a_store_the_demonstration_leaves_nothing(tmp_path: Path) -> None:
+    here, scratch = tmp_path / "here", tmp_path / "scratch"
+    here.mkdir()
+    scratch.mkdir()
+    line = [sys.executable, "-m", "driftwise.cli", "serve", "--demo", "--port", str(free_port())]
+    environment = os.environ | {"PYTHONPATH": SOURCE, "TMPDIR": str(scratch)}
+    with subprocess.Popen(line, cwd=here, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = "".join(itertools.takewhile(lambda said: '"event": "serving"' not in said, process.stderr))
+        assert f"open   http://127.0.0.1:{line[-1]}/" in said
+        assert [*scratch.glob("driftwise-demo-*/demo.db")]
+        process.terminate()
+        assert '"event": "stopped"' in process.stderr.read() and process.wait(30) == 0
+    assert [*here.iterdir()] == [] and [*scratch.glob("driftwise-demo-*")] == []
 
 
 def test_the_best_coin_changes_ever_more_slowly() -> None:

@@ -21,7 +21,7 @@ from driftwise.serve.wire import Asked, Decision, Settings, Told
 ARMS = ["red", "blue", "green"]
 HEADS = (0.8, 0.4, 0.2)  # of the best, the second and the worst coin
 POLICIES = {
-    "demo": "sliding-thompson:window=150",
+    "demo": "sliding-thompson:window=100",
     "demo-epsilon": "epsilon-greedy:epsilon=0.1,step=0.1",
     "demo-remembers-all": "thompson",
 }
@@ -32,8 +32,8 @@ LOOK = """\
 A demonstration: three policies choose between three coins, and the best coin changes every half a minute or so.
 
   open   {url}/
-  look   at demo: its choices follow the best coin, a few seconds after each change
-         at demo-remembers-all: it never forgets, and follows later and later
+  look   at demo: its choices follow the best coin, some ten seconds after each change
+         at demo-remembers-all: it never forgets, and follows late or not at all
 
 Rewards come late, and a few never. Nothing of yours is touched. Stop with Ctrl-C.
 """
