@@ -88,9 +88,7 @@ def fill(url: str) -> None:
         for _ in range(60):
             decision = client.decide("shop")
             client.learn("shop", decision.id, reward=1.0 if decision.action == "plain" else 0.0)
-        client.create(
-            "paid", "sliding-knapsack-ucb:window=100", n_arms=2, budgets={"euros <b>": 50.0}, horizon=200, seed=1
-        )
+        client.create("paid", "prequential-pacing", n_arms=2, budgets={"euros <b>": 50.0}, horizon=200, seed=1)
         for _ in range(10):
             decision = client.decide("paid")
             if decision.action is not None:
