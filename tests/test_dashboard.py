@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -199,6 +200,11 @@ def test_without_a_store_the_demonstration_leaves_nothing(tmp_path: Path) -> Non
         assert process.stderr is not None
         said = "".join(itertools.takewhile(lambda said: '"event": "serving"' not in said, process.stderr))
         assert f"open   http://127.0.0.1:{line[-1]}/" in said
+        for _ in range(300):
+            with suppress(httpx.TransportError):
+                if httpx.get(f"http://127.0.0.1:{line[-1]}/healthz").is_success:
+                    break
+            time.sleep(0.1)
         assert [*scratch.glob("driftwise-demo-*/demo.db")]
         process.terminate()
         assert '"event": "stopped"' in process.stderr.read() and process.wait(30) == 0
