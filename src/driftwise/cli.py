@@ -10,11 +10,13 @@ import math
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from driftwise import __version__
 from driftwise.errors import DriftwiseError, ParameterError
@@ -289,25 +291,44 @@ def reproduce(
 @click.option("--max-body", type=Count(), default=262_144, show_default=True, metavar="BYTES", help="Longest request.")
 @click.option("--max-connections", type=Count(), default=1000, show_default=True, metavar="N", help="At one time.")
 @click.option("--log-requests", is_flag=True, help="A line in the log for every request.")
+@click.option("--demo", is_flag=True, help="Simulate clients to look at; without --store nothing is kept.")
+@click.pass_context
 def serve(
-    store: str, host: str, port: int, durability: str, max_body: int, max_connections: int, log_requests: bool
+    context: click.Context,
+    store: str,
+    host: str,
+    port: int,
+    durability: str,
+    max_body: int,
+    max_connections: int,
+    log_requests: bool,
+    demo: bool,
 ) -> None:
     """Decide over HTTP: deployments that decide now and learn later, and lose nothing.
 
-    The OpenAPI document is at /openapi.json; docs/service.md has examples.
+    The dashboard is at /, the OpenAPI document at /openapi.json; docs/service.md has examples.
     """
     with _service():
+        from driftwise.serve.demo import LOOK, play
         from driftwise.serve.http import Limits
         from driftwise.serve.server import serve as run
 
-    run(
-        store,
-        host=host,
-        port=port,
-        durability=durability,
-        limits=Limits(max_body, max_connections),
-        log_requests=log_requests,
-    )
+    limits = Limits(max_body, max_connections)
+    with ExitStack() as stack:
+        if demo and context.get_parameter_source("store") == ParameterSource.DEFAULT:
+            folder = stack.enter_context(TemporaryDirectory(prefix="driftwise-demo-", ignore_cleanup_errors=True))
+            store = f"sqlite:///{folder}/demo.db"
+        if demo:
+            click.echo(LOOK.format(url=f"http://{host}:{port}"), err=True)
+        run(
+            store,
+            host=host,
+            port=port,
+            durability=durability,
+            limits=limits,
+            log_requests=log_requests,
+            beside=play if demo else None,
+        )
 
 
 @main.group()

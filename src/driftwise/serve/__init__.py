@@ -14,5 +14,6 @@
 | `deciding`, `changing`, `asking` | what can be done with them |
 | `catalogue`, `keys` | which deployments there are, and who may ask |
 | `wire`, `openapi`, `app`, `guard`, `server` | the same over HTTP |
+| `pages`, `demo` | the dashboard, and a simulated client to look at |
 | `client` | the same from Python |
 """

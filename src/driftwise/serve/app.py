@@ -1,25 +1,29 @@
-"""The HTTP application: a list of endpoints, what watches them, and static files."""
+"""The HTTP application: a list of endpoints, what watches them, and the pages people open."""
 
-from collections.abc import AsyncIterator
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import msgspec
-from starlette.routing import BaseRoute, Mount, Route, Router
-from starlette.staticfiles import StaticFiles
+from starlette.routing import BaseRoute, Route, Router
 
 from driftwise.serve.endpoints import endpoints
+from driftwise.serve.engine import Engine
 from driftwise.serve.guard import Guard, Times
 from driftwise.serve.health import metrics
 from driftwise.serve.http import Call, Endpoint, Methods, Service, Stream, nothing_here
 from driftwise.serve.openapi import document
+from driftwise.serve.pages import pages
 
-STATIC = Path(__file__).parent / "static"
+log = logging.getLogger("driftwise.serve")
 
 
-def make_app(service: Service, *, log_requests: bool = False) -> Guard:
-    """The application for a service; the engine starts and ends with it."""
+def make_app(
+    service: Service, *, log_requests: bool = False, beside: Callable[[Engine], Awaitable[None]] | None = None
+) -> Guard:
+    """The application for a service; the engine starts and ends with it, and so does what runs `beside` it."""
     times, table = Times(), endpoints()
     paper = msgspec.json.encode(document(table))
 
@@ -56,17 +60,27 @@ def make_app(service: Service, *, log_requests: bool = False) -> Guard:
         each.service = service
         paths.setdefault(each.path, []).append(each)
     routes: list[BaseRoute] = [Route(path, Methods(group)) for path, group in paths.items()]
-    routes.append(Mount("/static", StaticFiles(directory=STATIC)))
-    if (STATIC / "index.html").exists():
-        routes.append(Mount("/", StaticFiles(directory=STATIC, html=True)))
+    routes += pages()
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
         await service.engine.start()
+        company = None if beside is None else asyncio.ensure_future(_logged(beside(service.engine)))
         try:
             yield
         finally:
+            if company is not None:
+                company.cancel()
+                await asyncio.wait([company])
             await service.engine.close()
 
     app = Router(routes, redirect_slashes=False, default=nothing_here, lifespan=lifespan)
     return Guard(app, times, log_requests=log_requests)
+
+
+async def _logged(work: Awaitable[None]) -> None:
+    """Work that nobody waits for; when it fails, the log says so."""
+    try:
+        await work
+    except Exception:
+        log.exception("what ran beside the service failed")

@@ -50,13 +50,14 @@ class Guard:
             return
         began = time.perf_counter()
         status = 0
-        safe = SAFE if scope["path"].startswith("/static/") else NO_STORE
 
         async def guarded(message: Any) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *safe]
+                given = message.get("headers", ())
+                kept = any(name == b"cache-control" for name, _ in given)
+                message["headers"] = [*given, *(SAFE if kept else NO_STORE)]
             await send(message)
 
         try:

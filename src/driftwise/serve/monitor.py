@@ -13,10 +13,12 @@ from array import array
 from typing import Any
 
 import msgspec
+import numpy as np
 
 STRETCHES = 96
 LATELY = 1000
 DECIDED, REWARDED, SUM, SQUARES, FIELDS = 0, 1, 2, 3, 4
+TRAILING = 8  # stretches that are taken together for a windowed mean
 DELAYS = 40  # powers of two of a millisecond: up to ten years
 WARMUP, SLACK, HEIGHT = 30, 0.1, 10.0
 CHANGES = 50
@@ -81,7 +83,8 @@ class Monitor:
 
     def __init__(self, low: float, span: float, notes: Notes | None = None) -> None:
         self.notes = Notes() if notes is None else notes
-        self._low, self._span = (low, span) if math.isfinite(low) else (0.0, span)
+        self._bounded = math.isfinite(low)
+        self._low, self._span = (low, span) if self._bounded else (0.0, span)
         self._places = {label: place for place, label in enumerate(self.notes.labels)}
 
     def decided(self, at: int, action: Any, propensity: float | None) -> None:
@@ -217,11 +220,14 @@ class Monitor:
     def report(self, now: int) -> dict[str, Any]:
         """Everything, for a page that draws it."""
         notes = self.notes
+        began = notes.stretches[0].index * notes.width if notes.stretches else now
+        seconds = min(RATE_SECONDS, max(1.0, (now - began) / 1e6))
         recent = [count for second, count in notes.seconds if second > now // 1_000_000 - RATE_SECONDS]
         return {
             "labels": notes.labels,
             "width_seconds": notes.width / 1e6,
-            "stretches": [self._told(stretch) for stretch in notes.stretches],
+            "window_seconds": TRAILING * notes.width / 1e6,
+            "stretches": self._stretches(),
             "lately": self._intervals(),
             "changes": [
                 {"at": at / 1e6, "arm": label, "direction": "up" if sign > 0 else "down", "mean_before": mean}
@@ -234,7 +240,7 @@ class Monitor:
                 if count
             ],
             "propensity_floor": _finite(min((each.floor for each in notes.stretches), default=math.inf)),
-            "decisions_per_second": sum(recent) / RATE_SECONDS,
+            "decisions_per_second": sum(recent) / seconds,
             "decided": notes.decided,
             "learned": notes.learned,
             "defaulted": notes.defaulted,
@@ -243,17 +249,46 @@ class Monitor:
             "earned": notes.earned,
         }
 
-    def _told(self, stretch: Stretch) -> dict[str, Any]:
-        missing = FIELDS * len(self.notes.labels) - len(stretch.cells)
-        cells = [*stretch.cells, *[0.0] * missing]
-        rewarded, sums = cells[REWARDED::FIELDS], cells[SUM::FIELDS]
-        return {
-            "at": stretch.index * self.notes.width / 1e6,
-            "decided": [int(count) for count in cells[DECIDED::FIELDS]],
-            "rewarded": [int(count) for count in rewarded],
-            "mean_reward": [total / count if count else None for total, count in zip(sums, rewarded, strict=True)],
-            "propensity_floor": _finite(stretch.floor),
-        }
+    def _stretches(self) -> list[dict[str, Any]]:
+        """Each stretch: who was chosen, and what each arm earned in the window that ends with it."""
+        stretches, labels = self.notes.stretches, len(self.notes.labels)
+        cells = np.zeros((len(stretches), labels, FIELDS))
+        for row, stretch in zip(cells.reshape(len(stretches), labels * FIELDS), stretches, strict=True):
+            row[: len(stretch.cells)] = stretch.cells
+        told, first = [], 0
+        for last, stretch in enumerate(stretches):
+            while stretches[first].index <= stretch.index - TRAILING:
+                first += 1
+            window = cells[first : last + 1].sum(0)
+            told.append(
+                {
+                    "at": stretch.index * self.notes.width / 1e6,
+                    "decisions": stretch.decided,
+                    "decided": cells[last, :, DECIDED].astype(int).tolist(),
+                    "rewarded": cells[last, :, REWARDED].astype(int).tolist(),
+                    "propensity_floor": _finite(stretch.floor),
+                    "window": [self._interval(*each) for each in window[:, REWARDED:].tolist()],
+                }
+            )
+        return told
+
+    def _interval(self, count: float, total: float, squares: float) -> tuple[int, float, float, float] | None:
+        """How many rewards, their mean, and a 95% interval for what it should be; nothing of nothing.
+
+        Where rewards lie in a known range, two more at either end are counted in, as Agresti and Coull do for coins:
+        few rewards that happen to be alike do not make a narrow interval. Otherwise it is the normal approximation.
+        """
+        if not count:
+            return None
+        mean = total / count
+        if not self._bounded:
+            half = 1.96 * math.sqrt(max(0.0, squares - total * mean) / max(1.0, count - 1) / count)
+            return int(count), mean, mean - half, mean + half
+        low, high = self._low, self._low + self._span
+        more = count + 4
+        centre = (total + 2 * (low + high)) / more
+        half = 1.96 * math.sqrt(max(0.0, (squares + 2 * (low * low + high * high)) / more - centre * centre) / more)
+        return int(count), mean, max(low, centre - half), min(high, centre + half)
 
     def _intervals(self) -> list[dict[str, Any]]:
         """The mean of the last rewards of each arm, with a 95% interval by the normal approximation."""

@@ -4,7 +4,7 @@ import ipaddress
 import logging
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -59,8 +59,9 @@ def serve(
     durability: str = "full",
     limits: Limits | None = None,
     log_requests: bool = False,
+    beside: Callable[[Engine], Awaitable[None]] | None = None,
 ) -> None:
-    """Serve until told to stop."""
+    """Serve until told to stop; `beside` is given the engine, and runs as long."""
     limits = limits or Limits()
     journal = open_journal(store, durability)
     here = is_loopback(host)
@@ -70,7 +71,7 @@ def serve(
         service = Service(Engine(journal, durable=durability != "none"), limits, here)
         log_to_stderr()
         config = uvicorn.Config(
-            make_app(service, log_requests=log_requests),
+            make_app(service, log_requests=log_requests, beside=beside),
             host=host,
             port=port,
             loop="uvloop",

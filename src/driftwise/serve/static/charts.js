@@ -1,0 +1,150 @@
+"use strict";
+// Charts over the life of a deployment, drawn by uPlot. They share one axis of time and one set of dashed lines.
+
+const ALLOCATION_STRETCHES = 3; // shares of fewer decisions than that many stretches hold jump about
+const life = { from: 0, to: 1, marks: [] };
+const charts = new Map();
+
+const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const faded = (colour) => `${colour}2e`;
+
+/** Dashed lines where a change was detected, in the colour of its arm unless that could not be seen. */
+const markChanges = (only) => ({
+  hooks: {
+    draw: (u) => {
+      const { ctx, bbox } = u;
+      ctx.save();
+      ctx.lineWidth = (only ? 2 : 1.25) * devicePixelRatio;
+      ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
+      for (const { at: when, colour } of life.marks) {
+        const x = Math.round(u.valToPos(when, "x", true));
+        if (x < bbox.left || x > bbox.left + bbox.width) continue;
+        ctx.strokeStyle = only || colour || ink("--ink");
+        ctx.beginPath();
+        ctx.moveTo(x, bbox.top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+        ctx.stroke();
+      }
+      ctx.restore();
+    },
+  },
+});
+
+function axes(format) {
+  const font = "12px system-ui, sans-serif";
+  const look = { stroke: () => ink("--soft"), font, ticks: { show: false } };
+  const lines = { stroke: () => ink("--line"), width: 1 };
+  const days = () => life.to - life.from > 86400 * 1.5;
+  const word = (t) =>
+    new Date(1000 * t).toLocaleString("en-GB", days() ? { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } : { timeStyle: life.to - life.from < 600 ? "medium" : "short" });
+  return [
+    { ...look, grid: { show: false }, size: 30, space: () => (days() ? 110 : 70), values: (_, ticks) => ticks.map(word) },
+    { ...look, grid: lines, size: 46, values: (_, ticks) => ticks.map(format) },
+  ];
+}
+
+/** Draw a chart, or give it new data. `shape` says what is drawn; while it stays the same, only data changes. */
+function chart(id, shape, data, { series, bands = [], range, format = (value) => number(value, 3), marks = [markChanges()] }) {
+  const place = at(id);
+  let drawn = charts.get(id);
+  if (drawn && drawn.shape !== shape) {
+    drawn.plot.destroy();
+    drawn = undefined;
+  }
+  if (drawn) {
+    drawn.plot.setData(data);
+    return;
+  }
+  const options = {
+    width: place.clientWidth,
+    height: place.clientHeight,
+    padding: [8, 28, 0, 0],
+    legend: { show: false },
+    cursor: { show: false },
+    scales: { x: { time: true, range: () => [life.from, life.to] }, y: { range } },
+    axes: axes(format),
+    series: [{}, ...series.map((each) => ({ points: { show: false }, ...each }))],
+    bands,
+    plugins: marks,
+  };
+  charts.set(id, { shape, plot: new uPlot(options, data, place) });
+}
+
+/** Rows of numbers as columns. A pause longer than a window is a gap, not a line across it. */
+function columns(monitor, rows, width) {
+  const told = Array.from({ length: width + 1 }, () => []);
+  const put = (x, values) => [x, ...values].forEach((value, place) => told[place].push(value));
+  monitor.stretches.forEach((each, i) => {
+    const before = monitor.stretches[i - 1];
+    if (before && each.at - before.at > monitor.window_seconds) put((each.at + before.at) / 2, Array(width).fill(null));
+    put(Math.min(each.at + monitor.width_seconds / 2, life.to), rows[i]);
+  });
+  return told;
+}
+
+/** Shares of decisions, one upon the other: the whole is drawn first, and what lies under it over it. */
+function drawAllocation(monitor, groups) {
+  const { stretches } = monitor;
+  const rows = stretches.map((_, last) => {
+    const few = stretches.slice(Math.max(0, last + 1 - ALLOCATION_STRETCHES), last + 1);
+    const sums = groups.map((group) =>
+      few.reduce((sum, each) => sum + group.places.reduce((n, place) => n + each.decided[place], 0), 0),
+    );
+    const all = sums.reduce((a, b) => a + b, 0);
+    let under = 0;
+    return sums.map((n) => (all ? (under += n) / all : null)).reverse();
+  });
+  const series = groups.map(({ colour }) => ({ stroke: colour, width: 0, fill: colour })).reverse();
+  chart("allocation", JSON.stringify(groups), columns(monitor, rows, groups.length), { series, range: [0, 1], format: percent, marks: [markChanges("#ffffff")] });
+}
+
+/** Mean rewards in a window, with their intervals. */
+function drawRewards(monitor, groups, range) {
+  const alone = groups.filter((group) => group.places.length === 1);
+  const rows = monitor.stretches.map(({ window }) =>
+    alone.flatMap(({ places: [place] }) => (window[place] === null ? [null, null, null] : window[place].slice(1))),
+  );
+  const series = alone.flatMap(({ colour }) => [{ stroke: colour, width: 2 }, { width: 0 }, { width: 0 }]);
+  const bands = alone.map(({ colour }, i) => ({ series: [3 * i + 3, 3 * i + 2], fill: faded(colour) }));
+  const shape = JSON.stringify([alone, range]);
+  chart("rewards", shape, columns(monitor, rows, 3 * alone.length), { series, bands, range: range ?? undefined });
+}
+
+/** Decisions a second in each whole stretch; none where there is no stretch. */
+function drawRate(monitor) {
+  const width = monitor.width_seconds;
+  const points = [];
+  let end = null;
+  for (const each of monitor.stretches) {
+    if (end !== null && each.at > end + width / 2) points.push([end + width / 2, 0], [each.at - width / 2, 0]);
+    end = each.at + width;
+    if (end <= life.to || points.length === 0) points.push([each.at + width / 2, each.decisions / width]);
+  }
+  if (end !== null && life.to > end + 2 * width) points.push([end + width / 2, 0], [life.to, 0]);
+  const data = [points.map(([x]) => x), points.map(([, y]) => y)];
+  const range = (_, low, high) => [0, 1.1 * high || 1];
+  chart("rate", "", data, { series: [{ stroke: () => ink("--ink"), width: 1.5, fill: () => ink("--tint") }], range, marks: [] });
+}
+
+/** The least propensity of the window that ends with each stretch. */
+function drawFloor(monitor) {
+  const { stretches, window_seconds: window } = monitor;
+  const rows = stretches.map((last) => {
+    const floors = stretches.filter((each) => each.at <= last.at && each.at > last.at - window);
+    const known = floors.map((each) => each.propensity_floor).filter((floor) => floor !== null);
+    return [known.length ? Math.min(...known) : null];
+  });
+  const range = (_, low, high) => [0, Math.min(1, 1.25 * high) || 1];
+  chart("floor", "", columns(monitor, rows, 1), { series: [{ stroke: () => ink("--ink"), width: 1.5 }], range, marks: [] });
+}
+
+/** Charts as wide as their places, in the colours of the hour. */
+function fit() {
+  for (const [id, { plot }] of charts) {
+    const { clientWidth: width, clientHeight: height } = at(id);
+    if (width && (width !== plot.width || height !== plot.height)) plot.setSize({ width, height });
+    else plot.redraw(false, true);
+  }
+}
+addEventListener("resize", fit);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", fit);

@@ -1,0 +1,243 @@
+"""The dashboard in a real browser, and the demonstration it is first looked at with."""
+
+import asyncio
+import itertools
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from driftwise.serve.client import Client
+from driftwise.serve.demo import ARMS, FIRST_CHANGE_S, POLICIES, Coins, play
+from driftwise.serve.monitor import Monitor
+from driftwise.serve.pages import STATIC
+from tests.service import SOURCE, Service, free_port
+from tests.serving import create, decide, running
+
+CHROMIUM = Path("/usr/bin/chromium")
+NASTY = "<img src=x onerror=document.title='taken'>"
+INKED = """place => {
+  const canvas = document.querySelector(`#${place} canvas`);
+  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+  const seen = new Set();
+  for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) seen.add(data.slice(i, i + 3).join());
+  return [...seen];
+}"""
+
+
+class Tab:
+    """A page in the browser that notes what goes wrong, and whom it asks."""
+
+    def __init__(self, page: Any, url: str) -> None:
+        self.page, self.url = page, url
+        self.wrong: list[str] = []
+        self.asked: set[str] = set()
+        page.on("console", lambda message: self.wrong.append(message.text) if message.type != "log" else None)
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("request", lambda request: self.asked.add(request.url))
+
+    def open(self, path: str) -> None:
+        self.page.goto(self.url + path)
+        self.page.wait_for_selector("#content:not([hidden])")
+
+    def until(self, ready: Callable[[], bool], what: str) -> None:
+        for _ in range(100):
+            if ready():
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError(f"{what} did not come")
+
+    def text(self, selector: str) -> str:
+        return str(self.page.inner_text(selector))
+
+    def decided(self) -> int:
+        return int(self.text("#tiles div:nth-child(2) dd").replace(",", ""))
+
+    def fits(self) -> bool:
+        return bool(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+@contextmanager
+def browser(url: str, width: int = 1200) -> Iterator[Tab]:
+    """A tab of Debian's chromium, for which there is no other machine."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no browser at {CHROMIUM}: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    alone = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox", alone])
+        try:
+            yield Tab(chromium.new_page(viewport={"width": width, "height": 800}), url)
+        finally:
+            chromium.close()
+
+
+def fill(url: str) -> None:
+    """A deployment with markup for a name, and one with a budget."""
+    with Client(url) as client:
+        client.create("shop", "epsilon-greedy", arms=[NASTY, "plain"], seed=1)
+        for _ in range(60):
+            decision = client.decide("shop")
+            client.learn("shop", decision.id, reward=1.0 if decision.action == "plain" else 0.0)
+        client.create("paid", "prequential-pacing", n_arms=2, budgets={"euros <b>": 50.0}, horizon=200, seed=1)
+        for _ in range(10):
+            decision = client.decide("paid")
+            if decision.action is not None:
+                client.learn("paid", decision.id, reward=1.0, costs={"euros <b>": 1.0})
+
+
+def test_the_dashboard_in_a_browser(tmp_path: Path) -> None:
+    with Service(tmp_path / "store.db", "--demo") as service, browser(service.url) as tab:
+        fill(service.url)
+        tab.open("/")
+        tab.until(lambda: tab.page.locator("#rows a").count() == len(POLICIES) + 2, "the list of deployments")
+        assert tab.page.locator("#rows a").all_inner_texts() == sorted([*POLICIES, "paid", "shop"])
+        assert tab.fits()
+
+        tab.page.click("#rows a >> text=shop")  # names are text
+        tab.page.wait_for_selector("#arms tr >> text=plain")
+        assert tab.text("#name") == "shop" and tab.page.title() == "shop · driftwise"
+        assert NASTY in tab.text("#arms") and NASTY in tab.text("#legend")
+        assert tab.page.locator("main img, main b:not(.whisker > b)").count() == 0
+        assert tab.page.locator("#floor canvas").count() == 1 and "0.05" in tab.text("#tiles")
+
+        tab.open("/deployments/paid")
+        assert "euros <b>" in tab.text("#budgets") and "of 50" in tab.text("#budgets")
+
+        tab.open("/deployments/demo")  # charts hold data, and numbers move
+        first = tab.decided()
+        tab.until(lambda: tab.decided() >= first + 8, "news of decisions")
+        tab.until(lambda: tab.page.locator("#delays .bar").count() > 2, "delays")
+        assert tab.page.locator("#arms tr").count() == len(ARMS)
+        inked = set(tab.page.evaluate(INKED, "allocation"))
+        assert {"0,114,178", "213,94,0", "0,158,115"} <= inked, "every arm has its colour in the chart"
+        assert len(tab.page.evaluate(INKED, "rewards")) > 3 and len(tab.page.evaluate(INKED, "rate")) > 3
+        assert "Live" in tab.text("#news") and re.search(r"Half within .* s, 95% within", tab.text("#about-delays"))
+
+        tab.page.set_viewport_size({"width": 390, "height": 800})  # a phone
+        for path in ("/deployments/shop", "/deployments/paid", "/deployments/demo", "/"):
+            tab.open(path)
+            assert tab.fits(), f"{path} is wider than a phone"
+
+        assert tab.wrong == []
+        assert {urlsplit(url).hostname for url in tab.asked} == {"127.0.0.1"}
+
+        assert service.stop() == 0  # a page that is left alone says so, and goes on asking
+        tab.until(lambda: "does not answer" in tab.text("#news"), "the news that the service is gone")
+
+
+def test_a_key_opens_the_page(tmp_path: Path) -> None:
+    with Service(tmp_path / "store.db") as service, browser(service.url) as tab:
+        with Client(service.url) as client:
+            client.create("shop", "uniform", n_arms=2)
+            made = httpx.post(f"{service.url}/v1/keys", json={"name": "me", "scopes": ["read"]}).json()
+        tab.page.goto(f"{service.url}/deployments/shop")
+        tab.page.wait_for_selector("#door:not([hidden])")
+        assert not tab.page.is_visible("#content")
+        tab.page.fill("#key", made["key"])
+        tab.page.press("#key", "Enter")
+        tab.page.wait_for_selector("#content:not([hidden])")
+        assert tab.text("#name") == "shop" and not tab.page.is_visible("#door")
+
+
+def test_pages_are_safe_to_open(tmp_path: Path) -> None:
+    """No inline script or style, nothing that makes markup of text, no other host; and only what is there is served."""
+    for path in STATIC.iterdir():
+        text = path.read_text()
+        if path.suffix == ".html":
+            assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|https?://", text), path
+        if path.suffix == ".js" and path.name != "uplot.js":
+            assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|https?://", text), path
+    with Service(tmp_path / "store.db") as service, httpx.Client(base_url=service.url) as http:
+        front = http.get("/")
+        assert front.status_code == 200 and front.headers["content-type"].startswith("text/html")
+        assert "default-src 'self'" in front.headers["content-security-policy"]
+        assert http.get("/", headers={"if-none-match": front.headers["etag"]}).status_code == 304
+        assert http.get("/deployments/anything").status_code == 200 and http.post("/").status_code == 405
+        for other in ("/static/", "/static/nothing.js", "/static/..%2fapp.py", "/static/%2e%2e/app.py", "/app.py"):
+            assert http.get(other).status_code == 404, other
+
+
+def test_the_demonstration_touches_nothing_else(tmp_path: Path) -> None:
+    async def look() -> None:
+        async with running(tmp_path / "store.db") as engine:
+            await create(engine, name="demo")
+            await decide(engine, "demo")
+            task = asyncio.ensure_future(play(engine, per_second=500.0))
+            for _ in range(3000):
+                await asyncio.sleep(0.01)
+                told = engine.catalogue.entries.get("demo-2")
+                if told is not None and told.live is not None and told.live.number > 30:
+                    break
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            assert sorted(engine.catalogue.entries) == ["demo", "demo-2", "demo-epsilon", "demo-remembers-all"]
+            before, new = (engine.catalogue.entries[name].live for name in ("demo", "demo-2"))
+            assert before is not None and before.number == 1
+            assert new is not None and new.number > 30
+
+    asyncio.run(look())
+
+
+def test_without_a_store_the_demonstration_leaves_nothing(tmp_path: Path) -> None:
+    here, scratch = tmp_path / "here", tmp_path / "scratch"
+    here.mkdir()
+    scratch.mkdir()
+    line = [sys.executable, "-m", "driftwise.cli", "serve", "--demo", "--port", str(free_port())]
+    environment = os.environ | {"PYTHONPATH": SOURCE, "TMPDIR": str(scratch)}
+    with subprocess.Popen(line, cwd=here, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = "".join(itertools.takewhile(lambda said: '"event": "serving"' not in said, process.stderr))
+        assert f"open   http://127.0.0.1:{line[-1]}/" in said
+        for _ in range(300):
+            with suppress(httpx.TransportError):
+                if httpx.get(f"http://127.0.0.1:{line[-1]}/healthz").is_success:
+                    break
+            time.sleep(0.1)
+        assert [*scratch.glob("driftwise-demo-*/demo.db")]
+        process.terminate()
+        assert '"event": "stopped"' in process.stderr.read() and process.wait(30) == 0
+    assert [*here.iterdir()] == [] and [*scratch.glob("driftwise-demo-*")] == []
+
+
+def test_the_best_coin_changes_ever_more_slowly() -> None:
+    coins = Coins(0)
+    best = [max(range(len(ARMS)), key=coins.at(float(second)).__getitem__) for second in range(3600)]
+    changes = [second for second in range(1, 3600) if best[second] != best[second - 1]]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(changes)]
+    assert changes[0] == FIRST_CHANGE_S and gaps == sorted(gaps)
+    for end in (300, 1000, 3600):
+        assert 4 <= len([second for second in changes if end / 2 < second <= end]) <= 6
+
+
+def test_windowed_means_and_their_intervals() -> None:
+    """Against the plain formula, over the last eight stretches; and few rewards alike do not make a narrow interval."""
+    monitor = Monitor(0.0, 1.0)
+    assert monitor.report(0)["stretches"] == []
+    rewards = [float(n % 3 == 0) for n in range(20)]
+    for second, reward in enumerate(rewards):
+        at = 1_000_000 * second
+        monitor.decided(at, "red", 0.5)
+        monitor.learned(at, at, "red", {"reward": reward}, status="learned", defaulted=False)
+    told = monitor.report(20_000_000)
+    for last, stretch in enumerate(told["stretches"]):
+        seen = rewards[max(0, last - 7) : last + 1]
+        heads, n = sum(seen) + 2, len(seen) + 4
+        half = 1.96 * (heads / n * (1 - heads / n) / n) ** 0.5
+        low, high = max(0.0, heads / n - half), min(1.0, heads / n + half)
+        assert stretch["window"][0] == pytest.approx((len(seen), sum(seen) / len(seen), low, high))
+    assert told["decisions_per_second"] == 1.0
+    alike = Monitor(0.0, 1.0)
+    alike.learned(0, 0, "red", {"reward": 1.0}, status="learned", defaulted=False)
+    assert alike.report(0)["stretches"][0]["window"][0][2] < 0.3
