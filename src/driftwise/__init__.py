@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from driftwise.core.types import SlateOutcome as SlateOutcome
     from driftwise.core.verbs import register as register
     from driftwise.errors import DriftwiseError as DriftwiseError
+    from driftwise.kernels.many_arms import whittle_index as whittle_index
     from driftwise.policies import *  # noqa: F403
     from driftwise.study.results import Results as Results
     from driftwise.study.run import run as run
@@ -46,6 +47,7 @@ _HOMES = {
     ],
     "core.verbs": ["register"],
     "errors": ["DriftwiseError"],
+    "kernels.many_arms": ["whittle_index"],
     "study.results": ["Results"],
     "study.run": ["run"],
     "study.study": ["Study"],
