@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from driftwise.core.types import Slopes as Slopes
     from driftwise.core.verbs import register as register
     from driftwise.errors import DriftwiseError as DriftwiseError
+    from driftwise.kernels.many_arms import whittle_index as whittle_index
     from driftwise.kernels.projections import ball as ball
     from driftwise.kernels.projections import box as box
     from driftwise.kernels.projections import product as product
@@ -53,6 +54,7 @@ _HOMES = {
     ],
     "core.verbs": ["register"],
     "errors": ["DriftwiseError"],
+    "kernels.many_arms": ["whittle_index"],
     "kernels.projections": ["ball", "box", "product", "simplex"],
     "study.results": ["Results"],
     "study.run": ["run"],

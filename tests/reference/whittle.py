@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.types import Floats
-from driftwise.kernels.whittle_sweep import RestlessArm
+from driftwise.kernels.restless_lines import RestlessArm
 
 Index = tuple[Floats, bool]
 
@@ -74,6 +74,97 @@ def exact(passive: Any, active: Any, idle: Any, busy: Any, discount: Fraction) -
                 indexable &= not below[i]
             below[i] |= gap < 0
     return index, indexable
+
+
+def exact_average(passive: Any, active: Any, idle: Any, busy: Any) -> tuple[list[Fraction], bool]:
+    """For the average reward, in fractions. A policy is best when its own gaps all have the sign they should.
+
+    Every policy must bring all states together in the end; gain and relative values are then unique.
+    """
+    size = len(idle)
+    moved = [[active[i][j] - passive[i][j] for j in range(size)] for i in range(size)]
+    lines, charges = [], set()
+    for choice in product((False, True), repeat=size):
+        kernel = [active[i] if choice[i] else passive[i] for i in range(size)]
+        rewards = [[busy[i] if choice[i] else idle[i], Fraction(choice[i])] for i in range(size)]
+        matrix = [[Fraction(i == j) - kernel[i][j] + Fraction(1, size) for j in range(size)] for i in range(size)]
+        values = _solve(matrix, rewards)
+        tops = [busy[i] - idle[i] + sum(moved[i][j] * values[j][0] for j in range(size)) for i in range(size)]
+        slopes = [1 + sum(moved[i][j] * values[j][1] for j in range(size)) for i in range(size)]
+        lines.append((choice, tops, slopes))
+        charges |= {top / slope for top, slope in zip(tops, slopes, strict=True) if slope}
+    ordered = sorted(charges)
+    index, indexable, below = [ordered[0]] * size, True, [False] * size
+    for low, high in pairwise(ordered):
+        gap = next(_optimal_gaps(lines, (low + high) / 2))
+        for i in range(size):
+            if gap[i] > 0:
+                index[i] = high
+                indexable &= not below[i]
+            below[i] |= gap[i] < 0
+    return index, indexable
+
+
+def _optimal_gaps(lines: Any, charge: Fraction) -> Iterator[list[Fraction]]:
+    for choice, tops, slopes in lines:
+        gaps = [top - charge * slope for top, slope in zip(tops, slopes, strict=True)]
+        if all(gap >= 0 if chosen else gap <= 0 for gap, chosen in zip(gaps, choice, strict=True)):
+            yield gaps
+
+
+def by_bisection(arm: RestlessArm, tolerance: float = 1e-10) -> Floats:
+    """The index of every state of an indexable arm: the charge is halved in on, with value iteration at each."""
+    index = np.zeros(len(arm.idle))
+    for state in range(len(index)):
+        low, high = -1e3, 1e3
+        while high - low > tolerance:
+            charge = (low + high) / 2
+            values = np.zeros(len(index))
+            while True:
+                passive = arm.idle + arm.discount * arm.passive @ values
+                active = arm.busy - charge + arm.discount * arm.active @ values
+                moved = np.abs(np.maximum(passive, active) - values).max()
+                values = np.maximum(passive, active)
+                if moved < 1e-2 * tolerance * (1.0 - arm.discount):
+                    break
+            low, high = (charge, high) if active[state] > passive[state] else (low, charge)
+        index[state] = (low + high) / 2
+    return index
+
+
+def extended_values(ball: Any, rewards: Floats, discount: float, charge: float, tolerance: float = 1e-9) -> Floats:
+    """V under the most hopeful kernel, by value iteration in which every row is chosen anew, a linear program each."""
+    values = np.zeros(rewards.shape[1])
+    while True:
+        order = np.argsort(-values, kind="stable")
+        worth = np.array(
+            [
+                [
+                    rewards[action, s]
+                    - charge * action
+                    + discount
+                    * hopeful(ball.centre[action, s], ball.allowed[action, s], ball.radii[action, s], order)
+                    @ values
+                    for s in range(len(values))
+                ]
+                for action in range(2)
+            ]
+        )
+        moved = np.abs(worth.max(axis=0) - values).max()
+        values = worth.max(axis=0)
+        if moved < tolerance * (1.0 - discount):
+            return values
+
+
+def hopeful(centre: Floats, allowed: Any, radius: float, order: Any) -> Floats:
+    """The best row of a ball: half the radius goes to the best state allowed, and comes from the worst."""
+    row = np.where(allowed, centre, 0.0)
+    best = next(s for s in order if allowed[s])
+    row[best] = min(1.0, row[best] + radius / 2)
+    for s in order[::-1]:
+        if s != best:
+            row[s] = max(0.0, row[s] - max(0.0, row.sum() - 1.0))
+    return row
 
 
 def _solve(matrix: list[list[Fraction]], right: list[list[Fraction]]) -> list[list[Fraction]]:

@@ -18,9 +18,12 @@ BLOCK = 32
 
 
 @kernel(inline=False)
-def less_product(out: Floats, weights: Floats, rows: Floats, first: int, last: int, start: int) -> None:
-    """Take away from `out` the sum of `weights[l] * rows[l, start:]` over l = first .. last - 1."""
-    stop, index = start + len(out), first
+def less_product(out: Floats, weights: Floats, rows: Floats, first: int, last: int) -> None:
+    """Take away from `out` the sum of `weights[l] * rows[l]` over l = first .. last - 1, of rows as much as fits, from
+    their ends.
+    """
+    stop, index = rows.shape[1], first
+    start = stop - len(out)
     while index + 4 <= last:
         a, b, c, d = weights[index], weights[index + 1], weights[index + 2], weights[index + 3]
         row_a, row_b = rows[index, start:stop], rows[index + 1, start:stop]
@@ -57,8 +60,8 @@ def factor(matrix: Floats, right: Floats, pivots: Ints) -> float:
                     matrix[i, j] -= weight * matrix[k, j]
         for i in range(start + 1, size):
             above = min(i, stop)
-            less_product(matrix[i, stop:size], matrix[i], matrix, start, above, stop)
-            less_product(right[i, 0:wide], matrix[i], right, start, above, 0)
+            less_product(matrix[i, stop:size], matrix[i], matrix, start, above)
+            less_product(right[i, 0:wide], matrix[i], right, start, above)
     return least / most
 
 
@@ -86,12 +89,12 @@ def back_substitute(matrix: Floats, right: Floats) -> None:
         start, stop = block * BLOCK, min(size, block * BLOCK + BLOCK)
         for i in range(stop - 1, start - 1, -1):
             row = right[i, 0:wide]
-            less_product(row, matrix[i], right, i + 1, stop, 0)
+            less_product(row, matrix[i], right, i + 1, stop)
             scale = 1.0 / matrix[i, i]
             for j in range(wide):
                 row[j] *= scale
         for i in range(start):
-            less_product(right[i, 0:wide], matrix[i], right, start, stop, 0)
+            less_product(right[i, 0:wide], matrix[i], right, start, stop)
 
 
 @kernel(inline=False)

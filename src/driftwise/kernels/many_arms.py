@@ -21,8 +21,9 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import ParameterError
+from driftwise.kernels.restless_lines import RestlessArm
 from driftwise.kernels.whittle import WhittleRoom, new_whittle_room, whittle_indices
-from driftwise.kernels.whittle_sweep import INDEXABLE, NOT_INDEXABLE, UNDEFINED, RestlessArm
+from driftwise.kernels.whittle_sweep import INDEXABLE, NOT_INDEXABLE, UNDEFINED
 
 ROUNDING = 1e-6  # how far a row may be from summing to one: what single precision leaves
 WORTH = 100_000  # arms times cubed states from which on a thread pays

@@ -25,13 +25,17 @@ anywhere it is allowed to go: its radius is `unseen`, 2 when nothing is held aga
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, Ints, Scratch
 from driftwise.kernels.elimination import back_substitute, factor
+
+Flags = NDArray[np.bool_]
+Counts = NDArray[Any]
 
 KNOWN, STATIONARY, DRIFTING = 0, 1, 2
 VACUOUS = 2.0  # a radius at which the ball holds every distribution
@@ -44,7 +48,7 @@ class KernelBall(NamedTuple):
 
     centre: Floats
     radii: Floats
-    allowed: Floats
+    allowed: Flags
 
 
 class HopeRoom(NamedTuple):
@@ -73,7 +77,7 @@ def ball_size(n_states: int, n_pairs: int, n_arms: int, n_episodes: int, eta: fl
 
 
 @kernel(inline=False)
-def estimate(ball: KernelBall, counts: Floats, kinds: Ints, sizes: Floats, slacks: Floats, unseen: float) -> None:
+def estimate(ball: KernelBall, counts: Counts, kinds: Ints, sizes: Floats, slacks: Floats, unseen: float) -> None:
     """The ball around what has been counted; rows of known pairs stay as they are.
 
     `counts` holds the moves of every action and state, `sizes` and `slacks` have an entry per kind. The middle of a
@@ -91,7 +95,7 @@ def estimate(ball: KernelBall, counts: Floats, kinds: Ints, sizes: Floats, slack
 
 
 @kernel
-def _frequencies(counts: Floats, allowed: Floats, out: Floats) -> float:
+def _frequencies(counts: Counts, allowed: Flags, out: Floats) -> float:
     """Write the frequencies of moves from one pair; return how often it was seen."""
     seen, places = 0.0, 0
     for s in range(len(counts)):
@@ -106,25 +110,27 @@ def _frequencies(counts: Floats, allowed: Floats, out: Floats) -> float:
 
 
 @kernel
-def hopeful_row(centre: Floats, allowed: Floats, radius: float, order: Ints, out: Floats) -> None:
+def hopeful_row(centre: Floats, allowed: Flags, radius: float, order: Ints, out: Floats) -> None:
     """The distribution in a ball with the largest mean value; `order` has the states from the best value down."""
     size, best = len(centre), -1
     for s in range(size):
         out[s] = centre[s]
         if best < 0 and allowed[order[s]]:
             best = order[s]
-    gained = min(1.0 - centre[best], 0.5 * radius)
-    if gained <= 0.0:
+    if 0.5 * radius >= 1.0 - centre[best]:
+        for s in range(size):
+            out[s] = 0.0
+        out[best] = 1.0
         return
-    left = gained
+    left = 0.5 * radius
     for k in range(size - 1, -1, -1):
         worst = order[k]
         if worst == best or left <= 0.0:
             break
         taken = min(out[worst], left)
         out[worst] -= taken
+        out[best] += taken
         left -= taken
-    out[best] += gained - left  # nothing is left, but for rounding
 
 
 @kernel(inline=False)

@@ -3,19 +3,18 @@
 An arm is left alone or activated, and activation costs a charge. The index of a state is the charge at which the two
 are equally good there: the largest at which activating pays. With P0, r0 when passive and P1, r1 when active,
 
-    V(s) = max( r0(s) + g P0 V,  r1(s) - charge + g P1 V )          g the discount; 1 for the average reward
-    gap(s) = r1(s) - r0(s) - charge + X_s (...)                     what activating s gains: the index makes it 0
+    V = max( r0 + g P0 V,  r1 - charge + g P1 V )        g the discount; 1 for the average reward
+    gap = r1 - r0 - charge + g (P1 - P0) V               what activating gains, state by state: at the index it is 0
 
 **The pass.** At a charge of minus infinity every state is active. While the policy stays the same the gaps fall along
 straight lines, gap = d - charge c. The first to reach 0 gives the lowest index; that state turns passive, a rank-one
 change, after which the lines have other slopes:
 
-    X = g (P1 - P0) A^-1       A = I - g P + 1 u'  of the policy at hand;  d = r1 - r0 + X r,  c = 1 + X a
+    X = g (P1 - P0) A^-1       d = r1 - r0 + X r,   c = 1 + X a           A, r and a of the policy: `restless_lines`
     w = X e_s / (1 + X_ss)     X <- X - w X_s,   d <- d - w d_s,   c <- c - w c_s            when s turns passive
 
-The term 1 u', u uniform, moves V by a constant, which no gap sees; without it A were singular for the average reward
-and nearly so for discounts near 1. O(S^3) in all. X is kept as its transpose, `tableau`, and changed BLOCK states at a
-time: in between, only the column that is asked for is brought up to date.
+O(S^3) in all. X is kept as its transpose, `tableau`, and changed BLOCK states at a time: in between, only the column
+that is asked for is brought up to date.
 
 **Nothing is believed.** An arm is indexable when no state turns active again as the charge grows. A pass in which the
 gaps of active states stay at 0 or above, and those of passive ones at 0 or below, has found an optimal policy for
@@ -36,16 +35,8 @@ from driftwise.core.kernel import kernel
 from driftwise.core.random import bits
 from driftwise.core.types import Floats, Scratch
 from driftwise.kernels.elimination import BLOCK, back_substitute, factor, less_product, solve_factored
-from driftwise.kernels.whittle_sweep import (
-    INDEXABLE,
-    SINGULAR,
-    UNIT,
-    RestlessArm,
-    SweepRoom,
-    new_sweep_room,
-    reward_scale,
-    sweep,
-)
+from driftwise.kernels.restless_lines import SINGULAR, UNIT, LinesRoom, RestlessArm, new_lines_room, reward_scale
+from driftwise.kernels.whittle_sweep import INDEXABLE, sweep
 
 PROBES = 2  # random combinations on which every step is tested
 GROWN = 1e6  # entries of X at which rounding may cost too much
@@ -62,7 +53,7 @@ class WhittleRoom(NamedTuple):
     still to take. `probes` holds signs and their images, `offsets` what must come of them.
     """
 
-    sweep: SweepRoom
+    lines: LinesRoom
     tableau: Scratch
     turned: Scratch
     steps: Scratch
@@ -75,7 +66,7 @@ def new_whittle_room(n_states: int) -> WhittleRoom:
     """Room for arms with this many states."""
     block = min(BLOCK, n_states)
     return WhittleRoom(
-        sweep=new_sweep_room(n_states),
+        lines=new_lines_room(n_states),
         tableau=np.zeros((n_states, n_states)),
         turned=np.zeros(block, np.int64),
         steps=np.zeros((block, n_states)),
@@ -90,14 +81,14 @@ def whittle_indices(room: WhittleRoom, arm: RestlessArm, out: Floats) -> int:
     """Write the index of every state to `out`; return INDEXABLE, NOT_INDEXABLE or UNDEFINED (see `whittle_sweep`)."""
     if _begin(room, arm) and _pass(room, reward_scale(arm), out):
         return INDEXABLE
-    return sweep(room.sweep, arm, out)
+    return sweep(room.lines, arm, out)
 
 
 @kernel
 def _begin(room: WhittleRoom, arm: RestlessArm) -> bool:
     """The tableau, gaps and slopes of the policy that is always active, at a charge of 0; False if it has none."""
-    size, spread, factors = len(arm.idle), 1.0 / len(arm.idle), room.sweep.factors
-    gaps, slopes, passive = room.sweep.lines[0], room.sweep.lines[1], room.sweep.flags[0]
+    size, spread, factors = len(arm.idle), 1.0 / len(arm.idle), room.lines.factors
+    gaps, slopes, passive = room.lines.lines[0], room.lines.lines[1], room.lines.flags[0]
     for i in range(size):
         for j in range(size):
             factors[j, i] = spread - arm.discount * arm.active[i, j]
@@ -107,7 +98,7 @@ def _begin(room: WhittleRoom, arm: RestlessArm) -> bool:
         gaps[i] = arm.busy[i] - arm.idle[i]
         slopes[i] = 1.0
         passive[i] = False
-    if factor(factors, room.tableau, room.sweep.pivots) < SINGULAR:
+    if factor(factors, room.tableau, room.lines.pivots) < SINGULAR:
         return False
     back_substitute(factors, room.tableau)
     for k in range(PROBES):
@@ -122,7 +113,7 @@ def _begin(room: WhittleRoom, arm: RestlessArm) -> bool:
 @kernel(inline=False)
 def _probe(room: WhittleRoom, arm: RestlessArm, k: int) -> None:
     """Signs z and their image z' X0, from the kernels: what z' gap must be, whatever the charge and the policy."""
-    size, signs, image, rest = len(arm.idle), room.probes[k, 0], room.probes[k, 1], room.sweep.lines[2]
+    size, signs, image, rest = len(arm.idle), room.probes[k, 0], room.probes[k, 1], room.lines.lines[2]
     rng = np.uint64(k)
     for i in range(size):
         word, rng = bits(rng)
@@ -138,7 +129,7 @@ def _probe(room: WhittleRoom, arm: RestlessArm, k: int) -> None:
             plus, minus = arm.discount * (signs[i] + image[i]), arm.discount * signs[i]
             for j in range(size):
                 rest[j] += plus * arm.active[i, j] - minus * arm.passive[i, j]
-        solve_factored(room.sweep.factors, room.sweep.pivots, rest)
+        solve_factored(room.lines.factors, room.lines.pivots, rest)
         for i in range(size):
             image[i] += rest[i]
     fixed, charged = 0.0, 0.0
@@ -151,8 +142,8 @@ def _probe(room: WhittleRoom, arm: RestlessArm, k: int) -> None:
 @kernel
 def _pass(room: WhittleRoom, scale: float, out: Floats) -> bool:
     """Turn the states passive one by one; False as soon as something is not as it should be."""
-    size, block, charge, count, growth = len(out), len(room.turned), 0.0, 0, 1.0
-    gaps, slopes, passive = room.sweep.lines[0], room.sweep.lines[1], room.sweep.flags[0]
+    size, block, charge, growth = len(out), len(room.turned), 0.0, 1.0
+    gaps, slopes, passive = room.lines.lines[0], room.lines.lines[1], room.lines.flags[0]
     for s in range(size):
         scale = max(scale, abs(gaps[s]))
     for turn in range(size):
@@ -167,22 +158,21 @@ def _pass(room: WhittleRoom, scale: float, out: Floats) -> bool:
         out[state] = charge
         if not _holds(room, charge, CLOSE * scale):
             return False
+        count = turn % block
         growth = max(growth, _bring_up_to_date(room, state, count))
         if not growth < GROWN:
             return False
         passive[state] = True
         room.turned[count] = state
-        count += 1
-        if count == block:
-            _settle(room, count)
-            count = 0
+        if count == block - 1:
+            _settle(room, block)
     return True
 
 
 @kernel
 def _first_to_fall(room: WhittleRoom, first: bool, slack: float) -> tuple[int, float]:
     """The active state whose gap reaches 0 first as the charge grows, and by how much; -1 when none ever does."""
-    gaps, slopes, passive = room.sweep.lines[0], room.sweep.lines[1], room.sweep.flags[0]
+    gaps, slopes, passive = room.lines.lines[0], room.lines.lines[1], room.lines.flags[0]
     best, least = -1, np.inf
     for s in range(len(gaps)):
         if not passive[s]:
@@ -201,7 +191,7 @@ def _first_to_fall(room: WhittleRoom, first: bool, slack: float) -> tuple[int, f
 @kernel
 def _holds(room: WhittleRoom, charge: float, slack: float) -> bool:
     """Whether all gaps have the sign they should, and solve the equations as far as random combinations tell."""
-    gaps, passive = room.sweep.lines[0], room.sweep.flags[0]
+    gaps, passive = room.lines.lines[0], room.lines.flags[0]
     for s in range(len(gaps)):
         if not ((gaps[s] <= slack) if passive[s] else (gaps[s] >= -slack)):
             return False
@@ -232,11 +222,11 @@ def _weigh(room: WhittleRoom, state: int, count: int) -> None:
 @kernel
 def _bring_up_to_date(room: WhittleRoom, state: int, count: int) -> float:
     """Write w of `state` as the next step and change the slopes by it; return the largest entry there was."""
-    slopes, step, row = room.sweep.lines[1], room.steps[count], room.tableau[state]
+    slopes, step, row = room.lines.lines[1], room.steps[count], room.tableau[state]
     for s in range(len(slopes)):
         step[s] = row[s]
     _weigh(room, state, count)
-    less_product(step, room.weights[state], room.steps, 0, count, 0)
+    less_product(step, room.weights[state], room.steps, 0, count)
     pivot = 1.0 + step[state]
     if not pivot > SINGULAR:
         return np.inf
@@ -251,8 +241,8 @@ def _bring_up_to_date(room: WhittleRoom, state: int, count: int) -> float:
 @kernel
 def _settle(room: WhittleRoom, count: int) -> None:
     """Let all columns that are still to come take the last steps at once."""
-    passive = room.sweep.flags[0]
+    passive = room.lines.flags[0]
     for state in range(len(passive)):
         if not passive[state]:
             _weigh(room, state, count)
-            less_product(room.tableau[state], room.weights[state], room.steps, 0, count, 0)
+            less_product(room.tableau[state], room.weights[state], room.steps, 0, count)
