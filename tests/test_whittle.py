@@ -198,7 +198,7 @@ def tied_arms(kind: str, count: int) -> Iterator[tuple[Rows, Rows, list[Fraction
 
 
 def rounded(passive: Any, active: Any, idle: Any, busy: Any, discount: float) -> RestlessArm:
-    return RestlessArm(*(np.array(each, float) for each in (passive, active, idle, busy)), discount)  # type: ignore[arg-type]
+    return RestlessArm(*(np.array(each, float) for each in (passive, active, idle, busy)), discount)  # type: ignore[call-arg, arg-type]
 
 
 @pytest.mark.parametrize("kind", ["deterministic", "sparse", "dense", "same", "rested"])

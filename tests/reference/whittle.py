@@ -1,5 +1,6 @@
 """Whittle indices and optimistic kernels the slow way: every policy tried, or value iteration until nothing moves."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
@@ -12,7 +13,7 @@ from driftwise.kernels.restless_lines import RestlessArm
 Index = tuple[Floats, bool]
 
 
-def gaps_at(arm: RestlessArm, charge: float, policies: list[tuple[Floats, Floats]]) -> Floats:
+def gaps_at(arm: RestlessArm, charge: float, policies: list[tuple[Any, Any]]) -> Floats:
     """What activating gains in each state, where the best of all policies is played ever after."""
     values = np.max([alpha - charge * beta for alpha, beta in policies], axis=0)
     gaps: Floats = arm.busy - arm.idle - charge + arm.discount * (arm.active - arm.passive) @ values
@@ -153,7 +154,7 @@ def extended_values(ball: Any, rewards: Floats, discount: float, charge: float, 
         moved = np.abs(worth.max(axis=0) - values).max()
         values = worth.max(axis=0)
         if moved < tolerance * (1.0 - discount):
-            return values
+            return np.asarray(values, float)
 
 
 def hopeful(centre: Floats, allowed: Any, radius: float, order: Any) -> Floats:

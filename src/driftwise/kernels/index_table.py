@@ -14,8 +14,9 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Cache, Floats, Ints, Restless, Scratch, Shared
 from driftwise.kernels.optimistic_kernel import HopeRoom, KernelBall, estimate, hopeful_kernel, new_hope_room
+from driftwise.kernels.restless_lines import RestlessArm
 from driftwise.kernels.whittle import WhittleRoom, new_whittle_room, whittle_indices
-from driftwise.kernels.whittle_sweep import INDEXABLE, RestlessArm
+from driftwise.kernels.whittle_sweep import INDEXABLE
 
 
 class Arms(NamedTuple):

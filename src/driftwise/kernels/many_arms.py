@@ -153,7 +153,7 @@ def scale_rows(kernels: Floats) -> int:
                 total += row[j]
                 lowest = min(lowest, row[j])
             if not (abs(total - 1.0) <= ROUNDING and lowest >= 0.0):
-                return arm * size + state
+                return int(arm * size + state)
             for j in range(size):
                 row[j] /= total
     return -1

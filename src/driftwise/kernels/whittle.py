@@ -235,7 +235,7 @@ def _bring_up_to_date(room: WhittleRoom, state: int, count: int) -> float:
         largest = max(largest, abs(step[s]))
         step[s] /= pivot
         slopes[s] -= slope * step[s]
-    return largest * max(1.0, 1.0 / pivot)
+    return float(largest * max(1.0, 1.0 / pivot))
 
 
 @kernel
