@@ -24,6 +24,7 @@ Those that activate arms that move on their own are in RESTLESS_TWINS, are told 
 states shown: indices(t, states), choose(t, states), chances(...) of every set where they draw.
 """
 
+from tests.reference.adaptive_whittle import AdaptiveWhittleTwin
 from tests.reference.bandit_over_bandit import BanditOverBanditTwin
 from tests.reference.budget_log import BudgetTwin
 from tests.reference.cusum_ucb import CusumUCBTwin
@@ -67,11 +68,14 @@ from tests.reference.sliding_lin_ucb import SlidingLinUCBTwin
 from tests.reference.sliding_slate_ucb import SlidingSlateUCBTwin
 from tests.reference.sliding_thompson import SlidingThompsonTwin
 from tests.reference.sliding_ucb import SlidingUCBTwin
+from tests.reference.sliding_whittle import SlidingWhittleTwin
 from tests.reference.thompson import ThompsonTwin
+from tests.reference.uc_whittle import UCWhittleTwin
 from tests.reference.ucb1 import UCB1Twin
 from tests.reference.ucb_bwk import UCBBwKTwin
 from tests.reference.uniform import UniformTwin
 from tests.reference.virtual_queue import VirtualQueueTwin
+from tests.reference.whittle_thompson import WhittleThompsonTwin
 from tests.reference.wiql import WIQLTwin
 
 TWINS: dict[str, type[Twin]] = {
@@ -135,4 +139,8 @@ RESTLESS_TWINS: dict[str, type[RestlessTwin]] = {
     "round-robin": RoundRobinTwin,
     "wiql": WIQLTwin,
     "myopic": MyopicTwin,
+    "sliding-whittle": SlidingWhittleTwin,
+    "uc-whittle": UCWhittleTwin,
+    "whittle-thompson": WhittleThompsonTwin,
+    "adaptive-whittle": AdaptiveWhittleTwin,
 }

@@ -43,6 +43,7 @@ class RestlessTwin:
         self.problem = problem
         self.setting: Restless = problem.setting
         self.log: list[Slot] = []
+        self.rng: Any = 0  # the stream that those of slots are taken from, for who draws
 
     def learn(self, t: int, states: Any, active: Any, outcome: Any, arrival: int) -> None:
         """What came of slot `t`, told in slot `arrival`."""

@@ -148,7 +148,8 @@ def _select(policy: UCWhittle, state: UCWhittleState, t: int, context: Ints, rng
 @kernel
 def _update(policy: UCWhittle, state: UCWhittleState, decision: Decision, outcome: Moves, now: int) -> None:
     count_moves(state.counts, decision, outcome)
-    if (decision.t + 1) % state.counts.period[0] == 0:  # the last slot of an episode sets the charge
+    last = (decision.t + 1) % state.counts.period[0] == 0  # of an episode: it sets the charge
+    if last and len(decision.action) > 0:
         _rank(policy, state, decision.t, decision.context, state.indices)
         for arm in range(len(decision.context)):
             if decision.context[arm] < 0:  # it was not there yet

@@ -1,0 +1,10 @@
+"""All that section 6 says and we can judge, and Theorem 2's exponent."""
+
+from driftwise.papers.whittle.curves import curves, theorem
+from driftwise.papers.whittle.table import cells, orders, recommended
+from driftwise.study.claims import Claim
+
+
+def claims(scale: str) -> list[Claim]:
+    """Every claim that the studies of a scale can judge."""
+    return [*cells(), *recommended(), *orders(), *curves(), *theorem(scale)]
