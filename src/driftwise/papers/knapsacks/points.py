@@ -60,12 +60,13 @@ ROUGHLY = 0.15  # O(sqrt(T)) leaves room for what grows more slowly yet
 
 
 def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], Study]]]:
-    """Every world at every horizon; worlds in which nothing is drawn, once."""
+    """Every world at every horizon; W-hard, in which nothing is drawn, at the longest and once."""
     for horizon in HORIZONS[scale]:
         for name, world in WORLDS.items():
             yield _maker(f"oco/{name}/T={horizon}", world, horizon, runs or RUNS[scale])
-        for delta in DELTAS:
-            yield _maker(f"oco/w-hard/delta={delta:g}/T={horizon}", ConvexHard(delta=delta), horizon, 1)
+    for delta in DELTAS:
+        longest = HORIZONS[scale][-1]
+        yield _maker(f"oco/w-hard/delta={delta:g}/T={longest}", ConvexHard(delta=delta), longest, 1)
 
 
 def _maker(name: str, world: Any, horizon: int, runs: int) -> tuple[str, Callable[[], Study]]:
