@@ -12,7 +12,7 @@ from driftwise.core.seeding import generator, key
 from driftwise.core.types import Budgets, Problem, trace_for
 from driftwise.measure.budgets.plan import best_plan
 from driftwise.papers.knapsacks.carousel import Carousel
-from driftwise.papers.knapsacks.errata import Erratum, Form
+from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
 from driftwise.papers.knapsacks.forms import FORMS, tuned
 from driftwise.papers.knapsacks.powers import column
 from driftwise.policies import GreedyRatio, SlidingKnapsackUCB
@@ -23,10 +23,6 @@ from driftwise.worlds import KnapsackExample
 ROUNDS = 20_000
 INSTANCES = {"quick": 6, "full": 24}
 LITTLE = 0.015  # of LP(T)
-
-
-def _found(ours: float, holds: bool, why: str) -> Finding:
-    return Finding(float(ours), math.nan, bool(holds), why)
 
 
 # ---- 6: the index of the estimators. One arm that pays 1 or 0, as often ----
@@ -44,12 +40,12 @@ def _broken(literally: bool) -> float:
 
 def _index(_: Evidence) -> Finding:
     share = _broken(literally=True)
-    return _found(share, share == 0.0, f"Lemma 2 fails in {share:.0%} of 4,000 rounds.")
+    return exactly(share, share == 0.0, f"Lemma 2 fails in {share:.0%} of 4,000 rounds.")
 
 
 def _index_mended(_: Evidence) -> Finding:
     share = _broken(literally=False)
-    return _found(share, share == 0.0, f"Lemma 2 fails in {share:.0%} of 4,000 rounds.")
+    return exactly(share, share == 0.0, f"Lemma 2 fails in {share:.0%} of 4,000 rounds.")
 
 
 # ---- 7: the null arm ----
@@ -81,7 +77,7 @@ def _null_arm(evidence: Evidence, *, instances: int) -> Finding:
         found[form] = float(np.mean(changes))
     worst = max(found, key=lambda form: abs(found[form]))
     listed = ", ".join(f"{form} {change:+.3f}" for form, change in found.items())
-    return _found(abs(found[worst]), abs(found[worst]) <= LITTLE, f"{listed}.")
+    return exactly(abs(found[worst]), abs(found[worst]) <= LITTLE, f"{listed}.")
 
 
 def _share(evidence: Evidence, study: str, form: str) -> float:
@@ -110,7 +106,7 @@ def _exhausted(_: Evidence) -> Finding:
     stops = int(np.argmax(spent >= float(FREE.rates(rounds)[0]) * rounds - 1e-9)) + 1
     earned = float(means.rewards[means.rows[:stops], 0].sum())
     plan = best_plan(means, FREE.rates(rounds) * rounds).value
-    return _found(earned / plan, earned >= plan - 1e-6, f"Stopped in round {stops}: {earned:.0f} of {plan:.0f}.")
+    return exactly(earned / plan, earned >= plan - 1e-6, f"Stopped in round {stops}: {earned:.0f} of {plan:.0f}.")
 
 
 def _overspent(_: Evidence) -> Finding:
@@ -120,7 +116,7 @@ def _overspent(_: Evidence) -> Finding:
         f"Spent to the last cent it goes on where rounds are free: {free[0]:.0f} of {free[2]:.0f}. The reward of the "
         f"round that cannot be paid does not count: {dear[0]:.0f}, and not {dear[0] + 1:.0f}, of {dear[2]:.0f}."
     )
-    return _found(free[0] / free[2], holds, why)
+    return exactly(free[0] / free[2], holds, why)
 
 
 # ---- 10, 11, 13: what is not defined ----
@@ -129,16 +125,16 @@ def _overspent(_: Evidence) -> Finding:
 def _no_variation(_: Evidence) -> Finding:
     with np.errstate(divide="ignore"):
         window = float(np.cbrt(10.0 * math.log(120.0 * 10.0**12)) * np.float64(0.0) ** (-2 / 3) * 10.0 ** (8 / 3))
-    return _found(math.nan, math.isfinite(window), "0^(-2/3) is infinite.")
+    return exactly(math.nan, math.isfinite(window), "0^(-2/3) is infinite.")
 
 
 def _no_variation_mended(_: Evidence) -> Finding:
     windows = [SlidingKnapsackUCB.paper(10_000, 10, 1, v, v).window for v in (0.0, 1e-9)]
-    return _found(windows[0], windows[0] == windows[1] == 10_000, f"As for V = 10^-9: {windows[1]:,} rounds.")
+    return exactly(windows[0], windows[0] == windows[1] == 10_000, f"As for V = 10^-9: {windows[1]:,} rounds.")
 
 
 def _above_one(_: Evidence) -> Finding:
-    return _found(1.5, 1.5 <= 1.0, "At delta = 0.5 the arm pays 1.5, and rewards are said to lie in [0, 1].")
+    return exactly(1.5, 1.5 <= 1.0, "At delta = 0.5 the arm pays 1.5, and rewards are said to lie in [0, 1].")
 
 
 def _above_one_mended(_: Evidence) -> Finding:
@@ -146,7 +142,7 @@ def _above_one_mended(_: Evidence) -> Finding:
     means = world.means(1000, 0)
     plan = 1.5 * best_plan(means, world.rates(1000) * 1000).value
     why = f"Divided by 1 + delta; regrets are multiplied again, and LP(T) is {plan:.0f} = (T/2) (1 + delta)."
-    return _found(means.rewards.max(), means.rewards.max() <= 1.0 and abs(plan - 750.0) < 1e-6, why)
+    return exactly(means.rewards.max(), means.rewards.max() <= 1.0 and abs(plan - 750.0) < 1e-6, why)
 
 
 def _epsilons() -> dict[int, float]:
@@ -163,7 +159,7 @@ def _epsilons() -> dict[int, float]:
 def _epsilon(_: Evidence) -> Finding:
     found = _epsilons()
     listed = ", ".join(f"{eps:.2f} at T = {rounds:,}" for rounds, eps in found.items())
-    return _found(found[10**4], max(found.values()) < 1.0, f"{listed}.")
+    return exactly(found[10**4], max(found.values()) < 1.0, f"{listed}.")
 
 
 def _epsilon_mended(_: Evidence) -> Finding:
@@ -173,7 +169,7 @@ def _epsilon_mended(_: Evidence) -> Finding:
         state = policy.init(Problem(10, horizon=rounds, setting=Budgets(np.array([0.3 * rounds]))))
         kept.append(float(state.share[0]))
     listed = ", ".join(f"{share:.2f}" for share in kept)
-    return _found(min(kept), min(kept) >= 0.5, f"{listed} of the budget is left to spend.")
+    return exactly(min(kept), min(kept) >= 0.5, f"{listed} of the budget is left to spend.")
 
 
 def errata(scale: str) -> Iterator[Erratum]:

@@ -1,6 +1,5 @@
 """Errata of section 4 and Appendix E: 15 to 19."""
 
-import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -12,7 +11,7 @@ from driftwise.core.types import trace_for
 from driftwise.measure.convex.hindsight import best_in_every_round, best_on_average
 from driftwise.measure.convex.past import past_of
 from driftwise.measure.convex.regrets import wandering
-from driftwise.papers.knapsacks.errata import Erratum, Form
+from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
 from driftwise.papers.knapsacks.points import GAPS, HORIZONS, ROUGHLY, grown
 from driftwise.policies import VirtualQueue
 from driftwise.study.claims import Evidence, Finding
@@ -20,10 +19,6 @@ from driftwise.worlds import ConvexGap, ConvexLinear
 
 ROUNDS = 1000
 SMALL = 1e-6
-
-
-def _found(ours: float, holds: bool, why: str) -> Finding:
-    return Finding(float(ours), math.nan, bool(holds), why)
 
 
 # ---- 15: concave or convex. g = -+((x - 1/2)^2 - 1/16), and two points that keep both ----
@@ -38,12 +33,12 @@ def _between(sign: float) -> float:
 
 def _concave(_: Evidence) -> Finding:
     value = _between(-1.0)
-    return _found(value, value <= 0.0, f"1/16 - (x - 1/2)^2 is 0 at 1/4 and 3/4, and {value:.4f} half-way.")
+    return exactly(value, value <= 0.0, f"1/16 - (x - 1/2)^2 is 0 at 1/4 and 3/4, and {value:.4f} half-way.")
 
 
 def _convex(_: Evidence) -> Finding:
     value = _between(1.0)
-    return _found(value, value <= 0.0, f"(x - 1/2)^2 - 1/16 is 0 at 1/4 and 3/4, and {value:.4f} half-way.")
+    return exactly(value, value <= 0.0, f"(x - 1/2)^2 - 1/16 is 0 at 1/4 and 3/4, and {value:.4f} half-way.")
 
 
 # ---- 16: the example of E.1, with b = r = 1 ----
@@ -57,7 +52,7 @@ def _optima(delta: float) -> tuple[float, float]:
 def _e1(_: Evidence) -> Finding:
     ours, said = _optima(0.2), (-ROUNDS / 2, -ROUNDS / 4 * (1.0 / 1.2 + 1.0))
     why = f"T = 1000, delta = 0.2: OPT = {ours[0]:.1f}, OPT' = {ours[1]:.1f}; printed, {said[0]:.1f} and {said[1]:.1f}."
-    return _found(ours[0], np.allclose(ours, said, atol=1e-3), why)
+    return exactly(ours[0], np.allclose(ours, said, atol=1e-3), why)
 
 
 def _e1_mended(_: Evidence) -> Finding:
@@ -65,7 +60,7 @@ def _e1_mended(_: Evidence) -> Finding:
     for delta in GAPS:
         said = -ROUNDS / (2.0 + delta), -ROUNDS / (2.0 * (1.0 + delta))
         off = max(off, float(np.abs(np.subtract(_optima(delta), said)).max()))
-    return _found(
+    return exactly(
         off, off <= 1e-3, f"Off by at most {off:.1g} for delta = {', '.join(f'{delta:g}' for delta in GAPS)}."
     )
 
@@ -88,7 +83,7 @@ def _first_rounds(_: Evidence) -> Finding:
     start = state.point.copy()
     play(policy, state, tape, sheet, key(0), trace, 1)
     moved, queued = float(np.abs(trace.actions[0] - start).max()), float(state.queues.max())
-    return _found(
+    return exactly(
         moved + queued, moved == 0.0 and queued == 0.0, "x_1 = x_0, and the queues are empty when x_2 is chosen."
     )
 
@@ -102,7 +97,7 @@ def _starred(_: Evidence) -> Finding:
     past = past_of(LUCKY, ROUNDS, seed=0)
     loose, strict = best_on_average(past), best_in_every_round(past)
     why = f"OPT = {loose.value:.1f}, OPT' = {strict.value:.1f} of the same programs."
-    return _found(strict.value / loose.value, abs(strict.value - loose.value) < 1e-3, why)
+    return exactly(strict.value / loose.value, abs(strict.value - loose.value) < 1e-3, why)
 
 
 def _starred_mended(_: Evidence) -> Finding:
@@ -110,7 +105,7 @@ def _starred_mended(_: Evidence) -> Finding:
     best = best_on_average(past)
     overdrawn = float(past.sums(best.point)[0].max())
     holds = overdrawn <= 1e-3 and best.gap <= 1e-6 * abs(best.value)
-    return _found(
+    return exactly(
         best.value, holds, f"It keeps them, and prices prove that none loses {max(best.gap, SMALL):.0e} less."
     )
 
@@ -121,12 +116,12 @@ def _luck(drawn: bool) -> float:
 
 def _wandering(_: Evidence) -> Finding:
     share = _luck(drawn=True)
-    return _found(share, share < 0.01, f"As met, they stray {share:.2f} a round for ever, though nothing drifts.")
+    return exactly(share, share < 0.01, f"As met, they stray {share:.2f} a round for ever, though nothing drifts.")
 
 
 def _wandering_mended(_: Evidence) -> Finding:
     share = _luck(drawn=False)
-    return _found(share, share < 0.01, f"{share:.2f} a round.")
+    return exactly(share, share < 0.01, f"{share:.2f} a round.")
 
 
 def errata(scale: str) -> Iterator[Erratum]:

@@ -1,6 +1,7 @@
 """Errata about linear programs and the bound: 1 to 5, 9, 12 and 14."""
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy.optimize import linprog
@@ -14,17 +15,13 @@ from driftwise.measure.budgets.chain import chain
 from driftwise.measure.budgets.plan import best_plan
 from driftwise.measure.budgets.prices import even_plan, prices
 from driftwise.measure.budgets.unrest import Unrest
-from driftwise.papers.knapsacks.errata import Erratum, Form
+from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
 from driftwise.policies import SlidingKnapsackUCB
 from driftwise.study.claims import Evidence, Finding
 from driftwise.worlds import KnapsackExample
 from driftwise.worlds.means import Means
 
 SMALL = 1e-6
-
-
-def _found(ours: float, holds: bool, why: str) -> Finding:
-    return Finding(float(ours), math.nan, bool(holds), why)
 
 
 # ---- 1: Proposition 1. Two arms that both pay 1, and cost (0.4, 1) in one half, (1, 0.4) in the other ----
@@ -34,7 +31,7 @@ SWAPPED = Means.of(np.ones((2, 2)), [[[0.4, 1.0]], [[1.0, 0.4]]], rows=[0] * 50 
 
 def _proposition1(_: Evidence) -> Finding:
     line = chain(SWAPPED, [50.0]).printed_middle
-    return _found(
+    return exactly(
         line.left / line.right, line.slack >= -SMALL, f"LP(T) = {line.left:.0f}, and the bound {line.right:.2f}."
     )
 
@@ -42,7 +39,7 @@ def _proposition1(_: Evidence) -> Finding:
 def _proposition1_mended(_: Evidence) -> Finding:
     found = chain(SWAPPED, [50.0])
     why = f"With its price 1.4286 for q the bound is {found.by_mean.right:.2f}; the outer inequality never needed it."
-    return _found(found.by_mean.left / found.by_mean.right, min(found.by_mean.slack, found.outer.slack) >= -SMALL, why)
+    return exactly(found.by_mean.left / found.by_mean.right, min(found.by_mean.slack, found.outer.slack) >= -SMALL, why)
 
 
 # ---- 2: Claim 2. One arm that pays 1 and costs 0.4, then pays 0 and costs 1 ----
@@ -53,7 +50,7 @@ FADING = Means.of([[1.0], [0.0]], [[[0.4]], [[1.0]]])
 def _claim2(_: Evidence) -> Finding:
     found = prices(FADING, [1.0])
     rounds, mean = float(found.rounds.max()), float(found.mean.max())
-    return _found(
+    return exactly(
         mean, mean <= rounds + SMALL, f"The mean of both rounds has the price {mean:.3f}, the rounds {rounds:.0f}."
     )
 
@@ -61,7 +58,7 @@ def _claim2(_: Evidence) -> Finding:
 def _claim2_mended(_: Evidence) -> Finding:
     lines = [chain(*each).any_centre for each in ((FADING, [1.0]), (SWAPPED, [50.0]))]
     slack = min(line.slack for line in lines)
-    return _found(slack, slack >= -SMALL, "LP(T) <= sum LP_t + 2 W1-min + 2 q_t W2-min holds without the claim.")
+    return exactly(slack, slack >= -SMALL, "LP(T) <= sum LP_t + 2 W1-min + 2 q_t W2-min holds without the claim.")
 
 
 # ---- 3: Claim 1. Three arms that take turns ----
@@ -72,7 +69,7 @@ TURNS = Means.of(np.eye(3), np.ones((3, 1, 3)))
 def _claim1(_: Evidence) -> Finding:
     least, inside = nearest_centres(TURNS).rewards.value, _least_in_hull(TURNS.rewards)
     why = f"From (1/2, 1/2, 1/2) they stray {least:.1f} in all, from the nearest of their mixtures {inside:.1f}."
-    return _found(inside / least, inside <= least + SMALL, why)
+    return exactly(inside / least, inside <= least + SMALL, why)
 
 
 def _least_in_hull(points: Floats) -> float:
@@ -92,7 +89,7 @@ def _least_in_hull(points: Floats) -> float:
 
 def _claim1_mended(_: Evidence) -> Finding:
     line = chain(TURNS, [1.5]).any_centre
-    return _found(
+    return exactly(
         line.left / line.right, line.slack >= -SMALL, "Any centre will do, in the hull or not: Proposition 3 is true."
     )
 
@@ -110,7 +107,7 @@ def _perturbed(_: Evidence) -> Finding:
     before, price = _program(np.ones(1), np.array([[0.4]]), np.array([0.5]))
     after, _price = _program(np.ones(1), np.array([[0.6]]), np.array([0.5]))
     why = f"b = 0.5, cost 0.4 made 0.6: LP falls from {before:.0f} to {after:.3f}, though its price was {price:.0f}."
-    return _found(after, after >= before - 0.2 * price - SMALL, why)
+    return exactly(after, after >= before - 0.2 * price - SMALL, why)
 
 
 def _perturbed_mended(_: Evidence) -> Finding:
@@ -123,7 +120,7 @@ def _perturbed_mended(_: Evidence) -> Finding:
         after = _program(rewards - less, costs + more[:, None], rates)[0]
         rooms.append(after - _program(rewards, costs, rates)[0] + less + float(more.sum()) / rates.min())
     broken = sum(room < -SMALL for room in rooms)
-    return _found(broken, broken == 0, f"None of 500 random programs; the least room is {min(rooms):.2g}.")
+    return exactly(broken, broken == 0, f"The least room is {min(rooms):.2g}.")
 
 
 # ---- 5: the statement of Theorem 1, and a constant in C.1 ----
@@ -145,7 +142,7 @@ def _proof(v: float) -> tuple[float, float]:
 def _theorem1(_: Evidence) -> Finding:
     shares = [stated / added for added, stated in map(_proof, (0.0, 1.0))]
     told = f"{shares[0]:.1%} where nothing drifts, {shares[1]:.1%} for V1 = V2 = 1"
-    return _found(shares[0], min(shares) >= 1.0 - SMALL, f"{told} (T = 10^6, m = 10, b = 0.25).")
+    return exactly(shares[0], min(shares) >= 1.0 - SMALL, f"{told} (T = 10^6, m = 10, b = 0.25).")
 
 
 def _theorem1_mended(_: Evidence) -> Finding:
@@ -153,7 +150,7 @@ def _theorem1_mended(_: Evidence) -> Finding:
     for v in (0.0, 1.0):
         moved = Unrest(v, np.array([v]), 0.0, 0.0)
         shares.append(knapsack_bound(moved, [RATE], horizon=ROUNDS, n_arms=ARMS, price=1.0 / RATE) / _proof(v)[0])
-    return _found(shares[0], min(shares) >= 1.0 - SMALL, f"{shares[0]:.1%} and {shares[1]:.1%} of it.")
+    return exactly(shares[0], min(shares) >= 1.0 - SMALL, f"{shares[0]:.1%} and {shares[1]:.1%} of it.")
 
 
 def _lemma3_constant() -> float:
@@ -164,14 +161,9 @@ def _lemma3_constant() -> float:
     return drift / math.cbrt(ARMS * ROUNDS**2 * log)
 
 
-def _c1(_: Evidence) -> Finding:
+def _c1(_: Evidence, *, constant: float) -> Finding:
     needed = _lemma3_constant()
-    return _found(needed, needed <= 9.0, f"Lemma 3 needs 8 sqrt(2) + 1 = {needed:.2f} there.")
-
-
-def _c1_mended(_: Evidence) -> Finding:
-    needed = _lemma3_constant()
-    return _found(needed, needed <= 14.0, f"Lemma 3 needs {needed:.2f}.")
+    return exactly(needed, needed <= constant, f"Lemma 3 needs 8 sqrt(2) + 1 = {needed:.2f} there.")
 
 
 # ---- 9: bounds below zero. A may pay 0.9 and cost 0.8, B pays 0.2 and costs -2, then 0 ----
@@ -185,14 +177,9 @@ def _mix(cheapest: float) -> tuple[Floats, float]:
     return mix, float(mix @ [0.8, max(0.0, cheapest)])
 
 
-def _negative(_: Evidence) -> Finding:
-    mix, spent = _mix(-2.0)
-    return _found(spent, spent <= 0.25 + SMALL, f"A is played with probability {mix[0]:.4f}: {spent:.3f} a round.")
-
-
-def _negative_mended(_: Evidence) -> Finding:
-    mix, spent = _mix(0.0)
-    return _found(spent, spent <= 0.25 + SMALL, f"A is played with probability {mix[0]:.4f}: {spent:.3f} a round.")
+def _spends(_: Evidence, *, cheapest: float) -> Finding:
+    mix, spent = _mix(cheapest)
+    return exactly(spent, spent <= 0.25 + SMALL, f"A is played with probability {mix[0]:.4f}: {spent:.3f} a round.")
 
 
 # ---- 12: prices need not be unique. One arm that pays 1 and costs 0.5, with 0.5 a round ----
@@ -202,7 +189,7 @@ def _prices(_: Evidence) -> Finding:
     worth = {price: 0.5 * price + max(0.0, 1.0 - 0.5 * price) for price in (0.0, 1.0, 2.0)}
     optimal = [price for price, value in worth.items() if abs(value - 1.0) < SMALL]
     far = max(optimal) - min(optimal)
-    return _found(far, far == 0.0, f"All prices from {min(optimal):.0f} to {max(optimal):.0f} are optimal.")
+    return exactly(far, far == 0.0, f"All prices from {min(optimal):.0f} to {max(optimal):.0f} are optimal.")
 
 
 def _prices_mended(_: Evidence) -> Finding:
@@ -210,7 +197,7 @@ def _prices_mended(_: Evidence) -> Finding:
     found, line = prices(means, [50.0]), chain(means, [50.0]).outer
     told = ", ".join(f"{name} {float(each.max()):.3f}" for name, each in found._asdict().items())
     highest = max(float(each.max()) for each in found)
-    return _found(
+    return exactly(
         highest, highest <= 2.0 + SMALL and line.slack >= -SMALL, f"Told apart: {told}. Each is at most 1/b = 2."
     )
 
@@ -227,14 +214,14 @@ def _missed(budget: float) -> float:
 
 def _binding(_: Evidence) -> Finding:
     missed = _missed(0.5)
-    return _found(
+    return exactly(
         missed, abs(missed) < SMALL, f"In the motivating example they all bind, and {missed:.1%} of LP(T) is missed."
     )
 
 
 def _not_binding(_: Evidence) -> Finding:
     missed = _missed(1.5)
-    return _found(missed, abs(missed) < SMALL, f"With three times the budget none binds, and {missed:.1%} is missed.")
+    return exactly(missed, abs(missed) < SMALL, f"With three times the budget none binds, and {missed:.1%} is missed.")
 
 
 ERRATA = (
@@ -280,14 +267,18 @@ ERRATA = (
     ),
     Erratum(
         "05-theorem-1-in-c1",
-        Form("C.1: 9 (m V2 T^2 ln(12 m d T^3))^(1/3) covers the drift of Lemma 3", _c1, paper=9.0),
-        Form("14, as elsewhere in the paper, covers it", _c1_mended, paper=14.0),
+        Form(
+            "C.1: 9 (m V2 T^2 ln(12 m d T^3))^(1/3) covers the drift of Lemma 3", partial(_c1, constant=9.0), paper=9.0
+        ),
+        Form("14, as elsewhere in the paper, covers it", partial(_c1, constant=14.0), paper=14.0),
         "The constant is too small for the lemma it rests on.",
     ),
     Erratum(
         "09-negative-costs",
-        Form("the mix of the program spends no more than b = 0.25 a round", _negative, paper=0.25),
-        Form("bounds cut to [0, 1]: it does", _negative_mended, paper=0.25),
+        Form(
+            "the mix of the program spends no more than b = 0.25 a round", partial(_spends, cheapest=-2.0), paper=0.25
+        ),
+        Form("bounds cut to [0, 1]: it does", partial(_spends, cheapest=0.0), paper=0.25),
         "A lower bound below zero makes budget out of nothing.",
     ),
     Erratum(

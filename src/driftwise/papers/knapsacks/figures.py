@@ -133,12 +133,12 @@ def _unforeseen(evidence: Evidence) -> Iterator[Any]:
 def _draw_unforeseen(sheet: "Sheet", *, evidence: Evidence, kinds: dict[str, list[str]]) -> "Figure":
     panels = []
     for title, names in kinds.items():
-        worlds = {name: evidence.studies[f"{name}/better"].worlds["world"] for name in names}
-        at = {name: future.stakes(world, future.ROUNDS) * future.unit(evidence, name) for name, world in worlds.items()}
+        worlds = {name: future.world_of(evidence, name) for name in names}
+        at = {name: future.stakes(world, future.ROUNDS) * future.unit(world) for name, world in worlds.items()}
         order = sorted(names, key=lambda name: at[name])
         x = [at[name] for name in order]
         lines = {policy: _line(x, [future.worse(evidence, name, policy) for name in order]) for policy in POLICIES}
-        least = [future.least(worlds[name], future.ROUNDS) * future.unit(evidence, name) for name in order]
+        least = [future.least(worlds[name], future.ROUNDS) * future.unit(worlds[name]) for name in order]
         panels.append(Panel(title, lines, {"least": _line(x, least)}))
     return draw_lines(sheet, panels, xlabel="W1 + q W2")
 

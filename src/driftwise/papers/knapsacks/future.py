@@ -12,12 +12,13 @@ Rewards of the first are played divided by 1 + delta, and regrets are told multi
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from driftwise.measure.budgets.unrest import unrest
+from driftwise.measure.budgets.unrest import spread
 from driftwise.oracles import EvenSpending
 from driftwise.papers.knapsacks.forms import FORMS, TOLD, tuned
 from driftwise.papers.knapsacks.powers import Power, column
@@ -76,12 +77,17 @@ def worse(evidence: Evidence, name: str, policy: str) -> float:
 def turned(evidence: Evidence, name: str, policy: str) -> dict[str, float]:
     """The mean regret of either turn."""
     regrets = {turn: float(column(evidence, f"{name}/{turn}", policy, "regret").mean()) for turn in SIGNS}
-    return {turn: regret * unit(evidence, name) for turn, regret in regrets.items()}
+    return {turn: regret * unit(world_of(evidence, name)) for turn, regret in regrets.items()}
 
 
-def unit(evidence: Evidence, name: str) -> float:
+def world_of(evidence: Evidence, name: str) -> KnapsackExample:
+    """The world that turns to the better."""
+    found: KnapsackExample = evidence.studies[f"{name}/better"].worlds["world"]
+    return found
+
+
+def unit(world: KnapsackExample) -> float:
     """What a reward is in the paper's units."""
-    world = evidence.studies[f"{name}/better"].worlds["world"]
     return 1.0 + world.delta if world.kind == "motivating" else 1.0
 
 
@@ -94,7 +100,7 @@ def least(world: KnapsackExample, rounds: int) -> float:
     half, budget = rounds / 2.0, float(world.rates(rounds)[0]) * rounds
     regrets = []
     for sign in SIGNS.values():
-        turn = KnapsackExample(**{**_given(world), "sign": sign}).means(rounds, 0)
+        turn = replace(world, sign=sign).means(rounds, 0)
         (r1, r2), (c1, c2) = turn.rewards[:, 0], turn.costs[:, 0, 0]
         left = budget - shares * half * c1
         later = np.clip(left / c2, 0.0, half)
@@ -103,15 +109,11 @@ def least(world: KnapsackExample, rounds: int) -> float:
     return float(np.maximum(*regrets).min())
 
 
-def _given(world: KnapsackExample) -> dict[str, Any]:
-    return {name: getattr(world, name) for name in ("kind", "delta", "rate", "reward", "delta1", "delta2")}
-
-
 def stakes(world: KnapsackExample, rounds: int) -> float:
     """W1 + q W2, where q is the price of the first half."""
-    found = unrest(world.means(rounds, 0))
-    reward, cost = world.means(rounds, 0).rewards[0, 0], world.means(rounds, 0).costs[0, 0, 0]
-    return found.reward_spread + found.cost_spread * float(reward / cost)
+    means = world.means(rounds, 0)
+    w1, w2 = spread(means)
+    return w1 + w2 * float(means.rewards[0, 0] / means.costs[0, 0, 0])
 
 
 # ---- the claims ----
@@ -120,16 +122,14 @@ def stakes(world: KnapsackExample, rounds: int) -> float:
 def claims(scale: str) -> Iterator[Claim]:
     """Regret in proportion to W, and to T while V stands still."""
     for delta in DELTAS:
-        yield from _example(
-            f"w-term/motivating/delta={delta:g}", KnapsackExample(kind="motivating", delta=delta), delta
-        )
+        yield from _example(f"w-term/motivating/delta={delta:g}", KnapsackExample(kind="motivating", delta=delta))
     names = tuple(f"w-term/motivating/delta={delta:g}" for delta in DELTAS)
     yield from _linear("w-term/motivating/linear-in-delta", names, DELTAS, "delta")
     longer = tuple(f"w-term/motivating/T={rounds}" for rounds in LONGER)
     yield from _linear("w-term/motivating/linear-in-T", longer, LONGER, "T, though V stays as it is")
     for d1, d2 in TURNS:
         world = KnapsackExample(kind="lower-bound-3", rate=0.25, reward=0.5, delta1=d1, delta2=d2)
-        yield from _example(f"w-term/lower-bound-3/d1={d1:g},d2={d2:g}", world, 1.0)
+        yield from _example(f"w-term/lower-bound-3/d1={d1:g},d2={d2:g}", world)
     shown = tuple(f"w-term/lower-bound-3/d1={d1:g},d2={d2:g}" for d1, d2 in TURNS)
     yield Claim(
         "w-term/lower-bound-3/order",
@@ -143,8 +143,8 @@ def _turns(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{name}/{turn}" for name in names for turn in SIGNS)
 
 
-def _example(name: str, world: KnapsackExample, delta: float) -> Iterator[Claim]:
-    bound = least(world, ROUNDS) * (1.0 + delta if world.kind == "motivating" else 1.0)
+def _example(name: str, world: KnapsackExample) -> Iterator[Claim]:
+    bound = least(world, ROUNDS) * unit(world)
     yield Claim(
         f"{name}/at-least",
         "whoever does not know the future loses at least this much on one of the two turns",
@@ -199,8 +199,7 @@ def _judge_order(evidence: Evidence, *, names: tuple[str, ...]) -> Finding:
     """At least a fifth of it."""
     shares = {}
     for name in names:
-        world = evidence.studies[f"{name}/better"].worlds["world"]
         regret = min(worse(evidence, name, policy) for policy in PLAYERS)
-        shares[name] = regret / stakes(world, ROUNDS)
+        shares[name] = regret / stakes(world_of(evidence, name), ROUNDS)
     smallest, largest = min(shares.values()), max(shares.values())
     return Finding(smallest, math.nan, smallest >= 0.2, f"From {smallest:.2f} to {largest:.2f} of it.")
