@@ -245,7 +245,7 @@ def reproduce(
     from driftwise.papers import paper as find
     from driftwise.study.claims import DIFFERS, Evidence, choose, judge, needed, summary
     from driftwise.study.claims import as_json as plain
-    from driftwise.terminal import show_tally
+    from driftwise.terminal import progress_bar, show_tally
 
     for name, value in (("runs", runs), ("threads", threads)):
         if value is not None:
@@ -260,7 +260,9 @@ def reproduce(
     out = out or Path("out") / paper
     _need_report()
     results = _run(list(studies.values()), out, threads)
-    verdicts = judge(claims, Evidence(studies, results))
+    with progress_bar() as bar:  # some claims are judged by programs that take their time
+        told = bar.track(claims, description=f"judging {len(claims):,} claims")
+        verdicts = judge(told, Evidence(studies, results))
     if as_json:
         about = {"paper": paper, "scale": scale} | ({"data": chosen.data} if chosen.data else {})
         click.echo(json.dumps(about | {"claims": plain(verdicts)}))
