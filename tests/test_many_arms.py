@@ -9,7 +9,7 @@ import pytest
 import driftwise as dw
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.kernels import many_arms
+from driftwise.kernels import many_arms, told_arms
 from driftwise.kernels.many_arms import whittle_index
 
 N_STATES = 5
@@ -43,13 +43,13 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_arms_that_are_alike_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     worked_out: list[int] = []
-    share = many_arms._share
+    share = many_arms.share
 
-    def watched(arms: Any, which: Any, *rest: Any) -> None:
+    def watched(arms: Any, memory: Any, which: Any, *rest: Any) -> None:
         worked_out.extend(which)
-        share(arms, which, *rest)
+        share(arms, memory, which, *rest)
 
-    monkeypatch.setattr(many_arms, "_share", watched)
+    monkeypatch.setattr(many_arms, "share", watched)
     passive, active, rewards = random_arms(3)
     order = [0, 1, 0, 2, 2, 1, 0]
     index = whittle_index(passive[order], active[order], rewards[order], 0.9)
@@ -64,8 +64,46 @@ def test_arms_with_the_same_mark_are_still_told_apart(monkeypatch: pytest.Monkey
     def unmarked(arms: Any, marks: Any) -> None:
         marks[:] = 7
 
-    monkeypatch.setattr(many_arms, "_mark", unmarked)
+    monkeypatch.setattr(told_arms, "mark", unmarked)
     np.testing.assert_array_equal(whittle_index(*arms, 0.9).values, apart.values)
+
+
+@pytest.mark.parametrize("discount", [0.95, None])
+def test_memory_changes_nothing_but_the_time(discount: float | None) -> None:
+    """Rows of kernels that move, one, some and all of them, and discounts that change in between."""
+    (passive, active, rewards), luck = random_arms(6, 40), np.random.default_rng(1)
+    memory = dw.new_whittle_memory(6, 40)
+    for turn in range(12):
+        rows = luck.choice(40, (1, 3, 40)[turn % 3], replace=False)
+        arm = turn % 6
+        for kernel in (passive, active)[turn % 2 :]:
+            moved = 0.8 * kernel[arm, rows] + 0.2 * kernel[arm, rows][:, ::-1]
+            kernel[arm, rows] = moved / moved.sum(axis=1, keepdims=True)
+        now = 0.9 if turn == 7 else discount
+        again = whittle_index(passive, active, rewards, now, memory=memory)
+        fresh = whittle_index(passive, active, rewards, now)
+        np.testing.assert_allclose(again.values, fresh.values, atol=1e-11)
+        np.testing.assert_array_equal(again.indexable, fresh.indexable)
+
+
+def test_what_is_remembered_is_tested_too() -> None:
+    """An inverse that has gone wrong is noticed, and made afresh."""
+    passive, active, rewards = random_arms(2, 40)
+    memory, fresh = dw.new_whittle_memory(2, 40), whittle_index(passive, active, rewards, 0.9)
+    whittle_index(passive, active, rewards, 0.9, memory=memory)
+    memory.inverses[0, 3, 5] += 1e-6
+    memory.tableaus[1, 3, 5] += 1e-6
+    passive[:, 7] = passive[:, 8]
+    fresh = whittle_index(passive, active, rewards, 0.9)
+    again = whittle_index(passive, active, rewards, 0.9, memory=memory)
+    np.testing.assert_allclose(again.values, fresh.values, atol=1e-11)
+
+
+def test_memory_of_other_arms_is_refused() -> None:
+    with pytest.raises(
+        ParameterError, match=re.escape("the memory is for arms of shape (2, 5, 5), these have (3, 5, 5)")
+    ):
+        whittle_index(*random_arms(3), 0.9, memory=dw.new_whittle_memory(2, 5))
 
 
 def test_rewards_by_state_and_for_all() -> None:
@@ -104,7 +142,7 @@ NONSENSE: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "negative": (
         (broken((1, 2, 3), -0.1), *GOOD[1:], 0.9),
         {},
-        "row 2 of passive, arm 1, has -0.1 in it, which is not",
+        "row 2 of passive, arm 1, has -0.1 in it, which is",
     ),
     "nan": ((broken((0, 4, 1), np.nan), *GOOD[1:], 0.9), {}, "row 4 of passive, arm 0, has nan in it, which is not a"),
     "large": ((broken((0, 4, 1), 7.0), *GOOD[1:], 0.9), {}, "row 4 of passive, arm 0, has 7 in it, which is not a pro"),

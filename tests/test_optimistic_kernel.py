@@ -171,6 +171,3 @@ def test_a_vacuous_ball_makes_both_actions_alike() -> None:
     ball = random_ball(luck, 6, keep=1.0)._replace(radii=np.full((2, 6), VACUOUS))
     _, kernels, _ = solved(ball, np.tile(np.arange(6.0), (2, 1)), 0.99, 0.0)
     np.testing.assert_array_equal(kernels, np.broadcast_to(np.eye(6)[5], (2, 6, 6)))
-
-
-# ---- episodes ----

@@ -198,7 +198,8 @@ def tied_arms(kind: str, count: int) -> Iterator[tuple[Rows, Rows, list[Fraction
 
 
 def rounded(passive: Any, active: Any, idle: Any, busy: Any, discount: float) -> RestlessArm:
-    return RestlessArm(*(np.array(each, float) for each in (passive, active, idle, busy)), discount)  # type: ignore[call-arg, arg-type]
+    kernels = np.array(passive, np.float64), np.array(active, np.float64)
+    return RestlessArm(*kernels, np.array(idle, np.float64), np.array(busy, np.float64), discount)
 
 
 @pytest.mark.parametrize("kind", ["deterministic", "sparse", "dense", "same", "rested"])
@@ -274,15 +275,29 @@ def test_against_bisection_and_value_iteration(discount: float) -> None:
 @kernel
 def only_pass(room: Any, arm: RestlessArm, out: Floats) -> bool:
     """The fast half alone."""
-    return fast._begin(room, arm) and fast._pass(room, reward_scale(arm), out)
+    return fast.set_up(room, arm) and fast.run_pass(room, arm, out)
 
 
 @kernel
 def spoilt_pass(room: Any, arm: RestlessArm, out: Floats, amount: float) -> bool:
-    """The fast half, with one entry of its tableau wrong."""
-    begun = fast._begin(room, arm)
+    """The fast half, with one entry of its tableau wrong from the start."""
+    begun = fast.set_up(room, arm)
     room.tableau[1, 2] += amount
-    return begun and fast._pass(room, reward_scale(arm), out)
+    return begun and fast.run_pass(room, arm, out)
+
+
+@kernel
+def spoilt_on_the_way(room: Any, arm: RestlessArm, out: Floats, amount: float) -> bool:
+    """The same, but after the images of the signs are known, from a pass that went well."""
+    begun = fast.set_up(room, arm)
+    size, gaps = len(out), room.lines.lines[0]
+    for i in range(size):
+        gaps[i], room.lines.lines[1, i], room.lines.flags[0, i] = arm.busy[i] - arm.idle[i], 1.0, False
+        for j in range(size):
+            gaps[i] += room.tableau[j, i] * arm.busy[j]
+    for j in range(size):
+        room.tableau[j, 2] += amount
+    return begun and fast._turn_all(room, reward_scale(arm), out)
 
 
 ARMS: dict[str, Callable[[int, float], RestlessArm]] = {
@@ -318,9 +333,15 @@ def test_pass_and_sweep_agree(name: str, n_states: int, discount: float) -> None
 @pytest.mark.parametrize("n_states", [5, 40, 100])
 @pytest.mark.parametrize("amount", [1e-3, 1e-6, 1e-9])
 def test_a_pass_gone_wrong_is_noticed(n_states: int, amount: float) -> None:
-    arm = random_arm(np.random.default_rng(1), n_states, 0.95)
-    assert spoilt_pass(new_whittle_room(n_states), arm, np.zeros(n_states), 0.0)
-    assert not spoilt_pass(new_whittle_room(n_states), arm, np.zeros(n_states), amount)
+    """From the start, by the kernels; and on the way, by what combinations of gaps must be."""
+    arm, out, room = (
+        random_arm(np.random.default_rng(1), n_states, 0.95),
+        np.zeros(n_states),
+        new_whittle_room(n_states),
+    )
+    assert spoilt_pass(room, arm, out, 0.0) and spoilt_on_the_way(room, arm, out, 0.0)
+    assert not spoilt_pass(room, arm, out, amount)
+    assert spoilt_pass(room, arm, out, 0.0) and not spoilt_on_the_way(room, arm, out, amount)
 
 
 def test_an_arm_that_is_not_indexable() -> None:

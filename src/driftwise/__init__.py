@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from driftwise.kernels.projections import box as box
     from driftwise.kernels.projections import product as product
     from driftwise.kernels.projections import simplex as simplex
+    from driftwise.kernels.whittle_again import new_whittle_memory as new_whittle_memory
     from driftwise.policies import *  # noqa: F403
     from driftwise.study.results import Results as Results
     from driftwise.study.run import run as run
@@ -56,6 +57,7 @@ _HOMES = {
     "errors": ["DriftwiseError"],
     "kernels.many_arms": ["whittle_index"],
     "kernels.projections": ["ball", "box", "product", "simplex"],
+    "kernels.whittle_again": ["new_whittle_memory"],
     "study.results": ["Results"],
     "study.run": ["run"],
     "study.study": ["Study"],

@@ -25,13 +25,14 @@ def brute_force(arm: RestlessArm, tolerance: float = 1e-9) -> Index:
 
     The optimal gaps are straight between any two neighbours among the charges at which a gap of some policy is 0.
     """
-    policies, charges = [], []
+    policies: list[tuple[Floats, Floats]] = []
+    charges: list[float] = []
     for choice in product((False, True), repeat=len(arm.idle)):
         chosen = np.array(choice)
         kernel = np.where(chosen[:, None], arm.active, arm.passive)
         matrix = np.eye(len(chosen)) - arm.discount * kernel
-        alpha = np.linalg.solve(matrix, np.where(chosen, arm.busy, arm.idle))
-        beta = np.linalg.solve(matrix, chosen.astype(float))
+        alpha: Floats = np.linalg.solve(matrix, np.where(chosen, arm.busy, arm.idle)).astype(np.float64)
+        beta: Floats = np.linalg.solve(matrix, chosen.astype(np.float64)).astype(np.float64)
         policies.append((alpha, beta))
         moved = arm.discount * (arm.active - arm.passive)
         tops, slopes = arm.busy - arm.idle + moved @ alpha, 1.0 + moved @ beta
@@ -135,7 +136,7 @@ def by_bisection(arm: RestlessArm, tolerance: float = 1e-10) -> Floats:
 
 def extended_values(ball: Any, rewards: Floats, discount: float, charge: float, tolerance: float = 1e-9) -> Floats:
     """V under the most hopeful kernel, by value iteration in which every row is chosen anew, a linear program each."""
-    values = np.zeros(rewards.shape[1])
+    values: Floats = np.zeros(rewards.shape[1])
     while True:
         order = np.argsort(-values, kind="stable")
         worth = np.array(

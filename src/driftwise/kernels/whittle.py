@@ -18,10 +18,11 @@ that is asked for is brought up to date.
 
 **Nothing is believed.** An arm is indexable when no state turns active again as the charge grows. A pass in which the
 gaps of active states stay at 0 or above, and those of passive ones at 0 or below, has found an optimal policy for
-every charge, if the gaps are right. That they are is tested at each step on random combinations of states, worked out
-from the kernels and not from X: the equations gap = d0 - charge + X0 gap^-, X0 that of the first policy and gap^-
-the gaps of passive states. Where anything is amiss (an arm that is not indexable, ties that come in an unlucky order,
-rounding) the pass is given up for `whittle_sweep`, which solves a fresh system at every step.
+every charge, if the gaps are right. That they are is tested at each step on random combinations z of states: whatever
+the policy, z' gap = z' (d0 - charge c0) - z' X0 gap^-, with d0, c0 and X0 those of the first policy and gap^- the gaps
+of passive states only; and z' X0 itself is tested against the kernels. Where anything is amiss (an arm that is not
+indexable, ties that come in an unlucky order, rounding) the pass is given up for `whittle_sweep`, which solves a fresh
+system at every step.
 
 Gast, Gaujal & Khun 2023, *Testing indexability and computing Whittle and Gittins index in subcubic time*, have the
 same pass; the tests and the blocks are ours.
@@ -34,7 +35,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.random import bits
 from driftwise.core.types import Floats, Scratch
-from driftwise.kernels.elimination import BLOCK, back_substitute, factor, less_product, solve_factored
+from driftwise.kernels.elimination import BLOCK, back_substitute, factor, less_product
 from driftwise.kernels.restless_lines import SINGULAR, UNIT, LinesRoom, RestlessArm, new_lines_room, reward_scale
 from driftwise.kernels.whittle_sweep import INDEXABLE, sweep
 
@@ -79,69 +80,82 @@ def new_whittle_room(n_states: int) -> WhittleRoom:
 @kernel(inline=False)
 def whittle_indices(room: WhittleRoom, arm: RestlessArm, out: Floats) -> int:
     """Write the index of every state to `out`; return INDEXABLE, NOT_INDEXABLE or UNDEFINED (see `whittle_sweep`)."""
-    if _begin(room, arm) and _pass(room, reward_scale(arm), out):
+    if set_up(room, arm) and run_pass(room, arm, out):
         return INDEXABLE
     return sweep(room.lines, arm, out)
 
 
 @kernel
-def _begin(room: WhittleRoom, arm: RestlessArm) -> bool:
-    """The tableau, gaps and slopes of the policy that is always active, at a charge of 0; False if it has none."""
+def set_up(room: WhittleRoom, arm: RestlessArm) -> bool:
+    """The tableau of the policy that is always active; False if it has none."""
     size, spread, factors = len(arm.idle), 1.0 / len(arm.idle), room.lines.factors
-    gaps, slopes, passive = room.lines.lines[0], room.lines.lines[1], room.lines.flags[0]
     for i in range(size):
         for j in range(size):
             factors[j, i] = spread - arm.discount * arm.active[i, j]
             room.tableau[j, i] = arm.discount * (arm.active[i, j] - arm.passive[i, j])
     for i in range(size):
         factors[i, i] += 1.0
-        gaps[i] = arm.busy[i] - arm.idle[i]
-        slopes[i] = 1.0
-        passive[i] = False
     if factor(factors, room.tableau, room.lines.pivots) < SINGULAR:
         return False
     back_substitute(factors, room.tableau)
-    for k in range(PROBES):
-        _probe(room, arm, k)
-    for j in range(size):
-        row, reward = room.tableau[j], arm.busy[j]
-        for i in range(size):
-            gaps[i] += reward * row[i]
     return True
 
 
 @kernel(inline=False)
-def _probe(room: WhittleRoom, arm: RestlessArm, k: int) -> None:
-    """Signs z and their image z' X0, from the kernels: what z' gap must be, whatever the charge and the policy."""
+def run_pass(room: WhittleRoom, arm: RestlessArm, out: Floats) -> bool:
+    """The pass, from the tableau on; False as soon as something is not as it should be."""
+    size, scale = len(out), reward_scale(arm)
+    gaps, slopes, passive = room.lines.lines[0], room.lines.lines[1], room.lines.flags[0]
+    for i in range(size):
+        gaps[i], slopes[i], passive[i] = arm.busy[i] - arm.idle[i], 1.0, False
+    for j in range(size):
+        row, reward = room.tableau[j], arm.busy[j]
+        for i in range(size):
+            gaps[i] += reward * row[i]
+    for k in range(PROBES):
+        if not _probe(room, arm, k):
+            return False
+    return _turn_all(room, scale, out)
+
+
+@kernel
+def _probe(room: WhittleRoom, arm: RestlessArm, k: int) -> bool:
+    """Signs z and their image z' X0: by them it is known what z' gap must be, whatever the charge and the policy.
+
+    False when the image does not solve (z' X0) A = g z' (P1 - P0): then X0 is not what it should be.
+    """
     size, signs, image, rest = len(arm.idle), room.probes[k, 0], room.probes[k, 1], room.lines.lines[2]
     rng = np.uint64(k)
     for i in range(size):
         word, rng = bits(rng)
         signs[i] = 1.0 if word & np.uint64(1) else -1.0
-        image[i] = 0.0
-    for _ in range(2):  # the second time for what the first left over
-        total = 0.0
+    total, fixed, charged, large = 0.0, 0.0, 0.0, 1.0
+    for j in range(size):
+        row, sum_of_row = room.tableau[j], 0.0
         for i in range(size):
-            total += image[i]
-        for j in range(size):
-            rest[j] = -image[j] - total / size
-        for i in range(size):
-            plus, minus = arm.discount * (signs[i] + image[i]), arm.discount * signs[i]
-            for j in range(size):
-                rest[j] += plus * arm.active[i, j] - minus * arm.passive[i, j]
-        solve_factored(room.lines.factors, room.lines.pivots, rest)
-        for i in range(size):
-            image[i] += rest[i]
-    fixed, charged = 0.0, 0.0
-    for i in range(size):
-        fixed += signs[i] * (arm.busy[i] - arm.idle[i]) + image[i] * arm.busy[i]
-        charged += signs[i] + image[i]
+            sum_of_row += signs[i] * row[i]
+        image[j] = sum_of_row
+        total += sum_of_row
+        large += abs(sum_of_row)
+        fixed += signs[j] * (arm.busy[j] - arm.idle[j]) + sum_of_row * arm.busy[j]
+        charged += signs[j] + sum_of_row
     room.offsets[k, 0], room.offsets[k, 1] = fixed, charged
+    for j in range(size):
+        rest[j] = -image[j] - total / size
+    for i in range(size):
+        plus, minus = arm.discount * (signs[i] + image[i]), arm.discount * signs[i]
+        active, passive = arm.active[i], arm.passive[i]
+        for j in range(size):
+            rest[j] += plus * active[j] - minus * passive[j]
+    left = 0.0
+    for j in range(size):
+        left = max(left, abs(rest[j]))
+    return left <= WRONG * large
 
 
 @kernel
-def _pass(room: WhittleRoom, scale: float, out: Floats) -> bool:
-    """Turn the states passive one by one; False as soon as something is not as it should be."""
+def _turn_all(room: WhittleRoom, scale: float, out: Floats) -> bool:
+    """Turn the states passive one by one."""
     size, block, charge, growth = len(out), len(room.turned), 0.0, 1.0
     gaps, slopes, passive = room.lines.lines[0], room.lines.lines[1], room.lines.flags[0]
     for s in range(size):
