@@ -4,7 +4,7 @@
     index.values                 an index per state, a row per arm
     index.indexable              whether each arm is indexable
 
-ToldArms that are alike are worked out once, and the others on as many threads as are worth it.
+Arms that are alike are worked out once, and the others on as many threads as are worth it.
 """
 
 import functools

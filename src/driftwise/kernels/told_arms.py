@@ -47,7 +47,8 @@ def told_arms(
         raise ParameterError(f"active has shape {kernels[1].shape}, passive has {shape}: they must be the same")
     n_arms, size = 1 if single else shape[0], shape[-1]
     whole = (n_arms, size, size)
-    arms = ToldArms(kernels[0].reshape(whole), kernels[1].reshape(whole), *np.empty((2, n_arms, size)), share)
+    idle, busy = np.empty((2, n_arms, size))
+    arms = ToldArms(kernels[0].reshape(whole), kernels[1].reshape(whole), idle, busy, share)
     what, where = _take()(arms, _by_arm(pays, n_arms, size, single))
     if what == REWARD:
         raise ParameterError(f"rewards has {pays[~np.isfinite(pays)][0]} in it, which is not a finite number")
@@ -73,8 +74,11 @@ def _numbers(name: str, told: ArrayLike) -> Floats:
 
 def _by_arm(pays: Floats, n_arms: int, size: int, single: bool) -> Floats:
     """Rewards by arm, state and action, where all arms, or both actions, may share one."""
-    given = {(size,): (1, size, 1)}
-    given |= {(size, 2): (1, size, 2)} if single else {(n_arms, size): (n_arms, size, 1), (n_arms, size, 2): pays.shape}
+    given: dict[tuple[int, ...], tuple[int, ...]] = {(size,): (1, size, 1)}
+    if single:
+        given[(size, 2)] = (1, size, 2)
+    else:
+        given |= {(n_arms, size): (n_arms, size, 1), (n_arms, size, 2): (n_arms, size, 2)}
     if pays.shape not in given:
         raise ParameterError(f"rewards has shape {pays.shape}, not {' or '.join(map(str, given))}")
     return pays.reshape(given[pays.shape])
