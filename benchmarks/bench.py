@@ -39,6 +39,7 @@ from benchmarks import (
     scaling,
     service,
     startup,
+    whittle,
 )
 from benchmarks.sizes import FULL, QUICK, Sizes
 from benchmarks.table import Row, not_measured
@@ -105,6 +106,7 @@ def _sections(sizes: Sizes, peers: bool) -> dict[str, Section]:
         "accuracy": lambda: accuracy.rows(sizes),
         "budgets": lambda: knapsack.rows(sizes),
         "best plan": lambda: plan.rows(sizes),
+        "Whittle indices": lambda: whittle.rows(sizes) if peers else whittle.skipped(sizes, LEFT_OUT),
         "threads": lambda: parallel.rows(sizes),
         "memory": lambda: memory.rows(sizes),
         "agent": lambda: live.rows(sizes, peers=peers),

@@ -63,6 +63,13 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "river": ("river==0.26.1", "numpy==2.4.6", "scipy==1.17.1", "narwhals==2.28.0"),
     "mabwiser": ("mabwiser==2.7.4", "seaborn==0.13.2", *_LEARNING, *_PLOTTING),
     "contextualbandits": ("contextualbandits==0.3.30", *_LEARNING),
+    "markovianbandit": (
+        "markovianbandit-pkg==0.4",
+        "numpy==2.4.6",
+        "scipy==1.17.1",
+        "numba==0.68.1",
+        "llvmlite==0.50.0",
+    ),
 }
 
 #: Those that offer no wheel are built here, by gcc, as their users have to.

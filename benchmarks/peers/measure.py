@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.environments import REQUIREMENTS, python_of
+from benchmarks.peers.environments import python_of
 
 #: Few rounds for the slow peers: all cases of one together take less than a minute of processor time.
 ROUNDS = {"smpybandits": 4000, "pymab": 10_000, "river": 10_000, "mabwiser": 400, "contextualbandits": 400}
@@ -34,12 +34,15 @@ def measure(
 
     All cases of the peer, or those named.
     """
-    python = python_of(peer)
-    script = Path(__file__).resolve().parent / f"{peer}_peer.py"
     settings = {"rounds": rounds, "arms": arms, "window": window, "seed": seed}
-    command = [str(python), str(script)]
-    command += [word for name, value in settings.items() for word in (f"--{name}", str(value))]
-    command += ["--cases", *cases]
+    words = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
+    return ask(peer, *words, "--cases", *cases)
+
+
+def ask(peer: str, *words: str) -> dict[str, Any]:
+    """Run the peer's script with these words, in the peer's environment, and return the document it prints."""
+    script = Path(__file__).resolve().parent / f"{peer}_peer.py"
+    command = [str(python_of(peer)), str(script), *words]
     # One thread, because processor time adds up all threads; no PYTHONPATH, because the peer must
     # see only its own environment; no window system for the plotting that SMPyBandits imports.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -58,15 +61,15 @@ def measure(
 
 def _main() -> None:
     parser = argparse.ArgumentParser(description="Time the policies of other bandit libraries.")
-    parser.add_argument("peers", nargs="*", metavar="PEER", help=f"of {', '.join(REQUIREMENTS)}")
+    parser.add_argument("peers", nargs="*", metavar="PEER", help=f"of {', '.join(ROUNDS)}")
     parser.add_argument("--rounds", type=int, help="default: " + str(ROUNDS))
     parser.add_argument("--arms", type=int, default=10)
     parser.add_argument("--window", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    peers = options.peers or list(REQUIREMENTS)
-    if unknown := set(peers) - set(REQUIREMENTS):
-        parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(REQUIREMENTS)}")
+    peers = options.peers or list(ROUNDS)
+    if unknown := set(peers) - set(ROUNDS):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(ROUNDS)}")
     print(f"{'peer':<18}{'case':<27}{'us/round':>9}{'rounds':>8}  note")
     for peer in peers:
         document = measure(

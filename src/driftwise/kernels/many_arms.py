@@ -89,10 +89,11 @@ def whittle_index(
         distinct: Ints = np.flatnonzero(firsts == np.arange(len(firsts)))
         share(arms, memory, distinct, values, status, workers or os.cpu_count() or 1)
         values, status = values[firsts], status[firsts]
-    indexable = status == INDEXABLE
-    if not indexable.all():
+    if (status.min() if len(status) > 1 else status[0]) < INDEXABLE:
         _warn(status, single, discount)
-    return WhittleIndex(values[0], bool(indexable[0])) if single else WhittleIndex(values, indexable)
+    return (
+        WhittleIndex(values[0], bool(status[0] == INDEXABLE)) if single else WhittleIndex(values, status == INDEXABLE)
+    )
 
 
 def share(

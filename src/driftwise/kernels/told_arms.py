@@ -74,14 +74,15 @@ def _numbers(name: str, told: ArrayLike) -> Floats:
 
 def _by_arm(pays: Floats, n_arms: int, size: int, single: bool) -> Floats:
     """Rewards by arm, state and action, where all arms, or both actions, may share one."""
-    given: dict[tuple[int, ...], tuple[int, ...]] = {(size,): (1, size, 1)}
-    if single:
-        given[(size, 2)] = (1, size, 2)
-    else:
-        given |= {(n_arms, size): (n_arms, size, 1), (n_arms, size, 2): (n_arms, size, 2)}
-    if pays.shape not in given:
-        raise ParameterError(f"rewards has shape {pays.shape}, not {' or '.join(map(str, given))}")
-    return pays.reshape(given[pays.shape])
+    shape = pays.shape
+    if shape == (size,):
+        return pays.reshape(1, size, 1)
+    if shape == ((size, 2) if single else (n_arms, size, 2)):
+        return pays.reshape(n_arms, size, 2)
+    if not single and shape == (n_arms, size):
+        return pays.reshape(n_arms, size, 1)
+    given = f"({size}, 2)" if single else f"({n_arms}, {size}) or ({n_arms}, {size}, 2)"
+    raise ParameterError(f"rewards has shape {shape}, not ({size},) or {given}")
 
 
 def _row(name: str, told: Floats, wrong: int, single: bool) -> str:
