@@ -93,6 +93,8 @@ def test_what_no_window_reaches_is_stale(sizes: list[int], stale: int) -> None:
     first, there = np.zeros(1, np.int64), np.ones(1, np.int64)
     count_moves(counts, Decision(0, first, 1.0, first, 0), Moves(0.0, np.zeros(1), there))
     assert (counts.stale[0], counts.views.sum()) == (stale, 1 - stale)
+    count_moves(counts, Decision(0, first, 1.0, first, 0), Moves(0.0, np.zeros(1), -there))
+    assert counts.stale[0] == stale  # what was not seen is not stale
 
 
 def test_rows_borrow_from_rows_with_as_many_places() -> None:

@@ -46,11 +46,13 @@ def indices_follow_their_arms(policy: Any) -> str | None:
     ground, policy = ground_of(policy), cast(policy)
     if ground.family != "restless":
         return f"{called(policy)} has no arms that move on their own"
-    luck, state = np.random.default_rng(5), ground.played(policy)[0]
-    order = [2, 0, 3, 1]
-    turned = regroup(state, policy.init(ground.problem_of(order)), order)
+    luck, played = np.random.default_rng(5), ground.played(policy)[0]
+    order, kept = [2, 0, 3, 1], [0, 1, 2, 3]
+    state, turned = (regroup(played, policy.init(ground.problem_of(arms)), arms) for arms in (kept, order))
     for t in range(ROUNDS, ROUNDS + 20):
         states, one, other = ground.any_context(luck), np.zeros(len(order)), np.zeros(len(order))
+        for each in (state, turned):  # what is recomputed when arms move is so before the next decision
+            verbs.advance(policy, each, t, at(key(7), t))
         verbs.rank(policy, state, t, states, one)
         verbs.rank(policy, turned, t, np.ascontiguousarray(states[order]), other)
         if np.isnan(one).all():

@@ -61,7 +61,7 @@ def new_counts(groups: Ints, n_groups: int, n_states: int, sizes: Ints, period: 
 def count_moves(counts: Any, decision: Decision, outcome: Moves) -> None:
     """Count what every arm did in the slot of a decision."""
     age, place = counts.episode[0] - decision.t // counts.period[0], 0
-    room, taken = counts.ring.shape[1], False
+    room, seen, taken = counts.ring.shape[1], False, False
     for arm in range(len(decision.context)):
         action = 0
         if place < len(decision.action) and decision.action[place] == arm:
@@ -70,6 +70,7 @@ def count_moves(counts: Any, decision: Decision, outcome: Moves) -> None:
         here, there, group = decision.context[arm], outcome.states[arm], counts.groups[arm]
         if here < 0 or there < 0:
             continue
+        seen = True
         if age <= 0:
             counts.current[group, action, here, there] += 1.0
             taken = True
@@ -80,7 +81,7 @@ def count_moves(counts: Any, decision: Decision, outcome: Moves) -> None:
             if counts.sizes[view] == 0 or age <= counts.sizes[view]:
                 counts.views[group, view, action, here, there] += 1.0
                 taken = True
-    if not taken:
+    if seen and not taken:
         counts.stale[0] += 1
 
 

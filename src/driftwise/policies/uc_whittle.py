@@ -46,7 +46,7 @@ class UCWhittleState(NamedTuple):
     classes: Cache
     arms: Arms
     charge: Shared
-    laws: Shared
+    laws: Cache
     fresh: Cache
     costs: Cache
     indices: Scratch
