@@ -45,8 +45,7 @@ def rows(sizes: Sizes) -> list[Row]:
 
 def skipped(sizes: Sizes, why: str) -> list[Row]:
     """The rows of the peer unmeasured."""
-    names = [_name(size) for size in ARMS]
-    return [*(not_measured(name, why, target=f"whittle: {name}") for name in names), *without_peers(sizes)]
+    return [*(not_measured(_name(size), why, target=f"whittle: S={size}") for size in ARMS), *without_peers(sizes)]
 
 
 def without_peers(sizes: Sizes) -> list[Row]:
@@ -63,7 +62,7 @@ def random_arms(count: int, size: int, seed: int = 0) -> tuple[Floats, Floats, F
 
 
 def _name(size: int) -> str:
-    return f"S={size}"
+    return f"Whittle indices, S={size}, speed / {PEER}'s"
 
 
 def _ours(arms: dict[int, tuple[Floats, Floats, Floats]]) -> dict[int, tuple[float, float]]:
@@ -104,12 +103,12 @@ def _speed(size: int, ours: list[dict[int, tuple[float, float]]], theirs: list[d
     near = [(before[size][0] + after[size][0]) / 2 for before, after in itertools.pairwise(ours)]
     bare = statistics.median(each[size][1] for each in ours)
     return row(
-        f"Whittle indices, {_name(size)}, speed / {PEER}'s",
+        _name(size),
         unit="us/arm",
         ours=statistics.median(near) * 1e6,
         theirs=statistics.median(peer) * 1e6,
         ratio=statistics.median(slow / fast for slow, fast in zip(peer, near, strict=True)),
-        target=f"whittle: {_name(size)}",
+        target=f"whittle: S={size}",
         note=f"checks included; the kernel alone {bare * 1e6:,.1f} us",
         detail={"ours": near, "theirs": peer, "kernel": bare},
     )
@@ -125,7 +124,7 @@ def _agreement(arms: dict[int, tuple[Floats, Floats, Floats]], theirs: dict[str,
         unit="",
         ours=max(apart.values()),
         target="whittle: agreement",
-        note=", ".join(f"{_name(size)}: {value:.1e}" for size, value in apart.items()),
+        note=", ".join(f"S={size}: {value:.1e}" for size, value in apart.items()),
         detail={"version": theirs["version"]},
     )
 
@@ -162,7 +161,7 @@ def _again(size: int, sizes: Sizes) -> Row:
             whittle_index(*told, memory=kept)
             taken.append(time.thread_time() - start)
     return row(
-        f"Whittle indices, {_name(size)}, {MOVED} rows moved, afresh / from memory",
+        f"Whittle indices, S={size}, {MOVED} rows moved, afresh / from memory",
         unit="us/arm",
         ours=statistics.median(again[2:]) * 1e6,
         theirs=statistics.median(fresh[2:]) * 1e6,

@@ -1,5 +1,6 @@
 """Whittle indices are exact: against all policies in fractions, bisection, closed forms and published values."""
 
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats
+from driftwise.errors import ParameterError
 from driftwise.kernels import whittle as fast
 from driftwise.kernels.age import age_index
 from driftwise.kernels.many_arms import whittle_index
@@ -149,6 +151,21 @@ def test_the_closed_form_is_the_index_for_the_average(n_states: int, q: float) -
     np.testing.assert_allclose(index, closed, atol=1e-11)
     far, near = (np.abs(index_of(ageing(costs, q, g))[0] - closed).max() for g in (0.999, 0.9999))
     assert near == pytest.approx(far / 10.0, rel=0.02, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("costs", "success", "sentence"),
+    [
+        ([1.0, 2.0], 0.0, "success=0.0 is outside (0, 1]"),
+        ([1.0, 2.0], 1.5, "success=1.5 is outside (0, 1]"),
+        ([2.0, 1.0], 0.5, "costs=[2.0, 1.0] is not a row of finite numbers, one per age, that never fall"),
+        ([], 0.5, "costs=[] is not a row of finite numbers"),
+        ([1.0, np.nan], 0.5, "costs=[1.0, nan] is not a row of finite numbers"),
+    ],
+)
+def test_ages_that_make_no_sense(costs: Any, success: float, sentence: str) -> None:
+    with pytest.raises(ParameterError, match=re.escape(sentence)):
+        age_index(costs, success)
 
 
 # ---- the slow twins ----
