@@ -15,7 +15,15 @@ import pytest
 from driftwise.checks import POLICY_CHECKS, WORLD_CHECKS
 from driftwise.core.family import family_of
 from driftwise.errors import ParameterError
-from driftwise.policies import POLICIES, WIQL, BanditOverBandit, SlidingKnapsackUCB, SlidingLinUCB, SlidingSlateUCB
+from driftwise.policies import (
+    POLICIES,
+    WIQL,
+    BanditOverBandit,
+    SlidingKnapsackUCB,
+    SlidingLinUCB,
+    SlidingSlateUCB,
+    SlidingWhittle,
+)
 from driftwise.worlds import WORLDS, Flights
 from driftwise.worlds.delayed import Delayed
 from driftwise.worlds.knapsack_example import KINDS
@@ -29,6 +37,9 @@ EVERY_POLICY: dict[str, Any] = {
     "bandit-over-bandit with slates": BanditOverBandit(policy=SlidingSlateUCB()),
     "bandit-over-bandit with budgets": BanditOverBandit(policy=SlidingKnapsackUCB()),
     "wiql as published": WIQL.as_published(),
+    # Its windows are of episodes. From window x epsilon = 2 on balls hold everything: no new arm is tried.
+    "sliding-whittle, short window": SlidingWhittle(window=2),
+    "sliding-whittle, calibrated": SlidingWhittle.calibrated(window=2),
 }
 
 EVERYDAY = {"sliding-lin-ucb", "kalman-mixture", "bandit-over-bandit with features", "sliding-slate-ucb"}
