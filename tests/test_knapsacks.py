@@ -35,20 +35,20 @@ from driftwise.papers.knapsacks import (
 from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.forms import FORMS, tuned
 from driftwise.papers.knapsacks.powers import Power
-from driftwise.papers.knapsacks.slopes import Size
+from driftwise.papers.knapsacks.slopes import SlopeSize
 from driftwise.study.canvas import NARROW, WIDE, svg
 from driftwise.study.claims import Evidence, Verdict, choose, judge, needed
 from driftwise.worlds import KnapsackExample
 
 NAME, SMALL = "knapsacks", "small"
 SIZES = {
-    "T/rotating": Size((2_000.0, 8_000.0, 32_000.0), 3),
-    "T/stationary": Size((1_000.0, 4_000.0, 16_000.0), 3),
-    "T/lower-bound": Size((4_000.0, 16_000.0, 64_000.0), 4),
-    "V/rotating": Size((1.0, 64.0), 1),
-    "V/lower-bound": Size((2.0, 8.0, 32.0), 2),
-    "m/lower-bound": Size((2.0, 8.0, 32.0), 2),
-    "b/lower-bound": Size((2.5, 20.0), 2),
+    "T/rotating": SlopeSize((2_000.0, 8_000.0, 32_000.0), 3),
+    "T/stationary": SlopeSize((1_000.0, 4_000.0, 16_000.0), 3),
+    "T/lower-bound": SlopeSize((4_000.0, 16_000.0, 64_000.0), 4),
+    "V/rotating": SlopeSize((1.0, 64.0), 1),
+    "V/lower-bound": SlopeSize((2.0, 8.0, 32.0), 2),
+    "m/lower-bound": SlopeSize((2.0, 8.0, 32.0), 2),
+    "b/lower-bound": SlopeSize((2.5, 20.0), 2),
 }
 
 

@@ -29,14 +29,14 @@ CHANGES = 2  # of the rotating worlds that grow with T
 VARIATION, ROUNDS, ARMS, RATE = 4.0, 64_000, 4, 0.25  # of the lower bounds, where they do not grow
 
 
-class Size(NamedTuple):
+class SlopeSize(NamedTuple):
     """What is played: each of `points`, on so many instances or in so many runs."""
 
     points: tuple[float, ...]
     runs: int
 
 
-class Ground(NamedTuple):
+class Terrain(NamedTuple):
     """A world, how long it is played, and by whom."""
 
     world: Any
@@ -53,31 +53,31 @@ class Series(NamedTuple):
     symbol: str
     theory: float
     power: str
-    make: Callable[[float, int], Ground]
+    make: Callable[[float, int], Terrain]
     size: str
     drawn: bool = False
     only_slower: bool = False
     last: int = 0
 
 
-SIZES: dict[str, dict[str, Size]] = {
+SIZES: dict[str, dict[str, SlopeSize]] = {
     "quick": {
-        "T/rotating": Size(tuple(4_000.0 * 4**k for k in range(5)), 24),
-        "T/stationary": Size(tuple(1_000.0 * 4**k for k in range(5)), 24),
-        "T/lower-bound": Size(tuple(4_000.0 * 4**k for k in range(4)), 8),
-        "V/rotating": Size(tuple(2.0**k for k in range(7)), 12),
-        "V/lower-bound": Size(tuple(2.0**k for k in range(6)), 8),
-        "m/lower-bound": Size(tuple(2.0**k for k in range(1, 6)), 8),
-        "b/lower-bound": Size((2.5, 5.0, 10.0, 20.0), 8),
+        "T/rotating": SlopeSize(tuple(4_000.0 * 4**k for k in range(5)), 24),
+        "T/stationary": SlopeSize(tuple(1_000.0 * 4**k for k in range(5)), 24),
+        "T/lower-bound": SlopeSize(tuple(4_000.0 * 4**k for k in range(4)), 8),
+        "V/rotating": SlopeSize(tuple(2.0**k for k in range(7)), 12),
+        "V/lower-bound": SlopeSize(tuple(2.0**k for k in range(6)), 8),
+        "m/lower-bound": SlopeSize(tuple(2.0**k for k in range(1, 6)), 8),
+        "b/lower-bound": SlopeSize((2.5, 5.0, 10.0, 20.0), 8),
     },
     "full": {
-        "T/rotating": Size(tuple(4_000.0 * 4**k for k in range(6)), 48),
-        "T/stationary": Size(tuple(1_000.0 * 4**k for k in range(6)), 48),
-        "T/lower-bound": Size(tuple(4_000.0 * 4**k for k in range(5)), 20),
-        "V/rotating": Size(tuple(2.0**k for k in range(7)), 48),
-        "V/lower-bound": Size(tuple(2.0**k for k in range(6)), 20),
-        "m/lower-bound": Size(tuple(2.0**k for k in range(1, 6)), 20),
-        "b/lower-bound": Size((2.5, 5.0, 10.0, 20.0), 20),
+        "T/rotating": SlopeSize(tuple(4_000.0 * 4**k for k in range(6)), 48),
+        "T/stationary": SlopeSize(tuple(1_000.0 * 4**k for k in range(6)), 48),
+        "T/lower-bound": SlopeSize(tuple(4_000.0 * 4**k for k in range(5)), 20),
+        "V/rotating": SlopeSize(tuple(2.0**k for k in range(7)), 48),
+        "V/lower-bound": SlopeSize(tuple(2.0**k for k in range(6)), 20),
+        "m/lower-bound": SlopeSize(tuple(2.0**k for k in range(1, 6)), 20),
+        "b/lower-bound": SlopeSize((2.5, 5.0, 10.0, 20.0), 20),
     },
 }
 
@@ -85,19 +85,19 @@ SIZES: dict[str, dict[str, Size]] = {
 # ---- the studies ----
 
 
-def _rotating(point: float, instance: int, *, resources: int, horizon: int = 0) -> Ground:
+def _rotating(point: float, instance: int, *, resources: int, horizon: int = 0) -> Terrain:
     """By T with a fixed number of changes, or by the number of changes with a fixed T."""
     rounds, changes = (horizon, int(point)) if horizon else (int(point), CHANGES)
     world = Carousel(n_arms=3 + resources, resources=resources, phases=changes + 1, instance=instance)
-    return Ground(world, rounds, tuned(world, rounds))
+    return Terrain(world, rounds, tuned(world, rounds))
 
 
-def _stationary(point: float, instance: int, *, resources: int) -> Ground:
+def _stationary(point: float, instance: int, *, resources: int) -> Terrain:
     world = BudgetStationary(n_arms=2 + 2 * resources, resources=resources)
-    return Ground(world, int(point), forms(world, int(point), 0.0, 0.0))
+    return Terrain(world, int(point), forms(world, int(point), 0.0, 0.0))
 
 
-def _lower_bound(point: float, instance: int, *, which: int, grows: str) -> Ground:
+def _lower_bound(point: float, instance: int, *, which: int, grows: str) -> Terrain:
     world = KnapsackExample(
         kind=f"lower-bound-{which}",
         n_arms=int(point) if grows == "m" else ARMS,
@@ -106,7 +106,7 @@ def _lower_bound(point: float, instance: int, *, which: int, grows: str) -> Grou
     )
     rounds = int(point) if grows == "T" else ROUNDS
     v1, v2 = (world.variation, 0.0) if which == 1 else (0.0, world.variation)
-    return Ground(world, rounds, forms(world, rounds, v1, v2))
+    return Terrain(world, rounds, forms(world, rounds, v1, v2))
 
 
 def _series() -> Iterator[tuple[str, Series]]:
