@@ -85,6 +85,7 @@ def test_what_has_no_episodes_has_no_bound() -> None:
         lagrangian_bound(Climbing(), 150, 0)
 
 
+@pytest.mark.deep
 def test_balls_by_the_theorem_cover_and_small_ones_do_not() -> None:
     """Lemma 1 allows one run in five to have a pair outside; its balls are far too wide for that to be seen."""
     world = Climbing(n_arms=10, activate=4)

@@ -1,5 +1,7 @@
 """Online learning of Whittle indices as a paper: every printed cell is a claim, and a small part of it is played."""
 
+import pytest
+
 from driftwise.papers import paper
 from driftwise.papers.whittle.studies import CELLS, FRESH, RECOMMENDED, WORLDS, fresh, studies, table
 from driftwise.papers.whittle.table import ROWS, published
@@ -44,6 +46,7 @@ def test_the_recommended_policy_is_tried_on_drift_paths_of_its_own() -> None:
             assert (ours != theirs).any()
 
 
+@pytest.mark.deep
 def test_a_part_is_played_judged_and_drawn() -> None:
     """Choosing at random on the smallest ladder, with two runs: within 1%, or within an interval that is wide."""
     chosen = choose(paper(PAPER).claims("quick"), "table1/world=ladder/N=10/M=1/Random")
