@@ -90,8 +90,9 @@ def assert_same(ground: Ground, policy: Any, state: Any, other: Any, another: An
 
 
 def test_every_family_of_sliding_policies_can_be_restarted() -> None:
+    """But moving arms: their states go on whoever chooses, so that blocks would not be paid for what they chose."""
     slides = [name for name, kind in POLICIES.items() if "window" in kind._fields and name != "m-ucb"]
-    assert slides == RESTARTED
+    assert [name for name in slides if family_of(POLICIES[name]()) != "restless"] == RESTARTED
 
 
 @pytest.mark.parametrize("name", ["sliding-ucb", "sliding-kl-ucb", "sliding-lin-ucb"])
