@@ -178,8 +178,9 @@ class Agent:
         place, row, told = manner.answers
         shown = np.zeros((1, len(row))) if isinstance(manner, Features) else row
         self._plain = _wordless(self.policy)
-        self._decide = decide_once.bind(self._plain, state, 0, shown, self._rng)
-        self._learn = learn_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, told, 0)
+        brief = not isinstance(manner, RestlessArms)  # a round of theirs may plan for thousands of arms
+        self._decide = decide_once.bind(self._plain, state, 0, shown, self._rng, holds=brief)
+        self._learn = learn_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, told, 0, holds=brief)
 
     # ---- the two verbs ----
 

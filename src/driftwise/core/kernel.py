@@ -34,36 +34,41 @@ class Kernel(Generic[P, R]):
         self.function = function
         self.inline = inline and not allocates
         self.options = OPTIONS | {"_nrt": allocates}
-        self._entries: dict[tuple[type, ...], Any] = {}
+        self._entries: dict[tuple[bool, *tuple[type, ...]], Any] = {}
 
     @functools.cached_property
     def compiled(self) -> Any:
         """The dispatcher that other kernels link against; kept in memory only."""
         return load_numba().njit(self.function, forceinline=self.inline, **self.options)
 
-    def entry(self, *classes: type) -> Any:
+    def entry(self, *classes: type, holds: bool = False) -> Any:
         """The dispatcher that Python calls, cached on disk under the tag of all that `classes` depend on."""
         with _LOCK:
-            if classes not in self._entries:
-                self._entries[classes] = self._cached(classes)
-            return self._entries[classes]
+            if (holds, *classes) not in self._entries:
+                self._entries[holds, *classes] = self._cached(classes, holds)
+            return self._entries[holds, *classes]
 
-    def _cached(self, classes: tuple[type, ...]) -> Any:
+    def _cached(self, classes: tuple[type, ...], holds: bool) -> Any:
         from driftwise.core.tag import cache_folder, importable
 
-        numba = load_numba()
-        kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(cache_folder(self, *classes))
+        numba, folder = load_numba(), cache_folder(self, *classes)
+        options = self.options | {"nogil": not holds}
+        kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder / "holds" if holds else folder)
         try:
-            return numba.njit(self.function, cache=all(map(importable, classes)), **self.options)
+            return numba.njit(self.function, cache=all(map(importable, classes)), **options)
         finally:
             numba.config.CACHE_DIR = kept
 
-    def bind(self, *examples: object) -> Callable[..., Any]:
-        """Compile for the types of `examples` and return the bare entry point: no dispatch, 0.2 us a call."""
+    def bind(self, *examples: object, holds: bool = False) -> Callable[..., Any]:
+        """Compile for the types of `examples` and return the bare entry point: no dispatch, 0.2 us a call.
+
+        With `holds` it keeps the interpreter to itself: where other threads want it too, letting go for a microsecond
+        and asking for it back costs fifty.
+        """
         numba = load_numba()
         signature = tuple(numba.typeof(example) for example in examples)
         with _LOCK:
-            compiled: Callable[..., Any] = self.entry(*kinds(examples)).compile(signature)
+            compiled: Callable[..., Any] = self.entry(*kinds(examples), holds=holds).compile(signature)
         return compiled
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,10 +21,14 @@ log = logging.getLogger("driftwise.serve")
 
 
 def make_app(
-    service: Service, *, log_requests: bool = False, beside: Callable[[Engine], Awaitable[None]] | None = None
+    service: Service,
+    *,
+    log_requests: bool = False,
+    beside: Callable[[Engine], Awaitable[None]] | None = None,
+    more: Sequence[Endpoint] = (),
 ) -> Guard:
     """The application for a service; the engine starts and ends with it, and so does what runs `beside` it."""
-    times, table = Times(), endpoints()
+    times, table = Times(), [*endpoints(), *more]
     paper = msgspec.json.encode(document(table))
 
     async def healthy(call: Call) -> Any:

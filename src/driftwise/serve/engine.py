@@ -30,6 +30,7 @@ IDLE_US = 10 * 1_000_000  # a deployment at rest is saved after this
 ANSWERS_US = 48 * 3600 * 1_000_000  # how long a key is remembered
 HOUR_US = 3600 * 1_000_000
 SWEEP_S = 1.0
+LINGER_S = 0.02  # where answers come before they are written
 MOST_DEFAULTS = 5_000  # recorded in one go
 T = TypeVar("T")
 Reply = tuple[int, bytes]
@@ -78,7 +79,9 @@ class Engine:
         self.cataloguing = asyncio.Lock()
         for event in self.journal.read(CATALOGUE):
             self.catalogue.apply(event)
-        self.writer = Writer(self.journal, self._forget_uncommitted, self._written)
+        self.writer = Writer(
+            self.journal, self._forget_uncommitted, self._written, linger=0.0 if self.durable else LINGER_S
+        )
         for work in (self._warm(), self._tend()):
             task = asyncio.get_running_loop().create_task(work)
             self._tasks.add(task)

@@ -1,5 +1,6 @@
 """Run the service: open the store, refuse what is unsafe, listen, and end in good order."""
 
+import gc
 import ipaddress
 import logging
 import signal
@@ -9,32 +10,19 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from driftwise.errors import ParameterError
 from driftwise.serve.app import make_app
 from driftwise.serve.catalogue import Catalogue
+from driftwise.serve.connection import Connection
 from driftwise.serve.engine import Engine
 from driftwise.serve.health import log_to_stderr
 from driftwise.serve.http import Limits, Service
 from driftwise.serve.journal import CATALOGUE, open_journal
 
-HEADERS_S = 10  # how long the first request of a connection may take to say what it wants
+GARBAGE = 50_000, 20, 100  # decisions that wait are no garbage: they are not to be looked through again and again
 SWITCH_S = 0.001  # the thread that commits waits for its turn no longer than this; 0.005 otherwise
 log = logging.getLogger("driftwise.serve")
-
-
-class Patient(HttpToolsProtocol):
-    """A connection that says nothing for too long is closed."""
-
-    def connection_made(self, transport: Any) -> None:
-        """Start waiting."""
-        super().connection_made(transport)
-        self.loop.call_later(HEADERS_S, self._give_up)
-
-    def _give_up(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
-            self.transport.close()
 
 
 class Server(uvicorn.Server):
@@ -70,24 +58,7 @@ def serve(
             _need_keys(journal, host)
         service = Service(Engine(journal, durable=durability != "none"), limits, here)
         log_to_stderr()
-        config = uvicorn.Config(
-            make_app(service, log_requests=log_requests, beside=beside),
-            host=host,
-            port=port,
-            loop="uvloop",
-            http=Patient,
-            ws="none",
-            lifespan="on",
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            limit_concurrency=limits.connections,
-            backlog=min(2048, 2 * limits.connections),
-            timeout_keep_alive=75,
-            timeout_graceful_shutdown=10,
-        )
-        sys.setswitchinterval(SWITCH_S)
-        server = Server(config)
+        server = server_of(make_app(service, log_requests=log_requests, beside=beside), host, port, limits)
         facts = {"store": str(journal.path), "host": host, "port": port, "durability": durability}
         log.info("serving", extra={"facts": facts})
         server.run()
@@ -96,6 +67,31 @@ def serve(
         log.info("stopped")
     finally:
         journal.close()
+
+
+def server_of(app: Any, host: str, port: int, limits: Limits) -> Server:
+    """A server for an app, and the interpreter set for it."""
+    sys.setswitchinterval(SWITCH_S)
+    gc.set_threshold(*GARBAGE)
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        loop="uvloop",
+        http=Connection,
+        ws="none",
+        lifespan="on",
+        interface="asgi3",
+        proxy_headers=False,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        limit_concurrency=limits.connections,
+        backlog=min(2048, 2 * limits.connections),
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=10,
+    )
+    return Server(config)
 
 
 def is_loopback(host: str) -> bool:

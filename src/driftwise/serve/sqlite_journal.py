@@ -7,6 +7,7 @@ SQLite's own lock would keep readers out too.
 """
 
 import fcntl
+import functools
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -44,6 +45,7 @@ ADD_ANSWER = "INSERT INTO answers (key, print, at, status, body) VALUES "
 ADD_SNAPSHOT = "INSERT OR REPLACE INTO snapshots (stream, number, body) VALUES (?, ?, ?)"
 COLUMNS = "stream, number, at, kind, body, ref"
 OUTCOME = f"SELECT {COLUMNS} FROM events WHERE stream = ? AND ref = ? AND ref >= 0"  # else by_decision is not used
+SMALL = 64  # rows in a statement of their own size; there are no more statements than are kept prepared
 PAGE = 1000  # events read at a time, so that a long read holds no snapshot of the file for long
 
 
@@ -73,6 +75,9 @@ class SQLiteJournal:
         if self._writer is None:
             self.recover()
         try:
+            if events and len(events) <= SMALL and not answers and not snapshots:
+                self._insert(ADD_EVENT, events)  # one statement is a transaction by itself
+                return
             self._writer.execute("BEGIN IMMEDIATE")
             self._insert(ADD_EVENT, events)
             self._insert(ADD_ANSWER, answers)
@@ -84,18 +89,17 @@ class SQLiteJournal:
             raise JournalError(f"{self.path} could not be written: {error}") from None
 
     def _insert(self, words: str, rows: Sequence[Any]) -> None:
-        """Insert many rows in few statements, of 256, 128, 64 rows and so on.
+        """Insert many rows in few statements, of 256, 128 or 64 rows; what is left goes into one more.
 
         While a statement runs, other threads go on; each time one ends, this thread must wait for its turn. Row by row
         that would take longer than the writing.
         """
-        place, many = 0, 256
+        place, many = 0, 4 * SMALL
         while place < len(rows):
-            while many > len(rows) - place:
+            while many > len(rows) - place > SMALL:
                 many //= 2
-            values = [value for row in rows[place : place + many] for value in row]
-            marks = f"({','.join('?' * len(rows[0]))})"
-            self._writer.execute(words + ",".join([marks] * many), values)
+            some = rows[place : place + many]
+            self._writer.execute(_values(words, len(some), len(some[0])), [value for row in some for value in row])
             place += many
 
     def _keep(self, snapshot: Snapshot) -> None:
@@ -235,6 +239,12 @@ class SQLiteJournal:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+@functools.cache
+def _values(words: str, rows: int, columns: int) -> str:
+    """A statement that inserts so many rows."""
+    return words + ",".join([f"({','.join('?' * columns)})"] * rows)
 
 
 def require_version(version: str) -> None:
