@@ -4,7 +4,6 @@ import gc
 import ipaddress
 import logging
 import signal
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,7 +20,6 @@ from driftwise.serve.http import Limits, Service
 from driftwise.serve.journal import CATALOGUE, open_journal
 
 GARBAGE = 50_000, 20, 100  # decisions that wait are no garbage: they are not to be looked through again and again
-SWITCH_S = 0.001  # the thread that commits waits for its turn no longer than this; 0.005 otherwise
 log = logging.getLogger("driftwise.serve")
 
 
@@ -71,7 +69,6 @@ def serve(
 
 def server_of(app: Any, host: str, port: int, limits: Limits) -> Server:
     """A server for an app, and the interpreter set for it."""
-    sys.setswitchinterval(SWITCH_S)
     gc.set_threshold(*GARBAGE)
     config = uvicorn.Config(
         app,

@@ -46,7 +46,8 @@ class Writer:
         self.commits = self.written = self.failures = 0
         self._journal, self._on_failure, self._on_done, self._linger = journal, on_failure, on_done, linger
         self._loop = asyncio.get_running_loop()
-        self._queue: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
+        self._gathered: list[Write] = []
+        self._queue: queue.SimpleQueue[list[Write] | None] = queue.SimpleQueue()
         self._waiting = 0
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
@@ -62,17 +63,24 @@ class Writer:
 
         When it is, or cannot be, `on_done` is told its `mark`.
         """
-        done = self._loop.create_future()
-        self._waiting += 1
-        self._queue.put(Write(self.era, events, answers, snapshots, done, mark))
-        return done
+        return self._submit(Write(self.era, events, answers, snapshots, self._loop.create_future(), mark))
 
     def forget_answers(self, before: int) -> "asyncio.Future[None]":
         """Have old answers dropped."""
-        done = self._loop.create_future()
+        return self._submit(Write(self.era, NOTHING, NOTHING, NOTHING, self._loop.create_future(), None, before))
+
+    def _submit(self, write: Write) -> "asyncio.Future[None]":
+        """Hand over all that is asked for in one round of the event loop together: one wake-up, not one each."""
+        if not self._gathered:
+            self._loop.call_soon(self._hand_over)
+        self._gathered.append(write)
         self._waiting += 1
-        self._queue.put(Write(self.era, NOTHING, NOTHING, NOTHING, done, None, before))
-        return done
+        return write.done
+
+    def _hand_over(self) -> None:
+        if self._gathered:
+            gathered, self._gathered = self._gathered, []
+            self._queue.put(gathered)
 
     @property
     def waiting(self) -> int:
@@ -81,6 +89,7 @@ class Writer:
 
     async def close(self) -> None:
         """Write what is left, then stop."""
+        self._hand_over()
         self._queue.put(None)
         await self._loop.run_in_executor(None, self._thread.join)
         await asyncio.sleep(0)
@@ -107,19 +116,19 @@ class Writer:
                 return
 
     def _gather(self) -> tuple[list[Write], bool]:
-        """Everything in the queue, at least one; True when there will be no more."""
+        """Everything in the queue, at least something; True when there will be no more."""
         batch: list[Write] = []
         size = 0
-        write = self._queue.get()
+        writes = self._queue.get()
         if self._linger:
             time.sleep(self._linger)
-        while write is not None:
-            batch.append(write)
-            size += len(write.events)
+        while writes is not None:
+            batch += writes
+            size += sum(len(write.events) for write in writes)
             if size >= MOST:
                 return batch, False
             try:
-                write = self._queue.get_nowait()
+                writes = self._queue.get_nowait()
             except queue.Empty:
                 return batch, False
         return batch, True
