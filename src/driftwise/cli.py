@@ -287,8 +287,8 @@ def reproduce(
     default="full",
     show_default=True,
     help="full: answered when the disk has it; nothing acknowledged is lost, even by a power cut. normal: when the "
-    "system has it; about twice as fast with few clients, a power cut may lose the last moments. none: before it is "
-    "written; fastest, and a crash may lose the last moments.",
+    "system has it; a client alone waits a quarter less, many at once hardly gain, and a power cut may lose the last "
+    "moments. none: before it is written; a client alone waits half as long, and a crash may lose the last moments.",
 )
 @click.option("--max-body", type=Count(), default=262_144, show_default=True, metavar="BYTES", help="Longest request.")
 @click.option("--max-connections", type=Count(), default=1000, show_default=True, metavar="N", help="At one time.")
