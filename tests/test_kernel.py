@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import driftwise
-from driftwise.core.kernel import kernel
+from driftwise.core.kernel import PARTS, kernel
 from driftwise.core.tag import code_tag
 from driftwise.core.verbs import register
 from driftwise.errors import RegistrationError
@@ -89,6 +89,13 @@ def test_a_kernel_edited_in_another_file_is_never_answered_from_the_cache(
     (tmp_path / "rule.py").write_text(RULE.format(arm=2))
     assert python(PLAY, folder=tmp_path) == "2 0", "an edit two files away must reach the loop"
     assert python(PLAY, folder=tmp_path, NUMBA_BOUNDSCHECK="1") == "2 0", "flags belong to the tag too"
+
+
+def test_a_tag_does_not_depend_on_what_else_was_loaded(tmp_path: Path) -> None:
+    (tmp_path / "stubborn.py").write_text(POLICY.format(imports="", call="int"))
+    ask = "import stubborn; {} from driftwise.core.tag import code_tag; print(code_tag(stubborn.Stubborn))"
+    more = "import driftwise.core.parts, driftwise.agent, driftwise.checks;"
+    assert python(ask.format(""), folder=tmp_path) == python(ask.format(more), folder=tmp_path)
 
 
 def test_listing_policies_imports_no_numba(tmp_path: Path) -> None:
@@ -185,3 +192,59 @@ def test_a_kernel_that_allocates_says_so() -> None:
         return 2.0 * total(n)
 
     assert outer(5) == 10.0
+
+
+# ---- parts ----
+
+
+def test_what_only_kernels_call_is_compiled_as_a_part() -> None:
+    """With the version of numba this was tested with, that is: others may need another `PARTS`."""
+    import numba
+
+    from driftwise.core.parts import PartLibrary
+
+    assert numba.version_info.short in PARTS
+    called, caller = kernel(_doubled), kernel(_twice_doubled)
+    assert caller(3) == 12
+    (compiled,) = globals()["doubled"].compiled.overloads.values()
+    assert isinstance(compiled.library, PartLibrary)
+    assert called(4) == 8, "and Python can call it too, by another way"
+
+
+def test_parts_are_the_same_as_whole_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where numba is too new for parts, kernels give the same bits without them."""
+    told = []
+    for parts in (PARTS, []):
+        monkeypatch.setattr("driftwise.core.kernel.PARTS", parts)
+        roots = kernel(_root)
+        monkeypatch.setitem(globals(), "root", roots)
+        told.append(kernel(_roots)(np.linspace(0.1, 9.0, 50)))
+    assert told[0] == told[1]
+
+
+def _doubled(x: Any) -> Any:
+    return 2 * x
+
+
+doubled = kernel(_doubled)
+
+
+def _twice_doubled(x: Any) -> Any:
+    return doubled(doubled(x))
+
+
+def _root(x: float) -> float:
+    guess = x
+    for _ in range(20):
+        guess = 0.5 * (guess + x / guess)
+    return guess
+
+
+root = kernel(_root)
+
+
+def _roots(values: Any) -> float:
+    total = 0.0
+    for i in range(len(values)):
+        total += root(values[i]) * 0.1
+    return total

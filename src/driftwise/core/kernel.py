@@ -1,12 +1,13 @@
 """The one decorator. A kernel is a plain Python function that numba compiles when it is first needed.
 
-Two things are added to `numba.njit`:
+Three things are added to `numba.njit`:
 
 * **Laziness.** Decorating imports nothing, so the command line can list policies in a blink. A kernel that
   calls another finds it by its global name, as always.
 * **A cache that cannot go stale.** numba keys its disk cache by the file of the outermost function only: edit
   a policy, and the cached loop in another file goes on giving old results. Here the cache directory is named by
   a hash of every source file the compiled classes depend on, numba's version and its flags (`core/tag.py`).
+* **Half the wait.** What only other kernels call is optimised where it is called from, not before (`core/parts.py`).
 
 Kernels are compiled with `nogil` (runs go in parallel on threads), `error_model="numpy"` (no zero checks), and
 without reference counts: counting the arrays of a state in and out made the loop forty times slower (measured).
@@ -23,6 +24,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+PARTS = [(0, minor) for minor in range(61, 69)]  # versions of numba that `core/parts.py` knows
 _LOCK = threading.RLock()
 
 
@@ -39,7 +41,13 @@ class Kernel(Generic[P, R]):
     @functools.cached_property
     def compiled(self) -> Any:
         """The dispatcher that other kernels link against; kept in memory only."""
-        return load_numba().njit(self.function, forceinline=self.inline, **self.options)
+        numba = load_numba()
+        how: dict[str, Any] = {"forceinline": self.inline}
+        if numba.version_info.short in PARTS:
+            from driftwise.core.parts import PartCompiler
+
+            how |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
+        return numba.njit(self.function, **how, **self.options)
 
     def entry(self, *classes: type, holds: bool = False) -> Any:
         """The dispatcher that Python calls, cached on disk under the tag of all that `classes` depend on."""
@@ -106,7 +114,7 @@ def load_numba() -> Any:
         from driftwise.core import context as shapes
         from driftwise.core import verbs
 
-        @typeof_impl.register(Kernel)
+        @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
         def _(value: Kernel[Any, Any], context: Any) -> Any:
             return typeof_impl(value.compiled, context)
 

@@ -100,7 +100,10 @@ def _sources(objects: tuple[Any, ...]) -> Iterator[str]:
 
 
 def _mentioned(module: ModuleType) -> list[Any]:
-    return [value for value in vars(module).values() if isinstance(value, Kernel | type | FunctionType | ModuleType)]
+    """What a module names. Which of its own modules a package names depends on what was loaded: those do not count."""
+    own = f"{module.__name__}." if module.__name__.split(".")[0] == "driftwise" else "/"
+    named = [value for value in vars(module).values() if isinstance(value, Kernel | type | FunctionType | ModuleType)]
+    return [value for value in named if not (isinstance(value, ModuleType) and value.__name__.startswith(own))]
 
 
 @functools.cache
