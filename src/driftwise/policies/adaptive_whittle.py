@@ -32,12 +32,12 @@ from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, gamma
 from driftwise.core.restless import DRIFTING, KNOWN, restless_problem
 from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, PerClass, Problem, Scratch
+from driftwise.core.types import About, Cache, Floats, PerClass, Problem, Scratch
 from driftwise.core.verbs import register
 from driftwise.kernels.borrowed_rows import add_to_pool, believed_row, empty_pool
-from driftwise.kernels.episode_counts import ClassCounts, close_episode, count_moves, new_counts
-from driftwise.kernels.index_table import Arms, PlanRoom, arms_of, indices_of, new_plan_room, read_indices
-from driftwise.kernels.top_arms import top_arms
+from driftwise.kernels.episode_counts import ClassCounts, close_episode, new_counts
+from driftwise.kernels.index_table import Arms, PlanRoom, arms_of, indices_of, new_plan_room
+from driftwise.kernels.index_turns import count_outcome, rank_by_index, select_by_index
 
 WINDOWS = (1, 2, 4, 8, 16, 32, 0)  # episodes; 0 is all
 BORROWS = (0.0, 10.0, 100.0)
@@ -201,30 +201,11 @@ def _draw_kernel(state: AdaptiveWhittleState, own: int, action: int, rng: Any) -
     return rng
 
 
-@kernel
-def _rank(policy: AdaptiveWhittle, state: AdaptiveWhittleState, t: int, context: Ints, indices: Floats) -> None:
-    read_indices(state.table, state.counts.groups, state.costs, state.arms.discount[0], context, indices)
-
-
-@kernel
-def _select(
-    policy: AdaptiveWhittle, state: AdaptiveWhittleState, t: int, context: Ints, rng: Any
-) -> tuple[Ints, float]:
-    _rank(policy, state, t, context, state.indices)
-    top_arms(state.indices, state.spare, state.chosen)
-    return state.chosen, 1.0
-
-
-@kernel
-def _update(policy: AdaptiveWhittle, state: AdaptiveWhittleState, decision: Decision, outcome: Moves, now: int) -> None:
-    count_moves(state.counts, decision, outcome)
-
-
 register(
     AdaptiveWhittle,
     about=About("which moves can happen, if anything", "none proven", "driftwise", family="restless"),
     advance=_advance,
-    select=_select,
-    update=_update,
-    rank=_rank,
+    select=select_by_index,
+    update=count_outcome,
+    rank=rank_by_index,
 )

@@ -38,12 +38,12 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.restless import DRIFTING, restless_problem
 from driftwise.core.rules import number, one_of, whole
-from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, Problem, Scratch
+from driftwise.core.types import About, Cache, Problem, Scratch
 from driftwise.core.verbs import register
-from driftwise.kernels.episode_counts import close_episode, count_moves, new_counts
-from driftwise.kernels.index_table import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room, read_indices
+from driftwise.kernels.episode_counts import new_counts
+from driftwise.kernels.index_table import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
+from driftwise.kernels.index_turns import count_outcome, rank_by_index, select_by_index, time_to_plan
 from driftwise.kernels.optimistic_kernel import VACUOUS, ball_size
-from driftwise.kernels.top_arms import top_arms
 
 CONFS = ("literal", "calibrated", "certain")
 ALL, LATELY = 0, 1  # the two views
@@ -153,12 +153,8 @@ class SlidingWhittle(NamedTuple):
 
 @kernel
 def _advance(policy: SlidingWhittle, state: SlidingWhittleState, t: int, rng: Any) -> None:
-    episode = t // state.counts.period[0]
-    if state.fresh[0] or state.counts.episode[0] < episode:
-        while state.counts.episode[0] < episode:
-            close_episode(state.counts)
+    if time_to_plan(state, t):
         _plan(state)
-        state.fresh[0] = 0
 
 
 @kernel(inline=False)
@@ -187,23 +183,6 @@ def _size(state: SlidingWhittleState) -> float:
     return ball_size(int(laws[0]), int(laws[0]), int(laws[1]), int(max(2.0, episodes)), laws[2])
 
 
-@kernel
-def _rank(policy: SlidingWhittle, state: SlidingWhittleState, t: int, context: Ints, indices: Floats) -> None:
-    read_indices(state.table, state.counts.groups, state.costs, state.arms.discount[0], context, indices)
-
-
-@kernel
-def _select(policy: SlidingWhittle, state: SlidingWhittleState, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
-    _rank(policy, state, t, context, state.indices)
-    top_arms(state.indices, state.spare, state.chosen)
-    return state.chosen, 1.0
-
-
-@kernel
-def _update(policy: SlidingWhittle, state: SlidingWhittleState, decision: Decision, outcome: Moves, now: int) -> None:
-    count_moves(state.counts, decision, outcome)
-
-
 register(
     SlidingWhittle,
     about=About(
@@ -213,7 +192,7 @@ register(
         family="restless",
     ),
     advance=_advance,
-    select=_select,
-    update=_update,
-    rank=_rank,
+    select=select_by_index,
+    update=count_outcome,
+    rank=rank_by_index,
 )

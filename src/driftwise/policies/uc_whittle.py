@@ -27,12 +27,13 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.restless import STATIONARY, restless_problem
 from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, Problem, Restless, Scratch, Shared
+from driftwise.core.types import About, Cache, Decision, Moves, Problem, Restless, Scratch, Shared
 from driftwise.core.verbs import register
-from driftwise.kernels.episode_counts import ArmCounts, close_episode, count_moves, new_counts
-from driftwise.kernels.index_table import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room, read_indices
+from driftwise.kernels.episode_counts import ArmCounts, count_moves, new_counts
+from driftwise.kernels.index_table import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
+from driftwise.kernels.index_turns import rank_by_index, select_by_index, time_to_plan
 from driftwise.kernels.optimistic_kernel import VACUOUS, ball_size
-from driftwise.kernels.top_arms import kth_largest, top_arms
+from driftwise.kernels.top_arms import kth_largest
 
 
 class UCWhittleState(NamedTuple):
@@ -109,12 +110,8 @@ def _unknown(setting: Restless) -> Restless:
 
 @kernel
 def _advance(policy: UCWhittle, state: UCWhittleState, t: int, rng: Any) -> None:
-    episode = t // state.counts.period[0]
-    if state.fresh[0] or state.counts.episode[0] < episode:
-        while state.counts.episode[0] < episode:
-            close_episode(state.counts)
+    if time_to_plan(state, t):
         _plan(policy, state)
-        state.fresh[0] = 0
 
 
 @kernel(inline=False)
@@ -134,23 +131,11 @@ def _plan(policy: UCWhittle, state: UCWhittleState) -> None:
 
 
 @kernel
-def _rank(policy: UCWhittle, state: UCWhittleState, t: int, context: Ints, indices: Floats) -> None:
-    read_indices(state.table, state.counts.groups, state.costs, state.arms.discount[0], context, indices)
-
-
-@kernel
-def _select(policy: UCWhittle, state: UCWhittleState, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
-    _rank(policy, state, t, context, state.indices)
-    top_arms(state.indices, state.spare, state.chosen)
-    return state.chosen, 1.0
-
-
-@kernel
 def _update(policy: UCWhittle, state: UCWhittleState, decision: Decision, outcome: Moves, now: int) -> None:
     count_moves(state.counts, decision, outcome)
     last = (decision.t + 1) % state.counts.period[0] == 0  # of an episode: it sets the charge
     if last and len(decision.action) > 0:
-        _rank(policy, state, decision.t, decision.context, state.indices)
+        rank_by_index(policy, state, decision.t, decision.context, state.indices)
         for arm in range(len(decision.context)):
             if decision.context[arm] < 0:  # it was not there yet
                 state.indices[arm] = -np.inf
@@ -169,7 +154,7 @@ register(
         family="restless",
     ),
     advance=_advance,
-    select=_select,
+    select=select_by_index,
     update=_update,
-    rank=_rank,
+    rank=rank_by_index,
 )

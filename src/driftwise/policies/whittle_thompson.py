@@ -24,11 +24,11 @@ from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, gamma
 from driftwise.core.restless import DRIFTING, KNOWN, restless_problem
 from driftwise.core.rules import whole
-from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, Problem, Scratch
+from driftwise.core.types import About, Cache, Problem, Scratch
 from driftwise.core.verbs import register
-from driftwise.kernels.episode_counts import ClassCounts, close_episode, count_moves, new_counts
-from driftwise.kernels.index_table import Arms, PlanRoom, arms_of, indices_of, new_plan_room, read_indices
-from driftwise.kernels.top_arms import top_arms
+from driftwise.kernels.episode_counts import ClassCounts, new_counts
+from driftwise.kernels.index_table import Arms, PlanRoom, arms_of, indices_of, new_plan_room
+from driftwise.kernels.index_turns import count_outcome, rank_by_index, select_by_index, time_to_plan
 
 ALL, LATELY = 0, 1  # the two views
 HALF, TINY = 0.5, 1e-12
@@ -86,12 +86,8 @@ class WhittleThompson(NamedTuple):
 
 @kernel
 def _advance(policy: WhittleThompson, state: WhittleThompsonState, t: int, rng: Any) -> None:
-    episode = t // state.counts.period[0]
-    if state.fresh[0] or state.counts.episode[0] < episode:
-        while state.counts.episode[0] < episode:
-            close_episode(state.counts)
+    if time_to_plan(state, t):
         _plan(state, branch(branch(rng)))
-        state.fresh[0] = 0
 
 
 @kernel(inline=False)
@@ -125,25 +121,6 @@ def _draw_row(state: WhittleThompsonState, own: int, action: int, here: int, rng
     return rng
 
 
-@kernel
-def _rank(policy: WhittleThompson, state: WhittleThompsonState, t: int, context: Ints, indices: Floats) -> None:
-    read_indices(state.table, state.counts.groups, state.costs, state.arms.discount[0], context, indices)
-
-
-@kernel
-def _select(
-    policy: WhittleThompson, state: WhittleThompsonState, t: int, context: Ints, rng: Any
-) -> tuple[Ints, float]:
-    _rank(policy, state, t, context, state.indices)
-    top_arms(state.indices, state.spare, state.chosen)
-    return state.chosen, 1.0
-
-
-@kernel
-def _update(policy: WhittleThompson, state: WhittleThompsonState, decision: Decision, outcome: Moves, now: int) -> None:
-    count_moves(state.counts, decision, outcome)
-
-
 register(
     WhittleThompson,
     about=About(
@@ -153,7 +130,7 @@ register(
         family="restless",
     ),
     advance=_advance,
-    select=_select,
-    update=_update,
-    rank=_rank,
+    select=select_by_index,
+    update=count_outcome,
+    rank=rank_by_index,
 )
