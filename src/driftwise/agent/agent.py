@@ -24,7 +24,7 @@ from driftwise.agent.saved import Arm, Saved, from_paper, on_paper, setting_from
 from driftwise.core import state as states
 from driftwise.core.family import family_of
 from driftwise.core.kernel import kinds
-from driftwise.core.play import decide_once, learn_once
+from driftwise.core.play import decide_once, learn_once, share_of
 from driftwise.core.rules import cast, number, whole
 from driftwise.core.seeding import key
 from driftwise.core.tag import code_tag
@@ -34,6 +34,7 @@ from driftwise.errors import ArmError, BudgetError, DecisionError, FeatureError,
 
 Row = Any  # one row of features: numbers in any sequence
 Pending = tuple[Any, float, Any]  # what waits for its outcome: the lasting number of its arm, the propensity, its row
+COUNTED = ("armed", "features", "budgets")  # families of which one arm is chosen
 
 
 class Agent:
@@ -92,6 +93,8 @@ class Agent:
         All randomness comes from it: the stream of decision i is derived from (seed, i).
     max_pending : int
         Decisions that may wait for a reward; beyond it the oldest is given up and counted as `forgotten`.
+    draws : int
+        Where the policy cannot tell the propensity of the arm it chose, count it by so many draws; 0 leaves it nan.
 
     >>> import driftwise as dw
     >>> agent = dw.Agent(dw.SlidingThompson(window=100), arms=["red", "blue"], seed=1)
@@ -136,6 +139,7 @@ class Agent:
         horizon: int = 0,
         seed: int = 0,
         max_pending: int = 100_000,
+        draws: int = 0,
     ) -> None:
         if isinstance(policy, type) or not hasattr(policy, "init"):
             raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB(window=500)")
@@ -150,10 +154,12 @@ class Agent:
         made |= {"structure": structure, "episode": episode, "discount": discount, "activation_cost": activation_cost}
         manner = manner_of(policy, Problem(max(1, len(roster)), low, high, noise, horizon), roster, made)
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
-        self._set_up(policy, manner, seed, max_pending)
+        self._set_up(policy, manner, seed, max_pending, whole("draws", draws, low=0, high=10**6))
 
-    def _set_up(self, policy: Any, manner: Manner, seed: int, max_pending: int) -> None:
-        self.policy, self.seed, self.max_pending = policy, seed, max_pending
+    def _set_up(self, policy: Any, manner: Manner, seed: int, max_pending: int, draws: int) -> None:
+        if draws and manner.problem.family not in COUNTED:
+            raise ParameterError(f"draws={draws} counts how often an arm is chosen: this agent does not choose one arm")
+        self.policy, self.seed, self.max_pending, self.draws = policy, seed, max_pending, draws
         self.t = 0
         self.forgotten = self.ignored = 0
         self._pending: dict[int, Pending] = {}
@@ -181,6 +187,8 @@ class Agent:
         brief = not isinstance(manner, RestlessArms)  # a round of theirs may plan for thousands of arms
         self._decide = decide_once.bind(self._plain, state, 0, shown, self._rng, holds=brief)
         self._learn = learn_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, told, 0, holds=brief)
+        if self.draws:
+            self._share = share_of.bind(self._plain, state, 0, shown, self._rng, 0, self.draws, holds=True)
 
     # ---- the two verbs ----
 
@@ -206,6 +214,8 @@ class Agent:
                 raise self._back(error) from None
             if held is not None:
                 place, propensity = held_place, float(held[1])
+            elif self.draws and propensity != propensity:
+                propensity = self._share(self._plain, self._state, t, shown, own, place, self.draws)
             if propensity != propensity:
                 propensity = math.nan  # the one nan object, so that equal decisions compare equal
             self.t = t + 1
@@ -511,6 +521,7 @@ class Agent:
             t=self.t,
             pending=[(t, chosen, propensity) for t, (chosen, propensity, _) in self._pending.items()],
             max_pending=self.max_pending,
+            draws=self.draws,
             counters={"forgotten": self.forgotten, "ignored": self.ignored},
             state=states.pack(self._state),
             facts=facts,
@@ -537,7 +548,7 @@ class Agent:
         arrays = {each.path: each for each in saved.arrays}
         manner = MANNERS[problem.family].from_paper(chosen, problem, roster, saved.facts, arrays)
         agent = cls.__new__(cls)
-        agent._set_up(chosen, manner, saved.seed, saved.max_pending)
+        agent._set_up(chosen, manner, saved.seed, saved.max_pending, saved.draws)
         agent._bind(manner, states.unpack(saved.state, agent._state))
         agent.t = saved.t
         agent._pending = agent._restored(saved)

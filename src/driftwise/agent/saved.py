@@ -46,6 +46,7 @@ class Saved(msgspec.Struct, forbid_unknown_fields=True):
     facts: Facts
     arrays: list[Packed]
     rows: list[Packed]
+    draws: int = 0
 
 
 def packed(name: str, array: Any) -> Packed:

@@ -4,7 +4,7 @@ from typing import Any
 
 from driftwise.core.context import decision_of, note, outcome_of
 from driftwise.core.kernel import kernel
-from driftwise.core.random import stream
+from driftwise.core.random import branch, stream
 from driftwise.core.types import Decision, Trace
 from driftwise.core.verbs import advance, deliver, observe, respond, select, update
 
@@ -36,6 +36,16 @@ def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tupl
     advance(policy, state, t, own)
     action, propensity = select(policy, state, t, context, own)
     return action, propensity, own
+
+
+@kernel
+def share_of(policy: Any, state: Any, t: int, context: Any, own: Any, action: int, draws: int) -> float:
+    """How likely the arm just chosen was, counted: the share of it in `draws` with other luck and in the one made."""
+    other, same = branch(branch(branch(own))), 1
+    for i in range(draws):
+        again, _ = select(policy, state, t, context, stream(other, i))
+        same += again == action
+    return same / (draws + 1)
 
 
 @kernel
