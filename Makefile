@@ -1,14 +1,17 @@
-# One word each: demo, test, lint, bench, docs. Each sets up what it needs in .venv on first use.
+# One word each: demo, serve, test, lint, bench, docs. Each sets up what it needs in .venv on first use.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test deep lint bench docs constraints clean
+.PHONY: demo serve test deep lint bench docs constraints clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML report in out/demo
 	$(BIN)/driftwise demo
+
+serve: $(VENV)/.serve  ## the decision service with simulated clients, at http://127.0.0.1:8000
+	$(BIN)/driftwise serve --demo
 
 test: $(VENV)/.dev  ## contracts, slow twins, doctests
 	$(BIN)/pytest -n auto -m "not deep"
