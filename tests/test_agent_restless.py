@@ -462,3 +462,24 @@ def test_bytes_that_do_not_fit_are_refused() -> None:
     row[1, 0] = 7
     with pytest.raises(StateError, match="the saved decisions do not fit the states of this agent"):
         Agent.loads(agent.dumps())
+
+
+# ---- for those who run it ----
+
+
+def test_kernels_are_compiled_once_whatever_the_classes() -> None:
+    """Tables that are spread over classes lie in memory as others do: numba would compile for each layout."""
+    for classes in (None, "own", ["old", "young", "old", "young"]):
+        setting = made(classes=classes, structure=LADDER).problem.setting
+        assert all(table.flags.c_contiguous for table in setting)
+
+
+def test_what_an_outcome_is_worth_is_the_mean_of_those_told_of_less_costs() -> None:
+    agent = made(RoundRobin(), activation_cost=0.1)
+    decision = agent.decide(states=["lapsed"] * 4)
+    before = agent.dumps()
+    assert agent.worth(decision, states=["engaged"] * 4) == pytest.approx((4 * 1.0 - 2 * 0.1) / 4)
+    assert agent.worth(decision, states={"ana": "engaged", "dina": "wavering"}) == pytest.approx((1.5 - 0.1) / 2)
+    assert agent.worth(decision, states={"dina": "wavering"}, rewards={"dina": 7.0}) == 7.0
+    assert agent.worth(decision, states={}) is None
+    assert agent.dumps() == before

@@ -189,6 +189,8 @@ class Agent:
         self._learn = learn_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, told, 0, holds=brief)
         if self.draws:
             self._share = share_of.bind(self._plain, state, 0, shown, self._rng, 0, self.draws, holds=True)
+        if isinstance(manner, RestlessArms):
+            rank(self._plain, state, 0, row, np.zeros(len(row)))  # compiled now, not at the first decision
 
     # ---- the two verbs ----
 
@@ -274,6 +276,20 @@ class Agent:
     def check(self, **told: Any) -> None:
         """Refuse, as `learn` would, an outcome that nothing can be learned from."""
         self._manner.read(_given(**told))
+
+    def worth(self, decision: Decision | int, **told: Any) -> float | None:
+        """What arms that move would have earned by this outcome, less what it cost to activate some of them.
+
+        It is the mean over the arms that were told of; None where none was, or none of them is still there.
+        """
+        value = self._arms_that_move().read(_given(**told))
+        with self._lock:
+            _, (chosen, _, row) = self._waiting_for(decision)
+            if self._manner.find(chosen, row) is None:
+                return None
+            moves = self._manner.complete(value, chosen, row)
+            seen = int((moves.states >= 0).sum())
+            return moves.reward / seen if seen else None
 
     def cancel(self, decision: Decision | int) -> None:
         """Call off a decision that never happened: nothing is learned from it, and nothing was spent."""

@@ -144,7 +144,7 @@ def _table(name: str, given: Any, shape: tuple[int, ...], kind: Any) -> NDArray[
     table = _array(name, given, kind)
     if table.ndim and table.shape not in (shape, shape[1:]):
         raise ParameterError(f"{name} has shape {table.shape}, not {shape[1:]} or {shape}")
-    return np.array(np.broadcast_to(table, shape))
+    return np.array(np.broadcast_to(table, shape), order="C")  # in any other order kernels would be compiled anew
 
 
 def _classes(given: Any, n_arms: int, n_classes: int) -> Ints:
