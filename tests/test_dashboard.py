@@ -224,20 +224,20 @@ def test_the_best_coin_changes_ever_more_slowly() -> None:
 def test_windowed_means_and_their_intervals() -> None:
     """Against the plain formula, over the last eight stretches; and few rewards alike do not make a narrow interval."""
     monitor = Monitor(0.0, 1.0)
-    assert monitor.report(0)["stretches"] == []
+    assert monitor.report(0).stretches == []
     rewards = [float(n % 3 == 0) for n in range(20)]
     for second, reward in enumerate(rewards):
         at = 1_000_000 * second
         monitor.decided(at, "red", 0.5)
         monitor.learned(at, at, "red", {"reward": reward}, status="learned", defaulted=False)
     told = monitor.report(20_000_000)
-    for last, stretch in enumerate(told["stretches"]):
+    for last, stretch in enumerate(told.stretches):
         seen = rewards[max(0, last - 7) : last + 1]
         heads, n = sum(seen) + 2, len(seen) + 4
         half = 1.96 * (heads / n * (1 - heads / n) / n) ** 0.5
         low, high = max(0.0, heads / n - half), min(1.0, heads / n + half)
-        assert stretch["window"][0] == pytest.approx((len(seen), sum(seen) / len(seen), low, high))
-    assert told["decisions_per_second"] == 1.0
+        assert stretch.window[0] == pytest.approx((len(seen), sum(seen) / len(seen), low, high))
+    assert told.decisions_per_second == 1.0
     alike = Monitor(0.0, 1.0)
     alike.learned(0, 0, "red", {"reward": 1.0}, status="learned", defaulted=False)
-    assert alike.report(0)["stretches"][0]["window"][0][2] < 0.3
+    assert alike.report(0).stretches[0].window[0][2] < 0.3  # type: ignore[index]

@@ -213,7 +213,7 @@ def _kernel(name: str, given: Any, words: Words, tables: Tables) -> None:
     support, kinds, known = tables
     if not isinstance(given, Mapping):
         try:
-            known[...] = np.asarray(given, np.float64)
+            known[...] = _square(np.asarray(given, np.float64), len(known))
         except (TypeError, ValueError):
             raise ParameterError(
                 f"structure: {name} is not a matrix with a row for each of {len(known)} states"
@@ -237,6 +237,12 @@ def _kernel(name: str, given: Any, words: Words, tables: Tables) -> None:
         else:
             support[place] = False
             support[place, [_place(f"structure: {name}", after, words) for after in follows]] = True
+
+
+def _square(matrix: Floats, size: int) -> Floats:
+    if matrix.shape != (size, size):
+        raise ValueError
+    return matrix
 
 
 def _still(given: Any, words: Words) -> Iterable[tuple[int, Any]]:

@@ -13,17 +13,19 @@ from driftwise.core import state as states
 from driftwise.core.types import PerArm, Scratch
 from driftwise.errors import DriftwiseError
 from driftwise.serve import events as kinds
+from driftwise.serve import moving
 from driftwise.serve import settings as papers
+from driftwise.serve.answers import Explained, Recorded, Saved, Statistics, Verified
 from driftwise.serve.catalogue import Entry
 from driftwise.serve.deployment import Deployment, fold
 from driftwise.serve.engine import Engine
 from driftwise.serve.events import Decided, Learned
 from driftwise.serve.journal import Event
 from driftwise.serve.refusals import Unavailable, Unknown
-from driftwise.serve.wire import Explained, Recorded, Saved, Settings, Statistics, Verified
+from driftwise.serve.wire import Settings
 
 MOST_TOLD = 64  # numbers of one array
-DRAWS = 1000
+DRAWS, FEW_DRAWS = 1000, 100  # the few where a draw may plan for many arms
 
 
 def told_of(made: Settings, status: str, at: int, live: Deployment | None) -> dict[str, Any]:
@@ -62,6 +64,8 @@ def listed(engine: Engine, after: str, limit: int, only: list[str] | None) -> di
     names = sorted(name for name in entries if name > after and (only is None or name in only))
     page = [entries[name] for name in names[:limit]]
     told = [told_of(entry.made, entry.status, entry.at, entry.live) for entry in page]
+    for entry, each in zip(page, told, strict=True):
+        each["policy"] = each["policy"] if entry.live is not None else entry.policy
     return {"deployments": told, "next": names[limit - 1] if len(names) > limit else None}
 
 
@@ -134,7 +138,7 @@ def _explain(engine: Engine, entry: Entry, id: int) -> Explained:
     then = fold(engine.journal, entry.stream, entry.made, upto=id - 1)
     agent = then.agent
     then.clock_to(round(1e6 * decision.at))
-    shares = odds(agent, decision.asked, DRAWS)
+    shares = odds(agent, decision.asked, FEW_DRAWS if then.moving else DRAWS)
     round_ = agent.t
     try:
         again = agent.decide(**decision.asked)
@@ -154,13 +158,14 @@ def _explain(engine: Engine, entry: Entry, id: int) -> Explained:
                     arm[path] = _plain(value)
         elif array.size <= MOST_TOLD:
             shared[path] = _plain(array)
-    for arm in arms:
+    if then.moving:
+        moving.explained(agent, arms)
+    for arm in () if then.moving else arms:
         _read(arm, agent.problem.low, agent.problem.span, described["policy"])
     if not arms:
         shared["shares"] = {str(action): share for action, share in shares.items()}
-    return Explained(
-        decision, described["policy"], described["parameters"], round_, _window(then, round_), arms, shared, same
-    )
+    window = moving.window(agent, round_) if then.moving else _window(then, round_)
+    return Explained(decision, described["policy"], described["parameters"], round_, window, arms, shared, same)
 
 
 def list_of(action: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 from driftwise.serve import events as kinds
 from driftwise.serve import settings as papers
 from driftwise.serve.deployment import Deployment
-from driftwise.serve.events import Body, Created, KeyMade, KeyRevoked, Status
+from driftwise.serve.events import Body, Created, KeyMade, KeyRevoked, PolicyChanged, Status
 from driftwise.serve.journal import CATALOGUE, Event
 from driftwise.serve.wire import Settings
 
@@ -17,6 +17,7 @@ class Entry:
 
     def __init__(self, stream: int, made: Settings, at: int) -> None:
         self.stream, self.made, self.at, self.status = stream, made, at, RUNNING
+        self.policy = made.policy  # in force, as text
         self.live: Deployment | None = None
         self.busy: Any = None  # a future that is done when nobody works on it any more
         self.writing = 0  # requests whose commit is under way
@@ -59,6 +60,8 @@ class Catalogue:
             self.entries[made.name] = self._by_stream[body.stream] = entry
         elif isinstance(body, Status):
             self._by_stream[body.stream].status = body.status
+        elif isinstance(body, PolicyChanged):
+            self._by_stream[body.stream].policy = body.policy
         elif isinstance(body, KeyMade):
             self.keys[body.id] = body
             self.made_at[body.id] = event.at

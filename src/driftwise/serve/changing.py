@@ -7,16 +7,17 @@ from typing import Any
 import msgspec
 
 from driftwise.serve import settings as papers
+from driftwise.serve.answers import Key
 from driftwise.serve.asking import told_of
 from driftwise.serve.catalogue import RETIRED, RUNNING
 from driftwise.serve.deployment import Deployment, fold
 from driftwise.serve.engine import NO_KEY, Engine, Keyed, Reply
-from driftwise.serve.events import Body, Created, KeyRevoked, Status
+from driftwise.serve.events import ArmAdded, Body, Created, KeyRevoked, PolicyChanged, Status
 from driftwise.serve.journal import Event
 from driftwise.serve.keys import new_key
 from driftwise.serve.refusals import Conflict, Full, Malformed, Paused, Unknown
 from driftwise.serve.settings import POLICY
-from driftwise.serve.wire import Changes, Key, NewKey, Settings
+from driftwise.serve.wire import Changes, NewKey, Settings
 
 MOST_DEPLOYMENTS = 100_000
 MOST_KEYS = 1_000
@@ -69,12 +70,10 @@ async def _set_status(engine: Engine, name: str, status: str, key: Keyed) -> Rep
     return reply
 
 
-async def add_arm(
-    engine: Engine, name: str, arm: str | int, features: list[float] | None = None, *, key: Keyed = NO_KEY
-) -> Reply:
-    """One more arm."""
+async def add_arm(engine: Engine, name: str, arm: str | int, *, key: Keyed = NO_KEY, **brought: Any) -> Reply:
+    """One more arm, with what it brings: features, or its class and its cost."""
     return await engine.once(
-        key, lambda: _work(engine, name, lambda live: live.add_arm(arm, features, engine.clock()), key)
+        key, lambda: _work(engine, name, lambda live: live.add_arm(ArmAdded(arm, **brought), engine.clock()), key)
     )
 
 
@@ -115,8 +114,12 @@ async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: 
         live = await asyncio.to_thread(fold, engine.journal, entry.stream, entry.made, cached=False, policy=policy)
         event = live.change_policy(changes, engine.clock())
         snapshot = await asyncio.to_thread(live.snapshot)
-        reply = 200, msgspec.json.encode(told_of(entry.made, entry.status, entry.at, live))
-        await engine.commit([event], key.answers(reply, engine.clock()), [snapshot])
+        told = told_of(entry.made, entry.status, entry.at, live)
+        reply = 200, msgspec.json.encode(told)
+        async with engine.cataloguing:  # so that the next start warms what is in force
+            known = engine.catalogue.event(PolicyChanged(entry.stream, told["policy"]), engine.clock())
+            await engine.commit([event, known], key.answers(reply, engine.clock()), [snapshot])
+            engine.catalogue.apply(known)
         entry.live, entry.unsaved = live, 0
     return reply
 

@@ -22,7 +22,7 @@ import httpx
 import msgspec
 
 from driftwise.errors import DriftwiseError
-from driftwise.serve.wire import (
+from driftwise.serve.answers import (
     Decision,
     Decisions,
     Described,

@@ -6,13 +6,15 @@ import msgspec
 
 from driftwise.errors import DriftwiseError
 from driftwise.serve import events as kinds
+from driftwise.serve import moving
+from driftwise.serve.answers import Decision, Decisions, Learnt, LearntMany
 from driftwise.serve.catalogue import Entry
 from driftwise.serve.deployment import Deployment
 from driftwise.serve.engine import NO_KEY, Engine, Happened, Keyed, Reply, waited
 from driftwise.serve.events import Body, Cancelled, Decided, Learned
 from driftwise.serve.journal import Event
 from driftwise.serve.refusals import Conflict, Full, Malformed, Unknown
-from driftwise.serve.wire import Asked, Decision, Decisions, Learnt, LearntMany, Told
+from driftwise.serve.wire import Asked, Told
 
 OUTCOME = tuple(name for name in Told.__struct_fields__ if name != "id")
 REFUSED = {"unknown": Unknown, "conflict": Conflict}
@@ -58,13 +60,19 @@ def _check_room(live: Deployment, wanted: int) -> None:
 def _shown(live: Deployment, ask: Asked) -> dict[str, Any]:
     if ask.unit is not None and not live.settings.sticky:
         raise Malformed("unit means something only where a deployment was made with sticky=true")
-    given = {"actions": ask.actions, "context": ask.context}
-    return {name: value for name, value in given.items() if value is not None}
+    given = {"actions": ask.actions, "context": ask.context, "states": ask.states}
+    shown = {name: value for name, value in given.items() if value is not None}
+    if live.moving and ask.states is not None:
+        shown["states"] = moving.by_name(ask.states, live.agent.arms)
+    return shown
 
 
 def _decision(live: Deployment, event: Event, body: Decided) -> Decision:
     left = live.agent.remaining if live.settings.budgets is not None else None
-    return Decision(event.number, body.action, body.propensity, event.at / 1e6, body.held, left)
+    told = Decision(event.number, body.action, body.propensity, event.at / 1e6, body.held, left)
+    if live.moving:
+        told.ranking = moving.ranked(live.agent)
+    return told
 
 
 async def learn(engine: Engine, name: str, told: list[Told], *, many: bool = False, key: Keyed = NO_KEY) -> Reply:
@@ -99,7 +107,7 @@ def _learn_one(
     live: Deployment, told: Told, now: int, settled: dict[int, Body | None], happened: list[Happened]
 ) -> Learnt:
     """Learn one outcome, or say why there is nothing to learn."""
-    id, outcome = told.id, _outcome(told)
+    id, outcome = told.id, _outcome(live, told)
     if id in live.waiting:
         event, body = live.learn(id, outcome, now)
         happened.append((event, body))
@@ -109,7 +117,7 @@ def _learn_one(
     if isinstance(before, Learned):
         if before.defaulted:
             return Learnt(id, "late")
-        if before.told == outcome:
+        if before.told == outcome or (live.moving and moving.same(before.told, outcome)):
             return Learnt(id, "duplicate")
         return Learnt(id, "conflict", f"another outcome is recorded for decision {id}")
     if isinstance(before, Cancelled):
@@ -117,8 +125,11 @@ def _learn_one(
     return Learnt(id, "unknown", f"no decision {id} waits for an outcome")
 
 
-def _outcome(told: Told) -> dict[str, Any]:
-    return {name: value for name in OUTCOME if (value := getattr(told, name)) is not None}
+def _outcome(live: Deployment, told: Told) -> dict[str, Any]:
+    given = {name: value for name in OUTCOME if (value := getattr(told, name)) is not None}
+    if live.moving:
+        return {name: moving.by_name(value, live.agent.arms) for name, value in given.items()}
+    return given
 
 
 async def _looked_up(engine: Engine, name: str, ids: list[int]) -> tuple[Entry, Deployment, dict[int, Body | None]]:

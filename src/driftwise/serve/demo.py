@@ -15,8 +15,9 @@ import msgspec
 
 from driftwise.errors import DriftwiseError
 from driftwise.serve import changing, deciding
+from driftwise.serve.answers import Decision
 from driftwise.serve.engine import Engine
-from driftwise.serve.wire import Asked, Decision, Settings, Told
+from driftwise.serve.wire import Asked, Settings, Told
 
 ARMS = ["red", "blue", "green"]
 HEADS = (0.8, 0.4, 0.2)  # of the best, the second and the worst coin

@@ -16,13 +16,14 @@ import msgspec
 from driftwise.agent import Agent
 from driftwise.core.state import seal, unseal
 from driftwise.core.tag import code_tag
-from driftwise.errors import BudgetError, DriftwiseError, StateError
+from driftwise.errors import BudgetError, DriftwiseError, ParameterError, StateError
 from driftwise.serve import events as kinds
-from driftwise.serve import monitor as monitors
+from driftwise.serve import notes as monitors
 from driftwise.serve import settings as papers
 from driftwise.serve.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
 from driftwise.serve.journal import NO_REF, Event, Journal, JournalError, Snapshot
 from driftwise.serve.monitor import Monitor
+from driftwise.serve.notes import Notes
 from driftwise.serve.settings import POLICY, UNITS
 from driftwise.serve.wire import Settings
 
@@ -62,7 +63,8 @@ class Deployment:
         self.waiting: dict[int, Waiting] = {}
         self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
         problem = self.agent.problem
-        self.monitor = Monitor(problem.low, problem.span)
+        self.moving = problem.family == "restless"  # the arms do, on their own
+        self.monitor = Monitor(problem.low, problem.span, _blank(settings))
         self.origin = 0, 0  # a round, and when it was: where the clock of the window stands
         self._tick = papers.tick_of(settings)
         self._default = papers.default_of(settings, self.agent)
@@ -80,19 +82,19 @@ class Deployment:
 
     def learn(self, ref: int, told: dict[str, Any], now: int, *, defaulted: bool = False) -> tuple[Event, Learned]:
         """Learn what came of a waiting decision; the event says what became of it."""
-        status = self._teach(ref, told)
+        status, worth = self._teach(ref, told)
         body = Learned(told, status, defaulted)
-        return self._happened(body, "learned", max(now, self.at), ref), body
+        return self._happened(body, "learned", max(now, self.at), ref, worth), body
 
     def cancel(self, ref: int, now: int) -> Event:
         """Call a waiting decision off."""
         self.agent.cancel(self.waiting[ref].t)
         return self._happened(Cancelled(), "cancelled", max(now, self.at), ref)
 
-    def add_arm(self, name: str | int, features: list[float] | None, now: int) -> Event:
+    def add_arm(self, arm: ArmAdded, now: int) -> Event:
         """One more arm."""
-        self.agent.add_arm(name, features)
-        return self._happened(ArmAdded(name, features), "arm added", max(now, self.at))
+        self._add_arm(arm)
+        return self._happened(arm, "arm added", max(now, self.at))
 
     def retire_arm(self, name: str | int, now: int) -> Event:
         """One arm less."""
@@ -132,29 +134,29 @@ class Deployment:
         """Do again what an event says was done."""
         if event.number != self.number:
             raise JournalError(f"stream {self.stream} has lost event {self.number}: event {event.number} follows")
-        body = kinds.decode(event.kind, event.body)
+        body, worth = kinds.decode(event.kind, event.body), None
         if isinstance(body, Decided):
             self._choose(body.asked, event.at, (body.action, math.nan if body.propensity is None else body.propensity))
         elif isinstance(body, Learned):
-            self._teach(event.ref, body.told)
+            _, worth = self._teach(event.ref, body.told)
         elif isinstance(body, Cancelled):
             self.agent.cancel(self.waiting[event.ref].t)
         elif isinstance(body, ArmAdded):
-            self.agent.add_arm(body.name, body.features)
+            self._add_arm(body)
         elif isinstance(body, ArmRetired):
             self.agent.retire_arm(body.name)
         elif isinstance(body, Changed):
             self._change({name: value for name, value in body.changes.items() if name not in POLICY})
-        self._take_note(body, event)
+        self._take_note(body, event, worth)
 
     # ---- both ----
 
-    def _happened(self, body: Body, kind: str, at: int, ref: int = NO_REF) -> Event:
+    def _happened(self, body: Body, kind: str, at: int, ref: int = NO_REF, worth: float | None = None) -> Event:
         event = Event(self.stream, self.number, at, kind, kinds.encode(body), ref)
-        self._take_note(body, event)
+        self._take_note(body, event, worth)
         return event
 
-    def _take_note(self, body: Body, event: Event) -> None:
+    def _take_note(self, body: Body, event: Event, worth: float | None) -> None:
         """What follows from an event beside what the agent did."""
         at = self.at = event.at
         self.number = event.number + 1
@@ -164,14 +166,22 @@ class Deployment:
             if body.unit is not None:
                 self._remember(body.unit, body.action, body.propensity)
             self.monitor.decided(at, body.action, body.propensity)
+            if self.moving:
+                told = body.asked["states"]
+                self.monitor.seen(at, told.values() if isinstance(told, dict) else told)
         elif isinstance(body, Learned):
             waiting = self.waiting.pop(event.ref)
-            self.monitor.learned(
-                at, waiting.at, waiting.action, body.told, status=body.status, defaulted=body.defaulted
-            )
+            outcome: dict[str, Any] = {"status": body.status, "defaulted": body.defaulted}
+            if self.moving:
+                self.monitor.moved(at, waiting.at, worth, **outcome)
+            else:
+                self.monitor.learned(at, waiting.at, waiting.action, body.told, **outcome)
             self.monitor.alarmed(at, self.agent.alarms)
         elif isinstance(body, Cancelled):
             del self.waiting[event.ref]
+        if self.settings.budgets is not None:
+            horizon, left = self.settings.horizon, self.agent.remaining
+            self.monitor.spent(at, max(0.0, 1.0 - self.agent.t / horizon), left, self.settings.budgets)
 
     def _choose(self, asked: dict[str, Any], at: int, held: tuple[Any, float] | None) -> tuple[Any, float | None]:
         agent = self.agent
@@ -207,12 +217,19 @@ class Deployment:
         if self._tick:
             self.agent.t = self._round(at)
 
-    def _teach(self, ref: int, told: dict[str, Any]) -> str:
-        """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone."""
+    def _teach(self, ref: int, told: dict[str, Any]) -> tuple[str, float | None]:
+        """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone.
+
+        And what it is worth, where arms move on their own.
+        """
         agent, t = self.agent, self.waiting[ref].t
         stale, ignored = agent.stale, agent.ignored
+        worth = agent.worth(t, **told) if self.moving else None
         agent.learn(t, **told)
-        return "stale" if agent.stale > stale else "ignored" if agent.ignored > ignored else "learned"
+        return "stale" if agent.stale > stale else "ignored" if agent.ignored > ignored else "learned", worth
+
+    def _add_arm(self, arm: ArmAdded) -> None:
+        self.agent.add_arm(arm.name, arm.features, arm_class=arm.arm_class, activation_cost=arm.activation_cost)
 
     def _change(self, changes: dict[str, Any]) -> None:
         settings = papers.changed(self.settings, changes)
@@ -223,6 +240,10 @@ class Deployment:
                 raise BudgetError(f"{' and '.join(spending)} cannot be changed: this deployment has no budgets")
             settings = papers.changed(settings, {"budgets": self.settings.budgets | spending.get("budgets", {})})
             self.agent.change(**spending)
+        if "activate" in changes:
+            if not self.moving:
+                raise ParameterError("activate cannot be changed: the arms of this deployment do not move on their own")
+            self.agent.change(activate=changes["activate"])
         self.settings, self._default = settings, default
 
     # ---- units that keep their arm ----
@@ -326,6 +347,13 @@ def _last_policy(events: Iterator[Event]) -> dict[str, Any]:
             if body.policy:
                 last |= {name: value for name, value in body.changes.items() if name in POLICY}
     return last
+
+
+def _blank(settings: Settings) -> Notes:
+    """Notes with nothing in them, for a deployment with these settings."""
+    named = settings.states if settings.states is not None else []
+    states = list(map(str, range(named))) if isinstance(named, int) else list(named)
+    return Notes(resources=list(settings.budgets or ()), states=states)
 
 
 def tag_of(policy: Any) -> str:

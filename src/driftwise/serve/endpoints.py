@@ -2,15 +2,10 @@
 
 from typing import Any
 
+import msgspec
+
 from driftwise.serve import asking, changing, deciding
-from driftwise.serve.catalogue import PAUSED, RETIRED, RUNNING
-from driftwise.serve.export import MEDIA, export, from_file, need_parquet
-from driftwise.serve.http import Call, Endpoint, Stream
-from driftwise.serve.refusals import Malformed
-from driftwise.serve.wire import (
-    Asked,
-    AskedMany,
-    Changes,
+from driftwise.serve.answers import (
     Decision,
     Decisions,
     Described,
@@ -20,18 +15,16 @@ from driftwise.serve.wire import (
     Learnt,
     LearntMany,
     Listed,
-    NewArm,
-    NewKey,
-    OldArm,
     Recorded,
     Saved,
-    Settings,
     Statistics,
-    Told,
-    ToldMany,
     Verified,
-    Which,
 )
+from driftwise.serve.catalogue import PAUSED, RETIRED, RUNNING
+from driftwise.serve.export import MEDIA, export, from_file, need_parquet
+from driftwise.serve.http import Call, Endpoint, Stream
+from driftwise.serve.refusals import Malformed
+from driftwise.serve.wire import Asked, AskedMany, Changes, NewArm, NewKey, OldArm, Settings, Told, ToldMany, Which
 
 MOST_ID = 2**53 - 1
 
@@ -99,7 +92,8 @@ async def retire(call: Call) -> Any:
 
 async def add_arm(call: Call) -> Any:
     """Add an arm, unexplored."""
-    return await changing.add_arm(call.engine, call.name, call.body.name, call.body.features, key=call.key)
+    brought = msgspec.structs.asdict(call.body)
+    return await changing.add_arm(call.engine, call.name, brought.pop("name"), key=call.key, **brought)
 
 
 async def retire_arm(call: Call) -> Any:
@@ -108,7 +102,7 @@ async def retire_arm(call: Call) -> Any:
 
 
 async def statistics(call: Call) -> Any:
-    """What a page draws: allocation over time, rewards with intervals, changes, delays, propensities, budgets."""
+    """What a page draws: allocation over time, rewards with intervals, changes, delays, budgets, states."""
     return await asking.statistics(call.engine, call.name)
 
 

@@ -10,6 +10,7 @@ What can be done with deployments is in `deciding`, `changing` and `asking`.
 
 import asyncio
 import hashlib
+import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -88,13 +89,15 @@ class Engine:
             task.add_done_callback(self._tasks.discard)
 
     async def _warm(self) -> None:
-        """Fold one deployment of each kind, then say ready; then those whose reward windows may have passed."""
+        """Fold one deployment of each kind, then say ready; then those whose reward windows may have passed.
+
+        Of a kind are those that need the same kernels: the same policy, in force now, asked in the same manner.
+        """
         seen, later = set(), []
         for name, entry in list(self.catalogue.entries.items()):
-            made = entry.made
-            kind = made.policy.partition(":")[0], made.slate, made.features, made.context
             if entry.status == RETIRED:
                 continue
+            made, kind = entry.made, _kind(entry)
             if kind not in seen:
                 seen.add(kind)
                 await self._try_fold(name)
@@ -280,6 +283,15 @@ class Engine:
             if now - forgotten > HOUR_US:
                 forgotten = now
                 self.writer.forget_answers(now - ANSWERS_US)
+
+
+def _kind(entry: Entry) -> tuple[Any, ...]:
+    """What the kernels of a deployment depend on: policies, one perhaps inside another, and what is shown and told."""
+    made = entry.made
+    said = (made.features, made.context, made.slate, made.budgets, made.domain, made.activate)
+    inner = made.parameters.get("policy") if entry.policy == made.policy else None
+    policies = tuple(re.findall(r"[a-z][a-z0-9-]+(?=$|[:,)])", entry.policy))
+    return policies, inner, isinstance(made.arms, dict), *(each is not None for each in said)
 
 
 async def waited(done: Awaitable[None]) -> None:

@@ -43,6 +43,8 @@ class ArmAdded(Body):
 
     name: str | int
     features: list[float] | None = None
+    arm_class: str | None = None
+    activation_cost: float | None = None
 
 
 class ArmRetired(Body):
@@ -72,6 +74,13 @@ class Status(Body):
     status: str
 
 
+class PolicyChanged(Body):
+    """The journal of a deployment was replayed into another policy: `policy`, with all its parameters."""
+
+    stream: int
+    policy: str
+
+
 class KeyMade(Body):
     """An API key: what it may do, and the hash it is known by."""
 
@@ -98,6 +107,7 @@ KINDS: dict[str, type[Body]] = {
     "changed": Changed,
     "created": Created,
     "status": Status,
+    "policy changed": PolicyChanged,
     "key made": KeyMade,
     "key revoked": KeyRevoked,
 }

@@ -16,11 +16,10 @@ from driftwise.errors import ParameterError
 from driftwise.serve import events as kinds
 from driftwise.serve.events import Learned
 from driftwise.serve.journal import Journal
+from driftwise.serve.wire import Told
 
-COLUMNS = (
-    *("id", "at", "action", "propensity", "unit", "held", "asked"),
-    *("status", "outcome_at", "reward", "rewards", "costs"),
-)
+OUTCOME = tuple(name for name in Told.__struct_fields__ if name != "id")
+COLUMNS = ("id", "at", "action", "propensity", "unit", "held", "asked", "status", "outcome_at", *OUTCOME)
 MEDIA = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 ROWS = 500
 CHUNK = 1 << 16
@@ -34,7 +33,7 @@ def rows(journal: Journal, stream: int, after: int, upto: int) -> Iterator[dict[
         body = kinds.decode(event.kind, event.body)
         row = {"id": event.number, "at": event.at / 1e6, "action": body.action, "propensity": body.propensity}
         row |= {"unit": body.unit, "held": body.held, "asked": body.asked or None, "status": "waiting"}
-        row |= {"outcome_at": None, "reward": None, "rewards": None, "costs": None}
+        row |= {"outcome_at": None} | dict.fromkeys(OUTCOME)
         outcome = journal.outcome(stream, event.number)
         if outcome is not None:
             told = kinds.decode(outcome.kind, outcome.body)
@@ -115,13 +114,14 @@ def _parquet(source: Iterator[dict[str, Any]], path: str) -> None:
     import pyarrow.parquet as pq
 
     text, number = pa.string(), pa.float64()
-    types = {"id": pa.int64(), "held": pa.bool_()} | dict.fromkeys(("at", "propensity", "outcome_at", "reward"), number)
+    plain = ("at", "propensity", "outcome_at", "reward", "loss")
+    types = {"id": pa.int64(), "held": pa.bool_()} | dict.fromkeys(plain, number)
     schema = pa.schema([(name, types.get(name, text)) for name in COLUMNS])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in _batches(source):
             for row in batch:
-                for name in ("action", "asked", "rewards", "costs"):
-                    if row[name] is not None and not isinstance(row[name], str):
+                for name in ("action", "asked", *OUTCOME):
+                    if name not in plain and row[name] is not None and not isinstance(row[name], str):
                         row[name] = json.dumps(row[name])
             writer.write_table(pa.Table.from_pylist(batch, schema))
 

@@ -16,11 +16,11 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from driftwise.errors import DriftwiseError
+from driftwise.serve.answers import Problem
 from driftwise.serve.engine import NO_KEY, Engine, Keyed, Reply
 from driftwise.serve.events import KeyMade
 from driftwise.serve.keys import allows, opened_by
 from driftwise.serve.refusals import Forbidden, Malformed, Refusal, TooLarge, Unauthorised, Unknown
-from driftwise.serve.wire import Problem
 
 BODY_S = 20  # how long a body may take to arrive
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
+from driftwise.serve.answers import Problem
 from driftwise.serve.export import MEDIA
 from driftwise.serve.http import Endpoint
 from driftwise.serve.keys import SCOPES
-from driftwise.serve.wire import Problem
 
 BINARY = {"type": "string", "format": "binary"}
 KEY = {

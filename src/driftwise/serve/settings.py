@@ -12,6 +12,7 @@ from driftwise.core.spec import describe, parameters, parse
 from driftwise.errors import ParameterError
 from driftwise.kernels import projections
 from driftwise.policies import POLICIES
+from driftwise.serve import moving
 from driftwise.serve.wire import Ball, Box, Settings, Simplex
 
 MOST_NUMBERS = 10**7  # in a window of features, or in a matrix of pairs of features
@@ -56,6 +57,8 @@ def policy_of(settings: Settings) -> Any:
         if settings.budgets is not None:
             raise ParameterError("window.seconds does not go with budgets, which are to last for a number of rounds")
     _check_numbers(policy, settings)
+    if settings.states is not None:
+        moving.check_size(policy, settings)
     return policy
 
 
@@ -104,6 +107,7 @@ def agent_of(settings: Settings) -> Agent:
         domain=domain_of(settings),
         constraints=settings.constraints,
         start=settings.start,
+        **moving.made_with(settings),
         reward_range=settings.reward_range,
         noise=settings.noise,
         horizon=settings.horizon,
@@ -131,6 +135,8 @@ def default_of(settings: Settings, agent: Agent) -> dict[str, Any]:
         if settings.reward_window is not None:
             raise ParameterError("points have no default outcome: leave out reward_window")
         return {}
+    if agent.problem.family == "restless":
+        return moving.check_words(settings)
     told: dict[str, Any] = {"reward": settings.default_reward}
     if settings.slate is not None:
         told = {"rewards": [settings.default_reward] * settings.slate}

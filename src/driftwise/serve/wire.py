@@ -1,24 +1,32 @@
-"""What is sent and what is answered, as types: decoding is validation, and the OpenAPI document is made of them."""
+"""What is sent, as types: decoding is validation, and the OpenAPI document is made of them. `answers` has the rest."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{1,64}\Z", description="Letters, digits, `_`, `.` and `-`.")]
-ArmName = Annotated[str, Meta(min_length=1, max_length=100)] | Annotated[int, Meta(ge=0, lt=2**53)]
-Number = Annotated[float, Meta(ge=-1e15, le=1e15)]
-Count = Annotated[int, Meta(ge=1, le=10**6)]
-Seconds = Annotated[float, Meta(gt=0, le=10**9)]
-Row = Annotated[list[Number], Meta(min_length=1, max_length=10_000)]
-Label = Annotated[str, Meta(min_length=1, max_length=100)]
-Amounts = Annotated[dict[Label, Number], Meta(min_length=1, max_length=100)]
-Parameters = Annotated[dict[str, Number | str], Meta(max_length=50)]
-Id = Annotated[int, Meta(ge=0, lt=2**53, description="The id a decision was answered with.")]
-Unit = Annotated[str, Meta(min_length=1, max_length=200)]
-Matrix = Annotated[list[Row], Meta(min_length=1, max_length=1000)]
-MOST_ITEMS = 1000
-MOST_ARMS = 1000
+from driftwise.serve.words import (
+    MOST_ARMS,
+    MOST_ITEMS,
+    Amounts,
+    ArmName,
+    ByArm,
+    Classes,
+    Count,
+    Id,
+    Label,
+    Matrix,
+    Name,
+    Number,
+    Parameters,
+    Row,
+    Seconds,
+    StateName,
+    StateNames,
+    StateRewards,
+    Structure,
+    Unit,
+)
 
 
 class Window(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -53,7 +61,8 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     """A deployment: what decides, between what, and what becomes of rewards.
 
     `policy` is a name, or `name:param=value,...` as everywhere in driftwise; `driftwise policies` lists them. What it
-    chooses between is said as to `driftwise.Agent`: `arms` or `n_arms`, `features`, `context`, `slate`, `budgets`.
+    chooses between is said as to `driftwise.Agent`: `arms` or `n_arms`, `features`, `context`, `slate`, `budgets`; for
+    points `domain`; for arms that move on their own `activate`, `states`, `rewards`, and what is known of them.
     """
 
     name: Name
@@ -75,6 +84,14 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     domain: Annotated[list[Box | Ball | Simplex], Meta(min_length=1, max_length=100)] | None = None
     constraints: Annotated[int, Meta(ge=0, le=1000)] | None = None
     start: Row | None = None
+    activate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | None = None
+    states: StateNames | None = None
+    rewards: StateRewards | None = None
+    classes: Classes | None = None
+    structure: Structure | None = None
+    episode: Annotated[int, Meta(ge=0, le=10**9)] | None = None
+    discount: Annotated[float, Meta(gt=0, lt=1)] | None = None
+    activation_cost: ByArm | None = None
     reward_range: tuple[Number, Number] | None = (0.0, 1.0)
     noise: Annotated[float, Meta(gt=0, le=1e9)] = 0.5
     horizon: Annotated[int, Meta(ge=0, le=10**12)] = 0
@@ -94,6 +111,7 @@ class Changes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     window: Window | UnsetType | None = UNSET
     budgets: Amounts | UnsetType = UNSET
     horizon: Annotated[int, Meta(ge=1, le=10**12)] | UnsetType = UNSET
+    activate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | UnsetType = UNSET
     max_pending: Count | UnsetType = UNSET
     reward_window: Seconds | UnsetType | None = UNSET
     default_reward: Number | UnsetType = UNSET
@@ -104,12 +122,18 @@ class Changes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class Asked(msgspec.Struct, forbid_unknown_fields=True):
     """A decision to make. What must be shown was said when the deployment was made; bare arms need nothing.
 
-    `actions` is a row of features per action, or per arm by name; `context` a vector; `unit` who is to keep its arm.
+    `actions` is a row of features per action, or per arm by name; `context` a vector; `states` the state of every arm
+    that moves on its own, in their order or by name; `unit` who is to keep its arm.
     """
 
     actions: Matrix | Annotated[dict[Label, Row], Meta(min_length=1, max_length=1000)] | None = None
     context: Row | None = None
     unit: Unit | None = None
+    states: (
+        Annotated[list[StateName], Meta(min_length=1, max_length=MOST_ARMS)]
+        | Annotated[dict[Label, StateName], Meta(min_length=1, max_length=MOST_ARMS)]
+        | None
+    ) = None
 
 
 class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
@@ -118,63 +142,37 @@ class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
     decisions: Annotated[list[Asked], Meta(min_length=1, max_length=MOST_ITEMS)]
 
 
-class Decision(msgspec.Struct):
-    """What was chosen. `propensity` is null where the policy cannot tell, `action` where it is best to do nothing."""
-
-    id: Id
-    action: Any
-    propensity: float | None
-    at: float
-    held: bool = False
-    budgets: dict[str, float] | None = None
-
-
-class Decisions(msgspec.Struct):
-    """Several decisions, in the order asked."""
-
-    decisions: list[Decision]
-
-
 class Told(msgspec.Struct, forbid_unknown_fields=True):
     """What came of a decision: a `reward`; for a slate `rewards`, one per item; with budgets `costs` too.
 
-    For a point the `gradient` of its loss and, with constraints, their `values` and `jacobian`.
+    For a point the `gradient` of its loss and, with constraints, their `values` and `jacobian`. For arms that move the
+    `states` they went to, in the order they had at the decision or by name, and perhaps what each earned, `rewards`;
+    an arm left out, or null, teaches nothing.
     """
 
     id: Id
     reward: Number | None = None
-    rewards: Annotated[list[Number], Meta(min_length=1, max_length=1000)] | None = None
+    rewards: (
+        Annotated[list[Number | None], Meta(min_length=1, max_length=MOST_ARMS)]
+        | Annotated[dict[Label, Number | None], Meta(max_length=MOST_ARMS)]
+        | None
+    ) = None
     costs: Amounts | Number | None = None
     gradient: Row | None = None
     values: Annotated[list[Number], Meta(max_length=1000)] | None = None
     jacobian: Annotated[list[Row], Meta(max_length=1000)] | None = None
     loss: Number | None = None
+    states: (
+        Annotated[list[StateName | None], Meta(min_length=1, max_length=MOST_ARMS)]
+        | Annotated[dict[Label, StateName | None], Meta(max_length=MOST_ARMS)]
+        | None
+    ) = None
 
 
 class ToldMany(msgspec.Struct, forbid_unknown_fields=True):
     """Several outcomes. Each is answered by itself."""
 
     outcomes: Annotated[list[Told], Meta(min_length=1, max_length=MOST_ITEMS)]
-
-
-class Learnt(msgspec.Struct):
-    """What became of an outcome.
-
-    `learned`: it counts. `duplicate`: it was told before, and counts once. `late`: the reward window had passed and the
-    default was recorded. `stale`: recorded, but its round has left the policy's window. `ignored`: recorded, but its
-    arm is gone. In a batch also, with an `error`: `unknown` (no such decision waits), `conflict` (another outcome is
-    recorded) and `refused`.
-    """
-
-    id: int
-    status: str
-    error: str | None = None
-
-
-class LearntMany(msgspec.Struct):
-    """What became of several outcomes, in the order told."""
-
-    outcomes: list[Learnt]
 
 
 class Which(msgspec.Struct, forbid_unknown_fields=True):
@@ -184,10 +182,12 @@ class Which(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NewArm(msgspec.Struct, forbid_unknown_fields=True):
-    """An arm to add; with its features where the others have them."""
+    """An arm to add; with its features where the others have them, or its class and what it costs to activate."""
 
     name: ArmName
     features: Row | None = None
+    arm_class: Label | None = None
+    activation_cost: Number | None = None
 
 
 class OldArm(msgspec.Struct, forbid_unknown_fields=True):
@@ -203,111 +203,3 @@ class NewKey(msgspec.Struct, forbid_unknown_fields=True):
     scopes: Annotated[list[str], Meta(min_length=1, max_length=4)]
     expires_in: Seconds | None = None
     deployments: Annotated[list[Name], Meta(min_length=1, max_length=100)] | None = None
-
-
-class Key(msgspec.Struct, omit_defaults=True):
-    """A key. The `key` itself is told once, when it is made."""
-
-    id: str
-    name: str
-    scopes: list[str]
-    made: float
-    expires: float | None = None
-    deployments: list[str] | None = None
-    key: str | None = None
-
-
-class Keys(msgspec.Struct):
-    """All keys that open something."""
-
-    keys: list[Key]
-
-
-class Described(msgspec.Struct):
-    """A deployment as it is."""
-
-    name: str
-    status: str
-    created: float
-    policy: str
-    settings: dict[str, Any]
-    parameters: dict[str, Any] | None = None
-    arms: list[Any] | None = None
-    round: int | None = None
-    events: int | None = None
-    pending: int | None = None
-    units: int | None = None
-    budgets: dict[str, dict[str, float]] | None = None
-
-
-class Listed(msgspec.Struct):
-    """Deployments in the order of their names; `next` is the `after` of the next page."""
-
-    deployments: list[Described]
-    next: str | None = None
-
-
-class Recorded(msgspec.Struct):
-    """A decision as it stands in the journal, with its outcome if it has one."""
-
-    id: int
-    at: float
-    action: Any
-    propensity: float | None
-    asked: dict[str, Any]
-    unit: str | None = None
-    held: bool = False
-    outcome: dict[str, Any] | None = None
-    status: str = "waiting"
-    outcome_at: float | None = None
-
-
-class Explained(msgspec.Struct):
-    """A decision explained: what the policy knew then, and what it makes of it now.
-
-    `arms` tells for every arm what the policy keeps of it, with its `mean`, `bonus` or `posterior` where it has them,
-    and `share`: how often it would have been chosen with another luck. `again` is whether a replay chooses the same.
-    """
-
-    decision: Recorded
-    policy: str
-    parameters: dict[str, Any]
-    round: int
-    window: dict[str, Any] | None
-    arms: list[dict[str, Any]]
-    shared: dict[str, Any]
-    again: bool
-
-
-class Verified(msgspec.Struct):
-    """Whether the live state is, bit for bit, that of a replay of the journal from the start."""
-
-    equal: bool
-    events: int
-    seconds: float
-
-
-class Saved(msgspec.Struct):
-    """A snapshot that was taken."""
-
-    event: int
-    bytes: int
-
-
-class Statistics(msgspec.Struct):
-    """What a page draws of a deployment: see `monitor`."""
-
-    name: str
-    status: str
-    now: float
-    pending: int
-    reward_window: float | None
-    budgets: dict[str, dict[str, float]] | None
-    monitor: dict[str, Any]
-
-
-class Problem(msgspec.Struct):
-    """Why a request was refused: a code for programs and a sentence for people."""
-
-    code: str
-    error: str
