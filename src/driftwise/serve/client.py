@@ -8,89 +8,28 @@ What fails on the way is asked again, with pauses that grow. That is safe: every
 carries a key of its own, by which the service knows it again, so that nothing is decided or counted twice. When all
 attempts have failed and it is not known whether the request was done, `OutcomeUnknown` says so, and carries the key:
 ask again with it.
+
+Both clients have the same verbs, which are described in `requests`; they differ in how they send.
 """
 
 import asyncio
+import functools
 import os
 import random
 import time
-import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import httpx
-import msgspec
 
-from driftwise.errors import DriftwiseError
-from driftwise.serve.answers import (
-    Decision,
-    Decisions,
-    Described,
-    Explained,
-    Learnt,
-    LearntMany,
-    Listed,
-    Problem,
-    Recorded,
-    Statistics,
-    Verified,
-)
+from driftwise.serve import requests
+from driftwise.serve.requests import Ask, OutcomeUnknown, Refused, log_path, refused
 
+__all__ = ["AsyncClient", "Client", "OutcomeUnknown", "Refused"]
+
+P = ParamSpec("P")
 T = TypeVar("T")
-AGAIN = (429, 502, 503, 504)  # what may pass
 PAUSE_S, LONGEST_S = 0.05, 2.0
-LONG_S = 300.0  # what compiles a policy for the first time, or replays a journal
-
-
-class Refused(DriftwiseError):
-    """The service refused, and said why; nothing was changed."""
-
-    def __init__(self, status: int, code: str, error: str) -> None:
-        super().__init__(error)
-        self.status, self.code = status, code
-
-
-class OutcomeUnknown(DriftwiseError):
-    """No answer came. The request may have been done, or not; `key` makes it safe to ask again."""
-
-    def __init__(self, key: str | None, why: str) -> None:
-        super().__init__(f"no answer came ({why}): whether it was done is unknown; ask again with key={key!r}")
-        self.key = key
-
-
-class Ask(Generic[T]):
-    """A request, and what kind of thing it is answered with."""
-
-    def __init__(
-        self, method: str, path: str, kind: type[T], body: Any = None, key: str | None = None, least_s: float = 0.0
-    ) -> None:
-        self.method, self.path, self.kind, self.least_s = method, f"/v1/deployments{path}", kind, least_s
-        self.content = b"" if body is None else msgspec.json.encode(body)
-        self.key = (key or str(uuid.uuid4())) if method != "GET" else None
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The key, and what the body is."""
-        told = {"content-type": "application/json"} if self.content else {}
-        return told | ({"idempotency-key": self.key} if self.key else {})
-
-    def read(self, response: httpx.Response) -> T:
-        """The answer, or why there is none."""
-        if response.is_success:
-            return msgspec.json.decode(response.content, type=self.kind)
-        try:
-            problem = msgspec.json.decode(response.content, type=Problem)
-        except msgspec.DecodeError:
-            problem = Problem("http", f"HTTP {response.status_code}")
-        raise Refused(response.status_code, problem.code, problem.error)
-
-    def within(self, seconds: float) -> float:
-        """How long to wait for an answer, if `seconds` are the rule: what may compile or replay takes its time."""
-        return max(seconds, self.least_s)
-
-    def passes(self, response: httpx.Response) -> bool:
-        """Whether the answer may be another in a moment: it is full, unavailable, or the same request is under way."""
-        return response.status_code in AGAIN or (response.status_code == 409 and b'"in-flight"' in response.content)
 
 
 def _pauses(retries: int) -> Iterator[float]:
@@ -99,35 +38,28 @@ def _pauses(retries: int) -> Iterator[float]:
         yield random.uniform(0.5, 1.0) * min(LONGEST_S, PAUSE_S * 2**attempt)
 
 
-# ---- what can be asked ----
-
-
-def _create(name: str, policy: str, settings: Mapping[str, Any], key: str | None) -> Ask[Described]:
-    return Ask("POST", "", Described, {"name": name, "policy": policy, **settings}, key, LONG_S)
-
-
-def _asked(context: Sequence[float] | None, actions: Any, unit: str | None) -> dict[str, Any]:
-    given = {"context": context, "actions": actions, "unit": unit}
-    return {word: value for word, value in given.items() if value is not None}
-
-
-def _told(id: int, reward: float | None, rewards: Sequence[float] | None, costs: Any) -> dict[str, Any]:
-    given = {"id": id, "reward": reward, "rewards": rewards, "costs": costs}
-    return {word: value for word, value in given.items() if value is not None}
-
-
-def _decide_many(name: str, asks: Iterable[Mapping[str, Any]], key: str | None) -> Ask[Decisions]:
-    return Ask("POST", f"/{name}/decide/batch", Decisions, {"decisions": list(asks)}, key)
-
-
-def _learn_many(name: str, outcomes: Iterable[Mapping[str, Any]], key: str | None) -> Ask[LearntMany]:
-    return Ask("POST", f"/{name}/learn/batch", LearntMany, {"outcomes": list(outcomes)}, key)
-
-
 def _options(url: str, key: str | None, timeout: float) -> dict[str, Any]:
     key = key or os.environ.get("DRIFTWISE_KEY")
     headers = {"authorization": f"Bearer {key}"} if key else {}
     return {"base_url": url, "headers": headers, "timeout": timeout}
+
+
+def _sent(describe: Callable[P, Ask[T]]) -> Callable[Concatenate["Client", P], T]:
+    """A verb that sends the request a function describes, and waits."""
+
+    def verb(client: "Client", /, *args: P.args, **words: P.kwargs) -> T:
+        return client.ask(describe(*args, **words))
+
+    return functools.update_wrapper(verb, describe)
+
+
+def _awaited(describe: Callable[P, Ask[T]]) -> Callable[Concatenate["AsyncClient", P], Awaitable[T]]:
+    """The same, to be awaited."""
+
+    def verb(client: "AsyncClient", /, *args: P.args, **words: P.kwargs) -> Awaitable[T]:
+        return client.ask(describe(*args, **words))
+
+    return functools.update_wrapper(verb, describe)
 
 
 class Client:
@@ -176,108 +108,37 @@ class Client:
                 response, why = None, type(error).__name__
             pause = next(pauses, None)
             if pause is None:
-                if response is not None and response.status_code not in (409, 503):  # those leave it open
-                    return ask.read(response)
-                raise OutcomeUnknown(ask.key, why)
+                return ask.given_up(response, why)
             time.sleep(pause)
-
-    def create(self, name: str, policy: str, *, key: str | None = None, **settings: Any) -> Described:
-        """Make a deployment; settings as in the OpenAPI document, e.g. `arms=["red", "blue"]`."""
-        return self.ask(_create(name, policy, settings, key))
-
-    def decide(
-        self,
-        name: str,
-        *,
-        context: Sequence[float] | None = None,
-        actions: Any = None,
-        unit: str | None = None,
-        key: str | None = None,
-    ) -> Decision:
-        """Make a decision."""
-        return self.ask(Ask("POST", f"/{name}/decide", Decision, _asked(context, actions, unit), key))
-
-    def decide_many(self, name: str, asks: Iterable[Mapping[str, Any]], *, key: str | None = None) -> list[Decision]:
-        """Make several decisions, all or none: `[{"context": [...]}, ...]`."""
-        return self.ask(_decide_many(name, asks, key)).decisions
-
-    def learn(
-        self,
-        name: str,
-        id: int,
-        reward: float | None = None,
-        *,
-        rewards: Sequence[float] | None = None,
-        costs: Any = None,
-        key: str | None = None,
-    ) -> Learnt:
-        """Tell what came of a decision."""
-        return self.ask(Ask("POST", f"/{name}/learn", Learnt, _told(id, reward, rewards, costs), key))
-
-    def learn_many(self, name: str, outcomes: Iterable[Mapping[str, Any]], *, key: str | None = None) -> list[Learnt]:
-        """Tell what came of several decisions: `[{"id": 3, "reward": 1.0}, ...]`; each is answered by itself."""
-        return self.ask(_learn_many(name, outcomes, key)).outcomes
-
-    def cancel(self, name: str, id: int) -> Learnt:
-        """Call off a decision that never happened."""
-        return self.ask(Ask("POST", f"/{name}/cancel", Learnt, {"id": id}))
-
-    def list(self, *, after: str = "", limit: int = 100) -> Listed:
-        """A page of deployments."""
-        return self.ask(Ask("GET", f"?after={after}&limit={limit}", Listed))
-
-    def describe(self, name: str) -> Described:
-        """A deployment as it is."""
-        return self.ask(Ask("GET", f"/{name}", Described))
-
-    def change(self, name: str, **changes: Any) -> Described:
-        """Other settings; another `policy`, `parameters` or `window` replays the journal."""
-        return self.ask(Ask("PATCH", f"/{name}", Described, changes, least_s=LONG_S))
-
-    def pause(self, name: str) -> Described:
-        """Make no more decisions for now."""
-        return self.ask(Ask("POST", f"/{name}/pause", Described))
-
-    def resume(self, name: str) -> Described:
-        """Go on."""
-        return self.ask(Ask("POST", f"/{name}/resume", Described))
-
-    def retire(self, name: str) -> Described:
-        """End a deployment for good."""
-        return self.ask(Ask("POST", f"/{name}/retire", Described))
-
-    def add_arm(self, name: str, arm: str | int, features: Sequence[float] | None = None) -> Described:
-        """One more arm."""
-        return self.ask(Ask("POST", f"/{name}/arms", Described, {"name": arm, "features": features}))
-
-    def retire_arm(self, name: str, arm: str | int) -> Described:
-        """One arm less."""
-        return self.ask(Ask("POST", f"/{name}/arms/retire", Described, {"name": arm}))
-
-    def statistics(self, name: str) -> Statistics:
-        """What a page draws."""
-        return self.ask(Ask("GET", f"/{name}/statistics", Statistics))
-
-    def decision(self, name: str, id: int) -> Recorded:
-        """A decision as it stands in the journal."""
-        return self.ask(Ask("GET", f"/{name}/decisions/{id}", Recorded))
-
-    def explain(self, name: str, id: int) -> Explained:
-        """Why a decision was made."""
-        return self.ask(Ask("GET", f"/{name}/decisions/{id}/explain", Explained, least_s=LONG_S))
-
-    def verify(self, name: str) -> Verified:
-        """Whether a replay of the journal leads to the present state."""
-        return self.ask(Ask("POST", f"/{name}/verify", Verified, least_s=LONG_S))
 
     def export(self, name: str, format: str = "jsonl", *, after: int = -1) -> Iterator[bytes]:
         """The log, in chunks: `jsonl`, `csv` or `parquet`."""
-        path = f"/v1/deployments/{name}/log?format={format}&after={after}"
-        with self._http.stream("GET", path) as response:
+        with self._http.stream("GET", log_path(name, format, after)) as response:
             if not response.is_success:
                 response.read()
-                Ask("GET", "", bytes).read(response)
+                raise refused(response)
             yield from response.iter_bytes()
+
+    create = _sent(requests.create)
+    decide = _sent(requests.decide)
+    decide_many = _sent(requests.decide_many)
+    learn = _sent(requests.learn)
+    learn_many = _sent(requests.learn_many)
+    cancel = _sent(requests.cancel)
+    list = _sent(requests.list_page)
+    describe = _sent(requests.describe)
+    change = _sent(requests.change)
+    pause = _sent(requests.pause)
+    resume = _sent(requests.resume)
+    retire = _sent(requests.retire)
+    add_arm = _sent(requests.add_arm)
+    retire_arm = _sent(requests.retire_arm)
+    statistics = _sent(requests.statistics)
+    decision = _sent(requests.decision)
+    explain = _sent(requests.explain)
+    verify = _sent(requests.verify)
+    snapshot = _sent(requests.snapshot)
+    agent = _sent(requests.agent)
 
 
 class AsyncClient:
@@ -314,56 +175,35 @@ class AsyncClient:
                 response, why = None, type(error).__name__
             pause = next(pauses, None)
             if pause is None:
-                if response is not None and response.status_code not in (409, 503):  # those leave it open
-                    return ask.read(response)
-                raise OutcomeUnknown(ask.key, why)
+                return ask.given_up(response, why)
             await asyncio.sleep(pause)
 
-    async def create(self, name: str, policy: str, *, key: str | None = None, **settings: Any) -> Described:
-        """Make a deployment."""
-        return await self.ask(_create(name, policy, settings, key))
+    async def export(self, name: str, format: str = "jsonl", *, after: int = -1) -> AsyncIterator[bytes]:
+        """The log, in chunks: `jsonl`, `csv` or `parquet`."""
+        async with self._http.stream("GET", log_path(name, format, after)) as response:
+            if not response.is_success:
+                await response.aread()
+                raise refused(response)
+            async for chunk in response.aiter_bytes():
+                yield chunk
 
-    async def decide(
-        self,
-        name: str,
-        *,
-        context: Sequence[float] | None = None,
-        actions: Any = None,
-        unit: str | None = None,
-        key: str | None = None,
-    ) -> Decision:
-        """Make a decision."""
-        return await self.ask(Ask("POST", f"/{name}/decide", Decision, _asked(context, actions, unit), key))
-
-    async def decide_many(
-        self, name: str, asks: Iterable[Mapping[str, Any]], *, key: str | None = None
-    ) -> list[Decision]:
-        """Make several decisions, all or none."""
-        return (await self.ask(_decide_many(name, asks, key))).decisions
-
-    async def learn(
-        self,
-        name: str,
-        id: int,
-        reward: float | None = None,
-        *,
-        rewards: Sequence[float] | None = None,
-        costs: Any = None,
-        key: str | None = None,
-    ) -> Learnt:
-        """Tell what came of a decision."""
-        return await self.ask(Ask("POST", f"/{name}/learn", Learnt, _told(id, reward, rewards, costs), key))
-
-    async def learn_many(
-        self, name: str, outcomes: Iterable[Mapping[str, Any]], *, key: str | None = None
-    ) -> list[Learnt]:
-        """Tell what came of several decisions; each is answered by itself."""
-        return (await self.ask(_learn_many(name, outcomes, key))).outcomes
-
-    async def describe(self, name: str) -> Described:
-        """A deployment as it is."""
-        return await self.ask(Ask("GET", f"/{name}", Described))
-
-    async def statistics(self, name: str) -> Statistics:
-        """What a page draws."""
-        return await self.ask(Ask("GET", f"/{name}/statistics", Statistics))
+    create = _awaited(requests.create)
+    decide = _awaited(requests.decide)
+    decide_many = _awaited(requests.decide_many)
+    learn = _awaited(requests.learn)
+    learn_many = _awaited(requests.learn_many)
+    cancel = _awaited(requests.cancel)
+    list = _awaited(requests.list_page)
+    describe = _awaited(requests.describe)
+    change = _awaited(requests.change)
+    pause = _awaited(requests.pause)
+    resume = _awaited(requests.resume)
+    retire = _awaited(requests.retire)
+    add_arm = _awaited(requests.add_arm)
+    retire_arm = _awaited(requests.retire_arm)
+    statistics = _awaited(requests.statistics)
+    decision = _awaited(requests.decision)
+    explain = _awaited(requests.explain)
+    verify = _awaited(requests.verify)
+    snapshot = _awaited(requests.snapshot)
+    agent = _awaited(requests.agent)

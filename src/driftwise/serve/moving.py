@@ -27,13 +27,13 @@ MOST_INDICES = 10_000  # that an explanation tells
 def made_with(settings: Settings) -> dict[str, Any]:
     """What an agent is made with, beside what every agent is."""
     arms = _arms(settings)
-    counted, kept = isinstance(settings.states, int), _class_names(settings.classes)
+    counted, classes = isinstance(settings.states, int), _class_names(settings.classes)
     return {
         "activate": settings.activate,
         "states": settings.states,
-        "rewards": _numbered(settings.rewards, kept) if counted else settings.rewards,
+        "rewards": _numbered(settings.rewards, classes) if counted else settings.rewards,
         "classes": by_name(settings.classes, arms),
-        "structure": _numbered(settings.structure, kept) if counted else settings.structure,
+        "structure": _numbered(settings.structure, classes) if counted else settings.structure,
         "episode": settings.episode,
         "discount": settings.discount,
         "activation_cost": by_name(settings.activation_cost, arms),
@@ -74,12 +74,13 @@ def _values(told: Any) -> Any:
     return told.values() if isinstance(told, Mapping) else told
 
 
-def _numbered(told: Any, kept: set[str]) -> Any:
-    """Names that are numbers as numbers, except those of classes."""
+def _numbered(told: Any, classes: Collection[str] = ()) -> Any:
+    """Names that are numbers as numbers, except where they are those of all classes."""
     if not isinstance(told, Mapping):
         return told
+    by_class = bool(classes) and set(told) == set(classes)
     return {
-        int(name) if name.isdecimal() and len(name) < 4 and name not in kept else name: _numbered(each, set())
+        int(name) if name.isdecimal() and len(name) < 4 and not by_class else name: _numbered(each)
         for name, each in told.items()
     }
 
