@@ -110,6 +110,51 @@ function drawRewards(monitor, groups, range) {
   chart("rewards", shape, columns(monitor, rows, 3 * alone.length), { series, bands, range: range ?? undefined });
 }
 
+/** What an arm that moves earns a round, with its interval. */
+function drawMoved(monitor) {
+  const rows = monitor.stretches.map(({ moved }) => (moved === null ? [null, null, null] : moved.slice(1)));
+  const series = [{ stroke: COLOURS[0], width: 2 }, { width: 0 }, { width: 0 }];
+  const bands = [{ series: [3, 2], fill: faded(COLOURS[0]) }];
+  chart("rewards", "moved", columns(monitor, rows, 3), { series, bands });
+}
+
+/** Names with their colours, above a chart that is not of arms. */
+function legend(id, names) {
+  at(id).replaceChildren(...names.map((name, i) => made("li", "", swatch(COLOURS[i % COLOURS.length]), name)));
+}
+
+/** Shares of arms by state, one upon the other; states beyond the colours there are share the last. */
+function drawStates(monitor) {
+  const names = monitor.states.length > COLOURS.length
+    ? [...monitor.states.slice(0, COLOURS.length - 1), `${monitor.states.length - COLOURS.length + 1} others`]
+    : monitor.states;
+  legend("states-legend", names);
+  const rows = monitor.stretches.map(({ states }) => {
+    if (states === null) return names.map(() => null);
+    const all = states.reduce((a, b) => a + b, 0);
+    const few = names.map((_, i) => (i < names.length - 1 ? states[i] : states.slice(i).reduce((a, b) => a + b, 0)));
+    let under = 0;
+    return few.map((n) => (all ? (under += n) / all : null)).reverse();
+  });
+  const series = names.map((_, i) => ({ stroke: COLOURS[i], width: 0, fill: COLOURS[i] })).reverse();
+  chart("states", JSON.stringify(names), columns(monitor, rows, names.length), { series, range: [0, 1], format: percent, marks: [] });
+}
+
+/** What is left of each budget, as a share of what there was of it at that time, and the share of rounds to come. */
+function drawSpending(monitor) {
+  const names = monitor.resources;
+  legend("spending-legend", names);
+  const rows = monitor.stretches.map(({ budgets }) =>
+    budgets === null
+      ? [...names.map(() => null), null]
+      : [...names.map((name) => budgets.resources[name].left / budgets.resources[name].total), budgets.rounds],
+  );
+  const series = names.map((_, i) => ({ stroke: COLOURS[i % COLOURS.length], width: 2 }));
+  const pace = { stroke: () => ink("--soft"), width: 1.5, dash: [4, 4] };
+  const range = (_, low) => [Math.min(0, low), 1];
+  chart("spending", JSON.stringify(names), columns(monitor, rows, names.length + 1), { series: [...series, pace], range, format: percent, marks: [] });
+}
+
 /** Decisions a second in each whole stretch; none where there is no stretch. */
 function drawRate(monitor) {
   const width = monitor.width_seconds;

@@ -25,29 +25,41 @@ async function draw() {
     ...monitor.alarms.at.map((when) => ({ at: when, colour: null })),
   ];
   const drawable = groups.length > 0;
+  const moving = monitor.states.length > 0;
+  say(
+    at("about-allocation"),
+    moving
+      ? "Share of activations, over the whole life of the deployment."
+      : "Share of decisions, over the whole life of the deployment. Dashed lines: changes that were detected.",
+  );
   for (const id of ["allocation", "rewards", "rate"]) at(id).hidden = !(id === "rate" ? monitor.stretches.length : drawable);
   at("no-allocation").hidden = drawable;
   if (drawable) {
     drawAllocation(monitor, groups);
-    drawRewards(monitor, groups, described.settings.reward_range);
+    if (moving) drawMoved(monitor);
+    else drawRewards(monitor, groups, described.settings.reward_range);
   }
+  at("states-part").hidden = !(moving && drawable);
+  if (moving && drawable) drawStates(monitor);
   if (monitor.stretches.length) drawRate(monitor);
   floor(monitor);
-  arms(monitor, colours, described.settings.reward_range);
-  changes(monitor, colours);
+  if (moving) activated(monitor, colours);
+  else arms(monitor, colours, described.settings.reward_range);
+  changes(monitor, colours, moving);
   delays(monitor, statistics.reward_window);
-  budgets(statistics.budgets);
+  budgets(statistics.budgets, monitor);
 }
 
 function tiles({ monitor, pending }) {
-  const settled = monitor.learned + monitor.defaulted;
+  const moving = monitor.states.length > 0;
+  const settled = monitor.learned + (moving ? 0 : monitor.defaulted);
   const told = [
     ["decisions a second, over a minute", number(monitor.decisions_per_second, 2)],
     ["decisions", count(monitor.decided)],
-    ["wait for their reward", count(pending)],
-    ["rewards came", count(monitor.learned)],
+    ["wait for their outcome", count(pending)],
+    ["outcomes came", count(monitor.learned)],
     ["did not come in time", count(monitor.defaulted)],
-    ["reward a decision, overall", number(settled ? monitor.earned / settled : null)],
+    [moving ? "reward of an arm a round, overall" : "reward a decision, overall", number(settled ? monitor.earned / settled : null)],
     ["least propensity so far", number(monitor.propensity_floor)],
     ["changes detected", count(monitor.changes.length)],
   ];
@@ -55,6 +67,43 @@ function tiles({ monitor, pending }) {
   if (list.children.length !== told.length)
     list.replaceChildren(...told.map(([what]) => made("div", "", made("dt", "", what), made("dd"))));
   told.forEach(([, value], i) => say(list.children[i].lastChild, value));
+}
+
+const ARMS_HEAD = ["arm", "chosen lately", "mean reward lately", "95% interval", "from", "last 1000 of all"];
+const ACTIVATED_HEAD = ["arm", "activated lately, of all decisions", "activated in all", "of all decisions"];
+
+/** The head of the table of arms, and how many of them are left out of it. */
+function head(words, all) {
+  const cells = words.map((word) => made("th", word === "95% interval" ? "wide" : "", word));
+  at("arms-head").replaceChildren(made("tr", "", ...cells));
+  at("more-arms").hidden = all <= MOST_ROWS;
+  say(at("more-arms"), `And ${count(all - MOST_ROWS)} more.`);
+}
+
+/** How often each arm that moves was activated, those most often first. */
+function activated(monitor, colours) {
+  say(
+    at("about-rewards"),
+    `What an arm earns a round, on average over all arms that were told of, less what activations cost: the mean over the ` +
+      `last ${span(monitor.window_seconds)} at each time, with 95% intervals.`,
+  );
+  const lately = chosenLately(monitor);
+  const from = monitor.stretches.at(-1)?.at - monitor.window_seconds + monitor.width_seconds / 2;
+  const recent = monitor.stretches.reduce((sum, each) => sum + (each.at >= from ? each.decisions : 0), 0);
+  const totals = monitor.labels.map((_, place) => monitor.stretches.reduce((sum, each) => sum + each.decided[place], 0));
+  const order = totals.map((_, place) => place).sort((a, b) => totals[b] - totals[a] || a - b);
+  const rows = order.slice(0, MOST_ROWS).map((place) =>
+    made(
+      "tr",
+      "",
+      made("td", "", swatch(colours.get(monitor.labels[place])), monitor.labels[place]),
+      made("td", "", recent ? percent(lately[place] / recent) : "–"),
+      made("td", "", count(totals[place])),
+      made("td", "", monitor.decided ? percent(totals[place] / monitor.decided) : "–"),
+    ),
+  );
+  head(ACTIVATED_HEAD, order.length);
+  at("arms").replaceChildren(...rows);
 }
 
 function arms(monitor, colours, range) {
@@ -84,6 +133,7 @@ function arms(monitor, colours, range) {
       made("td", "", overall.count ? number(overall.mean) : "–"),
     );
   });
+  head(ARMS_HEAD, monitor.labels.length);
   at("arms").replaceChildren(...rows);
 }
 
@@ -103,11 +153,12 @@ function interval([mean, from, to], colour) {
   return made("span", "whisker", line, dot);
 }
 
-function changes(monitor, colours) {
+function changes(monitor, colours, moving) {
   const alarms = monitor.alarms.count;
   const own = alarms ? ` The policy itself noticed ${count(alarms)}.` : "";
   const none = monitor.changes.length ? "" : " None so far.";
-  say(at("about-changes"), `Found by a test of each arm's rewards, whatever the policy.${own}${none}`);
+  const how = moving ? "Arms that move change their rewards by themselves: they are not tested." : "Found by a test of each arm's rewards, whatever the policy.";
+  say(at("about-changes"), `${how}${own}${moving ? "" : none}`);
   const rows = [...monitor.changes].reverse().map((each) =>
     made(
       "li",
@@ -148,9 +199,12 @@ function bar(...shares) {
   return made("span", "bar", ...parts);
 }
 
-function budgets(told) {
+function budgets(told, monitor) {
   at("budget-part").hidden = told === null;
   if (told === null) return;
+  const drawable = monitor.stretches.some((each) => each.budgets !== null);
+  at("spending").hidden = at("spending-legend").hidden = !drawable;
+  if (drawable) drawSpending(monitor);
   const rows = Object.entries(told.total).flatMap(([name, total]) => {
     const left = told.left[name] ?? 0;
     const reserved = told.reserved[name] ?? 0;
