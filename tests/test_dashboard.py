@@ -83,7 +83,7 @@ def browser(url: str, width: int = 1200) -> Iterator[Tab]:
 
 
 def fill(url: str) -> None:
-    """A deployment with markup for a name, and one with a budget."""
+    """A deployment with markup for a name, one with a budget, and one whose arms move."""
     with Client(url) as client:
         client.create("shop", "epsilon-greedy", arms=[NASTY, "plain"], seed=1)
         for _ in range(60):
@@ -94,14 +94,20 @@ def fill(url: str) -> None:
             decision = client.decide("paid")
             if decision.action is not None:
                 client.learn("paid", decision.id, reward=1.0, costs={"euros <b>": 1.0})
+        words = {"arms": [f"p{i:02}" for i in range(25)], "states": [NASTY, "fine"], "rewards": [0, 1]}
+        client.create("calls", "round-robin", activate=2, **words)
+        for _ in range(13):
+            decision = client.decide("calls", states=[NASTY, "fine", "fine", "fine", "fine"] * 5)
+            client.learn("calls", decision.id, states=["fine"] * 25)
+            time.sleep(0.1)  # stretches are a second wide at least, and one is not drawn
 
 
 def test_the_dashboard_in_a_browser(tmp_path: Path) -> None:
     with Service(tmp_path / "store.db", "--demo") as service, browser(service.url) as tab:
         fill(service.url)
         tab.open("/")
-        tab.until(lambda: tab.page.locator("#rows a").count() == len(POLICIES) + 2, "the list of deployments")
-        assert tab.page.locator("#rows a").all_inner_texts() == sorted([*POLICIES, "paid", "shop"])
+        tab.until(lambda: tab.page.locator("#rows a").count() == len(POLICIES) + 3, "the list of deployments")
+        assert tab.page.locator("#rows a").all_inner_texts() == sorted([*POLICIES, "calls", "paid", "shop"])
         assert tab.fits()
 
         tab.page.click("#rows a >> text=shop")  # names are text
@@ -114,6 +120,15 @@ def test_the_dashboard_in_a_browser(tmp_path: Path) -> None:
         tab.open("/deployments/paid")
         assert "euros <b>" in tab.text("#budgets") and "of 50" in tab.text("#budgets")
 
+        assert "0,114,178" in tab.page.evaluate(INKED, "spending") and "euros <b>" in tab.text("#spending-legend")
+        assert not tab.page.is_visible("#states-part")
+
+        tab.open("/deployments/calls")
+        assert NASTY in tab.text("#states-legend") and "And 5 more." in tab.text("#more-arms")
+        assert {"0,114,178", "213,94,0"} <= set(tab.page.evaluate(INKED, "states"))
+        assert "0,114,178" in tab.page.evaluate(INKED, "rewards") and not tab.page.is_visible("#budget-part")
+        assert tab.page.locator("#arms tr").count() == 20 and "reward of an arm a round" in tab.text("#tiles")
+
         tab.open("/deployments/demo")  # charts hold data, and numbers move
         first = tab.decided()
         tab.until(lambda: tab.decided() >= first + 8, "news of decisions")
@@ -125,7 +140,7 @@ def test_the_dashboard_in_a_browser(tmp_path: Path) -> None:
         assert "Live" in tab.text("#news") and re.search(r"Half within .* s, 95% within", tab.text("#about-delays"))
 
         tab.page.set_viewport_size({"width": 390, "height": 800})  # a phone
-        for path in ("/deployments/shop", "/deployments/paid", "/deployments/demo", "/"):
+        for path in ("/deployments/shop", "/deployments/paid", "/deployments/calls", "/deployments/demo", "/"):
             tab.open(path)
             assert tab.fits(), f"{path} is wider than a phone"
 

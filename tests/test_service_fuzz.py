@@ -35,6 +35,7 @@ def fuzz(store: Path, examples: int) -> None:
     with Service(store) as service:
         with Client(service.url, key=key) as client:
             client.create("shop", "sliding-ucb:window=50", n_arms=3)
+            client.create("calls", "wiql", n_arms=3, activate=1, states=2, rewards=[0, 1])
         schemathesis = Path(sys.executable).with_name("schemathesis")
         words = ["run", f"{service.url}/openapi.json", "--checks", CHECKS, "--max-examples", str(examples)]
         words += ["--seed", "1", "--request-timeout", "30", "--no-color", "-H", f"Authorization: Bearer {key}"]

@@ -26,8 +26,12 @@ const swatch = (colour) => {
   return mark;
 };
 
-const number = (value, digits = 3) =>
-  value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumSignificantDigits: digits });
+const TINY = 1e-4; // from here down zeros are not counted by people
+function number(value, digits = 3) {
+  if (value === null || value === undefined) return "–";
+  if (value !== 0 && Math.abs(value) < TINY) return value.toExponential(Math.min(1, digits - 1));
+  return value.toLocaleString("en", { maximumSignificantDigits: digits });
+}
 const count = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
 const percent = (value) => `${Math.round(100 * value)}%`;
 const clock = (seconds) => new Date(1000 * seconds).toLocaleTimeString("en-GB");

@@ -43,6 +43,9 @@ function axes(format) {
   ];
 }
 
+/** Whether there is a single point, of which no line could be drawn. */
+const single = (u) => u.data[0].length === 1;
+
 /** Draw a chart, or give it new data. `shape` says what is drawn; while it stays the same, only data changes. */
 function chart(id, shape, data, { series, bands = [], range, format = (value) => number(value, 3), marks = [markChanges()] }) {
   const place = at(id);
@@ -63,7 +66,7 @@ function chart(id, shape, data, { series, bands = [], range, format = (value) =>
     cursor: { show: false },
     scales: { x: { time: true, range: () => [life.from, life.to] }, y: { range } },
     axes: axes(format),
-    series: [{}, ...series.map((each) => ({ points: { show: false }, ...each }))],
+    series: [{}, ...series.map((each) => ({ points: { show: each.width ? single : false }, ...each }))],
     bands,
     plugins: marks,
   };

@@ -4,6 +4,7 @@
 const NAME = location.pathname.split("/")[2]; // letters, digits and _ . - need no escape
 const BASE = `/v1/deployments/${NAME}`;
 const MOST_ROWS = 50;
+const MOST_ACTIVATED = 20; // of arms that move there are many
 
 async function draw() {
   const [described, statistics] = await Promise.all([ask(BASE), ask(`${BASE}/statistics`)]);
@@ -73,11 +74,11 @@ const ARMS_HEAD = ["arm", "chosen lately", "mean reward lately", "95% interval",
 const ACTIVATED_HEAD = ["arm", "activated lately, of all decisions", "activated in all", "of all decisions"];
 
 /** The head of the table of arms, and how many of them are left out of it. */
-function head(words, all) {
+function head(words, all, most) {
   const cells = words.map((word) => made("th", word === "95% interval" ? "wide" : "", word));
   at("arms-head").replaceChildren(made("tr", "", ...cells));
-  at("more-arms").hidden = all <= MOST_ROWS;
-  say(at("more-arms"), `And ${count(all - MOST_ROWS)} more.`);
+  at("more-arms").hidden = all <= most;
+  say(at("more-arms"), `And ${count(all - most)} more.`);
 }
 
 /** How often each arm that moves was activated, those most often first. */
@@ -92,7 +93,7 @@ function activated(monitor, colours) {
   const recent = monitor.stretches.reduce((sum, each) => sum + (each.at >= from ? each.decisions : 0), 0);
   const totals = monitor.labels.map((_, place) => monitor.stretches.reduce((sum, each) => sum + each.decided[place], 0));
   const order = totals.map((_, place) => place).sort((a, b) => totals[b] - totals[a] || a - b);
-  const rows = order.slice(0, MOST_ROWS).map((place) =>
+  const rows = order.slice(0, MOST_ACTIVATED).map((place) =>
     made(
       "tr",
       "",
@@ -102,7 +103,7 @@ function activated(monitor, colours) {
       made("td", "", monitor.decided ? percent(totals[place] / monitor.decided) : "–"),
     ),
   );
-  head(ACTIVATED_HEAD, order.length);
+  head(ACTIVATED_HEAD, order.length, MOST_ACTIVATED);
   at("arms").replaceChildren(...rows);
 }
 
@@ -133,7 +134,7 @@ function arms(monitor, colours, range) {
       made("td", "", overall.count ? number(overall.mean) : "–"),
     );
   });
-  head(ARMS_HEAD, monitor.labels.length);
+  head(ARMS_HEAD, monitor.labels.length, MOST_ROWS);
   at("arms").replaceChildren(...rows);
 }
 
