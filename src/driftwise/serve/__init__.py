@@ -9,11 +9,13 @@
 | `events` | what can happen to a deployment |
 | `settings` | what a deployment is made with, and the agent made of it |
 | `deployment` | the fold of its events: an agent, what waits, who is held to which arm |
-| `monitor` | what people look at: allocation, rewards, delays, changes |
+| `monitor`, `notes`, `report` | what people look at: taking note of it, the notes, and what is told of them |
+| `moving` | arms that move on their own: what is said of them, and why they are activated |
 | `engine` | all deployments: done in memory, answered after the commit |
 | `deciding`, `changing`, `asking` | what can be done with them |
 | `catalogue`, `keys` | which deployments there are, and who may ask |
-| `wire`, `openapi`, `app`, `guard`, `server` | the same over HTTP |
+| `wire`, `words`, `answers` | what is sent and answered, as types |
+| `openapi`, `app`, `guard`, `server` | the same over HTTP |
 | `pages`, `demo` | the dashboard, and a simulated client to look at |
-| `client` | the same from Python |
+| `client`, `requests` | the same from Python |
 """
