@@ -94,7 +94,7 @@ def fill(url: str) -> None:
             decision = client.decide("paid")
             if decision.action is not None:
                 client.learn("paid", decision.id, reward=1.0, costs={"euros <b>": 1.0})
-        words = {"arms": [f"p{i:02}" for i in range(25)], "states": [NASTY, "fine"], "rewards": [0, 1]}
+        words: dict[str, Any] = {"arms": [f"p{i:02}" for i in range(25)], "states": [NASTY, "fine"], "rewards": [0, 1]}
         client.create("calls", "round-robin", activate=2, **words)
         for _ in range(13):
             decision = client.decide("calls", states=[NASTY, "fine", "fine", "fine", "fine"] * 5)

@@ -171,11 +171,11 @@ class Deployment:
                 self.monitor.seen(at, told.values() if isinstance(told, dict) else told)
         elif isinstance(body, Learned):
             waiting = self.waiting.pop(event.ref)
-            outcome: dict[str, Any] = {"status": body.status, "defaulted": body.defaulted}
+            status, defaulted = body.status, body.defaulted
             if self.moving:
-                self.monitor.moved(at, waiting.at, worth, **outcome)
+                self.monitor.moved(at, waiting.at, worth, status=status, defaulted=defaulted)
             else:
-                self.monitor.learned(at, waiting.at, waiting.action, body.told, **outcome)
+                self.monitor.learned(at, waiting.at, waiting.action, body.told, status=status, defaulted=defaulted)
             self.monitor.alarmed(at, self.agent.alarms)
         elif isinstance(body, Cancelled):
             del self.waiting[event.ref]
