@@ -63,6 +63,22 @@ async def test_a_decision_has_an_id_an_action_a_propensity_and_a_time(store: Pat
 
 
 @together
+async def test_propensities_are_counted_where_draws_are_asked_for(store: Path) -> None:
+    async with running(store) as engine:
+        await create(engine)
+        assert (await decide(engine))["propensity"] is None
+        await changing.change(engine, "shop", Changes(draws=50))
+        await live(engine)
+        assert 0 < (await decide(engine))["propensity"] <= 1
+        assert (await asking.verify(engine, "shop")).equal
+        before = state(engine)
+        await refused(DriftwiseError, create(engine, name="many", n_arms=1000, arms=None, draws=1001), "at most 1000")
+    async with running(store) as engine:
+        await asking.describe(engine, "shop")
+        assert state(engine) == before
+
+
+@together
 async def test_every_kind_of_outcome_has_its_answer(store: Path) -> None:
     clock = Clock()
     async with running(store, clock) as engine:

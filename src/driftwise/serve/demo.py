@@ -27,6 +27,7 @@ POLICIES = {
     "demo-remembers-all": "thompson",
 }
 PER_SECOND = 8.0
+DRAWS = 200
 FIRST_CHANGE_S, SLOWER = 30.0, 6.0
 DELAY_S, LOST, REWARD_WINDOW_S = 1.0, 0.03, 20.0
 LOOK = """\
@@ -101,6 +102,6 @@ async def _make(engine: Engine, name: str, policy: str, seed: int) -> str:
     while free in taken:
         number += 1
         free = f"{name}-{number}"
-    settings = Settings(name=free, policy=policy, arms=[*ARMS], seed=seed, reward_window=REWARD_WINDOW_S)
+    settings = Settings(name=free, policy=policy, arms=[*ARMS], seed=seed, reward_window=REWARD_WINDOW_S, draws=DRAWS)
     await changing.create(engine, settings)
     return free

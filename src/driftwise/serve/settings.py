@@ -16,11 +16,12 @@ from driftwise.serve import moving
 from driftwise.serve.wire import Ball, Box, Settings, Simplex
 
 MOST_NUMBERS = 10**7  # in a window of features, or in a matrix of pairs of features
+MOST_DRAWN = 10**6  # arms looked at to count one propensity
 MOST_BYTES = 2**28  # of one policy's state
 UNITS = 100_000
 
 
-POLICY = ("policy", "parameters", "window")  # what a replay is needed for
+POLICY = ("policy", "parameters", "window", "draws")  # what a replay is needed for
 _DECODER = msgspec.json.Decoder(Settings)
 
 
@@ -75,6 +76,9 @@ def _check_numbers(policy: Any, settings: Settings) -> None:
         raise ParameterError(f"{points} coordinates and {settings.constraints} constraints are too many")
     if settings.features is None and settings.context is None and not isinstance(settings.arms, dict):
         dim = 1
+    arms = settings.n_arms or len(settings.arms or ()) or 1
+    if settings.draws * arms > MOST_DRAWN:
+        raise ParameterError(f"draws={settings.draws} of {arms} arms take too long: at most {MOST_DRAWN // arms}")
     window = getattr(policy, "window", 1)
     if isinstance(window, int | float) and (window > 10**6 or window * dim > MOST_NUMBERS):
         raise ParameterError(f"window={window} of {dim} features is too much for one deployment")
@@ -113,6 +117,7 @@ def agent_of(settings: Settings) -> Agent:
         horizon=settings.horizon,
         seed=settings.seed,
         max_pending=10**9,  # the service refuses instead of forgetting
+        draws=settings.draws,
     )
     if sum(array.nbytes for _, array in states.arrays(agent.state)) > MOST_BYTES:
         raise ParameterError(f"{settings.policy} would need more than {MOST_BYTES >> 20} MB for this deployment")

@@ -13,6 +13,7 @@ from driftwise.serve.words import (
     ByArm,
     Classes,
     Count,
+    Draws,
     Id,
     Label,
     Matrix,
@@ -62,7 +63,8 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     `policy` is a name, or `name:param=value,...` as everywhere in driftwise; `driftwise policies` lists them. What it
     chooses between is said as to `driftwise.Agent`: `arms` or `n_arms`, `features`, `context`, `slate`, `budgets`; for
-    points `domain`; for arms that move on their own `activate`, `states`, `rewards`, and what is known of them.
+    points `domain`; for arms that move on their own `activate`, `states`, `rewards`, and what is known of them. With
+    `draws`, the propensity of an arm is counted where the policy cannot tell it.
     """
 
     name: Name
@@ -97,6 +99,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     horizon: Annotated[int, Meta(ge=0, le=10**12)] = 0
     seed: Annotated[int, Meta(ge=0, lt=2**53)] = 0
     max_pending: Count = 100_000
+    draws: Draws = 0
     reward_window: Seconds | None = None
     default_reward: Number = 0.0
     default_costs: Amounts | None = None
@@ -104,11 +107,12 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
 
 class Changes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What can be changed. A new policy, parameters or window mean that the journal is replayed into the new policy."""
+    """What can be changed. For a policy, parameters, window or draws the journal is replayed into the new policy."""
 
     policy: Annotated[str, Meta(min_length=1, max_length=500)] | UnsetType = UNSET
     parameters: Parameters | UnsetType = UNSET
     window: Window | UnsetType | None = UNSET
+    draws: Draws | UnsetType = UNSET
     budgets: Amounts | UnsetType = UNSET
     horizon: Annotated[int, Meta(ge=1, le=10**12)] | UnsetType = UNSET
     activate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | UnsetType = UNSET

@@ -12,6 +12,7 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{1,64}\Z", description="Lett
 ArmName = Annotated[str, Meta(min_length=1, max_length=100)] | Annotated[int, Meta(ge=0, lt=2**53)]
 Number = Annotated[float, Meta(ge=-1e15, le=1e15)]
 Count = Annotated[int, Meta(ge=1, le=10**6)]
+Draws = Annotated[int, Meta(ge=0, le=10_000)]
 Seconds = Annotated[float, Meta(gt=0, le=10**9)]
 Row = Annotated[list[Number], Meta(min_length=1, max_length=10_000)]
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
