@@ -13,7 +13,8 @@ import pytest
 from driftwise.checks import JOURNAL_CHECKS
 from driftwise.errors import ParameterError
 from driftwise.serve.journal import Event, InUseError, JournalError, kept_snapshots, open_journal
-from driftwise.serve.sqlite_journal import OUTCOME, SQLiteJournal, require_version
+from driftwise.serve.sql_journal import OUTCOME
+from driftwise.serve.sqlite_journal import SQLiteJournal, require_version
 from tests import postgres
 
 _COUNT = itertools.count()
