@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -30,10 +29,9 @@ class Clock:
 
 
 @asynccontextmanager
-async def running(store: Path | str, clock: Clock | None = None, **options: Any) -> AsyncIterator[Engine]:
+async def running(store: str, clock: Clock | None = None, **options: Any) -> AsyncIterator[Engine]:
     """An engine; what it did is written when this is left."""
-    url = str(store) if "://" in str(store) else f"sqlite:///{store}"
-    engine = Engine(open_journal(url), clock=clock or Clock(), **options)
+    engine = Engine(open_journal(store), clock=clock or Clock(), **options)
     await engine.start()
     try:
         yield engine

@@ -185,7 +185,7 @@ def test_pages_are_safe_to_open(tmp_path: Path) -> None:
 
 def test_the_demonstration_touches_nothing_else(tmp_path: Path) -> None:
     async def look() -> None:
-        async with running(tmp_path / "store.db") as engine:
+        async with running(f"sqlite:///{tmp_path}/store.db") as engine:
             await create(engine, name="demo")
             await decide(engine, "demo")
             task = asyncio.ensure_future(play(engine, per_second=500.0))

@@ -225,9 +225,12 @@ class Engine:
             self.writer.submit(snapshots=[live.snapshot()])
 
     def _forget_uncommitted(self) -> None:
-        """A commit failed: what was done on top of it is folded anew when it is next needed."""
+        """A commit failed: what was done on top of it is folded anew when it is next needed.
+
+        Of a store apart everything is: it may have fallen, and have come back without what it had not flushed.
+        """
         for entry in self.catalogue.entries.values():
-            if entry.writing:
+            if entry.writing or self.journal.apart:
                 entry.live = None
                 entry.settled.clear()
 

@@ -139,6 +139,8 @@ class Writer:
         snapshots = [snapshot for write in batch for snapshot in write.snapshots]
         if events or answers or snapshots:
             self._journal.append(events, answers, snapshots)
+        else:
+            self._journal.recover()  # whoever writes nothing wants to read what is there for good
         for before in {write.forget for write in batch if write.forget}:
             self._journal.forget_answers(before)
 
