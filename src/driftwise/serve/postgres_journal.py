@@ -64,7 +64,11 @@ class PostgresJournal(SQLJournal):
         self._began: Began | None = None
         self._closed = False
         self._writer: Session | None = None
-        self.recover()
+        try:
+            self.recover()
+        except BaseException:
+            self.close()
+            raise
 
     # ---- writing ----
 
