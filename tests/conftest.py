@@ -1,6 +1,6 @@
 """What tests of several files are given: stores of every kind."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,24 +34,3 @@ def store(request: Any, tmp_path: Path) -> str:
         return f"sqlite:///{tmp_path}/store.db"
     server: postgres.Server = request.getfixturevalue("postgres_server")
     return server.store()
-
-
-@pytest.fixture
-def alter(store: str) -> Callable[[str], None]:
-    """What changes a store behind the back of its journal, by a statement that every database understands."""
-
-    def run(statement: str) -> None:
-        if store.startswith("sqlite"):
-            import apsw
-
-            connection = apsw.Connection(store.removeprefix("sqlite:///"))
-            connection.execute(statement)
-            connection.close()
-        else:
-            import psycopg
-
-            url, _, schema = store.partition("&schema=")
-            with psycopg.connect(url, options=f"-c search_path={schema}") as session:
-                session.execute(statement)
-
-    return run

@@ -51,6 +51,13 @@ def state(engine: Engine, name: str = "shop") -> bytes:
     return found.snapshot().body
 
 
+async def quiet(engine: Engine) -> None:
+    """Until nothing is done beside requests any more, but to tend to time."""
+    while len(engine._tasks) > 1:
+        await asyncio.sleep(0.01)
+    await engine.commit()
+
+
 @together
 async def test_a_decision_has_an_id_an_action_a_propensity_and_a_time(store: str) -> None:
     async with running(store) as engine:
@@ -183,6 +190,32 @@ async def test_crash_after_crash_there_is_never_much_to_replay(store: str) -> No
         snapshot, number = engine.journal.latest(1), entry.live.number if entry.live else 0
         engine.journal.close()
     assert snapshot is not None and number - snapshot.number < 100 < number
+
+
+@together
+async def test_a_large_snapshot_is_that_of_its_moment(store: str) -> None:
+    """It is made in a thread while decisions go on; and one that holds what was never committed is not kept."""
+    journal = Broken(open_journal(store))
+    engine = Engine(journal, clock=Clock())
+    await engine.start()
+    await create(engine, sticky=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("driftwise.serve.engine.MANY", 0)
+        patch.setattr("driftwise.serve.engine.SNAPSHOT_EVERY", 10)
+        await live(engine, rounds=60, unit="me")
+        await quiet(engine)
+        kept = journal.latest(1)
+        entry = engine.entry("shop")
+        assert kept is not None and entry.live is not None
+        assert fold(journal, 1, entry.made, cached=False, upto=kept.number).snapshot() == kept
+        journal.failing = True
+        entry.unsaved = 10**6  # a snapshot is due, with a decision that will not be committed
+        await refused(Unavailable, decide(engine))
+        journal.failing = False
+        await quiet(engine)
+        assert journal.latest(1) == kept
+        assert (await asking.verify(engine, "shop")).equal
+    await engine.close()
 
 
 @together

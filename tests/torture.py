@@ -101,14 +101,14 @@ def torture(
     }
 
 
-def main(kills: int = 200, kind: str = "sqlite", victim: str = "service") -> None:
+def main(kills: str = "200", kind: str = "sqlite", victim: str = "service") -> None:
     """Torture one of them."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         server = None if kind == "sqlite" else stack.enter_context(postgres.server())
         store = None if server is None else server.store()
-        print(json.dumps(torture(folder, kills, 1, store, server if victim == "server" else None)))
+        print(json.dumps(torture(folder, int(kills), 1, store, server if victim == "server" else None)))
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]), *sys.argv[2:])
+    main(*sys.argv[1:])

@@ -58,12 +58,15 @@ class Writer:
         answers: Sequence[Answer] = NOTHING,
         snapshots: Sequence[Snapshot] = NOTHING,
         mark: Any = None,
+        era: int | None = None,
     ) -> "asyncio.Future[None]":
         """Have something written after all that was handed over before; called from the event loop.
 
-        When it is, or cannot be, `on_done` is told its `mark`.
+        When it is, or cannot be, `on_done` is told its `mark`. What was made earlier says in which `era`.
         """
-        return self._submit(Write(self.era, events, answers, snapshots, self._loop.create_future(), mark))
+        return self._submit(
+            Write(self.era if era is None else era, events, answers, snapshots, self._loop.create_future(), mark)
+        )
 
     def forget_answers(self, before: int) -> "asyncio.Future[None]":
         """Have old answers dropped."""
