@@ -226,6 +226,18 @@ def test_without_a_store_the_demonstration_leaves_nothing(tmp_path: Path) -> Non
     assert [*here.iterdir()] == [] and [*scratch.glob("driftwise-demo-*")] == []
 
 
+def test_a_demonstration_that_is_stopped_before_it_serves_leaves_nothing_either(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "driftwise.cli", "serve", "--demo", "--port", str(free_port())]
+    environment = os.environ | {"PYTHONPATH": SOURCE, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(line, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL) as process:
+        while not [*tmp_path.glob("driftwise-demo-*")]:
+            assert process.poll() is None
+            time.sleep(0.001)
+        process.terminate()
+        assert process.wait(30) == 0
+    assert [*tmp_path.glob("driftwise-demo-*")] == []
+
+
 def test_the_best_coin_changes_ever_more_slowly() -> None:
     coins = Coins(0)
     best = [max(range(len(ARMS)), key=coins.at(float(second)).__getitem__) for second in range(3600)]

@@ -1,4 +1,4 @@
-"""What only a store in PostgreSQL can meet: sessions that are cut, servers that hang or come back, poolers, passwords."""
+"""What only a store in PostgreSQL can meet: sessions that are cut, servers that hang or fall, poolers, passwords."""
 
 import asyncio
 import threading
@@ -88,7 +88,7 @@ def test_an_earlier_session_is_over_before_the_next_one_writes(journal: Postgres
 
 
 def test_a_second_process_cannot_end_the_first(store: str, journal: PostgresJournal) -> None:
-    with pytest.raises(InUseError, match="in use by driftwise writer, process .* on .*only one can write"):
+    with pytest.raises(InUseError, match=r"in use by driftwise writer, process .* on .*only one can write"):
         open_journal(store)
     journal.append([event(0)])
 
