@@ -297,7 +297,7 @@ class Engine:
                 if entry.unsaved and entry.touched + IDLE_US < now:
                     self._save(entry)
                     await asyncio.sleep(0)
-            if now - forgotten > HOUR_US:
+            if now - forgotten > HOUR_US or self.writer.forgetting:
                 forgotten = now
                 self.writer.forget_answers(now - ANSWERS_US)
 

@@ -21,7 +21,7 @@ import psycopg
 from driftwise.errors import ParameterError
 from driftwise.serve.journal import CATALOGUE, Answer, Event, JournalError, Snapshot
 from driftwise.serve.postgres_session import Address, Began, Session, forbid_lending, short, take_lock
-from driftwise.serve.sql_journal import FORGET, SQLJournal
+from driftwise.serve.sql_journal import FORGET, FORGOTTEN, SQLJournal
 
 FORMAT = 1
 SCHEMA = """
@@ -107,11 +107,11 @@ class PostgresJournal(SQLJournal):
         assert self._writer is not None
         return self._writer.execute(_marked(statement), values)
 
-    def forget_answers(self, before: int) -> None:
-        """Drop answers given before a moment."""
+    def forget_answers(self, before: int) -> bool:
+        """Drop some answers given before a moment; whether there may be more of them."""
         self.recover()
         try:
-            self._write(FORGET, (before,))
+            return len(self._write(FORGET, (before, FORGOTTEN)).fetchall()) == FORGOTTEN
         except psycopg.Error as error:
             self._give_up()
             raise JournalError(f"{self.path} could not be written: {short(error)}") from None

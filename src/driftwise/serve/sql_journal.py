@@ -23,7 +23,8 @@ ON CONFLICT (stream, number) DO UPDATE SET body = excluded.body
 """
 SNAPSHOTS = "SELECT number FROM snapshots WHERE stream = ?"
 DROP_SNAPSHOT = "DELETE FROM snapshots WHERE stream = ? AND number = ?"
-FORGET = "DELETE FROM answers WHERE at < ?"
+FORGET = "DELETE FROM answers WHERE key IN (SELECT key FROM answers WHERE at < ? ORDER BY at LIMIT ?) RETURNING 1"
+FORGOTTEN = 10_000  # at a time: nobody shall wait long for it
 PAGE = 1000  # events read at a time, so that a long read holds no snapshot of the store for long
 EVER = 2**62
 

@@ -18,7 +18,7 @@ import apsw
 
 from driftwise.errors import ParameterError
 from driftwise.serve.journal import Answer, Event, InUseError, JournalError, Snapshot
-from driftwise.serve.sql_journal import FORGET, SQLJournal
+from driftwise.serve.sql_journal import FORGET, FORGOTTEN, SQLJournal
 
 OLDEST = 3_051_003
 FORMAT = 1
@@ -102,12 +102,12 @@ class SQLiteJournal(SQLJournal):
     def _write(self, statement: str, values: Sequence[Any]) -> Any:
         return self._writer.execute(statement, values)
 
-    def forget_answers(self, before: int) -> None:
-        """Drop answers given before a moment."""
+    def forget_answers(self, before: int) -> bool:
+        """Drop some answers given before a moment; whether there may be more of them."""
         if self._writer is None:
             self.recover()
         try:
-            self._write(FORGET, (before,))
+            return len(self._write(FORGET, (before, FORGOTTEN)).fetchall()) == FORGOTTEN
         except apsw.Error as error:
             self._give_up()
             raise JournalError(f"{self.path} could not be written: {error}") from None

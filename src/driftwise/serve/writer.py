@@ -43,6 +43,7 @@ class Writer:
         linger: float = 0.0,
     ) -> None:
         self.era = 0
+        self.forgetting = False
         self.commits = self.written = self.failures = 0
         self._journal, self._on_failure, self._on_done, self._linger = journal, on_failure, on_done, linger
         self._loop = asyncio.get_running_loop()
@@ -69,7 +70,7 @@ class Writer:
         )
 
     def forget_answers(self, before: int) -> "asyncio.Future[None]":
-        """Have old answers dropped."""
+        """Have some old answers dropped; `forgetting` says whether there are more."""
         return self._submit(Write(self.era, NOTHING, NOTHING, NOTHING, self._loop.create_future(), None, before))
 
     def _submit(self, write: Write) -> "asyncio.Future[None]":
@@ -145,7 +146,7 @@ class Writer:
         else:
             self._journal.recover()  # whoever writes nothing wants to read what is there for good
         for before in {write.forget for write in batch if write.forget}:
-            self._journal.forget_answers(before)
+            self.forgetting = self._journal.forget_answers(before)
 
     # ---- back in the event loop ----
 
