@@ -1,10 +1,13 @@
 """What only a store in PostgreSQL can meet: sessions that are cut, servers that hang or fall, poolers, passwords."""
 
 import asyncio
+import subprocess
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 
@@ -16,7 +19,8 @@ from driftwise.serve.journal import Event, InUseError, JournalError, open_journa
 from driftwise.serve.postgres_journal import PostgresJournal
 from driftwise.serve.refusals import Unavailable
 from driftwise.serve.wire import Changes
-from tests.postgres import Server
+from tests.postgres import Server, binary
+from tests.service import Service
 from tests.serving import Clock, create, decide, learn, running
 
 
@@ -331,3 +335,55 @@ def test_what_a_lazy_server_forgot_never_happened(durable_server: Server) -> Non
         await engine.close()
 
     asyncio.run(test())
+
+
+def test_over_http_everything_is_answered_while_the_server_is_gone(durable_server: Server, tmp_path: Path) -> None:
+    store = durable_server.store().replace("driftwise@", "driftwise:secret@")
+    with Service(store, log=tmp_path / "log") as service, httpx.Client(base_url=f"{service.url}/v1/") as http:
+        made = {"name": "shop", "policy": "sliding-ucb:window=50", "n_arms": 3}
+        assert http.post("deployments", json=made).status_code == 201
+        assert http.post("deployments/shop/decide", json={}).status_code == 200
+        told = http.get("backup")
+        assert told.status_code == 422 and "pg_dump --schema" in told.json()["error"]
+        assert "\ndriftwise_store_bytes " in http.get(f"{service.url}/metrics").text
+        durable_server.stop()
+        answers = [
+            http.post("deployments/shop/decide", json={}),
+            http.post("deployments/shop/decide", json={}, headers={"idempotency-key": "k"}),
+            http.get("deployments/shop/decisions/0"),
+            http.get("deployments/shop/log"),
+            http.post("deployments/shop/verify"),
+            http.post("deployments", json=made | {"name": "other"}),
+        ]
+        for told in answers:
+            assert told.status_code == 503 and told.headers["retry-after"] and told.json()["code"] == "unavailable"
+        assert http.get(f"{service.url}/healthz").is_success
+        told = http.get(f"{service.url}/metrics")
+        assert told.is_success and "\ndriftwise_store_bytes " not in told.text
+        durable_server.start()
+        assert http.post("deployments/shop/decide", json={}, headers={"idempotency-key": "k"}).json()["id"] == 1
+        assert http.post("deployments/shop/verify").json()["equal"]
+    assert "secret" not in service.log.read_text()
+
+
+def test_a_dump_is_a_whole_store(store: str, postgres_server: Server) -> None:
+    schema = store.rpartition("=")[2]
+
+    async def fill() -> bytes:
+        async with running(store) as engine:
+            await create(engine)
+            for _ in range(20):
+                await learn(engine, (await decide(engine))["id"])
+            dump = [str(binary("pg_dump")), f"--schema={schema}", postgres_server.url]
+            return await asyncio.to_thread(subprocess.check_output, dump)  # while it is at work
+
+    async def look() -> None:
+        async with running(store) as engine:
+            assert (await asking.verify(engine, "shop")).events == 40
+            assert (await decide(engine))["id"] == 40
+
+    dumped = asyncio.run(fill())
+    with psycopg.connect(postgres_server.url, autocommit=True) as session:
+        session.execute(f"DROP SCHEMA {schema} CASCADE")
+    subprocess.run([str(binary("psql")), "-q", postgres_server.url], input=dumped, check=True, capture_output=True)
+    asyncio.run(look())
