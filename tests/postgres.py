@@ -96,6 +96,7 @@ class Server:
     def stop(self) -> None:
         """End in good order, and quickly: sessions are cut off."""
         if self.process.poll() is None:
+            self.thaw()
             self.process.send_signal(signal.SIGINT)
             self.process.wait(30)
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -29,9 +30,10 @@ class Clock:
 
 
 @asynccontextmanager
-async def running(store: str, clock: Clock | None = None, **options: Any) -> AsyncIterator[Engine]:
+async def running(store: Path | str, clock: Clock | None = None, **options: Any) -> AsyncIterator[Engine]:
     """An engine; what it did is written when this is left."""
-    engine = Engine(open_journal(store), clock=clock or Clock(), **options)
+    url = f"sqlite:///{store}" if isinstance(store, Path) else store
+    engine = Engine(open_journal(url), clock=clock or Clock(), **options)
     await engine.start()
     try:
         yield engine

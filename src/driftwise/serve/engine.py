@@ -176,6 +176,12 @@ class Engine:
             done, entry.busy = entry.busy, None
             done.set_result(None)
 
+    @staticmethod
+    def check_known(entry: Entry) -> None:
+        """Refuse to go on with a deployment that was forgotten while one was alone with it."""
+        if entry.live is None:
+            raise Unavailable("the store was lost meanwhile; ask again")
+
     def _folded(self, entry: Entry) -> Deployment:
         try:
             return fold(self.journal, entry.stream, entry.made)
