@@ -524,7 +524,7 @@ class Agent:
         """Take a copy, which is quick; what this returns makes the bytes of it, later and in any thread.
 
         >>> import driftwise as dw
-        >>> agent = dw.Agent(dw.SlidingUCB(window=10), ["a", "b"])
+        >>> agent = dw.Agent(dw.SlidingUCB(window=10), arms=["a", "b"])
         >>> before, write = agent.dumps(), agent.draft()
         >>> _ = agent.decide()
         >>> write() == before
