@@ -44,7 +44,7 @@ async def empty(call: Call) -> Any:
 def main() -> None:
     """Serve."""
     store, port, durability = sys.argv[1:]
-    engine = Engine(open_journal(f"sqlite:///{store}", durability), durable=durability != "none")
+    engine = Engine(open_journal(store, durability), durable=durability != "none")
     more = [
         Endpoint("POST", f"/{work.__name__}", work, scope="decide", takes=Asked, gives=Decision, keyed=True)
         for work in (bare, empty)

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.sizes import Sizes
-from benchmarks.table import Row, row
+from benchmarks.table import Row, not_measured, row
+from tests import postgres
 
 HERE = Path(__file__).parent
 DECIDE = "/v1/deployments/shop/decide"
@@ -31,16 +32,24 @@ WINDOW_KB = 12.0  # of a window of 1000 rounds: 8 bytes for a reward and 4 for i
 
 def rows(sizes: Sizes) -> list[Row]:
     """Speed with and without durability, and size."""
-    return [*_durable(sizes), _not_durable(sizes), *_many(sizes)]
+    return [*_durable(sizes), *_in_postgres(sizes), _not_durable(sizes), *_many(sizes)]
 
 
-def _durable(sizes: Sizes) -> list[Row]:
-    with _server("full") as port:
+def _durable(sizes: Sizes, store: str | None = None, where: str = "") -> list[Row]:
+    with _server("full", store) as port:
         pairs = [(_load(port, DECIDE, sizes), _load(port, "/bare", sizes)) for _ in range(sizes.service_pairs)]
     return [
-        _row("durable decide / bare write, rate", "rate", pairs, "requests/s", "service: durable"),
-        _row("durable decide / bare write, p99", "p99", pairs, "s", "service: p99"),
+        _row(f"durable decide / bare write{where}, rate", "rate", pairs, "requests/s", "service: durable"),
+        _row(f"durable decide / bare write{where}, p99", "p99", pairs, "s", "service: p99"),
     ]
+
+
+def _in_postgres(sizes: Sizes) -> list[Row]:
+    """The same on a PostgreSQL server of this machine, where one can be started."""
+    if why := postgres.missing():
+        return [not_measured("service, durable decide / bare write in PostgreSQL", why, target="service: durable")]
+    with postgres.server() as server:
+        return _durable(sizes, server.store(), " in PostgreSQL")
 
 
 def _not_durable(sizes: Sizes) -> Row:
@@ -79,12 +88,13 @@ def _environment() -> dict[str, str]:
 
 
 @contextmanager
-def _server(durability: str) -> Iterator[int]:
+def _server(durability: str, store: str | None = None) -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(HERE / "bare_service.py"), f"{folder}/store.db", str(port), durability]
+        store = store or f"sqlite:///{folder}/store.db"
+        command = [sys.executable, str(HERE / "bare_service.py"), store, str(port), durability]
         process = subprocess.Popen(command, env=_environment())
         try:
             _ask(port, "/readyz")

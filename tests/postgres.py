@@ -1,17 +1,22 @@
 """A PostgreSQL server of one's own, from the binaries that are installed, in a folder that goes away."""
 
+import itertools
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
 FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+FAST = ("-c", "fsync=off", "-c", "full_page_writes=off")  # where nothing is asked about durability
+_SCHEMAS = itertools.count()
 
 
 def binary(name: str) -> str | None:
@@ -23,36 +28,89 @@ def missing() -> str:
     """Why there can be no server here; empty when there can."""
     if not (binary("initdb") and binary("postgres")):
         return "PostgreSQL is not installed (Debian: apt-get install postgresql)"
-    if os.getuid() == 0 and not shutil.which("runuser"):
-        return "PostgreSQL will not run as root, and there is no runuser"
+    if os.getuid() == 0 and not shutil.which("setpriv"):
+        return "PostgreSQL will not run as root, and there is no setpriv"
     return ""
 
 
-@contextmanager
-def server() -> Iterator[str]:
-    """A running server; the URL of its database. It listens on a socket in its folder only."""
-    with tempfile.TemporaryDirectory(prefix="dw-pg-", dir="/tmp") as name:
-        folder = Path(name)
-        become: list[str] = []
+class Server:
+    """A server that listens on a socket in its folder only; `url` is that of its database."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder, self.options = folder, options
+        self.url = f"postgresql://driftwise@/postgres?host={folder}"
+        self._become: list[str] = []
         if os.getuid() == 0:  # PostgreSQL refuses to run as root
-            become = ["runuser", "-u", "nobody", "--"]
+            self._become = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
             shutil.chown(folder, "nobody")
-        data = str(folder / "data")
-        initdb, postgres = binary("initdb"), binary("postgres")
-        assert initdb and postgres
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
-        options = ["-U", "driftwise", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-        subprocess.run([*become, initdb, "-D", data, *options], check=True, **quiet)  # type: ignore[call-overload]
-        process = subprocess.Popen([*become, postgres, "-D", data, "-k", name, "-h", ""], **quiet)  # type: ignore[call-overload]
+        words = ["-U", "driftwise", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run([*self._become, str(binary("initdb")), "-D", self._data, *words], check=True, **self._quiet)
+        self.start()
+
+    @property
+    def _data(self) -> str:
+        return str(self.folder / "data")
+
+    @property
+    def _quiet(self) -> dict[str, Any]:
+        return {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
+
+    def start(self) -> None:
+        """Start, and wait until it takes connections: its socket is there before."""
+        command = [*self._become, str(binary("postgres")), "-D", self._data, "-k", str(self.folder), "-h", ""]
+        self.process = subprocess.Popen([*command, *self.options], **self._quiet)
+        for _ in range(600):
+            try:
+                psycopg.connect(self.url).close()
+                return
+            except psycopg.OperationalError:
+                time.sleep(0.05)
+        raise AssertionError("PostgreSQL did not start")
+
+    def processes(self) -> list[int]:
+        """The server and its children, by id."""
+        parent = self.process.pid
+        children = Path(f"/proc/{parent}/task/{parent}/children")
+        return [parent, *map(int, children.read_text().split())] if children.exists() else [parent]
+
+    def kill(self) -> None:
+        """End all of it without a word, as a power cut would, except that the disk keeps what it was given."""
+        self.freeze()  # so that none is born meanwhile
+        for each in self.processes():
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+        self.process.wait(30)
+
+    def freeze(self) -> None:
+        """Let it hang: connections stay, and nothing is answered."""
+        for each in self.processes():
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        for each in self.processes():
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGCONT)
+
+    def stop(self) -> None:
+        """End in good order, and quickly: sessions are cut off."""
+        if self.process.poll() is None:
+            self.thaw()
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(30)
+
+    def store(self) -> str:
+        """The URL of a new, empty store."""
+        return f"{self.url}&schema=s{os.getpid()}_{next(_SCHEMAS)}"
+
+
+@contextmanager
+def server(*options: str) -> Iterator[Server]:
+    """A running server."""
+    with tempfile.TemporaryDirectory(prefix="dw-pg-", dir="/tmp", ignore_cleanup_errors=True) as name:
+        found = Server(Path(name), *options)
         try:
-            url = f"postgresql://driftwise@/postgres?host={name}"
-            for _ in range(600):  # its socket is there before it takes connections
-                try:
-                    psycopg.connect(url).close()
-                    break
-                except psycopg.OperationalError:
-                    time.sleep(0.05)
-            yield url
+            yield found
         finally:
-            process.terminate()
-            process.wait(30)
+            found.stop()

@@ -23,14 +23,15 @@ def free_port() -> int:
 class Service:
     """A running service; `kill` ends it without a word, leaving the context in good order."""
 
-    def __init__(self, store: Path, *options: str, port: int | None = None) -> None:
-        self.store, self.options, self.port = store, options, port or free_port()
+    def __init__(self, store: Path | str, *options: str, port: int | None = None, log: Path | None = None) -> None:
+        self.store = f"sqlite:///{store}" if isinstance(store, Path) else store
+        self.options, self.port = options, port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.log = Path(f"{store}.log")
+        self.log = log or Path(f"{store}.log")
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "driftwise.cli", "serve", "--store", f"sqlite:///{self.store}"]
+        command = [sys.executable, "-m", "driftwise.cli", "serve", "--store", self.store]
         environment = os.environ | {"PYTHONPATH": SOURCE}
         with self.log.open("a") as log:
             self.process = subprocess.Popen(

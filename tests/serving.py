@@ -32,7 +32,7 @@ class Clock:
 @asynccontextmanager
 async def running(store: Path | str, clock: Clock | None = None, **options: Any) -> AsyncIterator[Engine]:
     """An engine; what it did is written when this is left."""
-    url = str(store) if "://" in str(store) else f"sqlite:///{store}"
+    url = f"sqlite:///{store}" if isinstance(store, Path) else store
     engine = Engine(open_journal(url), clock=clock or Clock(), **options)
     await engine.start()
     try:

@@ -6,29 +6,39 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.postgres import Server
 from tests.service import SOURCE
 from tests.torture import torture
 
 CLEAN = {"lost_decisions": 0, "lost_outcomes": 0, "doubled": 0, "not_asked_for": 0, "equal_to_replay": True}
 
 
-def test_kill_nine_under_load(tmp_path: Path) -> None:
-    found = torture(tmp_path / "store.db", 3)
+@pytest.fixture(params=["sqlite", "postgresql", "postgresql server"])
+def victim(request: Any) -> tuple[str | None, Server | None]:
+    """A store whose service is killed; or one whose server is."""
+    if request.param == "sqlite":
+        return None, None
+    server: Server = request.getfixturevalue("durable_server")
+    return server.store(), server if request.param.endswith("server") else None
+
+
+def test_kill_nine_under_load(victim: tuple[str | None, Server | None], tmp_path: Path) -> None:
+    found = torture(tmp_path, 3, 0, *victim)
     assert {name: found[name] for name in CLEAN} == CLEAN and found["decisions"] > 50
 
 
 @pytest.mark.deep
-def test_kill_nine_often(tmp_path: Path) -> None:
-    found = torture(tmp_path / "store.db", 25, seed=1)
+def test_kill_nine_often(victim: tuple[str | None, Server | None], tmp_path: Path) -> None:
+    found = torture(tmp_path, 25, 1, *victim)
     assert {name: found[name] for name in CLEAN} == CLEAN
 
 
 FULL_DISK = """
 import asyncio, json, resource, signal, sys
-from pathlib import Path
 from driftwise.serve.refusals import Unavailable
 from driftwise.serve import asking
 from tests.serving import create, decide, learn, running
@@ -54,14 +64,14 @@ async def main(store):
         there = [event.number for event in engine.journal.read(1)]
     print(json.dumps({"kept": kept, "refused": refused, "after": after, "there": there, "equal": equal}))
 
-asyncio.run(main(Path(sys.argv[1])))
+asyncio.run(main(sys.argv[1]))
 """
 
 
 def test_a_full_disk_refuses_and_then_goes_on(tmp_path: Path) -> None:
     here = str(Path(__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": f"{SOURCE}:{here}"}
-    command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "store.db")]
+    command = [sys.executable, "-c", FULL_DISK, f"sqlite:///{tmp_path}/store.db"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -185,7 +185,7 @@ def test_pages_are_safe_to_open(tmp_path: Path) -> None:
 
 def test_the_demonstration_touches_nothing_else(tmp_path: Path) -> None:
     async def look() -> None:
-        async with running(tmp_path / "store.db") as engine:
+        async with running(f"sqlite:///{tmp_path}/store.db") as engine:
             await create(engine, name="demo")
             await decide(engine, "demo")
             task = asyncio.ensure_future(play(engine, per_second=500.0))
@@ -224,6 +224,18 @@ def test_without_a_store_the_demonstration_leaves_nothing(tmp_path: Path) -> Non
         process.terminate()
         assert '"event": "stopped"' in process.stderr.read() and process.wait(30) == 0
     assert [*here.iterdir()] == [] and [*scratch.glob("driftwise-demo-*")] == []
+
+
+def test_a_demonstration_that_is_stopped_before_it_serves_leaves_nothing_either(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "driftwise.cli", "serve", "--demo", "--port", str(free_port())]
+    environment = os.environ | {"PYTHONPATH": SOURCE, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(line, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL) as process:
+        while not [*tmp_path.glob("driftwise-demo-*")]:
+            assert process.poll() is None
+            time.sleep(0.001)
+        process.terminate()
+        assert process.wait(30) == 0
+    assert [*tmp_path.glob("driftwise-demo-*")] == []
 
 
 def test_the_best_coin_changes_ever_more_slowly() -> None:

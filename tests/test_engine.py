@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,10 +21,10 @@ from tests.serving import Clock, create, decide, learn, running, settings
 
 
 def together(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Run an async test."""
+    """Run an async test, on every kind of store."""
 
-    def run(tmp_path: Path) -> None:
-        asyncio.run(test(tmp_path / "store.db"))  # type: ignore[arg-type]
+    def run(store: str) -> None:
+        asyncio.run(test(store))  # type: ignore[arg-type]
 
     run.__name__, run.__doc__ = test.__name__, test.__doc__
     return run
@@ -52,8 +51,15 @@ def state(engine: Engine, name: str = "shop") -> bytes:
     return found.snapshot().body
 
 
+async def quiet(engine: Engine) -> None:
+    """Until nothing is done beside requests any more, but to tend to time."""
+    while len(engine._tasks) > 1:
+        await asyncio.sleep(0.01)
+    await engine.commit()
+
+
 @together
-async def test_a_decision_has_an_id_an_action_a_propensity_and_a_time(store: Path) -> None:
+async def test_a_decision_has_an_id_an_action_a_propensity_and_a_time(store: str) -> None:
     async with running(store) as engine:
         await create(engine, policy="epsilon-greedy")
         decision = await decide(engine)
@@ -63,7 +69,7 @@ async def test_a_decision_has_an_id_an_action_a_propensity_and_a_time(store: Pat
 
 
 @together
-async def test_propensities_are_counted_where_draws_are_asked_for(store: Path) -> None:
+async def test_propensities_are_counted_where_draws_are_asked_for(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         assert (await decide(engine))["propensity"] is None
@@ -79,7 +85,7 @@ async def test_propensities_are_counted_where_draws_are_asked_for(store: Path) -
 
 
 @together
-async def test_every_kind_of_outcome_has_its_answer(store: Path) -> None:
+async def test_every_kind_of_outcome_has_its_answer(store: str) -> None:
     clock = Clock()
     async with running(store, clock) as engine:
         await create(engine, policy="sliding-thompson:window=2", reward_window=60)
@@ -104,7 +110,7 @@ async def test_every_kind_of_outcome_has_its_answer(store: Path) -> None:
 
 
 @together
-async def test_a_batch_of_outcomes_answers_each(store: Path) -> None:
+async def test_a_batch_of_outcomes_answers_each(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         _, body = await deciding.decide(engine, "shop", [Asked()] * 3, many=True)
@@ -117,7 +123,7 @@ async def test_a_batch_of_outcomes_answers_each(store: Path) -> None:
 
 
 @together
-async def test_a_batch_of_decisions_is_made_whole_or_not_at_all(store: Path) -> None:
+async def test_a_batch_of_decisions_is_made_whole_or_not_at_all(store: str) -> None:
     async with running(store) as engine:
         await create(engine, policy="sliding-lin-ucb:window=50", arms=["a", "b"], context=2)
         good, bad = Asked(context=[1.0, 0.0]), Asked(context=[1.0])
@@ -130,7 +136,7 @@ async def test_a_batch_of_decisions_is_made_whole_or_not_at_all(store: Path) -> 
 
 
 @together
-async def test_a_key_answers_the_same_request_alike_and_refuses_another(store: Path) -> None:
+async def test_a_key_answers_the_same_request_alike_and_refuses_another(store: str) -> None:
     key = Keyed("me", "k1", b"decide")
     async with running(store) as engine:
         await create(engine)
@@ -148,7 +154,7 @@ async def test_a_key_answers_the_same_request_alike_and_refuses_another(store: P
 
 
 @together
-async def test_a_restart_goes_on_bit_for_bit(store: Path) -> None:
+async def test_a_restart_goes_on_bit_for_bit(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         await live(engine)
@@ -158,18 +164,18 @@ async def test_a_restart_goes_on_bit_for_bit(store: Path) -> None:
         assert state(engine) == before
         assert (await asking.verify(engine, "shop")).equal
         continued = [(await decide(engine))["action"] for _ in range(30)]
-    journal = open_journal(f"sqlite:///{store}")
+    journal = open_journal(store)
     straight = fold(journal, 1, settings(), cached=False, upto=len([*journal.read(1)]) - 31)
     assert [straight.decide({}, None, 0)[1].action for _ in range(30)] == continued
     journal.close()
 
 
 @together
-async def test_a_snapshot_of_other_code_is_not_believed(store: Path) -> None:
+async def test_a_snapshot_of_other_code_is_not_believed(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         await live(engine)
-    journal = open_journal(f"sqlite:///{store}")
+    journal = open_journal(store)
     snapshot = journal.latest(1)
     assert snapshot is not None
     paper = msgspec.msgpack.decode(unseal(snapshot.body))
@@ -183,10 +189,10 @@ async def test_a_snapshot_of_other_code_is_not_believed(store: Path) -> None:
 
 
 @together
-async def test_crash_after_crash_there_is_never_much_to_replay(store: Path) -> None:
+async def test_crash_after_crash_there_is_never_much_to_replay(store: str) -> None:
     """What was replayed counts towards the next snapshot, however short the lives between crashes are."""
     for crash in range(12):
-        engine = Engine(open_journal(f"sqlite:///{store}"), clock=Clock())
+        engine = Engine(open_journal(store), clock=Clock())
         await engine.start()
         if not crash:
             await create(engine)
@@ -203,11 +209,37 @@ async def test_crash_after_crash_there_is_never_much_to_replay(store: Path) -> N
 
 
 @together
-async def test_a_lost_event_is_noticed(store: Path) -> None:
+async def test_a_large_snapshot_is_that_of_its_moment(store: str) -> None:
+    """It is made in a thread while decisions go on; and one that holds what was never committed is not kept."""
+    journal = Broken(open_journal(store))
+    engine = Engine(journal, clock=Clock())
+    await engine.start()
+    await create(engine, sticky=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("driftwise.serve.engine.MANY", 0)
+        patch.setattr("driftwise.serve.engine.SNAPSHOT_EVERY", 10)
+        await live(engine, rounds=60, unit="me")
+        await quiet(engine)
+        kept = journal.latest(1)
+        entry = engine.entry("shop")
+        assert kept is not None and entry.live is not None
+        assert fold(journal, 1, entry.made, cached=False, upto=kept.number).snapshot() == kept
+        journal.failing = True
+        entry.unsaved = 10**6  # a snapshot is due, with a decision that will not be committed
+        await refused(Unavailable, decide(engine))
+        journal.failing = False
+        await quiet(engine)
+        assert journal.latest(1) == kept
+        assert (await asking.verify(engine, "shop")).equal
+    await engine.close()
+
+
+@together
+async def test_a_lost_event_is_noticed(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         await live(engine, rounds=5)
-    journal = open_journal(f"sqlite:///{store}")
+    journal = open_journal(store)
     events = [event for event in journal.read(1) if event.number != 2]
     with pytest.raises(JournalError, match="lost event 2"):
         replay(Deployment(1, settings()), events)
@@ -215,7 +247,7 @@ async def test_a_lost_event_is_noticed(store: Path) -> None:
 
 
 @together
-async def test_the_journal_is_replayed_into_another_policy(store: Path) -> None:
+async def test_the_journal_is_replayed_into_another_policy(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         await live(engine, rounds=100)
@@ -236,7 +268,7 @@ async def test_the_journal_is_replayed_into_another_policy(store: Path) -> None:
 
 
 @together
-async def test_arms_come_and_go(store: Path) -> None:
+async def test_arms_come_and_go(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         await live(engine)
@@ -252,7 +284,7 @@ async def test_arms_come_and_go(store: Path) -> None:
 
 
 @together
-async def test_deployments_pause_resume_and_retire(store: Path) -> None:
+async def test_deployments_pause_resume_and_retire(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         id = (await decide(engine))["id"]
@@ -271,7 +303,7 @@ async def test_deployments_pause_resume_and_retire(store: Path) -> None:
 
 
 @together
-async def test_a_unit_keeps_its_arm_while_there_is_such_an_arm(store: Path) -> None:
+async def test_a_unit_keeps_its_arm_while_there_is_such_an_arm(store: str) -> None:
     async with running(store) as engine:
         await create(engine, policy="uniform", sticky=True)
         first = {unit: (await decide(engine, unit=unit))["action"] for unit in map(str, range(20))}
@@ -288,7 +320,7 @@ async def test_a_unit_keeps_its_arm_while_there_is_such_an_arm(store: Path) -> N
 
 
 @together
-async def test_a_window_by_the_clock_forgets_by_the_clock(store: Path) -> None:
+async def test_a_window_by_the_clock_forgets_by_the_clock(store: str) -> None:
     clock = Clock()
     async with running(store, clock) as engine:
         await create(engine, policy="sliding-ucb", window={"seconds": 3600, "rounds": 360})
@@ -314,7 +346,7 @@ async def test_a_window_by_the_clock_forgets_by_the_clock(store: Path) -> None:
 
 
 @together
-async def test_outcomes_default_while_nobody_asks(store: Path) -> None:
+async def test_outcomes_default_while_nobody_asks(store: str) -> None:
     clock = Clock()
     async with running(store, clock) as engine:
         await create(engine, reward_window=5, default_reward=0.25)
@@ -329,7 +361,7 @@ async def test_outcomes_default_while_nobody_asks(store: Path) -> None:
 
 
 @together
-async def test_pending_decisions_are_bounded_and_none_is_forgotten(store: Path) -> None:
+async def test_pending_decisions_are_bounded_and_none_is_forgotten(store: str) -> None:
     async with running(store) as engine:
         await create(engine, max_pending=3)
         ids = [(await decide(engine))["id"] for _ in range(3)]
@@ -340,7 +372,7 @@ async def test_pending_decisions_are_bounded_and_none_is_forgotten(store: Path) 
 
 
 @together
-async def test_budgets_are_told_and_never_overspent(store: Path) -> None:
+async def test_budgets_are_told_and_never_overspent(store: str) -> None:
     async with running(store) as engine:
         await create(engine, policy="sliding-ucb:window=50", budgets={"euros": 2.0}, horizon=100)
         first = await decide(engine)
@@ -370,7 +402,7 @@ async def live_with_costs(engine: Engine) -> None:
 
 
 @together
-async def test_features_contexts_and_slates_are_served(store: Path) -> None:
+async def test_features_contexts_and_slates_are_served(store: str) -> None:
     async with running(store) as engine:
         await create(engine, name="rows", policy="sliding-lin-ucb:window=50", arms=None, features=2)
         await create(engine, name="named", policy="sliding-lin-ucb:window=50", arms={"a": [1, 0], "b": [0, 1]})
@@ -389,7 +421,7 @@ async def test_features_contexts_and_slates_are_served(store: Path) -> None:
 
 
 @together
-async def test_points_are_served(store: Path) -> None:
+async def test_points_are_served(store: str) -> None:
     async with running(store) as engine:
         domain = [{"kind": "box", "low": [0], "high": [1]}, {"kind": "simplex", "size": 2}]
         words = {"policy": "virtual-queue", "arms": None, "domain": domain, "constraints": 1, "horizon": 100}
@@ -410,7 +442,7 @@ async def test_points_are_served(store: Path) -> None:
 
 
 @together
-async def test_a_decision_is_explained(store: Path) -> None:
+async def test_a_decision_is_explained(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         await live(engine)
@@ -443,8 +475,8 @@ class Broken:
 
 
 @together
-async def test_what_was_not_committed_never_happened(store: Path) -> None:
-    journal = Broken(open_journal(f"sqlite:///{store}"))
+async def test_what_was_not_committed_never_happened(store: str) -> None:
+    journal = Broken(open_journal(store))
     engine = Engine(journal, clock=Clock())
     await engine.start()
     await create(engine)
@@ -465,7 +497,7 @@ async def test_what_was_not_committed_never_happened(store: Path) -> None:
 
 
 @together
-async def test_many_at_once_are_decided_one_after_another(store: Path) -> None:
+async def test_many_at_once_are_decided_one_after_another(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         decisions = await asyncio.gather(*(decide(engine) for _ in range(200)))
@@ -477,7 +509,7 @@ async def test_many_at_once_are_decided_one_after_another(store: Path) -> None:
 
 
 @together
-async def test_what_a_deployment_cannot_be_is_refused(store: Path) -> None:
+async def test_what_a_deployment_cannot_be_is_refused(store: str) -> None:
     async with running(store) as engine:
         for words, rule in (
             ({"policy": "sliding-tompson"}, "did you mean sliding-thompson"),

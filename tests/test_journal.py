@@ -1,9 +1,10 @@
 """Every journal keeps every promise; and what only one of them promises."""
 
 import itertools
+import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,49 +14,31 @@ import pytest
 from driftwise.checks import JOURNAL_CHECKS
 from driftwise.errors import ParameterError
 from driftwise.serve.journal import Event, InUseError, JournalError, kept_snapshots, open_journal
-from driftwise.serve.sqlite_journal import OUTCOME, SQLiteJournal, require_version
-from tests import postgres
+from driftwise.serve.sql_journal import OUTCOME
+from driftwise.serve.sqlite_journal import SQLiteJournal, require_version
+from tests.service import SOURCE
 
-_COUNT = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    if why := postgres.missing():
-        pytest.skip(why)
-    with postgres.server() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def opener(request: Any, tmp_path: Path) -> Callable[[], Any]:
-    """What opens a new store, again and again."""
-    if request.param == "sqlite":
-        return lambda: open_journal(f"sqlite:///{tmp_path}/store.db")
-    url = f"{request.getfixturevalue('postgres_url')}&schema=s{next(_COUNT)}"
-    return lambda: open_journal(url)
+HERE = os.environ | {"PYTHONPATH": SOURCE}
 
 
 @pytest.mark.parametrize("check", JOURNAL_CHECKS, ids=lambda check: check.__name__)
-def test_journal(check: Any, opener: Callable[[], Any]) -> None:
-    check(opener)
+def test_journal(check: Any, store: str) -> None:
+    check(lambda: open_journal(store))
 
 
-def test_a_second_process_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/store.db"
+def test_a_second_process_is_refused_in_one_sentence(store: str) -> None:
     journal = open_journal(store)
-    program = f"from driftwise.serve.journal import open_journal; open_journal({store!r})"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert "is in use by process" in done.stderr
+    program = f"from driftwise.serve.journal import open_journal; open_journal({store!r}).close()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=HERE)
+    assert re.search(f"is in use by .*process {os.getpid()}", done.stderr)
     journal.close()
-    assert not subprocess.run([sys.executable, "-c", program], check=False).returncode
+    assert not subprocess.run([sys.executable, "-c", program], check=False, env=HERE).returncode
 
 
-def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/store.db"
+def test_a_lock_goes_with_its_process(store: str) -> None:
     opens = f"from driftwise.serve.journal import open_journal; open_journal({store!r})"
     program = f"import os; {opens}; os.kill(os.getpid(), 9)"
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -9
+    assert subprocess.run([sys.executable, "-c", program], check=False, env=HERE).returncode == -9
     open_journal(store).close()
 
 
@@ -108,8 +91,8 @@ def test_a_backup_is_a_whole_store(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_a_store_may_be_read_while_it_is_written(tmp_path: Path) -> None:
-    journal = SQLiteJournal(tmp_path / "store.db")
+def test_a_store_may_be_read_while_it_is_written(store: str) -> None:
+    journal = open_journal(store)
     journal.append([Event(1, n, 0, "decided", b"x") for n in range(1500)])
     reading = journal.read(1)
     next(reading)

@@ -1,5 +1,9 @@
 """Kill -9 under load, again and again: `python -m tests.torture 200` takes about ten minutes.
 
+    python -m tests.torture 200                     the service, with a store in SQLite
+    python -m tests.torture 200 postgresql          the service, with a store in PostgreSQL
+    python -m tests.torture 200 postgresql server   the PostgreSQL server and its children, under the service
+
 Clients decide and tell outcomes, some late, some two or three times, and repeat with the same key whatever was not
 answered. The service is killed at random moments and started again. In the end, exactly what was asked for must be in
 the log: every decision once, with the action that was answered, every outcome once; and the live state must be that of
@@ -12,10 +16,13 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from driftwise.serve.client import Client
+from tests import postgres
+from tests.postgres import Server
 from tests.service import Service
 
 CLIENTS = 4
@@ -50,11 +57,13 @@ def _live(url: str, seed: int, stop: threading.Event, told: Told) -> None:
                 told.rewards[id] = reward
 
 
-def torture(store: Path, kills: int, seed: int = 0) -> dict[str, Any]:
-    """Kill the service `kills` times, and compare what clients know with what it knows."""
+def torture(
+    folder: Path, kills: int, seed: int = 0, store: str | None = None, server: Server | None = None
+) -> dict[str, Any]:
+    """Kill the service, or the `server` of its store, `kills` times; compare what clients know with what it knows."""
     luck = random.Random(seed)
     told, stop = Told({}, {}, []), threading.Event()
-    with Service(store) as service:
+    with Service(store or folder / "store.db", log=folder / "service.log") as service:
         with Client(service.url) as client:
             client.create("shop", "sliding-thompson:window=200", n_arms=5)
         threads = [
@@ -64,9 +73,14 @@ def torture(store: Path, kills: int, seed: int = 0) -> dict[str, Any]:
             thread.start()
         for _ in range(kills):
             time.sleep(luck.uniform(0.05, 1.0))
-            service.kill()
-            service.start()
-            service.wait()
+            if server is None:
+                service.kill()
+                service.start()
+                service.wait()
+            else:
+                server.kill()
+                time.sleep(luck.uniform(0.0, 0.3))
+                server.start()
         time.sleep(0.2)
         stop.set()
         for thread in threads:
@@ -87,6 +101,14 @@ def torture(store: Path, kills: int, seed: int = 0) -> dict[str, Any]:
     }
 
 
+def main(kills: str = "200", kind: str = "sqlite", victim: str = "service") -> None:
+    """Torture one of them."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        server = None if kind == "sqlite" else stack.enter_context(postgres.server())
+        store = None if server is None else server.store()
+        print(json.dumps(torture(folder, int(kills), 1, store, server if victim == "server" else None)))
+
+
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(torture(Path(folder) / "store.db", int(sys.argv[1]) if sys.argv[1:] else 200, seed=1)))
+    main(*sys.argv[1:])

@@ -313,10 +313,12 @@ def serve(
     with _service():
         from driftwise.serve.demo import LOOK, play
         from driftwise.serve.http import Limits
+        from driftwise.serve.server import orderly
         from driftwise.serve.server import serve as run
 
     limits = Limits(max_body, max_connections)
     with ExitStack() as stack:
+        stack.enter_context(orderly())
         if demo and context.get_parameter_source("store") == ParameterSource.DEFAULT:
             folder = stack.enter_context(TemporaryDirectory(prefix="driftwise-demo-", ignore_cleanup_errors=True))
             store = f"sqlite:///{folder}/demo.db"

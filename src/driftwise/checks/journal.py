@@ -83,6 +83,13 @@ def finds_outcomes_and_answers(open_it: Open) -> None:
     require(journal.answer("who/key") == answer, "an answer was dropped too early")
     journal.forget_answers(78)
     require(journal.answer("who/key") is None, "an old answer was not dropped")
+    journal.append(answers=[Answer(f"{n}", b"", n, 200, b"") for n in range(12_000)])
+    calls = 1
+    while journal.forget_answers(11_999):
+        calls += 1
+    require(calls > 1, "very many answers were dropped in one go, while others had to wait")
+    left = [n for n in (0, 11_998, 11_999) if journal.answer(f"{n}") is not None]
+    require(left == [11_999], f"of the answers 0, 11998 and 11999 these are left: {left}")
     journal.close()
 
 

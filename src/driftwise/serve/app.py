@@ -16,6 +16,7 @@ from driftwise.serve.health import metrics
 from driftwise.serve.http import Call, Endpoint, Methods, Service, Stream, nothing_here
 from driftwise.serve.openapi import document
 from driftwise.serve.pages import pages
+from driftwise.serve.refusals import Unavailable
 
 log = logging.getLogger("driftwise.serve")
 
@@ -42,7 +43,11 @@ def make_app(
 
     async def counted(call: Call) -> Any:
         """Counts and times for Prometheus."""
-        text = metrics(service.engine, times).encode()
+        try:
+            size = await service.engine.look(service.engine.journal.size)
+        except Unavailable:
+            size = None  # the rest can be told
+        text = metrics(service.engine, times, size).encode()
 
         async def chunks() -> AsyncIterator[bytes]:
             yield text

@@ -103,6 +103,7 @@ async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], 
         except BaseException:
             entry.live = None  # it may have been left half done
             raise
+        engine.check_known(entry)
         reply = 200, msgspec.json.encode(told_of(entry.made, entry.status, entry.at, live))
         return await engine.answer(entry, [(event, Body())], key, reply)
 
@@ -117,6 +118,7 @@ async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: 
         told = told_of(entry.made, entry.status, entry.at, live)
         reply = 200, msgspec.json.encode(told)
         async with engine.cataloguing:  # so that the next start warms what is in force
+            engine.check_known(entry)
             known = engine.catalogue.event(PolicyChanged(entry.stream, told["policy"]), engine.clock())
             await engine.commit([event, known], key.answers(reply, engine.clock()), [snapshot])
             engine.catalogue.apply(known)

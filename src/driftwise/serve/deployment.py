@@ -8,7 +8,7 @@ would have done.
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -271,18 +271,22 @@ class Deployment:
 
     def snapshot(self) -> Snapshot:
         """The fold so far, as a cache of itself."""
-        paper = Paper(
-            FORMAT,
-            tag_of(self.agent.policy),
-            papers.on_paper(self.settings),
-            self.at,
-            self.origin,
-            self.agent.dumps(),
-            [(ref, *waiting) for ref, waiting in self.waiting.items()],
-            [(unit, *held) for unit, held in self.units.items()],
-            monitors.on_paper(self.monitor.notes),
-        )
-        return Snapshot(self.stream, self.number - 1, seal(msgspec.msgpack.encode(paper)))
+        return self.draft()()
+
+    def draft(self) -> Callable[[], Snapshot]:
+        """Take a copy, which is quick; what this returns makes a snapshot of it, later and in any thread."""
+        stream, number, at, origin = self.stream, self.number - 1, self.at, self.origin
+        agent, waiting, units = self.agent.draft(), self.waiting.copy(), list(self.units.items())
+        tag, settings = tag_of(self.agent.policy), papers.on_paper(self.settings)
+        notes = monitors.on_paper(self.monitor.notes)
+
+        def write() -> Snapshot:
+            waits = [(ref, *each) for ref, each in waiting.items()]
+            held = [(unit, *each) for unit, each in units]
+            paper = Paper(FORMAT, tag, settings, at, origin, agent(), waits, held, notes)
+            return Snapshot(stream, number, seal(msgspec.msgpack.encode(paper)))
+
+        return write
 
 
 def restored(snapshot: Snapshot) -> Deployment | None:

@@ -13,7 +13,7 @@ import hashlib
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -27,6 +27,7 @@ from driftwise.serve.writer import Writer
 
 SNAPSHOT_EVERY = 10_000  # events
 PER_PENDING = 4  # and this many events for each decision that waits
+MANY = 1_000  # decisions and units of a snapshot that is worth a thread
 IDLE_US = 10 * 1_000_000  # a deployment at rest is saved after this
 ANSWERS_US = 48 * 3600 * 1_000_000  # how long a key is remembered
 HOUR_US = 3600 * 1_000_000
@@ -83,10 +84,14 @@ class Engine:
         self.writer = Writer(
             self.journal, self._forget_uncommitted, self._written, linger=0.0 if self.durable else LINGER_S
         )
-        for work in (self._warm(), self._tend()):
-            task = asyncio.get_running_loop().create_task(work)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        self._keep_company(self._warm())
+        self._keep_company(self._tend())
+
+    def _keep_company(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have something done beside requests, until the engine closes."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _warm(self) -> None:
         """Fold one deployment of each kind, then say ready; then those whose reward windows may have passed.
@@ -119,7 +124,7 @@ class Engine:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for entry in self.catalogue.entries.values():
-            self._save(entry)
+            self._save(entry, now=True)
         await self.writer.close()
         self.journal.close()
 
@@ -171,6 +176,12 @@ class Engine:
             done, entry.busy = entry.busy, None
             done.set_result(None)
 
+    @staticmethod
+    def check_known(entry: Entry) -> None:
+        """Refuse to go on with a deployment that was forgotten while one was alone with it."""
+        if entry.live is None:
+            raise Unavailable("the store was lost meanwhile; ask again")
+
     def _folded(self, entry: Entry) -> Deployment:
         try:
             return fold(self.journal, entry.stream, entry.made)
@@ -217,17 +228,29 @@ class Engine:
         """Have something written, after all that was handed over before, and wait for it."""
         await waited(self.writer.submit(events, answers, snapshots))
 
-    def _save(self, entry: Entry) -> None:
-        """Have a snapshot written, if there is anything new in it."""
+    def _save(self, entry: Entry, *, now: bool = False) -> None:
+        """Have a snapshot written, if there is anything new in it; a large one is made in a thread, unless `now`."""
         live = entry.live
-        if live is not None and entry.unsaved and entry.busy is None and live.number:
-            entry.unsaved = 0
+        if live is None or not entry.unsaved or entry.busy is not None or not live.number:
+            return
+        entry.unsaved = 0
+        if now or len(live.waiting) + len(live.units) < MANY:
             self.writer.submit(snapshots=[live.snapshot()])
+        else:
+            self._keep_company(self._save_later(live.draft(), self.writer.era))
+
+    async def _save_later(self, draft: Callable[[], Snapshot], era: int) -> None:
+        """Make a snapshot while work goes on. If a commit fails meanwhile, it holds what never happened: it is void."""
+        snapshot = await asyncio.to_thread(draft)
+        self.writer.submit(snapshots=[snapshot], era=era)
 
     def _forget_uncommitted(self) -> None:
-        """A commit failed: what was done on top of it is folded anew when it is next needed."""
+        """A commit failed: what was done on top of it is folded anew when it is next needed.
+
+        Of a store apart everything is: it may have fallen, and have come back without what it had not flushed.
+        """
         for entry in self.catalogue.entries.values():
-            if entry.writing:
+            if entry.writing or self.journal.apart:
                 entry.live = None
                 entry.settled.clear()
 
@@ -280,7 +303,7 @@ class Engine:
                 if entry.unsaved and entry.touched + IDLE_US < now:
                     self._save(entry)
                     await asyncio.sleep(0)
-            if now - forgotten > HOUR_US:
+            if now - forgotten > HOUR_US or self.writer.forgetting:
                 forgotten = now
                 self.writer.forget_answers(now - ANSWERS_US)
 

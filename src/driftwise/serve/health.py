@@ -11,12 +11,12 @@ from driftwise.serve.engine import Engine
 from driftwise.serve.guard import BOUNDS, Times
 
 
-def metrics(engine: Engine, times: Times) -> str:
-    """Everything counted, in Prometheus' text format."""
-    return "\n".join([*_engine(engine), *_http(times), ""])
+def metrics(engine: Engine, times: Times, size: int | None) -> str:
+    """Everything counted, in Prometheus' text format; `size` is that of the store, if it can be had."""
+    return "\n".join([*_engine(engine, size), *_http(times), ""])
 
 
-def _engine(engine: Engine) -> Iterator[str]:
+def _engine(engine: Engine, size: int | None) -> Iterator[str]:
     writer, entries = engine.writer, engine.catalogue.entries
     memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     yield from _metric("ready", "gauge", "1 when kernels are warm", [("", int(engine.ready))])
@@ -25,7 +25,7 @@ def _engine(engine: Engine) -> Iterator[str]:
     yield from _metric("commit_failures_total", "counter", "commits that failed", [("", writer.failures)])
     yield from _metric("events_total", "counter", "events committed", [("", writer.written)])
     yield from _metric("commits_waiting", "gauge", "requests that wait for a commit", [("", writer.waiting)])
-    yield from _metric("store_bytes", "gauge", "bytes of the store", [("", engine.journal.size())])
+    yield from _metric("store_bytes", "gauge", "bytes of the store", [] if size is None else [("", size)])
     yield from _metric("memory_peak_bytes", "gauge", "largest resident memory so far", [("", memory)])
     decided = [(f'deployment="{name}"', n) for (what, name), n in engine.counts.items() if what == "decided"]
     yield from _metric("decisions_total", "counter", "decisions made", decided)

@@ -19,8 +19,9 @@ from driftwise.errors import DriftwiseError
 from driftwise.serve.answers import Problem
 from driftwise.serve.engine import NO_KEY, Engine, Keyed, Reply
 from driftwise.serve.events import KeyMade
+from driftwise.serve.journal import JournalError
 from driftwise.serve.keys import allows, opened_by
-from driftwise.serve.refusals import Forbidden, Malformed, Refusal, TooLarge, Unauthorised, Unknown
+from driftwise.serve.refusals import Forbidden, Malformed, Refusal, TooLarge, Unauthorised, Unavailable, Unknown
 
 BODY_S = 20  # how long a body may take to arrive
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
@@ -113,8 +114,11 @@ class Endpoint:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         scope["endpoint_label"] = self.label
+        first = b""
         try:
             reply = await self._reply(scope, receive)
+            if isinstance(reply, Stream):  # when it cannot even begin, that can still be said
+                first = await anext(reply.chunks, b"")
         except DriftwiseError as error:
             reply = refusal(error)
         except Exception:
@@ -122,7 +126,7 @@ class Endpoint:
             self.service.engine.doubt((scope.get("path_params") or {}).get("name"))
             reply = 500, msgspec.json.encode(Problem("internal", "something went wrong here; it has been logged"))
         if isinstance(reply, Stream):
-            await _stream(reply, send)
+            await _stream(reply, first, send)
         else:
             await answer(send, *reply)
 
@@ -255,6 +259,8 @@ async def read_body(scope: Any, headers: dict[bytes, bytes], receive: Any, most:
 
 def refusal(error: DriftwiseError) -> Reply:
     """What a refused request is answered. Other errors of driftwise are about what was asked for: 422."""
+    if isinstance(error, JournalError):
+        error = Unavailable("the store cannot be read just now; ask again")
     status, code = (error.status, error.code) if isinstance(error, Refusal) else (422, "refused")
     return status, msgspec.json.encode(Problem(code, str(error)))
 
@@ -275,11 +281,13 @@ async def answer(send: Any, status: int, body: bytes, media: bytes = JSON, more:
     await send({"type": "http.response.body", "body": body})
 
 
-async def _stream(stream: Stream, send: Any) -> None:
+async def _stream(stream: Stream, first: bytes, send: Any) -> None:
     headers = [(b"content-type", stream.media.encode())]
     if stream.filename:
         headers.append((b"content-disposition", f'attachment; filename="{stream.filename}"'.encode()))
     await send({"type": "http.response.start", "status": 200, "headers": headers})
+    if first:
+        await send({"type": "http.response.body", "body": first, "more_body": True})
     async for chunk in stream.chunks:
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
     await send({"type": "http.response.body", "body": b""})

@@ -23,7 +23,11 @@ NO_REF = -1
 
 
 class JournalError(DriftwiseError):
-    """The store could not do what was asked: it is full, locked, damaged or gone. Nothing of it was written."""
+    """The store could not do what was asked: it is full, locked, damaged or gone.
+
+    After an append that failed, what is there is to be read anew, after `recover`: where the store is a server, it may
+    have written everything, and only its answer got lost.
+    """
 
 
 class InUseError(JournalError):
@@ -63,6 +67,7 @@ class Journal(Protocol):
     """What the engine needs of a store."""
 
     quick: bool  # whether `answer` and `outcome` take microseconds, so that an event loop may wait for them
+    apart: bool  # whether the store can fall and come back without us, perhaps with less than it had
 
     def append(
         self, events: Sequence[Event] = (), answers: Sequence[Answer] = (), snapshots: Sequence[Snapshot] = ()
@@ -78,9 +83,9 @@ class Journal(Protocol):
 
     def latest(self, stream: int, upto: int | None = None) -> Snapshot | None: ...
 
-    def forget_answers(self, before: int) -> None: ...
+    def forget_answers(self, before: int) -> bool: ...
 
-    def recover(self) -> None: ...
+    def recover(self) -> Any: ...
 
     def backup(self, path: str) -> None: ...
 
@@ -112,7 +117,8 @@ def open_journal(url: str, durability: str = "full") -> Any:
         from driftwise.serve.postgres_journal import PostgresJournal
 
         return PostgresJournal(url, durability)
-    raise ParameterError(f"store={url} is neither sqlite:///PATH nor postgresql://...")
+    shown = f"{kind}://..." if rest else url  # what follows may hold a password
+    raise ParameterError(f"store={shown} is neither sqlite:///PATH nor postgresql://...")
 
 
 def kept_snapshots(numbers: Sequence[int]) -> set[int]:

@@ -10,14 +10,15 @@ import fcntl
 import functools
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from driftwise.errors import ParameterError
-from driftwise.serve.journal import Answer, Event, InUseError, JournalError, Snapshot, kept_snapshots
+from driftwise.serve.journal import Answer, Event, InUseError, JournalError, Snapshot
+from driftwise.serve.sql_journal import FORGET, FORGOTTEN, SQLJournal
 
 OLDEST = 3_051_003
 FORMAT = 1
@@ -42,17 +43,13 @@ CREATE TABLE IF NOT EXISTS snapshots (
 """
 ADD_EVENT = "INSERT INTO events (stream, number, at, kind, body, ref) VALUES "
 ADD_ANSWER = "INSERT INTO answers (key, print, at, status, body) VALUES "
-ADD_SNAPSHOT = "INSERT OR REPLACE INTO snapshots (stream, number, body) VALUES (?, ?, ?)"
-COLUMNS = "stream, number, at, kind, body, ref"
-OUTCOME = f"SELECT {COLUMNS} FROM events WHERE stream = ? AND ref = ? AND ref >= 0"  # else by_decision is not used
 SMALL = 64  # rows in a statement of their own size; there are no more statements than are kept prepared
-PAGE = 1000  # events read at a time, so that a long read holds no snapshot of the file for long
 
 
-class SQLiteJournal:
+class SQLiteJournal(SQLJournal):
     """See `journal.Journal`. `vfs` names another file system, for tests that cut the power."""
 
-    quick = True
+    quick, apart = True, False
 
     def __init__(self, path: str | Path, durability: str = "full", *, vfs: str | None = None) -> None:
         require_version(apsw.sqlite_lib_version())
@@ -102,23 +99,15 @@ class SQLiteJournal:
             self._writer.execute(_values(words, len(some), len(some[0])), [value for row in some for value in row])
             place += many
 
-    def _keep(self, snapshot: Snapshot) -> None:
-        write = self._writer.execute
-        write(ADD_SNAPSHOT, snapshot)
-        numbers = [each for (each,) in write("SELECT number FROM snapshots WHERE stream = ?", (snapshot.stream,))]
-        for number in set(numbers) - kept_snapshots(numbers):
-            write("DELETE FROM snapshots WHERE stream = ? AND number = ?", (snapshot.stream, number))
+    def _write(self, statement: str, values: Sequence[Any]) -> Any:
+        return self._writer.execute(statement, values)
 
-    def save(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot, and of older ones a few."""
-        self.append(snapshots=[snapshot])
-
-    def forget_answers(self, before: int) -> None:
-        """Drop answers given before a moment."""
+    def forget_answers(self, before: int) -> bool:
+        """Drop some answers given before a moment; whether there may be more of them."""
         if self._writer is None:
             self.recover()
         try:
-            self._writer.execute("DELETE FROM answers WHERE at < ?", (before,))
+            return len(self._write(FORGET, (before, FORGOTTEN)).fetchall()) == FORGOTTEN
         except apsw.Error as error:
             self._give_up()
             raise JournalError(f"{self.path} could not be written: {error}") from None
@@ -139,37 +128,6 @@ class SQLiteJournal:
             self._writer = self._connect_writer()
 
     # ---- reading ----
-
-    def read(self, stream: int, after: int = -1, upto: int | None = None) -> Iterator[Event]:
-        """The events of a stream after number `after`, up to and including `upto`."""
-        last = 2**62 if upto is None else upto
-        while True:
-            question = (
-                f"SELECT {COLUMNS} FROM events WHERE stream = ? AND number > ? AND number <= ? ORDER BY number LIMIT ?"
-            )
-            page = self._ask(question, (stream, after, last, PAGE))
-            yield from (Event(*row) for row in page)
-            if len(page) < PAGE:
-                return
-            after = page[-1][1]
-
-    def outcome(self, stream: int, ref: int) -> Event | None:
-        """What came of a decision."""
-        found = self._ask(OUTCOME, (stream, ref))
-        return Event(*found[0]) if found else None
-
-    def answer(self, key: str) -> Answer | None:
-        """What was answered."""
-        found = self._ask("SELECT key, print, at, status, body FROM answers WHERE key = ?", (key,))
-        return Answer(*found[0]) if found else None
-
-    def latest(self, stream: int, upto: int | None = None) -> Snapshot | None:
-        """The newest snapshot not beyond event `upto`."""
-        question = (
-            "SELECT stream, number, body FROM snapshots WHERE stream = ? AND number <= ? ORDER BY number DESC LIMIT 1"
-        )
-        found = self._ask(question, (stream, 2**62 if upto is None else upto))
-        return Snapshot(*found[0]) if found else None
 
     def size(self) -> int:
         """Bytes on disk."""

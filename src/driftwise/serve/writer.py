@@ -43,6 +43,7 @@ class Writer:
         linger: float = 0.0,
     ) -> None:
         self.era = 0
+        self.forgetting = False
         self.commits = self.written = self.failures = 0
         self._journal, self._on_failure, self._on_done, self._linger = journal, on_failure, on_done, linger
         self._loop = asyncio.get_running_loop()
@@ -58,15 +59,18 @@ class Writer:
         answers: Sequence[Answer] = NOTHING,
         snapshots: Sequence[Snapshot] = NOTHING,
         mark: Any = None,
+        era: int | None = None,
     ) -> "asyncio.Future[None]":
         """Have something written after all that was handed over before; called from the event loop.
 
-        When it is, or cannot be, `on_done` is told its `mark`.
+        When it is, or cannot be, `on_done` is told its `mark`. What was made earlier says in which `era`.
         """
-        return self._submit(Write(self.era, events, answers, snapshots, self._loop.create_future(), mark))
+        return self._submit(
+            Write(self.era if era is None else era, events, answers, snapshots, self._loop.create_future(), mark)
+        )
 
     def forget_answers(self, before: int) -> "asyncio.Future[None]":
-        """Have old answers dropped."""
+        """Have some old answers dropped; `forgetting` says whether there are more."""
         return self._submit(Write(self.era, NOTHING, NOTHING, NOTHING, self._loop.create_future(), None, before))
 
     def _submit(self, write: Write) -> "asyncio.Future[None]":
@@ -139,8 +143,10 @@ class Writer:
         snapshots = [snapshot for write in batch for snapshot in write.snapshots]
         if events or answers or snapshots:
             self._journal.append(events, answers, snapshots)
+        else:
+            self._journal.recover()  # whoever writes nothing wants to read what is there for good
         for before in {write.forget for write in batch if write.forget}:
-            self._journal.forget_answers(before)
+            self.forgetting = self._journal.forget_answers(before)
 
     # ---- back in the event loop ----
 

@@ -1,0 +1,240 @@
+"""The service on a PostgreSQL server that hangs, restarts, falls, forgets, or loses its answers."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from driftwise.serve import asking, changing
+from driftwise.serve import postgres_session as sessions
+from driftwise.serve.deployment import Deployment
+from driftwise.serve.engine import Engine, Keyed
+from driftwise.serve.journal import JournalError, open_journal
+from driftwise.serve.postgres_journal import PostgresJournal
+from driftwise.serve.refusals import Unavailable
+from driftwise.serve.wire import Changes
+from tests.postgres import Server, binary
+from tests.service import Service
+from tests.serving import Clock, create, decide, learn, running
+
+
+async def refused_then_served(engine: Engine, key: Keyed) -> tuple[int, Any]:
+    """Ask with a key until it is answered; how often it was not."""
+    for refusals in range(200):
+        try:
+            return refusals, await decide(engine, key=key)
+        except Unavailable:
+            await asyncio.sleep(0.02)
+    raise AssertionError("the store did not come back")
+
+
+def test_a_commit_whose_answer_is_lost_is_done_once(postgres_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unknown outcome: the server has committed, and we are told of an error."""
+    append = PostgresJournal.append
+    losing = [False]
+
+    def lossy(self: PostgresJournal, *args: Any) -> None:
+        append(self, *args)
+        if losing[0] and args[0]:
+            losing[0] = False
+            self._give_up()
+            raise JournalError("the answer got lost")
+
+    async def test() -> None:
+        monkeypatch.setattr(PostgresJournal, "append", lossy)
+        async with running(postgres_server.store()) as engine:
+            await create(engine)
+            await learn(engine, (await decide(engine))["id"])
+            losing[0] = True
+            refusals, decision = await refused_then_served(engine, Keyed("me", "k", b""))
+            assert refusals == 1 and decision["id"] == 2
+            losing[0] = True
+            with pytest.raises(Unavailable):
+                await learn(engine, 2)
+            assert await learn(engine, 2) == "duplicate"
+            assert (await asking.verify(engine, "shop")).equal
+            assert [each.number for each in engine.journal.read(1)] == [0, 1, 2, 3]
+
+    asyncio.run(test())
+
+
+def test_a_server_that_hangs_is_answered_for(durable_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(sessions, "CONNECT_S", 1)
+
+    async def test() -> None:
+        async with running(durable_server.store()) as engine:
+            await create(engine)
+            first = await decide(engine, key=Keyed("me", "1", b""))
+            durable_server.freeze()
+            for _ in range(2):
+                with pytest.raises(Unavailable):
+                    await decide(engine, key=Keyed("me", "2", b""))
+            with pytest.raises(Unavailable):
+                await engine.look(engine.journal.size)
+            durable_server.thaw()
+            _, second = await refused_then_served(engine, Keyed("me", "2", b""))
+            assert await decide(engine, key=Keyed("me", "1", b"")) == first
+            assert second["id"] == 1 and (await asking.verify(engine, "shop")).equal
+
+    asyncio.run(test())
+
+
+def test_a_server_that_restarts_is_found_again(durable_server: Server) -> None:
+    """With everything at work: decisions, outcomes, and a policy that changes."""
+
+    async def test() -> None:
+        async with running(durable_server.store()) as engine:
+            await create(engine)
+            decided: list[int] = []
+            learned: list[int] = []
+            stop = asyncio.Event()
+
+            async def client(seed: int) -> None:
+                number = 0
+                while not stop.is_set():
+                    number += 1
+                    _, decision = await refused_then_served(engine, Keyed("me", f"{seed}-{number}", b""))
+                    decided.append(decision["id"])
+                    try:
+                        await learn(engine, decision["id"])
+                        learned.append(decision["id"])
+                    except Unavailable:
+                        pass
+
+            clients = [asyncio.ensure_future(client(seed)) for seed in range(8)]
+            for _ in range(3):
+                await asyncio.sleep(0.1)
+                await asyncio.to_thread(durable_server.stop)
+                await asyncio.to_thread(durable_server.start)
+            stop.set()
+            await asyncio.gather(*clients)
+            await changing.change(engine, "shop", Changes(policy="sliding-ucb:window=50"))
+            assert engine.writer.failures and len(decided) == len(set(decided))
+            assert (await asking.verify(engine, "shop")).equal
+            events = [*engine.journal.read(1)]
+            assert [each.number for each in events] == list(range(len(events)))
+            assert sorted(decided) == [each.number for each in events if each.kind == "decided"]
+            assert set(learned) <= {each.ref for each in events}
+
+    asyncio.run(test())
+
+
+def test_what_a_lazy_server_forgot_never_happened(durable_server: Server) -> None:
+    """`normal` lets the server flush later. What it loses with its life leaves no gap, and no deployment is lost."""
+    durable_server.stop()
+    durable_server.options = ("-c", "wal_writer_delay=10s")
+    durable_server.start()
+
+    async def test() -> None:
+        journal = open_journal(durable_server.store(), "normal")
+        engine = Engine(journal, clock=Clock())
+        await engine.start()
+        for name in ("shop", "other"):
+            await create(engine, name=name)
+        for _ in range(30):
+            await decide(engine)
+            await learn(engine, (await decide(engine, "other"))["id"], "other")
+        durable_server.kill()
+        durable_server.start()
+        assert len([*journal.read(0)]) == 2
+        kept = [*journal.read(1)], [*journal.read(2)]
+        assert len(kept[0]) < 30  # it has lost some, or this shows nothing
+        await refused_then_served(engine, Keyed("me", "1", b""))
+        await decide(engine, "other")
+        for name, stream, events in (("shop", 1, kept[0]), ("other", 2, kept[1])):
+            assert (await asking.verify(engine, name)).equal
+            assert [*journal.read(stream)][: len(events)] == events
+        await engine.close()
+
+    asyncio.run(test())
+
+
+def test_a_change_on_top_of_what_was_forgotten_is_refused(
+    postgres_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit fails while a policy is being replaced: what it was replayed from may not be there any more."""
+
+    async def test() -> None:
+        async with running(postgres_server.store()) as engine:
+            await create(engine)
+            await learn(engine, (await decide(engine))["id"])
+            loop = asyncio.get_running_loop()
+
+            async def forget() -> None:
+                engine._forget_uncommitted()
+
+            def forgotten(work: Any) -> Any:
+                def run(*args: Any) -> Any:
+                    asyncio.run_coroutine_threadsafe(forget(), loop).result()
+                    return work(*args)
+
+                return run
+
+            for word, changes in (
+                ("snapshot", Changes(policy="sliding-ucb:window=50")),
+                ("change", Changes(max_pending=7)),
+            ):
+                with monkeypatch.context() as patch, pytest.raises(Unavailable, match="lost meanwhile"):
+                    patch.setattr(Deployment, word, forgotten(getattr(Deployment, word)))
+                    await changing.change(engine, "shop", changes)
+                assert (await asking.verify(engine, "shop")).events == 2
+
+    asyncio.run(test())
+
+
+def test_over_http_everything_is_answered_while_the_server_is_gone(durable_server: Server, tmp_path: Path) -> None:
+    store = durable_server.store().replace("driftwise@", "driftwise:secret@")
+    with Service(store, log=tmp_path / "log") as service, httpx.Client(base_url=f"{service.url}/v1/") as http:
+        made = {"name": "shop", "policy": "sliding-ucb:window=50", "n_arms": 3}
+        assert http.post("deployments", json=made).status_code == 201
+        assert http.post("deployments/shop/decide", json={}).status_code == 200
+        told = http.get("backup")
+        assert told.status_code == 422 and "pg_dump --schema" in told.json()["error"]
+        assert "\ndriftwise_store_bytes " in http.get(f"{service.url}/metrics").text
+        durable_server.stop()
+        answers = [
+            http.post("deployments/shop/decide", json={}),
+            http.post("deployments/shop/decide", json={}, headers={"idempotency-key": "k"}),
+            http.get("deployments/shop/decisions/0"),
+            http.get("deployments/shop/log"),
+            http.post("deployments/shop/verify"),
+            http.post("deployments", json=made | {"name": "other"}),
+        ]
+        for told in answers:
+            assert told.status_code == 503 and told.headers["retry-after"] and told.json()["code"] == "unavailable"
+        assert http.get(f"{service.url}/healthz").is_success
+        told = http.get(f"{service.url}/metrics")
+        assert told.is_success and "\ndriftwise_store_bytes " not in told.text
+        durable_server.start()
+        assert http.post("deployments/shop/decide", json={}, headers={"idempotency-key": "k"}).json()["id"] == 1
+        assert http.post("deployments/shop/verify").json()["equal"]
+    assert "secret" not in service.log.read_text()
+
+
+def test_a_dump_is_a_whole_store(postgres_server: Server) -> None:
+    store = postgres_server.store()
+    schema = store.rpartition("=")[2]
+
+    async def fill() -> bytes:
+        async with running(store) as engine:
+            await create(engine)
+            for _ in range(20):
+                await learn(engine, (await decide(engine))["id"])
+            dump = [str(binary("pg_dump")), f"--schema={schema}", postgres_server.url]
+            return await asyncio.to_thread(subprocess.check_output, dump)  # while it is at work
+
+    async def look() -> None:
+        async with running(store) as engine:
+            assert (await asking.verify(engine, "shop")).events == 40
+            assert (await decide(engine))["id"] == 40
+
+    dumped = asyncio.run(fill())
+    with psycopg.connect(postgres_server.url, autocommit=True) as session:
+        session.execute(f"DROP SCHEMA {schema} CASCADE")
+    subprocess.run([str(binary("psql")), "-q", postgres_server.url], input=dumped, check=True, capture_output=True)
+    asyncio.run(look())
