@@ -1,0 +1,10 @@
+"""The command line: `driftwise demo | simulate | reproduce | policies | worlds | papers | serve | keys`.
+
+Everything heavy is imported inside a command, so that help answers at once. What programs read (`--json`) goes to
+standard output alone; progress and messages go to standard error. Bad input is one sentence and exit code 2.
+"""
+
+from driftwise.cli import laboratory, lists, papers, service  # they add their commands
+from driftwise.cli.command import main
+
+__all__ = ["laboratory", "lists", "main", "papers", "service"]

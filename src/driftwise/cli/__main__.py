@@ -1,0 +1,5 @@
+"""`python -m driftwise.cli`."""
+
+from driftwise.cli import main
+
+main()

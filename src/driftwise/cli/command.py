@@ -1,0 +1,59 @@
+"""The group all commands belong to, and what they have in common: counts, refusals, exit codes."""
+
+from typing import Any
+
+import click
+
+from driftwise import __version__
+from driftwise.errors import DriftwiseError, ParameterError
+
+
+class Refusal(click.ClickException):
+    """Bad input: one sentence on standard error, exit code 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"driftwise: {self.format_message()}", err=True)
+
+
+class Count(click.ParamType[int]):
+    """A whole number, which may be written 1e6 or 1_000_000."""
+
+    name = "whole number"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        from driftwise.core.rules import whole
+
+        name = param.name if param is not None else "value"
+        text = str(value)
+        try:
+            return whole(name, int(text) if text.lstrip("-").replace("_", "").isdigit() else float(text), low=0)
+        except ValueError:
+            raise ParameterError(f"{name}={value} is not a whole number of at least 0") from None
+
+
+class Commands(click.Group):
+    """Turns what driftwise raises on purpose into a refusal."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except DriftwiseError as error:
+            raise Refusal(str(error)) from None
+        except MemoryError:
+            raise Refusal(
+                "that needs more memory than there is: fewer arms, or a shorter horizon, window or delay"
+            ) from None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="driftwise")
+def main() -> None:
+    """Sequential decisions when the world drifts.
+
+    Start with `driftwise demo`. Then pick a world and let policies compete in it:
+
+    \b
+        driftwise simulate --world abrupt --policy thompson --policy sliding-thompson:window=500
+    """  # noqa: D301

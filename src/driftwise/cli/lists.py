@@ -1,0 +1,63 @@
+"""`driftwise policies` and `driftwise worlds`: what there is."""
+
+import inspect
+import json
+import sys
+from typing import Any
+
+import click
+
+from driftwise.cli.command import main
+
+
+@main.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def policies(name: str | None, as_json: bool) -> None:
+    """What can decide: each policy with what it must know, its guarantee and its source. With NAME, all about it.
+
+    Those that must know the world itself are oracles, for comparison.
+    """
+    from driftwise.oracles import ORACLES
+    from driftwise.policies import POLICIES
+
+    _catalogue(POLICIES | ORACLES, "policy", name, as_json)
+
+
+@main.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def worlds(name: str | None, as_json: bool) -> None:
+    """What can drift: each world with its parameters. With NAME, all about it."""
+    from driftwise.worlds import WORLDS
+
+    _catalogue(WORLDS, "world", name, as_json)
+
+
+def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool) -> None:
+    """List what there is, or tell all about one of it."""
+    from driftwise.core.spec import lookup
+    from driftwise.terminal import show_list, signature
+
+    chosen = {name: lookup(name, table, what)} if name else table
+    entries = [_entry(each, kind) for each, kind in chosen.items()]
+    if as_json:
+        click.echo(json.dumps(entries[0] if name else entries))
+    elif name:
+        click.echo((sys.modules[table[name].__module__].__doc__ or "").strip())
+        click.echo(f"\n{table[name].__name__}({signature(entries[0])})\n\n{inspect.getdoc(table[name])}")
+    else:
+        show_list(entries)
+        click.echo(f"\nAll about one: driftwise {'policies' if what == 'policy' else 'worlds'} NAME", err=True)
+
+
+def _entry(name: str, kind: Any) -> dict[str, Any]:
+    """One policy or world as data; a policy inside another is told as text."""
+    from driftwise.core.spec import describe, parameters
+    from driftwise.core.verbs import ABOUT
+    from driftwise.policies import POLICIES
+
+    summary = (kind.__doc__ or "").strip().splitlines()[0]
+    about = ABOUT[kind]._asdict() if kind in ABOUT else {"family": kind().problem().family}
+    takes = {key: describe(of, POLICIES) if hasattr(of, "_fields") else of for key, of in parameters(kind).items()}
+    return {"name": name, "class": kind.__name__, "summary": summary, "parameters": takes, **about}
