@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import psycopg
 
@@ -37,35 +36,35 @@ class Server:
     """A server that listens on a socket in its folder only; `url` is that of its database."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        self.folder, self.options = folder, options
+        self.folder, self.options, self.log = folder, options, folder / "log"
         self.url = f"postgresql://driftwise@/postgres?host={folder}"
         self._become: list[str] = []
         if os.getuid() == 0:  # PostgreSQL refuses to run as root
             self._become = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
             shutil.chown(folder, "nobody")
         words = ["-U", "driftwise", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-        subprocess.run([*self._become, str(binary("initdb")), "-D", self._data, *words], check=True, **self._quiet)
+        command = [*self._become, str(binary("initdb")), "-D", self._data, *words]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
         self.start()
 
     @property
     def _data(self) -> str:
         return str(self.folder / "data")
 
-    @property
-    def _quiet(self) -> dict[str, Any]:
-        return {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
-
     def start(self) -> None:
         """Start, and wait until it takes connections: its socket is there before."""
         command = [*self._become, str(binary("postgres")), "-D", self._data, "-k", str(self.folder), "-h", ""]
-        self.process = subprocess.Popen([*command, *self.options], **self._quiet)
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen([*command, *self.options], stdout=log, stderr=log, cwd="/")
         for _ in range(600):
             try:
                 psycopg.connect(self.url).close()
                 return
             except psycopg.OperationalError:
+                if self.process.poll() is not None:
+                    break
                 time.sleep(0.05)
-        raise AssertionError("PostgreSQL did not start")
+        raise AssertionError(f"PostgreSQL did not start: {self.log.read_text()[-1000:]}")
 
     def processes(self) -> list[int]:
         """The server and its children, by id."""
@@ -76,10 +75,14 @@ class Server:
     def kill(self) -> None:
         """End all of it without a word, as a power cut would, except that the disk keeps what it was given."""
         self.freeze()  # so that none is born meanwhile
-        for each in self.processes():
+        doomed = self.processes()
+        for each in doomed:
             with suppress(ProcessLookupError):
                 os.kill(each, signal.SIGKILL)
         self.process.wait(30)
+        until = time.monotonic() + 30
+        while any(_lives(each) for each in doomed) and time.monotonic() < until:
+            time.sleep(0.005)  # while one of them has the shared memory, no other server may start
 
     def freeze(self) -> None:
         """Let it hang: connections stay, and nothing is answered."""
@@ -103,6 +106,15 @@ class Server:
     def store(self) -> str:
         """The URL of a new, empty store."""
         return f"{self.url}&schema=s{os.getpid()}_{next(_SCHEMAS)}"
+
+
+def _lives(process: int) -> bool:
+    """Whether a process is there, and not only its name for whoever asks what became of it."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
 @contextmanager
