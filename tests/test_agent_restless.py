@@ -29,6 +29,7 @@ LADDER = {
 def made(policy: Any = None, **more: Any) -> Agent:
     """Four people on three levels, two of them called at a time."""
     given: dict[str, Any] = {"arms": NAMES, "activate": 2, "states": LEVELS, "rewards": [0.0, 0.5, 1.0]}
+    given |= {"ties": "first"}  # as in the loop
     return Agent(WIQL() if policy is None else policy, **given | more)
 
 
@@ -91,6 +92,7 @@ def test_an_agent_does_what_the_loop_does(policy: Any) -> None:
             },
         },
         episode=20,
+        ties="first",
     )
     for mine, its in zip(agent.problem.setting, setting, strict=True):
         np.testing.assert_array_equal(mine, its)
@@ -483,3 +485,50 @@ def test_what_an_outcome_is_worth_is_the_mean_of_those_told_of_less_costs() -> N
     assert agent.worth(decision, states={"dina": "wavering"}, rewards={"dina": 7.0}) == 7.0
     assert agent.worth(decision, states={}) is None
     assert agent.dumps() == before
+
+
+# ---- arms with equal indices ----
+
+
+def alike(**more: Any) -> Agent:
+    people = [f"p{i:02}" for i in range(20)]
+    return Agent(Myopic(), arms=people, activate=4, states=["lapsed", "engaged"], rewards=[0.0, 1.0], **more)
+
+
+def visits(agent: Agent, weeks: int = 200) -> dict[Any, int]:
+    """How often each of twenty people, who are all alike, was chosen."""
+    counts = dict.fromkeys(agent.arms, 0)
+    for _ in range(weeks):
+        decision = agent.decide(states=["lapsed"] * 20)
+        for name in decision.action:
+            counts[name] += 1
+        agent.learn(decision, states=["lapsed"] * 20)
+    return counts
+
+
+def test_arms_with_equal_indices_draw_lots() -> None:
+    """Each is chosen 40 times of 200 on average, with a deviation of 5.7; 5 deviations: once in 10^5 for any of 20."""
+    counts = visits(alike(seed=4))
+    assert sum(counts.values()) == 800
+    assert all(abs(count - 40) < 28 for count in counts.values())
+    assert set(visits(alike(seed=4, ties="first"), weeks=50).values()) == {0, 50}
+
+
+def test_lots_are_told_and_have_their_propensity() -> None:
+    agent = alike(seed=2)
+    decision = agent.decide(states=["engaged"] * 2 + ["lapsed"] * 18)
+    assert decision.propensity in (1 / math.comb(18, 2), 1 / math.comb(18, 4), 1 / math.comb(20, 4))
+    told = [each for each in agent.ranking if each.why.endswith("alike")]
+    assert {each.chosen for each in told} == {True, False}
+    assert all(f"by lot among {len(told)} alike" in each.why for each in told)
+    assert [each.chosen for each in agent.ranking] == [True] * 4 + [False] * 16
+
+
+def test_lots_are_the_same_again_after_saving_and_are_not_drawn_where_all_was_settled() -> None:
+    agent = alike(seed=3)
+    visits(agent, weeks=5)
+    again = Agent.loads(agent.dumps())
+    assert again.decide(states=["lapsed"] * 20) == agent.decide(states=["lapsed"] * 20)
+    assert agent.decide(states=["lapsed"] * 20, held=(["p05", "p06"], 1.0)).action == ("p05", "p06")
+    with pytest.raises(ParameterError, match="ties=alphabet is not one of lot, first"):
+        alike(ties="alphabet")

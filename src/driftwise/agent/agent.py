@@ -83,6 +83,8 @@ class Agent:
         Of rewards from slot to slot, 0.99 unless given.
     activation_cost : float, sequence or mapping, optional
         What it costs to activate an arm.
+    ties : str, optional
+        Of arms with equal indices, which: drawn by "lot" unless "first" is said, which takes them in their order.
     reward_range : (float, float), optional
         Where rewards lie; None when they are unbounded.
     noise : float, optional
@@ -134,6 +136,7 @@ class Agent:
         episode: int | None = None,
         discount: float | None = None,
         activation_cost: Any = None,
+        ties: str | None = None,
         reward_range: tuple[float, float] | None = (0.0, 1.0),
         noise: float = 0.5,
         horizon: int = 0,
@@ -152,6 +155,7 @@ class Agent:
         made |= {"domain": domain, "constraints": constraints, "start": start}
         made |= {"activate": activate, "states": states, "rewards": rewards, "classes": classes}
         made |= {"structure": structure, "episode": episode, "discount": discount, "activation_cost": activation_cost}
+        made |= {"ties": ties}
         manner = manner_of(policy, Problem(max(1, len(roster)), low, high, noise, horizon), roster, made)
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
         self._set_up(policy, manner, seed, max_pending, whole("draws", draws, low=0, high=10**6))
@@ -324,6 +328,13 @@ class Agent:
         manner = self._manner
         if spends and isinstance(manner, Budgeted) and not manner.purse.lasts():
             place, propensity = -1, 1.0
+        if isinstance(manner, RestlessArms):
+            indices = np.zeros(len(shown))
+            rank(self._plain, self._state, t, shown, indices)
+            if spends:
+                place, chance = manner.by_lot(place, indices, own)
+                propensity *= chance
+            manner.keep(shown, indices, place)
         action, chosen, row = manner.choose(place, shown)
         if action is None:  # nothing will come of it that is not known
             if family_of(self.policy) == "budgets":
@@ -332,10 +343,6 @@ class Agent:
         self._pending[t] = chosen, propensity, row
         if self._past is not None:
             self._past.note(t, own)
-        if isinstance(manner, RestlessArms):
-            indices = np.zeros(len(shown))
-            rank(self._plain, self._state, t, shown, indices)
-            manner.keep(shown, indices, place)
         return Decision(t, action, propensity, manner.told_row(row), own)
 
     def _back(self, error: FloatingPointError) -> Exception:

@@ -18,7 +18,7 @@ import numpy as np
 
 from driftwise.agent.roster import Roster
 from driftwise.core.restless import ACTIONS, DRIFTING, KNOWN, ROUNDING, STATIONARY, restless
-from driftwise.core.rules import number, whole
+from driftwise.core.rules import number, one_of, whole
 from driftwise.core.types import Floats, Ints, Restless
 from driftwise.errors import ArmError, ParameterError
 
@@ -26,12 +26,16 @@ OWN = "own"
 
 
 class Words(NamedTuple):
-    """How a program calls states and classes; none where they are only numbered, or every arm is its own class."""
+    """How a program calls states and classes; none where they are only numbered, or every arm is its own class.
+
+    `lots` is whether arms with equal indices draw lots.
+    """
 
     states: tuple[str, ...]
     classes: tuple[str, ...]
     n_states: int
     own: bool
+    lots: bool
 
     @property
     def calls(self) -> tuple[Any, ...]:
@@ -51,7 +55,9 @@ def told_dynamics(policy: str, roster: Roster, made: Mapping[str, Any]) -> tuple
             raise ParameterError(f"{policy} activates arms that move on their own: give {name}={example}")
     states = _states(made["states"])
     classes, members = _classes(made["classes"], roster)
-    words = Words(states if isinstance(states, tuple) else (), classes, _count(states), _is_own(made["classes"]))
+    lots = one_of("ties", made["ties"] or "lot", ("lot", "first")) == "lot"
+    named = states if isinstance(states, tuple) else ()
+    words = Words(named, classes, _count(states), _is_own(made["classes"]), lots)
     n_classes = len(roster) if words.own else max(1, len(classes))
     rewards, tables = _rewards(made["rewards"], words), _structures(made["structure"], words)
     spread = len(rewards) == 1 < n_classes

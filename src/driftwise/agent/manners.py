@@ -31,7 +31,9 @@ SAYS = {
     "slates": ("slate",),
     "budgets": ("budgets", "most"),
     "convex": ("domain", "constraints", "start"),
-    "restless": ("activate", "states", "rewards", "classes", "structure", "episode", "discount", "activation_cost"),
+    "restless": (
+        *("activate", "states", "rewards", "classes", "structure", "episode", "discount", "activation_cost", "ties"),
+    ),
 }
 
 

@@ -5,8 +5,13 @@
 
 An arm whose next state is not told teaches nothing; rewards that are not told are those of the states. Arms may join
 and leave between a decision and its outcome: the others go on teaching.
+
+Arms of a class in the same state have the same index. Policies take those with the lowest numbers first, as papers do;
+where arms are people the alphabet would decide. So among equals an agent draws lots, unless it was made with
+`ties="first"`.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,10 +23,10 @@ from driftwise.agent.manner import Manner
 from driftwise.agent.roster import Roster
 from driftwise.agent.saved import Facts, packed, unpacked
 from driftwise.core.restless import ACTIONS, restless
+from driftwise.core.seeding import generator
 from driftwise.core.state import Packed
 from driftwise.core.types import Floats, Ints, Moves, Problem
 from driftwise.errors import ArmError, MoveError, ParameterError, RewardError, StateError
-from driftwise.kernels.top_arms import top_arms
 
 UNSEEN = -1
 
@@ -103,6 +108,18 @@ class RestlessArms(Manner):
         calls = self.words.calls
         return tuple(calls[state] for state in row[1].tolist())
 
+    def by_lot(self, place: Ints, indices: Floats, own: Any) -> tuple[Ints, float]:
+        """Of arms with equal indices, of which some are chosen and some not, others; and how likely just these were."""
+        chosen = np.zeros(len(indices), bool)
+        chosen[place] = True
+        least = indices[chosen].min(initial=np.inf)
+        if not self.words.lots or not (indices[~chosen] <= least).all() or not (indices[~chosen] == least).any():
+            return place, 1.0  # there is no choice, or the policy explores, or goes by no index
+        sure, tied = np.flatnonzero(indices > least), np.flatnonzero(indices == least)
+        many = len(place) - len(sure)
+        drawn = generator(int(own), "ties").choice(tied, size=many, replace=False)
+        return np.sort(np.concatenate([sure, drawn])), 1.0 / math.comb(len(tied), many)
+
     def keep(self, shown: Ints, indices: Floats, chosen: Any) -> None:
         """Remember the latest decision, for whoever asks why."""
         self.latest = Latest(shown.copy(), indices, chosen.copy())
@@ -112,22 +129,32 @@ class RestlessArms(Manner):
         if self.latest is None:
             raise ArmError("there is no decision to tell of yet: ask after decide(states=...)")
         states, indices, chosen = self.latest
-        top = chosen.copy()
-        if not np.isnan(indices).all():
-            top_arms(indices, np.zeros(len(indices)), top)
-        active, first, calls = set(chosen.tolist()), set(top.tolist()), self.words.calls
+        active, calls = set(chosen.tolist()), self.words.calls
         falling = -np.nan_to_num(indices, nan=-np.inf)
-        order = sorted(range(len(indices)), key=lambda place: (place not in first, falling[place], place))
+        order = sorted(
+            range(len(indices)), key=lambda place: (falling[place], self.words.lots and place not in active, place)
+        )
+        lots = self._lots(indices, chosen)
         return tuple(
             Ranked(
                 self.roster.names[place],
                 calls[states[place]],
                 float(indices[place]),
                 place in active,
-                _why(indices[place], rank, len(active), len(order), place in active),
+                _why(indices[place], rank, len(active), len(order), place in active)
+                + (f", by lot among {lots[place]} alike" if lots[place] else ""),
             )
             for rank, place in enumerate(order, start=1)
         )
+
+    def _lots(self, indices: Floats, chosen: Ints) -> Ints:
+        """How many arms each had to draw lots with, itself among them; 0 where its index decided."""
+        if not self.words.lots or np.isnan(indices).any():
+            return np.zeros(len(indices), np.int64)
+        _, groups, sizes = np.unique(indices, return_inverse=True, return_counts=True)
+        won = np.bincount(groups[chosen], minlength=len(sizes))
+        drawn: Ints = np.where((won > 0) & (won < sizes), sizes, 0)[groups]
+        return drawn
 
     # ---- its outcome ----
 
@@ -230,7 +257,7 @@ class RestlessArms(Manner):
         """The words, and the latest decision."""
         words = self.words
         facts: Facts = {"states": list(words.states), "classes": list(words.classes)}
-        facts |= {"n_states": words.n_states, "own": words.own}
+        facts |= {"n_states": words.n_states, "own": words.own, "lots": words.lots}
         latest = [] if self.latest is None else list(zip(Latest._fields, self.latest, strict=True))
         return facts, [packed(name, array) for name, array in latest]
 
@@ -245,7 +272,8 @@ class RestlessArms(Manner):
         n_classes, size = _sound(problem, len(roster))
         if len(states) not in (0, size) or len(classes) not in (0, n_classes):
             raise StateError("the saved arms do not fit the saved problem")
-        manner = cls(policy, problem, roster, Words(tuple(states), tuple(classes), size, bool(own)))
+        words = Words(tuple(states), tuple(classes), size, bool(own), bool(facts.get("lots")))
+        manner = cls(policy, problem, roster, words)
         if arrays:
             manner.latest = _latest(arrays, len(roster), size)
         return manner

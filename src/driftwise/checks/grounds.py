@@ -103,7 +103,8 @@ WAYS = {
     "slates": {"slates": Way({"arms": (*NAMES, "e"), "slate": SLATE}, {}, _nothing)},
     "restless": {
         "arms that move": Way(
-            {"arms": (*NAMES, "e"), "activate": SLATE, "states": STATES, "rewards": [0.0, 0.5, 1.0], "episode": 50},
+            {"arms": (*NAMES, "e"), "activate": SLATE, "states": STATES, "rewards": [0.0, 0.5, 1.0], "episode": 50}
+            | {"ties": "first"},  # as in the loop
             {},
             _any_states,
             forgets=False,

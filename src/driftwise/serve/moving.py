@@ -37,6 +37,7 @@ def made_with(settings: Settings) -> dict[str, Any]:
         "episode": settings.episode,
         "discount": settings.discount,
         "activation_cost": by_name(settings.activation_cost, arms),
+        "ties": settings.ties,
     }
 
 

@@ -1,6 +1,6 @@
 """What is sent, as types: decoding is validation, and the OpenAPI document is made of them. `answers` has the rest."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -94,6 +94,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     episode: Annotated[int, Meta(ge=0, le=10**9)] | None = None
     discount: Annotated[float, Meta(gt=0, lt=1)] | None = None
     activation_cost: ByArm | None = None
+    ties: Literal["lot", "first"] | None = None
     reward_range: tuple[Number, Number] | None = (0.0, 1.0)
     noise: Annotated[float, Meta(gt=0, le=1e9)] = 0.5
     horizon: Annotated[int, Meta(ge=0, le=10**12)] = 0
