@@ -155,7 +155,10 @@ def test_a_key_opens_the_page(tmp_path: Path) -> None:
     with Service(tmp_path / "store.db") as service, browser(service.url) as tab:
         with Client(service.url) as client:
             client.create("shop", "uniform", n_arms=2)
-            made = httpx.post(f"{service.url}/v1/keys", json={"name": "me", "scopes": ["read"]}).json()
+            keys = f"{service.url}/v1/keys"
+            admin = httpx.post(keys, json={"name": "me", "scopes": ["admin"]}).json()["key"]
+            bearer = {"authorization": f"Bearer {admin}"}
+            made = httpx.post(keys, json={"name": "page", "scopes": ["read"]}, headers=bearer).json()
         tab.page.goto(f"{service.url}/deployments/shop")
         tab.page.wait_for_selector("#door:not([hidden])")
         assert not tab.page.is_visible("#content")

@@ -333,13 +333,13 @@ async def test_the_client_repeats_safely(store: Path) -> None:
             with pytest.raises(Refused) as refused:
                 await client.learn("shop", 999, reward=1.0)
             assert refused.value.status == 404 and refused.value.code == "unknown"
-        async with AsyncClient("http://127.0.0.1", transport=Flaky(ask.transport), retries=0) as client:
+        async with AsyncClient("http://127.0.0.1", transport=Flaky(ask.transport), patience=0) as client:
             with pytest.raises(OutcomeUnknown) as unknown:
                 await client.decide("shop")
             assert unknown.value.key
             ask.engine._in_flight.add("/taken")  # the same request, still under way
             with pytest.raises(OutcomeUnknown, match="409"):
-                await AsyncClient("http://127.0.0.1", transport=ask.transport, retries=1).decide("shop", key="taken")
+                await AsyncClient("http://127.0.0.1", transport=ask.transport, patience=0.1).decide("shop", key="taken")
 
 
 def test_a_service_as_people_run_it(tmp_path: Path) -> None:

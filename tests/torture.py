@@ -40,7 +40,7 @@ def _live(url: str, seed: int, stop: threading.Event, told: Told) -> None:
     """One client."""
     luck = random.Random(seed)
     waiting: list[int] = []
-    with Client(url, retries=400, timeout=20) as client:
+    with Client(url, patience=300, timeout=20) as client:
         while not stop.is_set():
             batch = client.decide_many("shop", [{}] * luck.choice([1, 1, 5]))
             for decision in batch:

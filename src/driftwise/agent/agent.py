@@ -333,7 +333,8 @@ class Agent:
             rank(self._plain, self._state, t, shown, indices)
             if spends:
                 place, chance = manner.by_lot(place, indices, own)
-                propensity *= chance
+                if chance < 1.0:  # on top of what a policy drew itself, nobody knows
+                    propensity = chance if propensity == 1.0 else math.nan
             manner.keep(shown, indices, place)
         action, chosen, row = manner.choose(place, shown)
         if action is None:  # nothing will come of it that is not known

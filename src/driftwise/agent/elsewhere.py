@@ -12,7 +12,7 @@ from driftwise.core.verbs import rank
 from driftwise.errors import ArmError
 
 
-class Herd(NamedTuple):
+class Movers(NamedTuple):
     """The names of states and classes (none where arms are alike), the class of each arm, and what activation costs."""
 
     states: tuple[Any, ...]
@@ -21,7 +21,7 @@ class Herd(NamedTuple):
     costs: list[float]
 
 
-def herd_of(agent: Agent) -> Herd:
+def herd_of(agent: Agent) -> Movers:
     """How a program calls what its agent was told of arms that move.
 
     >>> import driftwise as dw
@@ -32,7 +32,7 @@ def herd_of(agent: Agent) -> Herd:
     if not isinstance(manner, RestlessArms):
         raise ArmError("the arms of this agent do not move on their own")
     setting = manner.problem.setting
-    return Herd(manner.words.calls, manner.words.classes, setting.classes.tolist(), setting.costs.tolist())
+    return Movers(manner.words.calls, manner.words.classes, setting.classes.tolist(), setting.costs.tolist())
 
 
 def index_table(agent: Agent) -> Floats:

@@ -109,7 +109,10 @@ class RestlessArms(Manner):
         return tuple(calls[state] for state in row[1].tolist())
 
     def by_lot(self, place: Ints, indices: Floats, own: Any) -> tuple[Ints, float]:
-        """Of arms with equal indices, of which some are chosen and some not, others; and how likely just these were."""
+        """Of arms with equal indices, of which some are chosen and some not, others; and how likely just these were.
+
+        Where that is 1, there was nothing to draw.
+        """
         chosen = np.zeros(len(indices), bool)
         chosen[place] = True
         least = indices[chosen].min(initial=np.inf)
@@ -131,10 +134,10 @@ class RestlessArms(Manner):
         states, indices, chosen = self.latest
         active, calls = set(chosen.tolist()), self.words.calls
         falling = -np.nan_to_num(indices, nan=-np.inf)
-        order = sorted(
-            range(len(indices)), key=lambda place: (falling[place], self.words.lots and place not in active, place)
-        )
         lots = self._lots(indices, chosen)
+        order = sorted(
+            range(len(indices)), key=lambda place: (falling[place], lots[place] > 0 and place not in active, place)
+        )
         return tuple(
             Ranked(
                 self.roster.names[place],

@@ -51,6 +51,8 @@ def demo(out: Path) -> None:
 @click.option("--horizon", type=Count(), default=10_000, show_default=True, metavar="N", help="Rounds per run.")
 @click.option(
     "--seeds",
+    "--runs",
+    "seeds",
     type=Count(),
     default=20,
     show_default=True,

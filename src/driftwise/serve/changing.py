@@ -135,6 +135,8 @@ async def make_key(engine: Engine, wanted: NewKey) -> Reply:
     """A new key, told once."""
     if len(engine.catalogue.keys) >= MOST_KEYS:
         raise Full(f"there are {MOST_KEYS} keys: revoke some")
+    if not engine.catalogue.made_at and "admin" not in wanted.scopes:
+        raise Malformed("the first key must have the scope admin: from then on keys are asked for, and nobody had one")
     now = engine.clock()
     expires = None if wanted.expires_in is None else now + int(1e6 * wanted.expires_in)
     text, body = new_key(wanted.name, wanted.scopes, expires=expires, deployments=wanted.deployments)

@@ -5,9 +5,9 @@
         client.learn("shop", decision.id, reward=1.0)
 
 What fails on the way is asked again, with pauses that grow. That is safe: every request that changes something
-carries a key of its own, by which the service knows it again, so that nothing is decided or counted twice. When all
-attempts have failed and it is not known whether the request was done, `OutcomeUnknown` says so, and carries the key:
-ask again with it.
+carries a key of its own, by which the service knows it again, so that nothing is decided or counted twice. When
+`patience` is at an end and it is not known whether the request was done, `OutcomeUnknown` says so, and carries the
+key: ask again with it.
 
 Both clients have the same verbs, which are described in `requests`; they differ in how they send.
 """
@@ -32,10 +32,12 @@ T = TypeVar("T")
 PAUSE_S, LONGEST_S = 0.05, 2.0
 
 
-def _pauses(retries: int) -> Iterator[float]:
+def _pauses(patience: float) -> Iterator[float]:
     """How long to wait before each attempt after the first: ever longer, and never in step with others."""
-    for attempt in range(retries):
-        yield random.uniform(0.5, 1.0) * min(LONGEST_S, PAUSE_S * 2**attempt)
+    end, longest = time.monotonic() + patience, PAUSE_S
+    while (left := end - time.monotonic()) > 0.0:
+        yield min(left, random.uniform(0.5, 1.0) * longest)
+        longest = min(LONGEST_S, 2 * longest)
 
 
 def _options(url: str, key: str | None, timeout: float) -> dict[str, Any]:
@@ -73,14 +75,14 @@ class Client:
         An API key; if not given, that in the environment variable DRIFTWISE_KEY.
     timeout : float
         Seconds to wait for an answer; minutes for what compiles a policy or replays a journal.
-    retries : int
-        How often to ask again.
+    patience : float
+        Seconds for which to ask again: longer than a service takes to be started anew.
     """
 
     def __init__(
-        self, url: str, *, key: str | None = None, timeout: float = 10.0, retries: int = 5, transport: Any = None
+        self, url: str, *, key: str | None = None, timeout: float = 10.0, patience: float = 30.0, transport: Any = None
     ) -> None:
-        self.retries, self.timeout = retries, timeout
+        self.patience, self.timeout = patience, timeout
         self._http = httpx.Client(transport=transport, **_options(url, key, timeout))
 
     def __enter__(self) -> "Client":
@@ -95,7 +97,7 @@ class Client:
 
     def ask(self, ask: Ask[T]) -> T:
         """Ask, again if need be."""
-        pauses, why = _pauses(self.retries), ""
+        pauses, why = _pauses(self.patience), ""
         while True:
             try:
                 response = self._http.request(
@@ -145,9 +147,9 @@ class AsyncClient:
     """The same for programs that await: `async with AsyncClient(url) as client: await client.decide("shop")`."""
 
     def __init__(
-        self, url: str, *, key: str | None = None, timeout: float = 10.0, retries: int = 5, transport: Any = None
+        self, url: str, *, key: str | None = None, timeout: float = 10.0, patience: float = 30.0, transport: Any = None
     ) -> None:
-        self.retries, self.timeout = retries, timeout
+        self.patience, self.timeout = patience, timeout
         self._http = httpx.AsyncClient(transport=transport, **_options(url, key, timeout))
 
     async def __aenter__(self) -> "AsyncClient":
@@ -162,7 +164,7 @@ class AsyncClient:
 
     async def ask(self, ask: Ask[T]) -> T:
         """Ask, again if need be."""
-        pauses, why = _pauses(self.retries), ""
+        pauses, why = _pauses(self.patience), ""
         while True:
             try:
                 response = await self._http.request(

@@ -14,7 +14,7 @@ from driftwise.serve.engine import NO_KEY, Engine, Happened, Keyed, Reply, waite
 from driftwise.serve.events import Body, Cancelled, Decided, Learned
 from driftwise.serve.journal import Event
 from driftwise.serve.refusals import Conflict, Full, Malformed, Unknown
-from driftwise.serve.wire import Asked, Told
+from driftwise.serve.wire import Asked, Held, Told
 
 OUTCOME = tuple(name for name in Told.__struct_fields__ if name != "id")
 REFUSED = {"unknown": Unknown, "conflict": Conflict}
@@ -37,7 +37,8 @@ async def _decide(engine: Engine, name: str, asks: list[Asked], many: bool, key:
         if many:
             live.agent.check_asked(*shown)
         for ask, asked in zip(asks, shown, strict=True):
-            event, body = live.decide(asked, ask.unit, now)
+            done = None if ask.held is None else _done(live, ask.held)
+            event, body = live.decide(asked, ask.unit, now, done)
             made.append((event, body))
             decisions.append(_decision(live, event, body))
     except DriftwiseError:
@@ -65,6 +66,12 @@ def _shown(live: Deployment, ask: Asked) -> dict[str, Any]:
     if live.moving and ask.states is not None:
         shown["states"] = moving.by_name(ask.states, live.agent.arms)
     return shown
+
+
+def _done(live: Deployment, held: Held) -> tuple[Any, float | None]:
+    if live.settings.domain is not None:
+        raise Malformed("held names arms, and this deployment chooses points")
+    return held.action, held.propensity
 
 
 def _decision(live: Deployment, event: Event, body: Decided) -> Decision:

@@ -19,7 +19,7 @@ from driftwise.serve.answers import Decision
 from driftwise.serve.engine import Engine
 from driftwise.serve.wire import Asked, Settings, Told
 
-ARMS = ["red", "blue", "green"]
+ARMS = ["penny", "dime", "nickel"]
 HEADS = (0.8, 0.4, 0.2)  # of the best, the second and the worst coin
 POLICIES = {
     "demo": "sliding-thompson:window=100",

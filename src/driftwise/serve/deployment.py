@@ -71,9 +71,11 @@ class Deployment:
 
     # ---- what happens live ----
 
-    def decide(self, asked: dict[str, Any], unit: str | None, now: int) -> tuple[Event, Decided]:
-        """Choose; the event says what."""
-        held = self._held(unit)
+    def decide(
+        self, asked: dict[str, Any], unit: str | None, now: int, done: tuple[Any, float | None] | None = None
+    ) -> tuple[Event, Decided]:
+        """Choose, or take what was `done` already; the event says what."""
+        held = done if done is not None else self._held(unit)
         chosen = None if held is None else (held[0], math.nan if held[1] is None else held[1])
         at = max(now, self.at)
         action, propensity = self._choose(asked, at, chosen)

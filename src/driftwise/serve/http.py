@@ -25,6 +25,7 @@ from driftwise.serve.refusals import Forbidden, Malformed, Refusal, TooLarge, Un
 
 BODY_S = 20  # how long a body may take to arrive
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
+NAME_PATTERN = "{1,64}"  # as decoders tell it
 KEY = re.compile(r"[\x21-\x7e]{1,200}\Z")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 JSON = b"application/json"
@@ -149,7 +150,7 @@ class Endpoint:
             try:
                 call.body = self._decoder.decode(body)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise Malformed(f"the body is not what is expected: {error}") from None
+                raise Malformed(_why_malformed(body, str(error))) from None
         key = headers.get(b"idempotency-key")
         if key is not None and self.keyed:
             text = key.decode("latin-1")
@@ -183,6 +184,18 @@ async def nothing_here(scope: Any, receive: Any, send: Any, status: int = 404, m
     if scope["type"] == "http":
         problem = Problem("unknown", f"there is nothing to {scope['method']} here")
         await answer(send, status, msgspec.json.encode(problem), more=more)
+
+
+def _why_malformed(body: bytes, error: str) -> str:
+    """The decoder's sentence, and what it means."""
+    if not body.strip():
+        return "the body is empty: send a JSON document, {} at least"
+    if NAME_PATTERN in error:
+        error = "a name is letters, digits, `_`, `.` and `-`, at most 64 of them"
+    numberless = "malformed" in error and re.search(rb"NaN|Infinity|nan|inf", body)
+    return f"the body is not what is expected: {error}" + (
+        "; NaN and infinity are no numbers in JSON" * bool(numberless)
+    )
 
 
 def _query(scope: Any, known: dict[str, tuple[Any, str]]) -> dict[str, str]:

@@ -105,6 +105,8 @@ def open_journal(url: str, durability: str = "full") -> Any:
     """The journal at `sqlite:///PATH` or `postgresql://...`, made if it is not there."""
     if durability not in LEVELS:
         raise ParameterError(f"durability={durability} is not one of {', '.join(LEVELS)}")
+    if "://" not in url and url.endswith((".db", ".sqlite")):
+        url = f"sqlite:///{url}"
     kind, _, rest = url.partition("://")
     if kind == "sqlite":
         path = rest.removeprefix("/")

@@ -99,6 +99,7 @@ def _ask(url: str, method: str, path: str, body: Any = None) -> Any:
             why = json.load(error)["error"]
         except (ValueError, KeyError):
             why = f"HTTP {error.code}"
-        raise DriftwiseError(f"the service refused: {why}") from None
+        hint = "" if error.code != 401 else "; put an admin key into DRIFTWISE_KEY, or stop the service and use --store"
+        raise DriftwiseError(f"the service refused: {why}{hint}") from None
     except urllib.error.URLError as error:
         raise DriftwiseError(f"{url} does not answer: {error.reason}") from None

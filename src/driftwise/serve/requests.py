@@ -127,10 +127,12 @@ def decide(
     actions: Any = None,
     states: Any = None,
     unit: str | None = None,
+    held: Any = None,
     key: str | None = None,
 ) -> Ask[Decision]:
-    """Make a decision. `states` are those of arms that move, in their order or by name."""
+    """Make a decision. `states` are those of arms that move, by name or in order; `held` is what was done already."""
     asked = said(context=context, actions=actions, states=states, unit=unit)
+    asked |= {} if held is None else {"held": {"action": held}}
     return Ask("POST", f"/deployments/{name}/decide", Decision, asked, key)
 
 

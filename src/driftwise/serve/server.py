@@ -4,6 +4,7 @@ import gc
 import ipaddress
 import logging
 import signal
+import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -70,12 +71,13 @@ def serve(
             _need_keys(journal, host)
         service = Service(Engine(journal, durable=durability != "none"), limits, here)
         log_to_stderr()
+        listening = _listen(host, port)
         server = server_of(make_app(service, log_requests=log_requests, beside=beside), host, port, limits)
         facts = {"store": str(journal.path), "host": host, "port": port, "durability": durability}
         log.info("serving", extra={"facts": facts})
-        server.run()
+        server.run([listening])
         if not server.started:
-            raise ParameterError(f"{host}:{port} cannot be listened on: is something else there?")
+            raise ParameterError("the service could not be started: the log says why")
         log.info("stopped")
     finally:
         journal.close()
@@ -103,6 +105,16 @@ def server_of(app: Any, host: str, port: int, limits: Limits) -> Server:
         timeout_graceful_shutdown=10,
     )
     return Server(config)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Take the port, or say why not, before anything else is done."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise ParameterError(f"{host}:{port} cannot be listened on ({why}): try another --port") from None
 
 
 def is_loopback(host: str) -> bool:
