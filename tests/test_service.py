@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -360,6 +361,77 @@ def test_a_service_as_people_run_it(tmp_path: Path) -> None:
         assert service.stop() == 0
         lines = [json.loads(line) for line in service.log.read_text().splitlines()]
         assert [line["event"] for line in lines] == ["serving", "serving", "stopped"]
+
+
+@over_http
+async def test_what_was_done_elsewhere_is_recorded_and_learned(store: Path) -> None:
+    async with web(store) as ask:
+        await ask("POST", "/deployments", SHOP)
+        told = await ask("POST", "/deployments/shop/decide", {"held": {"action": "blue", "propensity": 0.25}})
+        assert told.json() | {"at": 0} == {"id": 0, "action": "blue", "propensity": 0.25, "held": True} | {
+            "at": 0,
+            "budgets": None,
+        }
+        assert (await ask("POST", "/deployments/shop/learn", {"id": 0, "reward": 1})).json()["status"] == "learned"
+        before = (await ask("GET", "/deployments/shop/agent")).content
+        for held in ({"action": "violet"}, {"action": ["red"]}, {"action": "red", "propensity": 2.0}, {}):
+            assert (await ask("POST", "/deployments/shop/decide", {"held": held})).status_code in (400, 422)
+        both = {"decisions": [{"held": {"action": "red"}}, {"held": {"action": "violet"}}]}
+        assert (await ask("POST", "/deployments/shop/decide/batch", both)).status_code == 422
+        assert (await ask("GET", "/deployments/shop/agent")).content == before
+        assert (await ask("POST", "/deployments/shop/verify")).json()["equal"]
+
+
+@over_http
+async def test_the_first_key_is_an_admins(store: Path) -> None:
+    async with web(store) as ask:
+        refused = await ask("POST", "/keys", {"name": "web", "scopes": ["decide"]})
+        assert refused.status_code == 400 and "the first key must have the scope admin" in refused.json()["error"]
+        assert (await ask("POST", "/keys", {"name": "me", "scopes": ["admin"]})).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "the body is empty"),
+        (b'{"id": 0, "reward": NaN}', "NaN and infinity are no numbers in JSON"),
+    ],
+)
+def test_bodies_that_are_no_json_are_explained(tmp_path: Path, body: bytes, words: str) -> None:
+    async def told() -> str:
+        async with web(tmp_path / "store.db") as ask:
+            await ask("POST", "/deployments", SHOP)
+            answer = await ask("POST", "/deployments/shop/learn", body)
+            assert answer.status_code == 400
+            return str(answer.json()["error"])
+
+    assert words in asyncio.run(told())
+
+
+@over_http
+async def test_a_bad_name_is_explained(store: Path) -> None:
+    async with web(store) as ask:
+        told = (await ask("POST", "/deployments", SHOP | {"name": "a/b"})).json()["error"]
+        assert told.endswith("a name is letters, digits, `_`, `.` and `-`, at most 64 of them")
+
+
+def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = command("serve", "--store", f"{tmp_path}/store.db", "--port", str(port), code=2).stderr
+    assert f"127.0.0.1:{port} cannot be listened on (Address already in use): try another --port" in told
+    assert "serving" not in told
+
+
+def test_a_client_waits_until_a_service_is_back(tmp_path: Path) -> None:
+    with Process(tmp_path / "store.db") as service, Client(service.url) as client:
+        client.create("shop", "uniform", n_arms=2)
+        assert client.decide("shop").id == 0
+        service.kill()
+        again = threading.Timer(1.0, service.start)
+        again.start()
+        assert client.decide("shop").id == 1
+        again.join()
 
 
 def command(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:

@@ -214,6 +214,8 @@ class Agent:
             held_place = None if held is None else self._manner.place_of(held[0])
             if shown is None or actions is not None or context is not None or states is not None:
                 shown = self._manner.show(t, _given(actions=actions, context=context, states=states))
+            if held_place is not None and isinstance(self._manner, Features) and held_place >= len(shown):
+                raise ArmError(f"there is no row {held_place}: {len(shown)} were shown")
             try:
                 place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng)
             except FloatingPointError as error:

@@ -12,7 +12,7 @@ from driftwise.agent.saved import Facts, packed, unpacked
 from driftwise.core.rules import whole
 from driftwise.core.state import Packed
 from driftwise.core.types import Floats, Problem
-from driftwise.errors import FeatureError, ParameterError, StateError
+from driftwise.errors import ArmError, FeatureError, ParameterError, StateError
 
 
 class Features(Manner):
@@ -40,7 +40,11 @@ class Features(Manner):
 
     def place_of(self, action: Any) -> Any:
         """The place of an arm; where arms have no names, the number of a row is its place."""
-        return super().place_of(action) if self.roster else int(action)
+        if self.roster:
+            return super().place_of(action)
+        if isinstance(action, bool) or not isinstance(action, int | np.integer) or action < 0:
+            raise ArmError(f"{action!r} is not the number of a row")
+        return int(action)
 
     def told_row(self, row: Any) -> Any:
         """The features chosen."""

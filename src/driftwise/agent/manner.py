@@ -16,8 +16,6 @@ what they do otherwise.
 import math
 from typing import Any
 
-import numpy as np
-
 from driftwise.agent.roster import Roster
 from driftwise.agent.saved import Facts
 from driftwise.core.state import Packed
@@ -58,8 +56,6 @@ class Manner:
 
     def place_of(self, action: Any) -> Any:
         """Where an action is that was settled elsewhere: what `choose` would have been given for it."""
-        if isinstance(action, tuple | list):
-            return np.array([self.roster.place(each) for each in action], np.int64)
         return self.roster.place(action)
 
     def told_row(self, row: Any) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 from driftwise.agent.manner import NOTHING, Manner
 from driftwise.agent.roster import Roster
 from driftwise.core.types import Problem
-from driftwise.errors import RewardError, StateError
+from driftwise.errors import ArmError, RewardError, StateError
 
 
 class Slates(Manner):
@@ -24,6 +24,13 @@ class Slates(Manner):
         places = place.tolist()
         names, numbers = self.roster.names, self.roster.numbers
         return tuple(names[each] for each in places), tuple(numbers[each] for each in places), NOTHING
+
+    def place_of(self, action: Any) -> Any:
+        """Where the items of a slate are that was filled elsewhere."""
+        size = self.problem.slate
+        if not isinstance(action, tuple | list) or len(action) != size or len({*map(repr, action)}) != size:
+            raise ArmError(f"{action!r} is not a slate of {size} different items")
+        return np.array([self.roster.place(each) for each in action], np.int64)
 
     def find(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
         """Where the items are now; a slate with an item that was retired teaches nothing."""

@@ -13,7 +13,7 @@ from driftwise.cli.playing import need_report, play_missing
 from driftwise.errors import ParameterError
 
 
-@main.command()
+@main.command(short_help="See in a minute why forgetting matters.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/demo"), show_default=True, help="Folder.")
 def demo(out: Path) -> None:
     """See in a minute why forgetting matters: a world that changes, five policies, a table and a report."""
@@ -45,7 +45,7 @@ def demo(out: Path) -> None:
     click.echo(f"\nThe drift, the curves and every parameter: {_report(study, results, out)}", err=True)
 
 
-@main.command()
+@main.command(short_help="Let policies compete in a drifting world.")
 @click.option("--world", "world", required=True, metavar="W", help="A world: `name` or `name:param=value,...`.")
 @click.option("--policy", "policy", required=True, multiple=True, metavar="P", help="A policy, likewise; repeatable.")
 @click.option("--horizon", type=Count(), default=10_000, show_default=True, metavar="N", help="Rounds per run.")

@@ -10,7 +10,7 @@ import click
 from driftwise.cli.command import main
 
 
-@main.command()
+@main.command(short_help="What can decide, or all about one.")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def policies(name: str | None, as_json: bool) -> None:
@@ -24,7 +24,7 @@ def policies(name: str | None, as_json: bool) -> None:
     _catalogue(POLICIES | ORACLES, "policy", name, as_json)
 
 
-@main.command()
+@main.command(short_help="What can drift, or all about one.")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def worlds(name: str | None, as_json: bool) -> None:

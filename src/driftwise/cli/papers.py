@@ -12,7 +12,7 @@ from driftwise.cli.playing import need_report, play_missing
 from driftwise.errors import ParameterError
 
 
-@main.command()
+@main.command(short_help="Whose numbers can be made again.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def papers(as_json: bool) -> None:
     """Whose numbers can be made again: papers, with what there is to reproduce."""
@@ -29,7 +29,7 @@ def papers(as_json: bool) -> None:
     click.echo("\nMake its numbers again: driftwise reproduce NAME", err=True)
 
 
-@main.command()
+@main.command(short_help="Make a paper's numbers again, and judge.")
 @click.argument("paper", metavar="PAPER")
 @click.option("--claim", metavar="ID", help="Only this claim, or those below it, e.g. table2 or table2/K=10.")
 @click.option(

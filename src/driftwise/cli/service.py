@@ -13,7 +13,7 @@ from driftwise.errors import ParameterError
 STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
 
 
-@main.command()
+@main.command(short_help="Decide over HTTP, and lose nothing.")
 @click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="H", help="Address; others than this need keys."
@@ -73,7 +73,7 @@ def serve(
         )
 
 
-@main.group()
+@main.group(short_help="Who may ask the service for what.")
 def keys() -> None:
     """Keys for the service: who may read, decide, learn and administer.
 

@@ -153,7 +153,7 @@ class Saved(msgspec.Struct):
 
 
 class Statistics(msgspec.Struct):
-    """What a page draws of a deployment: see `monitor`."""
+    """What a page draws of a deployment: see `monitor`. `never` are arms that were not chosen yet."""
 
     name: str
     status: str
@@ -162,6 +162,7 @@ class Statistics(msgspec.Struct):
     reward_window: float | None
     budgets: dict[str, dict[str, float]] | None
     monitor: Report
+    never: list[str]
 
 
 class Problem(msgspec.Struct):

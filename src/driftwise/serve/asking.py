@@ -21,6 +21,7 @@ from driftwise.serve.deployment import Deployment, fold
 from driftwise.serve.engine import Engine
 from driftwise.serve.events import Decided, Learned
 from driftwise.serve.journal import Event
+from driftwise.serve.monitor import MOST_LABELS
 from driftwise.serve.refusals import Unavailable, Unknown
 from driftwise.serve.wire import Settings
 
@@ -74,9 +75,10 @@ async def statistics(engine: Engine, name: str) -> Statistics:
     entry, live = await engine.live(name)
     now = engine.clock()
     window = live.settings.reward_window
-    return Statistics(
-        name, entry.status, now / 1e6, len(live.waiting), window, budgets_of(live), live.monitor.report(now)
-    )
+    drawn = live.monitor.report(now)
+    named = {*drawn.labels}
+    never = [] if len(named) >= MOST_LABELS else [str(arm) for arm in live.agent.arms if str(arm) not in named]
+    return Statistics(name, entry.status, now / 1e6, len(live.waiting), window, budgets_of(live), drawn, never)
 
 
 async def verify(engine: Engine, name: str) -> Verified:

@@ -3,6 +3,7 @@
 import gc
 import ipaddress
 import logging
+import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -113,7 +114,8 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or str(error)
+        number = getattr(error, "errno", None) or 0
+        why = os.strerror(number) if number > 0 else str(error)
         raise ParameterError(f"{host}:{port} cannot be listened on ({why}): try another --port") from None
 
 

@@ -5,6 +5,7 @@ const NAME = location.pathname.split("/")[2]; // letters, digits and _ . - need 
 const BASE = `/v1/deployments/${NAME}`;
 const MOST_ROWS = 50;
 const MOST_ACTIVATED = 20; // of arms that move there are many
+const MOST_NEVER = 10;
 
 async function draw() {
   const [described, statistics] = await Promise.all([ask(BASE), ask(`${BASE}/statistics`)]);
@@ -46,6 +47,7 @@ async function draw() {
   floor(monitor);
   if (moving) activated(monitor, colours);
   else arms(monitor, colours, described.settings.reward_range);
+  neverChosen(statistics.never);
   changes(monitor, colours, moving);
   delays(monitor, statistics.reward_window);
   budgets(statistics.budgets, monitor);
@@ -79,6 +81,13 @@ function head(words, all, most) {
   at("arms-head").replaceChildren(made("tr", "", ...cells));
   at("more-arms").hidden = all <= most;
   say(at("more-arms"), `And ${count(all - most)} more.`);
+}
+
+/** The arms that were not chosen yet. */
+function neverChosen(never) {
+  at("never").hidden = !never.length;
+  const rest = never.length - MOST_NEVER;
+  say(at("never"), `Never chosen so far: ${never.slice(0, MOST_NEVER).join(", ")}${rest > 0 ? ` and ${count(rest)} more` : ""}.`);
 }
 
 /** How often each arm that moves was activated, those most often first. */
@@ -186,7 +195,7 @@ function delays(monitor, window) {
   const rows = [];
   for (let power = Math.min(...bins.keys()); power <= Math.max(...bins.keys()); power++) {
     const n = bins.get(power) ?? 0;
-    rows.push(made("span", "", `up to ${span(2 ** power / 1000)}`), bar(n / most), made("span", "", percent(n / all)));
+    rows.push(made("span", "", `to ${span(2 ** power / 1000)}`), bar(n / most), made("span", "", percent(n / all)));
   }
   at("delays").replaceChildren(...rows);
 }
