@@ -192,10 +192,9 @@ def _why_malformed(body: bytes, error: str) -> str:
         return "the body is empty: send a JSON document, {} at least"
     if NAME_PATTERN in error:
         error = "a name is letters, digits, `_`, `.` and `-`, at most 64 of them"
-    numberless = "malformed" in error and re.search(rb"NaN|Infinity|nan|inf", body)
-    return f"the body is not what is expected: {error}" + (
-        "; NaN and infinity are no numbers in JSON" * bool(numberless)
-    )
+    if "malformed" in error and re.search(rb"NaN|Infinity|nan|inf", body):
+        error += "; NaN and infinity are no numbers in JSON"
+    return f"the body is not what is expected: {error}"
 
 
 def _query(scope: Any, known: dict[str, tuple[Any, str]]) -> dict[str, str]:
