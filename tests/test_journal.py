@@ -50,7 +50,7 @@ def test_an_old_sqlite_is_refused(version: str) -> None:
 
 
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
-    for url in ("sqlite://", "sqlite:///", "mysql://x", "driftwise.db", f"sqlite:///{tmp_path}"):
+    for url in ("sqlite://", "sqlite:///", "mysql://x", "driftwise", f"sqlite:///{tmp_path}"):
         with pytest.raises(ParameterError):
             open_journal(url)
     other = apsw.Connection(f"{tmp_path}/other.db")

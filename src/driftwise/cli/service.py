@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from tempfile import TemporaryDirectory
 
 import click
 from click.core import ParameterSource
@@ -51,15 +50,14 @@ def serve(
     with _service():
         from driftwise.serve.demo import LOOK, play
         from driftwise.serve.http import Limits
-        from driftwise.serve.server import orderly
+        from driftwise.serve.server import orderly, scratch
         from driftwise.serve.server import serve as run
 
     limits = Limits(max_body, max_connections)
     with ExitStack() as stack:
         stack.enter_context(orderly())
         if demo and context.get_parameter_source("store") == ParameterSource.DEFAULT:
-            folder = stack.enter_context(TemporaryDirectory(prefix="driftwise-demo-", ignore_cleanup_errors=True))
-            store = f"sqlite:///{folder}/demo.db"
+            store = f"sqlite:///{stack.enter_context(scratch())}/demo.db"
         if demo:
             click.echo(LOOK.format(url=f"http://{host}:{port}"), err=True)
         run(

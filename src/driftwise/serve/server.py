@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import uvicorn
@@ -51,6 +52,19 @@ def orderly() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def scratch() -> Iterator[str]:
+    """A folder that goes with the process; signals wait while it is made, or it would be nobody's."""
+    signs = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signs)
+    folder = TemporaryDirectory(prefix="driftwise-demo-", ignore_cleanup_errors=True)
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signs)
+        yield folder.name
+    finally:
+        folder.cleanup()
 
 
 def serve(
