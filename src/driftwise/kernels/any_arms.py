@@ -1,4 +1,4 @@
-"""Any of many arms, every set of them alike, in ascending order of their numbers."""
+"""Any of many arms, every set of them alike, in ascending order of their numbers; and what can be counted of it."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
-from driftwise.core.types import Ints
+from driftwise.core.types import Decision, Ints, Moves
 
 
 @kernel
@@ -26,3 +26,11 @@ def draw_arms(n_arms: int, chosen: Ints, rng: Any) -> Any:
 def chance_of_set(n_arms: int, size: int) -> float:
     """How likely `draw_arms` is to draw a given set; nan where no float is so small."""
     return 1 / math.comb(n_arms, size) or float(np.nan)
+
+
+@kernel
+def count_activated(policy: Any, state: Any, decision: Decision, outcome: Moves, now: int) -> None:
+    """Count the arms that were activated and whose next state was seen: all that a policy without indices learns."""
+    for arm in decision.action:
+        if decision.context[arm] >= 0 and outcome.states[arm] >= 0:
+            state.counts[arm] += 1

@@ -9,9 +9,9 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.restless import restless_problem
-from driftwise.core.types import About, Cache, Decision, Ints, Moves, PerArm, Problem, Scratch
+from driftwise.core.types import About, Cache, Ints, PerArm, Problem, Scratch
 from driftwise.core.verbs import register
-from driftwise.kernels.any_arms import chance_of_set, draw_arms
+from driftwise.kernels.any_arms import chance_of_set, count_activated, draw_arms
 
 
 class RandomArmsState(NamedTuple):
@@ -43,16 +43,9 @@ def _select(policy: RandomArms, state: RandomArmsState, t: int, context: Ints, r
     return state.chosen, state.chance[0]
 
 
-@kernel
-def _update(policy: RandomArms, state: RandomArmsState, decision: Decision, outcome: Moves, now: int) -> None:
-    for arm in decision.action:
-        if decision.context[arm] >= 0 and outcome.states[arm] >= 0:
-            state.counts[arm] += 1
-
-
 register(
     RandomArms,
     about=About("nothing", "O(T)", "the baseline", drifts=False, family="restless"),
     select=_select,
-    update=_update,
+    update=count_activated,
 )

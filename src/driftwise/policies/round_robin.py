@@ -10,8 +10,9 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.restless import restless_problem
-from driftwise.core.types import About, Decision, Ints, Moves, PerArm, Problem, Scratch
+from driftwise.core.types import About, Ints, PerArm, Problem, Scratch
 from driftwise.core.verbs import register
+from driftwise.kernels.any_arms import count_activated
 
 
 class RoundRobinState(NamedTuple):
@@ -44,16 +45,9 @@ def _select(policy: RoundRobin, state: RoundRobinState, t: int, context: Ints, r
     return state.chosen, 1.0
 
 
-@kernel
-def _update(policy: RoundRobin, state: RoundRobinState, decision: Decision, outcome: Moves, now: int) -> None:
-    for arm in decision.action:
-        if decision.context[arm] >= 0 and outcome.states[arm] >= 0:
-            state.counts[arm] += 1
-
-
 register(
     RoundRobin,
     about=About("nothing", "O(T)", "the baseline", drifts=False, family="restless"),
     select=_select,
-    update=_update,
+    update=count_activated,
 )

@@ -7,6 +7,7 @@
 A database has its own way to connect, to write and to mark where a value goes.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -29,22 +30,22 @@ PAGE = 1000  # events read at a time, so that a long read holds no snapshot of t
 EVER = 2**62
 
 
-class SQLJournal:
-    """A journal that can be asked, as far as `_ask` and `append` are there."""
+class SQLJournal(ABC):
+    """What can be asked of a journal; how to write, and through which connection, its database says."""
 
+    @abstractmethod
     def append(
         self, events: Sequence[Event] = (), answers: Sequence[Answer] = (), snapshots: Sequence[Snapshot] = ()
     ) -> None:
         """Write all of it in one transaction."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _ask(self, question: str, values: tuple[Any, ...]) -> list[Any]:
         """All rows that answer a question, through a connection that does not write."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _write(self, statement: str, values: Sequence[Any]) -> Any:
         """Run a statement on the connection that writes."""
-        raise NotImplementedError
 
     def _keep(self, snapshot: Snapshot) -> None:
         """Add a snapshot, and drop those that are not worth keeping any more."""
