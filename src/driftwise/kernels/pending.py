@@ -27,7 +27,10 @@ from driftwise.core.verbs import refresh
 
 
 class Pending(NamedTuple):
-    """Decisions under way per arm, and what stands for the mean of an arm none of whose rewards has come."""
+    """Decisions under way per arm, and what stands for the mean of an arm none of whose rewards has come.
+
+    `middle` holds that now, and as it was at first.
+    """
 
     counts: PerArm
     middle: Shared
@@ -35,7 +38,7 @@ class Pending(NamedTuple):
 
 def new_pending(n_arms: int, middle: float) -> Pending:
     """Nothing is under way."""
-    return Pending(counts=np.zeros(n_arms, np.int64), middle=np.array([middle]))
+    return Pending(counts=np.zeros(n_arms, np.int64), middle=np.array([middle, middle]))
 
 
 def middle_of(problem: Problem) -> float:

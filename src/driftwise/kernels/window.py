@@ -17,7 +17,7 @@ A policy that slides has a state with a field `window`, registers `slide` as its
     size    rounds remembered: all the ring has room for, or fewer after `empty`
     clock   the round to be decided next: the window holds rounds clock - size .. clock - 1
     head    the slot of round `clock`, which is also that of round clock - size
-    left    the value of the clock when the last try of an arm left the window; -1 before
+    left    the value of the clock when a try of an arm left the window last; -1 before
 """
 
 from typing import Any, NamedTuple
@@ -135,6 +135,7 @@ def empty(window: Window, memory: int) -> None:
         window.fresh[arm] = 0.0
         window.pending.counts[arm] = 0
         window.left[arm] = -1
+    window.pending.middle[0] = window.pending.middle[1]
     window.size[0] = memory
     window.clock[0] = 0
     window.head[0] = 0
@@ -159,12 +160,12 @@ def _expire(window: Window) -> int:
         window.arms[head] = -1
         window.counts[arm] -= 1
         window.sums[arm] -= window.rewards[head]
-        _note_if_last(window, arm)
+        window.left[arm] = window.clock[0]
     elif arm != NONE:
         arm = -2 - arm
         window.arms[head] = -1
         window.pending.counts[arm] -= 1
-        _note_if_last(window, arm)
+        window.left[arm] = window.clock[0]
     head += 1
     if head == window.size[0]:
         head = 0
@@ -175,13 +176,6 @@ def _expire(window: Window) -> int:
     window.head[0] = head
     window.clock[0] += 1
     return arm
-
-
-@kernel
-def _note_if_last(window: Window, arm: int) -> None:
-    """A try of this arm has left: if it was the last, when."""
-    if window.counts[arm] == 0 and window.pending.counts[arm] == 0:
-        window.left[arm] = window.clock[0]
 
 
 @kernel

@@ -73,8 +73,7 @@ def _deliver(tape: DelayedTape, nature: Mailbox, policy: Any, state: Any, decisi
     if delay == LOST:
         delay = size - 1
     _post(nature, here, (now + delay) % size, decision, outcome)
-    if delay > 0:
-        pend(policy, state, decision)
+    pend(policy, state, decision)
     slot = nature.first[here]
     nature.first[here] = -1
     while slot >= 0:
@@ -86,8 +85,7 @@ def _deliver(tape: DelayedTape, nature: Mailbox, policy: Any, state: Any, decisi
             slot,
             nature.streams[slot],
         )
-        if late.t < now:
-            settle(policy, state, late)
+        settle(policy, state, late)
         if not nature.lost[slot]:
             update(policy, state, late, recalled(nature.costs, slot, nature.rewards[slot]), now)
         slot = nature.after[slot]
