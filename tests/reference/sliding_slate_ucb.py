@@ -47,6 +47,11 @@ class SlidingSlateUCBTwin:
         if t >= now + 1 - self.policy.window:
             del self.pending[t]
 
+    def under_way(self, t: int) -> list[int]:
+        """How many decisions of the window are under way, item by item."""
+        slates = [slate for s, slate in self.pending.items() if s >= t - self.policy.window]
+        return [sum(item in slate for slate in slates) for item in range(self.problem.n_arms)]
+
     def last_try(self, item: int) -> int:
         """The latest round in which an item was tried, of all that were so while in the window."""
         window = self.policy.window
@@ -77,9 +82,7 @@ class SlidingSlateUCBTwin:
         rounds = self.problem.horizon or max(t, self.policy.window)
         noise = (self.problem.high - self.problem.low) / 2.0 if self.problem.bounded else self.problem.noise
         radius = self.policy.scale * noise * math.sqrt(2.0 * math.log(2.0 * self.problem.n_arms * rounds**2))
-        under_way = [slate for s, slate in self.pending.items() if s >= t - self.policy.window]
-        numbers = [sum(item in slate for slate in under_way) for item in range(self.problem.n_arms)]
-        return np.array([self._index(radius, *each) for each in zip(paid, numbers, strict=True)])
+        return np.array([self._index(radius, *each) for each in zip(paid, self.under_way(t), strict=True)])
 
     def _index(self, radius: float, paid: list[float], number: int) -> float:
         if not paid and not number:
@@ -90,7 +93,7 @@ class SlidingSlateUCBTwin:
     def choose(self, t: int) -> tuple[int, ...]:
         """The best slate of all: the most infinite indices, of items tried longest ago; then the largest sum."""
         indices = self.indices(t)
-        numbers = [sum(item in slate for slate in self.pending.values()) for item in range(self.problem.n_arms)]
+        numbers = self.under_way(t)
 
         def worth(slate: tuple[int, ...]) -> tuple[int, list[int], int, float]:
             finite = [float(indices[item]) for item in slate if math.isfinite(indices[item])]
