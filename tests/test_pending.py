@@ -16,7 +16,7 @@ from driftwise.core.types import Decision, Floats, Outcome, Problem, SlateOutcom
 from driftwise.core.verbs import advance, pend, select, settle, update
 from driftwise.policies import POLICIES, SlidingSlateUCB
 from driftwise.worlds import Abrupt
-from driftwise.worlds.delayed import LOST, Delayed
+from driftwise.worlds.delayed import Delayed
 from tests.families import ARMED
 from tests.reference.pair import Pair
 from tests.reference.sliding_slate_ucb import SlidingSlateUCBTwin
@@ -143,19 +143,13 @@ def test_a_world_that_delays_and_loses_rewards_says_what_is_pending(name: str) -
     tape, nature = world.draw(rounds, seed=2)
     trace, rng = new_trace(0, rounds), key(5, "loop")
     assert play(pair.policy, pair.state, tape, nature, rng, trace, rounds) == rounds
-    delays = np.where(tape.delays == LOST, world.longest, tape.delays)
     for t in range(rounds):
         if hasattr(pair.twin, "begin"):
             pair.twin.begin(t, int(at(rng, t)))
         propensity = 1.0 if not hasattr(pair.twin, "probabilities") else np.nan
         if hasattr(pair.twin, "indices") and propensity == 1.0:
             assert_chosen_well(pair, t, int(trace.actions[t]), propensity)
-        pair.twin.pend(t, int(trace.actions[t]))
-        for s in range(t + 1):
-            if s + delays[s] == t:
-                pair.twin.settle(s, t)
-                if tape.delays[s] != LOST:
-                    pair.twin.learn(s, int(trace.actions[s]), float(trace.rewards[s]), t, int(at(rng, s)))
+        pair.end_round(world, tape, trace, rng, t)
 
 
 @pytest.mark.parametrize("window", [3, 40])

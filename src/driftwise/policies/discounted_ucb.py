@@ -17,7 +17,8 @@ Kocsis & Szepesvari, *Discounted UCB*, PASCAL workshop 2006; Garivier & Moulines
 for switching bandit problems*, ALT 2011, section 3, whose index this is.
 Known in advance: the reward range, and a discount fit for the drift (`for_changes`: horizon and number of changes).
 Regret: O(sqrt(changes T) log T) with the discount of `for_changes`.
-Late rewards enter by their decision's round: they weigh as if they had come in time.
+Late rewards enter by their decision's round: they weigh as if they had come in time. Decisions whose rewards are under
+way count as tries and fade alike, see `kernels/pending.py`.
 """
 
 import math

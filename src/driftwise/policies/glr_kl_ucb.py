@@ -27,7 +27,7 @@ Known in advance: the reward range; the horizon, and the number of changes if po
 Regret: O(sqrt(K changes T log T)) for changes that are large enough and far enough apart; O(changes sqrt(K T log T))
 when their number is not known.
 Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as
-stale.
+stale. Decisions under way count as tries until their arm restarts, see `kernels/pending.py`.
 """
 
 import math

@@ -3,8 +3,8 @@
     index_k = max{q : n_k kl(mean_k, q) <= ln(min(t, w)) + c ln ln(min(t, w))}        over the last w rounds
 
 kl is the divergence between Bernoulli laws, t the number of rounds completed; the right side is zero where it would be
-negative. Rewards are moved to [0, 1]. An arm that has left the window is tried again at once, lowest number first; of
-equal indices the lowest arm's wins.
+negative. Rewards are moved to [0, 1]. An arm that has left the window is tried again at once, of several the one tried
+longest ago; of equal indices the lowest arm's wins.
 
 | symbol | field | |
 |---|---|---|
@@ -16,6 +16,7 @@ optimal algorithms*, ICML 2014, and in the runs of Trovo et al., JAIR 2020.
 Known in advance: the reward range, and a window fit for the drift.
 Regret: none proven for abrupt changes; where means drift slowly Combes & Proutiere bound its sibling for unimodal arms.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+Decisions whose rewards are under way count as tries of their arm, see `kernels/pending.py`.
 
 Once t >= w the level stands still, so only the arm that entered and the arm that left have a new index: one or two
 solutions a round, and O(log K) to find the winner. Before, `most_optimistic` solves for those that can win.
