@@ -6,12 +6,13 @@ import numpy as np
 
 from driftwise.agent import Agent
 from driftwise.checks.alike import called
-from driftwise.checks.grounds import ROUNDS, STATES, Luck, ground_of, require
+from driftwise.checks.grounds import ARMS, ROUNDS, STATES, Luck, ground_of, require
 from driftwise.core import verbs
 from driftwise.core.rules import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.state import clone, equal, lasting, regroup, roles
 from driftwise.core.types import Decision, Moves, PerArm
+from driftwise.errors import RewardError
 
 
 def moving_arms_come_and_go(policy: Any) -> str | None:
@@ -78,6 +79,29 @@ def unseen_arms_teach_nothing(policy: Any) -> str | None:
                 require(equal(state, taught), f"{policy} learned something though no state was seen")
             else:
                 require(_same_of(arm, state, taught), f"{policy} learned something of an arm that was not seen")
+    return None
+
+
+def rewards_are_learned_or_refused(policy: Any) -> str | None:
+    """Rewards that come with the states change what is learned; where they would not, they are refused."""
+    ground = ground_of(policy)
+    if ground.family != "restless":
+        return f"{called(policy)} has no arms that move on their own"
+    for how, way in ground.ways.items():
+        agents = [way.agent(policy, seed=3) for _ in range(3)]
+        context, states = way.told(np.random.default_rng(7)), [0] * ARMS
+        learned = []
+        for agent, rewards in zip(agents, (None, [0.25] * ARMS, dict.fromkeys(agents[0].arms, 0.75)), strict=True):
+            decision = agent.decide(**context)
+            before = agent.dumps()
+            try:
+                agent.learn(decision, states=states, rewards=rewards)
+            except RewardError:
+                require(agent.dumps() == before, f"{policy} ({how}) changed although its rewards were refused")
+            else:
+                learned.append(agent.dumps())
+        require(len(learned) in (1, 3), f"{policy} ({how}) took {len(learned) - 1} of 2 sets of rewards")
+        require(len(set(learned)) == len(learned), f"{policy} ({how}) took rewards and learned nothing from them")
     return None
 
 
