@@ -18,7 +18,7 @@ from driftwise.agent.features import Features
 from driftwise.agent.manner import Manner
 from driftwise.agent.manners import MANNERS, manner_of
 from driftwise.agent.restless import Ranked, RestlessArms
-from driftwise.agent.rewind import Rewind
+from driftwise.agent.rewind import Rewind, Step
 from driftwise.agent.roster import Roster, plain_name, roster_of
 from driftwise.agent.saved import Arm, Saved, from_paper, on_paper, setting_from_paper, setting_on_paper
 from driftwise.core import state as states
@@ -29,7 +29,7 @@ from driftwise.core.rules import cast, number, whole
 from driftwise.core.seeding import key
 from driftwise.core.tag import code_tag
 from driftwise.core.types import ArmIds, Decision, PerArm, Problem, Scratch
-from driftwise.core.verbs import appraise, rank
+from driftwise.core.verbs import advance, appraise, rank
 from driftwise.errors import ArmError, BudgetError, DecisionError, FeatureError, ParameterError, StateError
 
 Row = Any  # one row of features: numbers in any sequence
@@ -163,7 +163,7 @@ class Agent:
     def _set_up(self, policy: Any, manner: Manner, seed: int, max_pending: int, draws: int) -> None:
         if draws and manner.problem.family not in COUNTED:
             raise ParameterError(f"draws={draws} counts how often an arm is chosen: this agent does not choose one arm")
-        self.policy, self.seed, self.max_pending, self.draws = policy, seed, max_pending, draws
+        self.seed, self.max_pending, self.draws = seed, max_pending, draws
         self.t = 0
         self.forgotten = self.ignored = 0
         self._pending: dict[int, Pending] = {}
@@ -173,28 +173,28 @@ class Agent:
         state = policy.init(manner.problem)
         if _keeps_arms(state) and isinstance(manner, Features) and not manner.roster:
             raise ParameterError(f"{type(policy).__name__} remembers something of every arm: name the arms")
-        self._bind(manner, state)
+        self._bind(policy, manner, state)
 
-    def _bind(self, manner: Manner, state: Any) -> None:
-        """Take a manner and a state, and the compiled halves of a round for their types."""
-        self._manner, self._state = manner, state
-        self._stale, self._alarms = _counters(state, "stale"), _counters(state, "alarms")
-        self._single = type(manner) is Manner  # one bare arm is chosen
-        self._shown = manner.shown
-        self._past = None
+    def _bind(self, policy: Any, manner: Manner, state: Any) -> None:
+        """Take a policy, a manner and a state, and the compiled halves of a round for their types."""
+        single = type(manner) is Manner  # one bare arm is chosen
         if isinstance(manner, Features):
             manner.keeps_arms = _keeps_arms(state)
-            self._past = Rewind(state, manner.rows.dim)
         place, row, told = manner.answers
         shown = np.zeros((1, len(row))) if isinstance(manner, Features) else row
-        self._plain = _wordless(self.policy)
+        plain = _wordless(policy)
         brief = not isinstance(manner, RestlessArms)  # a round of theirs may plan for thousands of arms
-        self._decide = decide_once.bind(self._plain, state, 0, shown, self._rng, holds=brief)
-        self._learn = learn_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, told, 0, holds=brief)
-        if self.draws:
-            self._share = share_of.bind(self._plain, state, 0, shown, self._rng, 0, self.draws, holds=True)
+        decide = decide_once.bind(plain, state, 0, shown, self._rng, holds=brief)
+        learn = learn_once.bind(plain, state, 0, place, 0.0, row, self._rng, told, 0, holds=brief)
+        share = share_of.bind(plain, state, 0, shown, self._rng, 0, self.draws, holds=True) if self.draws else None
         if isinstance(manner, RestlessArms):
-            rank(self._plain, state, 0, row, np.zeros(len(row)))  # compiled now, not at the first decision
+            rank(plain, state, 0, row, np.zeros(len(row)))  # compiled now, not at the first decision
+        past = None if single else Rewind(plain, state, manner.answers)
+        stale, alarms = _counters(state, "stale"), _counters(state, "alarms")
+        # From here on nothing can fail, so that an agent changes as a whole or not at all.
+        self.policy, self._plain, self._manner, self._state, self._past = policy, plain, manner, state, past
+        self._single, self._shown, self._stale, self._alarms = single, manner.shown, stale, alarms
+        self._decide, self._learn, self._share = decide, learn, share
 
     # ---- the two verbs ----
 
@@ -210,30 +210,41 @@ class Agent:
         taken instead of the policy's own, and learned from like any other.
         """
         with self._lock:
-            t, shown = self.t, self._shown
-            held_place = None if held is None else self._manner.place_of(held[0])
+            t, shown, manner = self.t, self._shown, self._manner
+            override = None if held is None else manner.override(held)
             if shown is None or actions is not None or context is not None or states is not None:
-                shown = self._manner.show(t, _given(actions=actions, context=context, states=states))
-            if held_place is not None and isinstance(self._manner, Features) and held_place >= len(shown):
-                raise ArmError(f"there is no row {held_place}: {len(shown)} were shown")
+                shown = manner.show(t, _given(actions=actions, context=context, states=states))
+            if override is not None and isinstance(manner, Features) and override[0] >= len(shown):
+                raise ArmError(f"there is no row {override[0]}: {len(shown)} were shown")
+            oldest = self._find_oldest() if len(self._pending) >= self.max_pending else None
+            before = None if self._single else manner.checkpoint()
+            kept: Pending | None
             try:
                 place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng)
-            except FloatingPointError as error:
-                raise self._back(error) from None
-            if held is not None:
-                place, propensity = held_place, float(held[1])
-            elif self.draws and propensity != propensity:
-                propensity = self._share(self._plain, self._state, t, shown, own, place, self.draws)
-            if propensity != propensity:
-                propensity = math.nan  # the one nan object, so that equal decisions compare equal
+                if override is not None:
+                    place, propensity = override
+                elif self._share is not None and propensity != propensity:
+                    propensity = self._share(self._plain, self._state, t, shown, own, place, self.draws)
+                if propensity != propensity:
+                    propensity = math.nan  # the one nan object, so that equal decisions compare equal
+                if self._single:
+                    roster = manner.roster
+                    kept = roster.numbers[place], propensity, ()
+                    decision = Decision(t, roster.names[place], propensity, (), np.uint64(own))
+                else:
+                    if oldest is not None:
+                        manner.settle(oldest, self._pending[oldest][0], None)
+                    decision, kept = self._described(t, place, propensity, shown, np.uint64(own), held is None)
+            except BaseException as error:
+                raise self._undone(before, error) from None
+            # From here on nothing can fail.
             self.t = t + 1
-            if len(self._pending) >= self.max_pending:
-                self._forget_oldest()
-            if self._single:
-                roster = self._manner.roster
-                self._pending[t] = roster.numbers[place], propensity, ()
-                return Decision(t, roster.names[place], propensity, (), np.uint64(own))
-            return self._described(t, place, propensity, shown, np.uint64(own), spends=held is None)
+            if oldest is not None:
+                del self._pending[oldest]
+                self.forgotten += 1
+            if kept is not None:
+                self._pending[t] = kept
+            return decision
 
     def learn(
         self,
@@ -266,12 +277,17 @@ class Agent:
             value = self._manner.read(_given(**told))
         with self._lock:
             t, (chosen, propensity, row) = self._waiting_for(decision)
-            found = self._manner.find(chosen, row)
-            if found is None:
-                self.ignored += 1
-            else:
-                self._teach(t, found[0], propensity, found[1], self._manner.complete(value, chosen, row))
-            self._manner.settle(t, chosen, value)
+            manner = self._manner
+            found = manner.find(chosen, row)
+            answer = None if found is None else manner.complete(value, chosen, row)
+            before = None if self._single else manner.checkpoint()
+            try:
+                manner.settle(t, chosen, value)
+                if found is not None:
+                    self._teach(t, found[0], propensity, found[1], answer)
+            except BaseException as error:
+                raise self._undone(before, error) from None
+            self.ignored += found is None
             del self._pending[t]
 
     def check_asked(self, *asked: Mapping[str, Any]) -> None:
@@ -316,18 +332,18 @@ class Agent:
 
     def _teach(self, t: int, place: Any, propensity: float, row: Any, value: Any) -> None:
         now = self.t - 1
-        try:
-            self._learn(self._plain, self._state, t, place, propensity, row, self._rng, value, now)
-        except FloatingPointError as error:
-            raise self._back(error) from None
+        self._learn(self._plain, self._state, t, place, propensity, row, self._rng, value, now)
         if self._past is not None:
-            self._past.note(t, place, propensity, row, self._rng, value, now)
+            self._past.note((self._learn, (t, place, propensity, row, self._rng, value, now)))
 
     def _described(
-        self, t: int, place: Any, propensity: float, shown: Any, own: np.uint64, *, spends: bool
-    ) -> Decision:
-        """A decision between rows, slates or with budgets, kept until its outcome comes."""
+        self, t: int, place: Any, propensity: float, shown: Any, own: np.uint64, spends: bool
+    ) -> tuple[Decision, Pending | None]:
+        """A decision between rows, slates or with budgets, and what to keep of it until its outcome comes."""
         manner = self._manner
+        # What is shown to others than rows of features is theirs to keep, and `_decide` is compiled already.
+        again: Step = (advance, (t, own)) if isinstance(manner, Features) else (self._decide, (t, shown, self._rng))
+        steps = [again]
         if spends and isinstance(manner, Budgeted) and not manner.purse.lasts():
             place, propensity = -1, 1.0
         if isinstance(manner, RestlessArms):
@@ -335,33 +351,31 @@ class Agent:
             rank(self._plain, self._state, t, shown, indices)
             if spends:
                 place, chance = manner.by_lot(place, indices, own)
-                if chance < 1.0:  # on top of what a policy drew itself, nobody knows
+                if chance != 1.0:  # on top of what a policy drew itself, nobody knows
                     propensity = chance if propensity == 1.0 else math.nan
             manner.keep(shown, indices, place)
         action, chosen, row = manner.choose(place, shown)
-        if action is None:  # nothing will come of it that is not known
-            if family_of(self.policy) == "budgets":
-                self._teach(t, -1, propensity, row, manner.answers[2])
-            return Decision(t, None, propensity, (), own)
-        self._pending[t] = chosen, propensity, row
+        decision = Decision(t, action, propensity, () if action is None else manner.told_row(row), own)
+        if action is None and family_of(self.policy) == "budgets":  # nothing will come of it that is not known
+            steps.append((self._learn, (t, -1, propensity, row, self._rng, manner.answers[2], t)))
+            self._learn(self._plain, self._state, *steps[-1][1])
         if self._past is not None:
-            self._past.note(t, own)
-        return Decision(t, action, propensity, manner.told_row(row), own)
+            self._past.note(*steps)
+        return decision, None if action is None else (chosen, propensity, row)
 
-    def _back(self, error: FloatingPointError) -> Exception:
-        """Undo what a kernel had begun; the error to raise."""
-        if self._past is None:
-            return error
-        self._past.back(self._plain, self._state, self._learn)
-        return FeatureError(str(error))
+    def _undone(self, before: Any, error: BaseException) -> BaseException:
+        """Undo what a call had begun when it failed; the error to raise."""
+        self._manner.rollback(before)
+        if self._past is not None:
+            self._past.back()
+        failed = isinstance(error, FloatingPointError) and isinstance(self._manner, Features)
+        return FeatureError(str(error)) if failed else error
 
-    def _forget_oldest(self) -> None:
-        """Give up the oldest pending decision. Ids only grow, so the search never starts over."""
+    def _find_oldest(self) -> int:
+        """The oldest pending decision. Ids only grow, so the search never starts over."""
         while self._oldest not in self._pending:
             self._oldest += 1
-        chosen, *_ = self._pending.pop(self._oldest)
-        self._manner.settle(self._oldest, chosen, None)
-        self.forgotten += 1
+        return self._oldest
 
     def _why_unknown(self, t: Any) -> str:
         if isinstance(t, bool) or not isinstance(t, int) or not 0 <= t < self.t:
@@ -410,8 +424,7 @@ class Agent:
         if self.t:
             kept = before.roster.kept(roster)
             state = self._moved(state, kept, before.columns(kept))
-        self.policy = policy
-        self._bind(manner, state)
+        self._bind(policy, manner, state)
 
     def _moved(self, fresh: Any, kept: list[int], columns: list[int] | None) -> Any:
         """What has been learned so far, in a state for other arms."""
@@ -441,6 +454,8 @@ class Agent:
                 self._activate(activate)
             else:
                 manner = self._budgeted()
+                if activate is not None:
+                    self._arms_that_move()  # refuses: arms with budgets do not
                 rounds = self.problem.horizon if horizon is None else whole("horizon", horizon)
                 if rounds <= self.t:
                     raise BudgetError(f"horizon={rounds} has passed: {self.t} rounds have been decided already")
@@ -452,7 +467,7 @@ class Agent:
         problem = before.problem._replace(slate=whole("activate", count, high=len(before.roster)))
         manner = RestlessArms(self.policy, problem, before.roster, before.words)
         places = list(range(len(before.roster)))
-        self._bind(manner, self._moved(self.policy.init(problem), places, None))
+        self._bind(self.policy, manner, self._moved(self.policy.init(problem), places, None))
 
     @property
     def ranking(self) -> tuple[Ranked, ...]:
@@ -595,7 +610,7 @@ class Agent:
         manner = MANNERS[problem.family].from_paper(chosen, problem, roster, saved.facts, arrays)
         agent = cls.__new__(cls)
         agent._set_up(chosen, manner, saved.seed, saved.max_pending, saved.draws)
-        agent._bind(manner, states.unpack(saved.state, agent._state))
+        agent._bind(chosen, manner, states.unpack(saved.state, agent._state))
         agent.t = saved.t
         agent._pending = agent._restored(saved)
         agent.forgotten, agent.ignored = saved.counters["forgotten"], saved.counters["ignored"]

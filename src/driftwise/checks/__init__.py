@@ -29,6 +29,7 @@ from driftwise.checks.features import (
 )
 from driftwise.checks.journal import JOURNAL_CHECKS as JOURNAL_CHECKS
 from driftwise.checks.restless import (
+    crowds_can_be_chosen_from,
     indices_follow_their_arms,
     moving_arms_come_and_go,
     rewards_are_learned_or_refused,
@@ -75,6 +76,7 @@ POLICY_CHECKS: tuple[Check, ...] = (
     indices_follow_their_arms,
     unseen_arms_teach_nothing,
     rewards_are_learned_or_refused,
+    crowds_can_be_chosen_from,
 )
 
 

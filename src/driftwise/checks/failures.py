@@ -8,6 +8,7 @@ import dis
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import CO_GENERATOR
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -43,8 +44,8 @@ LIFE = 12  # rounds
 KERNELS = {"decide": ("_decide",), "decide nothing": ("_decide", "_learn"), "learn": ("_learn",)}  # a verb runs
 
 
-DECISIONS = (99, -1, "first", None, 1.5, True, [])
-NAMELESS = (None, 1.5, [], {}, np.nan)
+DECISIONS: tuple[Any, ...] = (99, -1, "first", None, 1.5, True, [])
+NAMELESS: tuple[Any, ...] = (None, 1.5, [], {}, np.nan)
 
 
 class Bad(NamedTuple):
@@ -205,7 +206,8 @@ def _broken(at: int, where: list[str]) -> Iterator[None]:
     def profile(frame: FrameType, event: str, arg: Any) -> None:
         nonlocal left
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(CODE) and not code.co_filename.startswith(str(HERE)):
+        ours = code.co_filename.startswith(CODE) and not code.co_filename.startswith(str(HERE))
+        if event == "call" and ours and not code.co_flags & CO_GENERATOR:  # which is called to be closed, too
             left -= 1
             if left < 0:
                 sys.setprofile(None)
@@ -265,18 +267,20 @@ def _bad_calls(agent: Agent, ground: Ground, way: Way, luck: Luck) -> list[Bad]:
 def _bad_contexts(ground: Ground, way: Way) -> list[dict[str, Any]]:
     if ground.family == "features":
         return [*bad_features(way), {"states": [0] * ARMS}]
-    foreign = [{"actions": np.ones((ARMS, DIM))}, {"context": [1.0]}]
+    foreign: list[dict[str, Any]] = [{"actions": np.ones((ARMS, DIM))}, {"context": [1.0]}]
     if ground.family != "restless":
         return [*foreign, {"states": [0] * ARMS}]
+    states: tuple[Any, ...]
     states = [], "much", 0, [0] * (ARMS - 1), [STATES] * ARMS, [None] * ARMS, [0.5] * ARMS, {"z": 0}, {"a": 0}
     return [{}, *foreign, *({"states": each} for each in states)]
 
 
 def _bad_overrides(agent: Agent, ground: Ground) -> list[Any]:
     good = _override(agent, ground)
-    points = [(good[:-1], 1.0), (("much",) * len(good), 1.0), ((np.nan,) * len(good), 1.0)]
-    actions = points if ground.family == "convex" else [(each, 1.0) for each in ("nobody", -1, 99, ["nobody"], {})]
-    return ["much", 0, (), (good,), (good, 1.0, 1.0), *actions, *((good, each) for each in (0.0, 1.5, "much", None))]
+    points = ([0.5] * (DIM - 1), ["much"] * DIM, [np.nan] * DIM, [1e300] * DIM)
+    actions: tuple[Any, ...] = points if ground.family == "convex" else ("nobody", -1, 99, ["nobody"])
+    bad = [*((each, 1.0) for each in actions), *((good, each) for each in (0.0, 1.5, "much", None))]
+    return ["much", 0, (), (good,), (good, 1.0, 1.0), *bad]
 
 
 def _bad_arms(ground: Ground, way: Way) -> list[dict[str, Any]]:
@@ -284,14 +288,15 @@ def _bad_arms(ground: Ground, way: Way) -> list[dict[str, Any]]:
         return [{}, {"features": np.ones(DIM)}]
     if way.brings:
         return [{}, *({"features": each} for each in ([1.0], np.full(DIM, np.nan), np.full(DIM, 1e300), "much"))]
-    restless = ({"arm_class": "nobody"}, *({"activation_cost": each} for each in (np.nan, "much")))
-    return [{"features": np.ones(DIM)}, *(restless if ground.family == "restless" else ({"arm_class": "nobody"},))]
+    costs = (np.nan, "much") if ground.family == "restless" else (0.0,)
+    return [{"features": np.ones(DIM)}, {"arm_class": "nobody"}, *({"activation_cost": each} for each in costs)]
 
 
 def _bad_changes(agent: Agent, ground: Ground) -> list[dict[str, Any]]:
-    changes = [{"horizon": each} for each in (0, -1, 0.5, "much")]
+    changes: list[dict[str, Any]] = [{"horizon": each} for each in (0, -1, 0.5, "much")]
     changes += [{"activate": each} for each in (0, -1, 99, 1.5, "much")]
-    changes += [{"budgets": each} for each in ({"gold": 1.0}, {"euros": -1.0}, {"euros": np.nan}, {"euros": "much"}, 5)]
+    changes += [{"budgets": {"euros": each}} for each in (-1.0, 0.0, np.nan, np.inf, "much", None)]
+    changes += [{"budgets": each} for each in ({"gold": 1.0}, 5)]
     if ground.family == "budgets":
         more = {name: 2.0 * amount for name, amount in agent.remaining.items()}
         changes += [{"budgets": more | {"gold": 1.0}}, {"budgets": more, "horizon": 1}, {"budgets": {"units": 1e-6}}]

@@ -14,6 +14,8 @@ from driftwise.core.state import clone, equal, lasting, regroup, roles
 from driftwise.core.types import Decision, Moves, PerArm
 from driftwise.errors import RewardError
 
+CROWD = 1200
+
 
 def moving_arms_come_and_go(policy: Any) -> str | None:
     """A retired arm is never chosen again, a new one is; what the others did in the meantime is learned.
@@ -102,6 +104,20 @@ def rewards_are_learned_or_refused(policy: Any) -> str | None:
                 learned.append(agent.dumps())
         require(len(learned) in (1, 3), f"{policy} ({how}) took {len(learned) - 1} of 2 sets of rewards")
         require(len(set(learned)) == len(learned), f"{policy} ({how}) took rewards and learned nothing from them")
+    return None
+
+
+def crowds_can_be_chosen_from(policy: Any) -> str | None:
+    """Half of many arms that are all alike are chosen, though the chance of just these is too small for a float."""
+    if ground_of(policy).family != "restless":
+        return f"{called(policy)} has no arms that move on their own"
+    agent = Agent(policy, n_arms=CROWD, activate=CROWD // 2, states=2, rewards=[0.0, 1.0], seed=1)
+    for _ in range(3):
+        decision = agent.decide(states=[0] * CROWD)
+        chance = decision.propensity
+        require(len(set(decision.action)) == CROWD // 2, f"{policy} activated {len(set(decision.action))} of {CROWD}")
+        require(np.isnan(chance) or 0.0 < chance <= 1.0, f"{policy} told the propensity {chance} for half of {CROWD}")
+        agent.learn(decision, states=[0] * CROWD)
     return None
 
 
