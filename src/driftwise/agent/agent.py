@@ -214,37 +214,25 @@ class Agent:
             override = None if held is None else manner.override(held)
             if shown is None or actions is not None or context is not None or states is not None:
                 shown = manner.show(t, _given(actions=actions, context=context, states=states))
-            if override is not None and isinstance(manner, Features) and override[0] >= len(shown):
-                raise ArmError(f"there is no row {override[0]}: {len(shown)} were shown")
-            oldest = self._find_oldest() if len(self._pending) >= self.max_pending else None
-            before = None if self._single else manner.checkpoint()
-            kept: Pending | None
-            try:
-                place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng)
-                if override is not None:
-                    place, propensity = override
-                elif self._share is not None and propensity != propensity:
-                    propensity = self._share(self._plain, self._state, t, shown, own, place, self.draws)
-                if propensity != propensity:
-                    propensity = math.nan  # the one nan object, so that equal decisions compare equal
-                if self._single:
-                    roster = manner.roster
-                    kept = roster.numbers[place], propensity, ()
-                    decision = Decision(t, roster.names[place], propensity, (), np.uint64(own))
-                else:
-                    if oldest is not None:
-                        manner.settle(oldest, self._pending[oldest][0], None)
-                    decision, kept = self._described(t, place, propensity, shown, np.uint64(own), held is None)
-            except BaseException as error:
-                raise self._undone(before, error) from None
-            # From here on nothing can fail.
+            if len(self._pending) >= self.max_pending:
+                self._find_oldest()
+            if not self._single:
+                return self._decide_among(t, shown, override)
+            place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng)
+            # From here on nothing can fail: a decision is made as a whole or not at all.
+            if override is not None:
+                place, propensity = override
+            elif self._share is not None and propensity != propensity:
+                propensity = self._share(self._plain, self._state, t, shown, own, place, self.draws)
+            if propensity != propensity:
+                propensity = math.nan  # the one nan object, so that equal decisions compare equal
             self.t = t + 1
-            if oldest is not None:
-                del self._pending[oldest]
+            pending, roster = self._pending, manner.roster
+            if len(pending) >= self.max_pending:
+                del pending[self._oldest]
                 self.forgotten += 1
-            if kept is not None:
-                self._pending[t] = kept
-            return decision
+            pending[t] = roster.numbers[place], propensity, ()
+            return Decision(t, roster.names[place], propensity, (), np.uint64(own))
 
     def learn(
         self,
@@ -277,17 +265,13 @@ class Agent:
             value = self._manner.read(_given(**told))
         with self._lock:
             t, (chosen, propensity, row) = self._waiting_for(decision)
-            manner = self._manner
-            found = manner.find(chosen, row)
-            answer = None if found is None else manner.complete(value, chosen, row)
-            before = None if self._single else manner.checkpoint()
-            try:
-                manner.settle(t, chosen, value)
-                if found is not None:
-                    self._teach(t, found[0], propensity, found[1], answer)
-            except BaseException as error:
-                raise self._undone(before, error) from None
-            self.ignored += found is None
+            found = self._manner.find(chosen, row)
+            if not self._single:
+                self._learn_about(t, value, found)
+            elif found is not None:
+                self._learn(self._plain, self._state, t, found[0], propensity, row, self._rng, value, self.t - 1)
+            if found is None:
+                self.ignored += 1
             del self._pending[t]
 
     def check_asked(self, *asked: Mapping[str, Any]) -> None:
@@ -330,16 +314,36 @@ class Agent:
             raise DecisionError(self._why_unknown(t))
         return t, pending
 
-    def _teach(self, t: int, place: Any, propensity: float, row: Any, value: Any) -> None:
-        now = self.t - 1
-        self._learn(self._plain, self._state, t, place, propensity, row, self._rng, value, now)
-        if self._past is not None:
-            self._past.note((self._learn, (t, place, propensity, row, self._rng, value, now)))
+    # ---- the same where more than one bare arm is chosen, and more of it can fail ----
+
+    def _decide_among(self, t: int, shown: Any, override: tuple[Any, float] | None) -> Decision:
+        """Choose between rows, slates, points, with budgets or of many arms."""
+        manner, before, full = self._manner, self._manner.checkpoint(), len(self._pending) >= self.max_pending
+        if override is not None and isinstance(manner, Features) and override[0] >= len(shown):
+            raise ArmError(f"there is no row {override[0]}: {len(shown)} were shown")
+        try:
+            place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng)
+            if override is not None:
+                place, propensity = override
+            elif self._share is not None and propensity != propensity:
+                propensity = self._share(self._plain, self._state, t, shown, own, place, self.draws)
+            if full:
+                manner.settle(self._oldest, self._pending[self._oldest][0], None)
+            decision, kept = self._described(t, place, propensity, shown, np.uint64(own), spends=override is None)
+        except BaseException as error:
+            raise self._undone(before, error) from None
+        self.t = t + 1
+        if full:
+            del self._pending[self._oldest]
+            self.forgotten += 1
+        if kept is not None:
+            self._pending[t] = kept
+        return decision
 
     def _described(
-        self, t: int, place: Any, propensity: float, shown: Any, own: np.uint64, spends: bool
+        self, t: int, place: Any, propensity: float, shown: Any, own: np.uint64, *, spends: bool
     ) -> tuple[Decision, Pending | None]:
-        """A decision between rows, slates or with budgets, and what to keep of it until its outcome comes."""
+        """A decision, and what to keep of it until its outcome comes; None where nothing will."""
         manner = self._manner
         # What is shown to others than rows of features is theirs to keep, and `_decide` is compiled already.
         again: Step = (advance, (t, own)) if isinstance(manner, Features) else (self._decide, (t, shown, self._rng))
@@ -354,6 +358,8 @@ class Agent:
                 if chance != 1.0:  # on top of what a policy drew itself, nobody knows
                     propensity = chance if propensity == 1.0 else math.nan
             manner.keep(shown, indices, place)
+        if propensity != propensity:
+            propensity = math.nan  # the one nan object, so that equal decisions compare equal
         action, chosen, row = manner.choose(place, shown)
         decision = Decision(t, action, propensity, () if action is None else manner.told_row(row), own)
         if action is None and family_of(self.policy) == "budgets":  # nothing will come of it that is not known
@@ -363,6 +369,21 @@ class Agent:
             self._past.note(*steps)
         return decision, None if action is None else (chosen, propensity, row)
 
+    def _learn_about(self, t: int, value: Any, found: tuple[Any, Any] | None) -> None:
+        """Learn what came of a decision that is still known; one that is not is settled all the same."""
+        manner, before, (chosen, propensity, row) = self._manner, self._manner.checkpoint(), self._pending[t]
+        answer = None if found is None else manner.complete(value, chosen, row)
+        try:
+            manner.settle(t, chosen, value)
+            if found is not None:
+                place, row = found
+                step = t, place, propensity, row, self._rng, answer, self.t - 1
+                self._learn(self._plain, self._state, *step)
+                if self._past is not None:
+                    self._past.note((self._learn, step))
+        except BaseException as error:
+            raise self._undone(before, error) from None
+
     def _undone(self, before: Any, error: BaseException) -> BaseException:
         """Undo what a call had begun when it failed; the error to raise."""
         self._manner.rollback(before)
@@ -371,11 +392,10 @@ class Agent:
         failed = isinstance(error, FloatingPointError) and isinstance(self._manner, Features)
         return FeatureError(str(error)) if failed else error
 
-    def _find_oldest(self) -> int:
-        """The oldest pending decision. Ids only grow, so the search never starts over."""
+    def _find_oldest(self) -> None:
+        """Find the oldest pending decision. Ids only grow, so the search never starts over."""
         while self._oldest not in self._pending:
             self._oldest += 1
-        return self._oldest
 
     def _why_unknown(self, t: Any) -> str:
         if isinstance(t, bool) or not isinstance(t, int) or not 0 <= t < self.t:
