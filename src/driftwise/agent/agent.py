@@ -252,7 +252,8 @@ class Agent:
         A slate has `rewards`, one per item, in its order. Budgets have `costs`, a mapping from resources to what was
         spent; a number will do where there is only one. A point has the `gradient` of its loss, and where there are
         constraints their `values` and `jacobian`, a row of gradients each, all at the point chosen. Arms that move on
-        their own have the `states` they went to, and perhaps `rewards`, in their order or by name.
+        their own have the `states` they went to, in their order or by name, and perhaps `rewards`; policies that learn
+        from states alone refuse those.
 
         A reward is ignored and counted when nothing can be learned from it any more: when its arm was retired, or an
         item of its slate was. Features go on teaching when their arm is gone, unless arms have parameters of their own.
