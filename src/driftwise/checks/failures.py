@@ -87,8 +87,8 @@ def broken_calls_change_nothing(policy: Any) -> None:
         agent, twin = _pair(policy, ground, way, luck)
         for verb, call in _good_calls(twin, ground, way, luck):
             expected = call(twin)
-            for kernel in () if ground.bare else KERNELS.get(verb, ()):
-                _break_kernel(agent, kernel, call, f"{who}, {verb}")
+            for kernel in KERNELS.get(verb, ()):
+                _break_kernel(agent, kernel, call, f"{who}, {verb}", writes=not ground.bare)
             result = _break_functions(agent, call, f"{who}, {verb}")
             require(result == expected, f"{who}: {verb} gave {result}, not {expected}, after calls that broke")
             require(agent.dumps() == twin.dumps(), f"{who}: {verb} ended otherwise after calls that broke")
@@ -183,6 +183,8 @@ def _good_calls(agent: Agent, ground: Ground, way: Way, luck: Luck) -> Iterator[
         least = {name: HORIZON * 0.5 - agent.remaining[name] + agent.reserved[name] for name in ("units",)}
         yield "change", lambda agent: agent.change(budgets=least, horizon=HORIZON + 10)
         yield "decide nothing", lambda agent: agent.decide()
+        yield "change", lambda agent: agent.change(budgets={"units": 1.0 * HORIZON})
+        yield "decide", lambda agent: agent.decide()
 
 
 def _break_functions(agent: Agent, call: Call, what: str) -> Any:
@@ -222,12 +224,13 @@ def _broken(at: int, where: list[str]) -> Iterator[None]:
         sys.setprofile(kept)
 
 
-def _break_kernel(agent: Agent, name: str, call: Call, what: str) -> None:
-    """Let a compiled half of a round fail when it has written all that it writes."""
+def _break_kernel(agent: Agent, name: str, call: Call, what: str, *, writes: bool) -> None:
+    """Let a compiled half of a round fail, when it has written all that it writes or before."""
     kernel, before = getattr(agent, name), agent.dumps()
 
     def fail(*arguments: Any) -> Any:
-        kernel(*arguments)
+        if writes:
+            kernel(*arguments)
         raise FloatingPointError("broken")
 
     setattr(agent, name, fail)

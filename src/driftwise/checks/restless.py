@@ -6,7 +6,7 @@ import numpy as np
 
 from driftwise.agent import Agent
 from driftwise.checks.alike import called
-from driftwise.checks.grounds import ARMS, ROUNDS, STATES, Luck, ground_of, require
+from driftwise.checks.grounds import ARMS, ROUNDS, STATES, Ground, Luck, ground_of, require
 from driftwise.core import verbs
 from driftwise.core.rules import cast
 from driftwise.core.seeding import at, key
@@ -86,7 +86,7 @@ def unseen_arms_teach_nothing(policy: Any) -> str | None:
 
 def rewards_are_learned_or_refused(policy: Any) -> str | None:
     """Rewards that come with the states change what is learned; where they would not, they are refused."""
-    ground = ground_of(policy)
+    ground, policy = ground_of(policy), cast(policy)
     if ground.family != "restless":
         return f"{called(policy)} has no arms that move on their own"
     for how, way in ground.ways.items():
@@ -104,7 +104,18 @@ def rewards_are_learned_or_refused(policy: Any) -> str | None:
                 learned.append(agent.dumps())
         require(len(learned) in (1, 3), f"{policy} ({how}) took {len(learned) - 1} of 2 sets of rewards")
         require(len(set(learned)) == len(learned), f"{policy} ({how}) took rewards and learned nothing from them")
+        refuses, ignores = len(learned) == 1, _ignores_rewards(ground, policy)
+        require(refuses <= ignores, f"{policy} ({how}) refuses rewards, but would learn from them")
     return None
+
+
+def _ignores_rewards(ground: Ground, policy: Any) -> bool:
+    """Whether `update` ends in the same state whatever the rewards."""
+    luck, states = np.random.default_rng(8), [policy.init(ground.problem) for _ in range(2)]
+    action, before, (_, rewards, after) = ground.any_action(luck), ground.any_context(luck), ground.any_outcome(luck)
+    for state, earned in zip(states, (rewards, rewards + 1.0), strict=True):
+        verbs.update(policy, state, Decision(0, action, np.nan, before, at(key(9), 0)), Moves(0.0, earned, after), 0)
+    return equal(*states)
 
 
 def crowds_can_be_chosen_from(policy: Any) -> str | None:
