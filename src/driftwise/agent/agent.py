@@ -207,7 +207,7 @@ class Agent:
         have no names, the names in a slate or of the arms to activate, or, with budgets, None: choose nothing now.
 
         `held` is an action and its propensity that were settled elsewhere, in a log or by an earlier decision: it is
-        taken instead of the policy's own, and learned from like any other.
+        taken instead of the policy's own, and learned from like any other. Where nobody knows the propensity it is nan.
         """
         with self._lock:
             t, shown, manner = self.t, self._shown, self._manner
