@@ -16,6 +16,11 @@ from driftwise.checks.arms import (
     names_do_not_matter,
     sizes_follow_the_arms,
 )
+from driftwise.checks.failures import (
+    bare_kernels_cannot_fail,
+    broken_calls_change_nothing,
+    refused_calls_change_nothing,
+)
 from driftwise.checks.features import (
     bad_features_are_refused,
     features_have_no_unit,
@@ -30,11 +35,13 @@ from driftwise.checks.pending import (
     pending_leaves_no_trace,
 )
 from driftwise.checks.restless import (
+    crowds_can_be_chosen_from,
     indices_follow_their_arms,
     moving_arms_come_and_go,
+    rewards_are_learned_or_refused,
     unseen_arms_teach_nothing,
 )
-from driftwise.checks.rewards import late_rewards_enter_by_decision, refuses_and_stays, resumes_exactly
+from driftwise.checks.rewards import late_rewards_enter_by_decision, resumes_exactly
 from driftwise.checks.runs import (
     blocks_join,
     bytes_come_back,
@@ -64,7 +71,9 @@ POLICY_CHECKS: tuple[Check, ...] = (
     late_rewards_still_teach,
     every_arm_is_tried,
     resumes_exactly,
-    refuses_and_stays,
+    refused_calls_change_nothing,
+    broken_calls_change_nothing,
+    bare_kernels_cannot_fail,
     arms_come_and_go,
     sizes_follow_the_arms,
     arms_can_be_renumbered,
@@ -76,6 +85,8 @@ POLICY_CHECKS: tuple[Check, ...] = (
     moving_arms_come_and_go,
     indices_follow_their_arms,
     unseen_arms_teach_nothing,
+    rewards_are_learned_or_refused,
+    crowds_can_be_chosen_from,
 )
 
 

@@ -251,6 +251,11 @@ class Ground(NamedTuple):
         return problem._replace(setting=setting._replace(classes=setting.classes[kept], costs=setting.costs[kept]))
 
     @property
+    def bare(self) -> bool:
+        """Whether one arm is chosen, and nothing is shown."""
+        return self.family == "armed"
+
+    @property
     def has_arms(self) -> bool:
         """Whether something is numbered here that can come and go."""
         return self.family != "convex"

@@ -196,6 +196,7 @@ class About(NamedTuple):
     """What `driftwise policies` says of a policy: what must be known in advance, its guarantee, where it is from.
 
     `drifts` is False when the guarantee assumes a world that stands still. `family` is what it chooses between.
+    `learns_rewards` is False for a policy that learns from the states of its arms alone.
     """
 
     needs: str
@@ -203,3 +204,4 @@ class About(NamedTuple):
     paper: str
     drifts: bool = True
     family: str = "armed"
+    learns_rewards: bool = True

@@ -160,8 +160,8 @@ class Told(msgspec.Struct, forbid_unknown_fields=True):
     """What came of a decision: a `reward`; for a slate `rewards`, one per item; with budgets `costs` too.
 
     For a point the `gradient` of its loss and, with constraints, their `values` and `jacobian`. For arms that move the
-    `states` they went to, in the order they had at the decision or by name, and perhaps what each earned, `rewards`;
-    an arm left out, or null, teaches nothing.
+    `states` they went to, in the order they had at the decision or by name, and perhaps what each earned, `rewards`,
+    where the policy learns from it; an arm left out, or null, teaches nothing.
     """
 
     id: Id
