@@ -30,7 +30,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import bounded_range, number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
-from driftwise.kernels.kl import exploration, gap_of, most_optimistic, weigh
+from driftwise.kernels.kl import exploration, gap_of, information, most_optimistic, weigh
 from driftwise.kernels.optimism import untried
 from driftwise.kernels.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 from driftwise.kernels.winners import best, blank, new_tree, repair
@@ -94,14 +94,12 @@ class SlidingKLUCB(NamedTuple):
 @kernel
 def _refresh(state: SlidingKLUCBState, arm: int) -> None:
     window = state.window
-    weigh(
-        *(state.trials, state.totals, state.informations, arm),
-        *(window.counts[arm], window.sums[arm], window.pending.counts[arm]),
-    )
+    weigh(state.trials, state.totals, arm, window.counts[arm], window.sums[arm], window.pending.counts[arm])
+    trials, total = state.trials[arm], state.totals[arm]
     if window.clock[0] < window.size[0]:  # the first pass; all arms are refreshed when it ends
+        state.informations[arm] = information(trials, total)
         return
-    trials = state.trials[arm]
-    state.scores[arm] = -gap_of(trials, state.totals[arm], state.level[0]) if trials > 0 else untried(window.left[arm])
+    state.scores[arm] = -gap_of(trials, total, state.level[0]) if trials > 0 else untried(window.left[arm])
     repair(state.tree, state.scores, arm)
 
 
