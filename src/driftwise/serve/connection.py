@@ -1,5 +1,6 @@
 """One connection: it waits only so long and reads only so much before a request, and sends an answer in one piece."""
 
+import time
 from typing import Any
 
 import httptools
@@ -48,8 +49,8 @@ class Whole:
         self._transport.close()
 
     def _send(self) -> None:
-        if self._parts:
-            parts, self._parts = self._parts, []
+        parts, self._parts = self._parts, []
+        if parts and not self._transport.is_closing():
             self._transport.write(b"".join(parts))
 
 
@@ -74,9 +75,8 @@ class Connection(HttpToolsProtocol):
     def waiting(self) -> bool:
         """Whether the next move is the client's: to ask, to send the body, or to read the answer."""
         cycle = self.cycle
-        if self.pipeline:
-            return False
-        return cycle is None or cycle.response_complete or cycle.more_body or self.flow.write_paused
+        asked = cycle is not None and not cycle.response_complete and not cycle.more_body
+        return self.flow.write_paused or not (asked or self.pipeline)
 
     def leave(self) -> None:
         """Close, without waiting for a client that does not read."""
@@ -90,7 +90,7 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Take a place, and start to wait."""
         super().connection_made(Whole(transport, self.loop))  # type: ignore[arg-type]
-        self.since = self.loop.time()
+        self.since = time.monotonic()
         self.address = self.client[0] if self.client else ""
         if not self.places.enter(self):
             self.leave()
@@ -142,7 +142,7 @@ class Connection(HttpToolsProtocol):
         """A request: stop the timer, and hand it over."""
         self._overhead = 0
         self._unset_keepalive_if_required()
-        self.since = self.loop.time()
+        self.since = time.monotonic()
         if self.surplus:
             self.scope["surplus"] = True  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
@@ -157,7 +157,7 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """An answer: wait for the next request."""
-        self.since = self.loop.time()
+        self.since = time.monotonic()
         super().on_response_complete()
 
     def shutdown(self) -> None:

@@ -1,5 +1,6 @@
 """Around every answer: headers that keep browsers safe, counts and times, a line in the log; and a limit."""
 
+import asyncio
 import logging
 import time
 from collections import Counter
@@ -70,6 +71,9 @@ class Guard:
                 await answer(guarded, *refusal(full))
             else:
                 await self.app(scope, receive, guarded)
+        except asyncio.CancelledError:  # the service stops, and this takes longer than it waits
+            if not status:
+                await answer(guarded, *refusal(Unavailable("the service stops; ask again, with the same key")))
         finally:
             seconds = time.perf_counter() - began
             label = scope.get("endpoint_label", "other")

@@ -24,7 +24,7 @@ class Places:
 
     def enter(self, new: Any) -> bool:
         """Find a place for a connection, or make it `surplus`; False if even for that there are too many."""
-        own = self._by_address.setdefault(new.address, set())
+        own = self._by_address.get(new.address, set())
         for crowd, limit in ((own, self.limits.per_client), (self._all, self.limits.connections)):
             if len(crowd) >= limit:
                 self._log(new, limit)
@@ -32,7 +32,7 @@ class Places:
             if len(crowd) >= limit + self.limits.health:
                 return False
             new.surplus |= len(crowd) >= limit
-        own.add(new)
+        self._by_address.setdefault(new.address, set()).add(new)
         self._all.add(new)
         return True
 
