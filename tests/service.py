@@ -11,6 +11,7 @@ import urllib.request
 from pathlib import Path
 from types import TracebackType
 
+from driftwise.serve.keyring import create
 from driftwise.serve.token import show_token
 
 SOURCE = str(Path(__file__).parents[1] / "src")
@@ -20,6 +21,11 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def admin_key(store: Path) -> str:
+    """The first API key of a store."""
+    return create(f"sqlite:///{store}", None, name="me", scopes=["admin"], days=None, deployments=None)
 
 
 class Service:

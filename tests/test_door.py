@@ -24,7 +24,8 @@ from driftwise.serve.journal import open_journal
 from driftwise.serve.server import Server, server_of
 from driftwise.serve.token import drop_token, ensure_token, load_token, token_file
 from tests.service import Service as Process
-from tests.test_service import OPEN, SHOP, admin_key, command, over_http, web
+from tests.service import admin_key
+from tests.test_service import OPEN, SHOP, command, over_http, web
 
 TOKEN = "dwt_" + "t" * 43
 BEARER = {"authorization": f"Bearer {TOKEN}"}
@@ -74,11 +75,12 @@ def test_a_store_elsewhere_has_its_token_in_the_state_directory(
 @over_http
 async def test_the_token_does_everything_but_create_keys(store: Path) -> None:
     async with web(store, access=Access(TOKEN)) as ask:
-        for shown in ({}, {"authorization": "Bearer"}, {"authorization": f"Basic {TOKEN}"}):
-            refused = await ask("GET", "/deployments", **shown)
+        for text in ("", "Bearer", f"Basic {TOKEN}"):
+            refused = await ask("GET", "/deployments", authorization=text)
             assert refused.status_code == 401 and "`driftwise keys token` prints it" in refused.json()["error"]
         for wrong in (TOKEN[:-1], TOKEN + "t", TOKEN.upper(), "\xe9", "dw_1_2"):
-            refused = await ask("GET", "/deployments", authorization=f"Bearer {wrong}".encode("latin-1"))
+            shown = {b"authorization": f"Bearer {wrong}".encode("latin-1")}
+            refused = await ask.http.get("/v1/deployments", headers=shown)
             assert refused.status_code == 401 and refused.headers["www-authenticate"] == "Bearer"
         assert (await ask("GET", f"/deployments?token={TOKEN}")).status_code == 401
         assert (await ask("POST", "/deployments", SHOP, **BEARER)).status_code == 201
@@ -94,7 +96,7 @@ async def test_the_token_does_everything_but_create_keys(store: Path) -> None:
         assert (await ask("POST", "/keys", CREATE, authorization=key)).status_code == 201
 
 
-LOCAL = (
+LOCAL: tuple[tuple[dict[str, str], bool], ...] = (
     ({}, True),
     ({"host": "localhost:8000"}, True),
     ({"host": "LOCALHOST"}, True),
@@ -294,10 +296,10 @@ def test_headers_are_counted_before_anything_is_known(tmp_path: Path) -> None:
                 status, problem = await caller.ask(request)
                 assert status == 431 and problem["code"] == "too-large" and "32768 bytes" in problem["error"], what
                 assert await caller.end() == b"", what
-            for what in (b"1;" + LONG, b"0\r\n" + b"a: b\r\n" * (len(LONG) // 6), b"0\r\na: " + LONG):
+            for extra in (b"1;" + LONG, b"0\r\n" + b"a: b\r\n" * (len(LONG) // 6), b"0\r\na: " + LONG):
                 caller = await found.connect()
                 assert await caller.ask(CHUNKED) == (200, {"alive": True})
-                caller.send(what)  # between the parts of a body, or after it
+                caller.send(extra)  # between the parts of a body, or after it
                 assert b"431" in await caller.end()
             caller = await found.connect()
             large = ASK + b"a: " + b"x" * (MAX_HEAD - 1000) + b"\r\n\r\n"
@@ -375,7 +377,7 @@ def test_a_client_that_waits_is_closed_however_it_waits(tmp_path: Path) -> None:
                 await caller.ask(first)
                 await _closed(caller, start, drop)
             greedy = await found.connect()  # it asks, and never reads
-            greedy.writer.transport.pause_reading()
+            greedy.writer.transport.pause_reading()  # type: ignore[attr-defined]
             greedy.send(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * 400)
             while found.server.server_state.connections:
                 await asyncio.sleep(0.01)

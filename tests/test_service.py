@@ -19,14 +19,13 @@ import httpx
 import pytest
 
 import driftwise as dw
-from driftwise.serve import keyring
 from driftwise.serve.access import Access
 from driftwise.serve.app import make_app
 from driftwise.serve.client import AsyncClient, Client, OutcomeUnknown, Refused
 from driftwise.serve.engine import Engine
 from driftwise.serve.http import Limits, Service
 from driftwise.serve.journal import open_journal
-from tests.service import SOURCE
+from tests.service import SOURCE, admin_key
 from tests.service import Service as Process
 from tests.serving import Clock
 
@@ -63,11 +62,6 @@ async def web(store: Path, **options: Any) -> AsyncIterator[Web]:
     finally:
         await service.http.aclose()
         await service.engine.close()
-
-
-def admin_key(store: Path) -> str:
-    """The first API key of a store."""
-    return keyring.create(f"sqlite:///{store}", None, name="me", scopes=["admin"], days=None, deployments=None)
 
 
 def over_http(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:

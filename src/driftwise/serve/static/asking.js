@@ -93,11 +93,13 @@ function keepAsking(look) {
   function told(error) {
     at("news").classList.add("stale");
     const closed = error instanceof Refused && (error.status === 401 || error.status === 403);
+    const key = sessionStorage.getItem("driftwise-key");
     if (closed) at("content").hidden = true;
     // Another key helps where this one is wrong or too weak; without a key, 403 is about how the page was reached.
-    at("door").hidden = !closed || (error.status === 403 && !sessionStorage.getItem("driftwise-key"));
+    at("door").hidden = !closed || (error.status === 403 && !key);
     const silent = "The service does not answer; what is shown may be old. Asking again…";
-    say(at("news"), error instanceof Refused ? `${error.message}.` : silent);
+    const refused = error.status === 401 && !key ? "Please sign in." : `${error.message}.`;
+    say(at("news"), error instanceof Refused ? refused : silent);
     if (!(error instanceof Refused) && !(error instanceof TypeError)) console.error(error);
     return !closed && !(error instanceof Refused && error.status === 404);
   }
