@@ -477,6 +477,10 @@ async def test_reading_never_throws_the_live_state_away(store: Path) -> None:
     async with web(store) as ask:
         await ask("POST", "/deployments", SHOP)
         live = ask.engine.entry("shop").live
+        for id in (1, 2**53 - 1, 2**53, 2**63, "9" * 5000):
+            refused = await ask("GET", f"/deployments/shop/decisions/{id}")
+            assert refused.status_code == 404 and "there is no decision" in refused.json()["error"]
+            assert ask.engine.entry("shop").live is live
         with pytest.MonkeyPatch.context() as patch:
             for module, verb in (
                 (asking, "recorded"),

@@ -141,7 +141,7 @@ async def test_what_is_malformed_is_refused_and_changes_nothing(store: Path) -> 
         assert plain.status_code == 400
         await ask("GET", "/deployments/shop")
         after = ask.engine.entry("shop").live
-        assert after is before and before.snapshot() == snapshot and len(ask.engine.catalogue.entries) == 1
+        assert after is not None and after.snapshot() == snapshot and len(ask.engine.catalogue.entries) == 1
 
 
 @over_http

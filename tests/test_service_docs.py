@@ -31,7 +31,7 @@ def test_the_examples_work(tmp_path: Path, page: str, least: int) -> None:
     def shell(command: str) -> str:
         line = command.replace("http://127.0.0.1:8000", service.url)
         words: dict[str, Any] = {"capture_output": True, "text": True, "check": True, "cwd": tmp_path, "env": here}
-        return subprocess.run(line, shell=True, **words).stdout.strip()
+        return str(subprocess.run(line, shell=True, **words).stdout).strip()
 
     with Service(tmp_path / "driftwise.db", auth=True) as service:  # the store of those who name none
         assert len(examples(page)) >= least

@@ -15,7 +15,7 @@ STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
 @main.command(short_help="Decide over HTTP, and lose nothing.")
 @click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, metavar="H", help="Address; other machines' need API keys."
+    "--host", default="127.0.0.1", show_default=True, metavar="H", help="Address; any but loopback needs an API key."
 )
 @click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, metavar="N", help="Port.")
 @click.option(

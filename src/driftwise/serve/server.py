@@ -24,7 +24,7 @@ from driftwise.serve.health import log_to_stderr
 from driftwise.serve.http import Limits, Service
 from driftwise.serve.journal import CATALOGUE, open_journal
 from driftwise.serve.places import Places
-from driftwise.serve.token import drop_token, ensure_token, token_file
+from driftwise.serve.token import drop_token, ensure_token, load_token, token_file
 
 KEY_EVENTS = ("key made", "key revoked")
 SPARE_FILES = 200  # beside connections: the store, its readers, sessions with its server
@@ -190,8 +190,9 @@ def _welcome(store: str, access: Access, url: str) -> str:
         return f"{url}/ is open to every program on this machine: auth is off (--no-auth)"
     if access.token is None:
         return f"{url}/ asks for an API key"
+    where = f"stored in {token_file(store)}" if load_token(store) == access.token else "not stored"
     return (
-        f"No API keys exist yet, so the service asks for its token (stored in {token_file(store)}).\n\n"
+        f"No API keys exist yet, so the service asks for its token ({where}).\n\n"
         f"  dashboard  {url}/?token={access.token}\n"
         f"  requests   authorization: Bearer {access.token}\n\n"
         "It can do everything but create API keys, on this machine only, until the first API key exists."
