@@ -50,7 +50,7 @@ class Access(NamedTuple):
             return None
         text = _bearer(headers, f"no API keys exist, so the token of the service is needed: {SEND_TOKEN}")
         if self.token is None or not hmac.compare_digest(text.encode(), self.token.encode()):
-            raise Unauthorised(f"this is not the token of the service: {SEND_TOKEN}")
+            raise Unauthorised("this is not the token of the service: `driftwise keys token` prints it")
         return TOKEN_KEY
 
 
