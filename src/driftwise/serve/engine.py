@@ -32,7 +32,6 @@ IDLE_US = 10 * 1_000_000  # a deployment at rest is saved after this
 ANSWERS_US = 48 * 3600 * 1_000_000  # how long a key is remembered
 HOUR_US = 3600 * 1_000_000
 SWEEP_S = 1.0
-LINGER_S = 0.02  # where answers come before they are written
 MOST_DEFAULTS = 5_000  # recorded in one go
 T = TypeVar("T")
 Reply = tuple[int, bytes]
@@ -64,8 +63,8 @@ NO_KEY = Keyed()
 class Engine:
     """See above. `clock` is an argument so that tests can make time pass."""
 
-    def __init__(self, journal: Journal, *, durable: bool = True, clock: Callable[[], int] = now_us) -> None:
-        self.journal, self.durable, self.clock = journal, durable, clock
+    def __init__(self, journal: Journal, *, clock: Callable[[], int] = now_us) -> None:
+        self.journal, self.clock = journal, clock
         self.catalogue = Catalogue()
         self.counts: Counter[tuple[str, str]] = Counter()
         self.ready = False
@@ -81,9 +80,7 @@ class Engine:
         self.cataloguing = asyncio.Lock()
         for event in self.journal.read(CATALOGUE):
             self.catalogue.apply(event)
-        self.writer = Writer(
-            self.journal, self._forget_uncommitted, self._written, linger=0.0 if self.durable else LINGER_S
-        )
+        self.writer = Writer(self.journal, self._forget_uncommitted, self._written)
         self._keep_company(self._warm())
         self._keep_company(self._tend())
 
@@ -216,10 +213,8 @@ class Engine:
             entry.settled.pop(ref, None)
 
     async def answer(self, entry: Entry, happened: Sequence[Happened], key: Keyed, reply: Reply) -> Reply:
-        """Write what a request did, and answer it after the commit; before, if the service is not durable."""
-        done = self.write(entry, happened, key.answers(reply, self.clock()))
-        if self.durable:
-            await waited(done)
+        """Write what a request did, and answer it after the commit."""
+        await waited(self.write(entry, happened, key.answers(reply, self.clock())))
         return reply
 
     async def commit(

@@ -97,7 +97,6 @@ class Journal(Protocol):
 LEVELS = {
     "full": "answered after the disk has it: nothing acknowledged is lost, not even by a power cut",
     "normal": "answered after the operating system has it: a power cut may lose the last moments, a crash does not",
-    "none": "answered before it is written: a crash may lose the last moments",
 }
 
 

@@ -46,7 +46,7 @@ TYPES = {
 }
 EVENTS, ANSWERS = TYPES
 SIZE = "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(%s::text[]) AS name"
-SYNCHRONOUS = {"full": "on", "normal": "off", "none": "off"}
+SYNCHRONOUS = {"full": "on", "normal": "off"}
 
 
 class PostgresJournal(SQLJournal):

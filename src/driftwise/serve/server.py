@@ -84,7 +84,7 @@ def serve(
     try:
         if not here:
             _need_keys(journal, host)
-        service = Service(Engine(journal, durable=durability != "none"), limits, here)
+        service = Service(Engine(journal), limits, here)
         log_to_stderr()
         listening = _listen(host, port)
         server = server_of(make_app(service, log_requests=log_requests, beside=beside), host, port, limits)

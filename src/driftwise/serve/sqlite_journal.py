@@ -23,7 +23,7 @@ from driftwise.serve.sql_journal import FORGET, FORGOTTEN, SQLJournal
 OLDEST = 3_051_003
 FORMAT = 1
 BUSY_MS = 2_000  # how long a commit waits for someone else's lock on the file
-SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "none": "NORMAL"}
+SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 NETWORKED = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glusterfs", "lustre")
 
 SCHEMA = """

@@ -1,7 +1,5 @@
 """Group commit. One thread writes; whatever queued up during a commit goes into the next. There is no timer.
 
-Only where nobody waits for commits it may `linger`, so that they are few and large.
-
 A request hands over what it wants written and gets a future, which is done after the commit. When a commit fails, all
 that was in it fails, and all that queued behind it: it was decided on top of what is now lost. An *era* ends then. What
 is handed over names the era it was decided in, and that of an era gone by is refused.
@@ -10,7 +8,6 @@ is handed over names the era it was decided in, and that of an era gone by is re
 import asyncio
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -40,12 +37,11 @@ class Writer:
         journal: Journal,
         on_failure: Callable[[], None],
         on_done: Callable[[Any], None],
-        linger: float = 0.0,
     ) -> None:
         self.era = 0
         self.forgetting = False
         self.commits = self.written = self.failures = 0
-        self._journal, self._on_failure, self._on_done, self._linger = journal, on_failure, on_done, linger
+        self._journal, self._on_failure, self._on_done = journal, on_failure, on_done
         self._loop = asyncio.get_running_loop()
         self._gathered: list[Write] = []
         self._queue: queue.SimpleQueue[list[Write] | None] = queue.SimpleQueue()
@@ -124,8 +120,6 @@ class Writer:
         batch: list[Write] = []
         size = 0
         writes = self._queue.get()
-        if self._linger:
-            time.sleep(self._linger)
         while writes is not None:
             batch += writes
             size += sum(len(write.events) for write in writes)
