@@ -26,8 +26,13 @@ class JournalError(DriftwiseError):
     """The store could not do what was asked: it is full, locked, damaged or gone.
 
     After an append that failed, what is there is to be read anew, after `recover`: where the store is a server, it may
-    have written everything, and only its answer got lost.
+    have written everything, and only its answer got lost. The message is for the log: it may name paths and hosts.
+    `reason` is for anybody.
     """
+
+    def __init__(self, message: str, reason: str = "the store reports an error") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class InUseError(JournalError):

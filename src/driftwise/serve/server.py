@@ -79,13 +79,13 @@ def serve(
 ) -> None:
     """Serve until told to stop; `beside` is given the engine, and runs as long."""
     limits = limits or Limits()
+    log_to_stderr()
     journal = open_journal(store, durability)
     here = is_loopback(host)
     try:
         if not here:
             _need_keys(journal, host)
         service = Service(Engine(journal), limits, here)
-        log_to_stderr()
         listening = _listen(host, port)
         server = server_of(make_app(service, log_requests=log_requests, beside=beside), host, port, limits)
         facts = {"store": str(journal.path), "host": host, "port": port, "durability": durability}

@@ -2,13 +2,11 @@
 
 One connection writes, in WAL mode, and does all checkpoints; readers have connections of their own that cannot write,
 so that neither waits for the other. SQLite before 3.51.3 may lose a committed transaction when a checkpoint meets a
-write (the WAL-reset bug), so it is refused. A second process is kept out by a lock on a file beside the store:
-SQLite's own lock would keep readers out too.
+write (the WAL-reset bug), so it is refused. A second process is kept out by locks of our own (`store_file`): SQLite's
+would keep readers out too.
 """
 
-import fcntl
 import functools
-import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,14 +15,14 @@ from typing import Any
 import apsw
 
 from driftwise.errors import ParameterError
-from driftwise.serve.journal import Answer, Event, InUseError, JournalError, Snapshot
+from driftwise.serve.journal import Answer, Event, JournalError, Snapshot
 from driftwise.serve.sql_journal import FORGET, FORGOTTEN, SQLJournal
+from driftwise.serve.store_file import StoreFile
 
 OLDEST = 3_051_003
 FORMAT = 1
 BUSY_MS = 2_000  # how long a commit waits for someone else's lock on the file
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
-NETWORKED = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glusterfs", "lustre")
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -53,10 +51,11 @@ class SQLiteJournal(SQLJournal):
 
     def __init__(self, path: str | Path, durability: str = "full", *, vfs: str | None = None) -> None:
         require_version(apsw.sqlite_lib_version())
-        self.path, self.vfs, self.durability = Path(path), vfs, durability
+        self.vfs, self.durability = vfs, durability
+        self._file = None if vfs else StoreFile(Path(path))
+        self.path = Path(path) if self._file is None else self._file.path
         self._readers = threading.local()
         self._open: list[Any] = []
-        self._lock = None if vfs else _only_here(self.path)
         try:
             self._writer: Any = self._connect_writer()
         except BaseException:
@@ -69,8 +68,7 @@ class SQLiteJournal(SQLJournal):
         self, events: Sequence[Event] = (), answers: Sequence[Answer] = (), snapshots: Sequence[Snapshot] = ()
     ) -> None:
         """Write all of it in one transaction."""
-        if self._writer is None:
-            self.recover()
+        self.recover()
         try:
             if events and len(events) <= SMALL and not answers and not snapshots:
                 self._insert(ADD_EVENT, events)  # one statement is a transaction by itself
@@ -104,8 +102,7 @@ class SQLiteJournal(SQLJournal):
 
     def forget_answers(self, before: int) -> bool:
         """Drop some answers given before a moment; whether there may be more of them."""
-        if self._writer is None:
-            self.recover()
+        self.recover()
         try:
             return len(self._write(FORGET, (before, FORGOTTEN)).fetchall()) == FORGOTTEN
         except apsw.Error as error:
@@ -123,7 +120,9 @@ class SQLiteJournal(SQLJournal):
             pass  # it goes anyway
 
     def recover(self) -> None:
-        """Open the file anew for writing."""
+        """Make sure that the file can be written, and open it anew after a failure."""
+        if self._file is not None:
+            self._file.check_in_place()
         if self._writer is None:
             self._writer = self._connect_writer()
 
@@ -166,7 +165,8 @@ class SQLiteJournal(SQLJournal):
 
     def _connect_writer(self) -> Any:
         try:
-            writer: Any = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            create = apsw.SQLITE_OPEN_CREATE if self.vfs else 0  # else the file is there
+            writer: Any = self._connect(apsw.SQLITE_OPEN_READWRITE | create)
             if self.vfs:
                 writer.execute("PRAGMA locking_mode = EXCLUSIVE")  # no shared memory in a simulated file system
             writer.execute("PRAGMA journal_mode = WAL")
@@ -194,9 +194,8 @@ class SQLiteJournal(SQLJournal):
         self._release()
 
     def _release(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        if self._file is not None:
+            self._file.release()
 
 
 @functools.cache
@@ -213,37 +212,3 @@ def require_version(version: str) -> None:
             f"SQLite {version} can lose a committed transaction (the WAL-reset bug): 3.51.3 or newer is needed; "
             "pip install --upgrade apsw"
         )
-
-
-def _only_here(path: Path) -> int:
-    """A lock that only one process can have; the error says which one has it."""
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ParameterError(f"{path} cannot be a store: {'it is' if path.is_dir() else 'there is no such'} folder")
-    kind = _file_system(path.absolute().parent)
-    if kind.startswith(NETWORKED):
-        raise ParameterError(f"{path} lies on {kind}, where locks cannot be trusted: use a local disk, or PostgreSQL")
-    try:
-        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise JournalError(f"{path}.lock could not be opened: {error.strerror}") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        owner = os.read(lock, 20).decode(errors="replace").strip() or "unknown"
-        os.close(lock)
-        raise InUseError(f"{path} is in use by process {owner}: only one can write to a store") from None
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    return lock
-
-
-def _file_system(folder: Path) -> str:
-    """The type of the file system a folder lies on, where Linux tells it."""
-    mounts = Path("/proc/mounts")
-    best, kind = "", ""
-    for line in mounts.read_text().splitlines() if mounts.exists() else []:
-        _, point, type_, *_ = line.split()
-        inside = str(folder.resolve()).startswith(point.rstrip("/") + "/") or str(folder.resolve()) == point
-        if inside and len(point) >= len(best):
-            best, kind = point, type_
-    return kind
