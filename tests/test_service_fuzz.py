@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from driftwise.errors import DriftwiseError
 from driftwise.serve import asking, changing
+from driftwise.serve.background import tend
 from driftwise.serve.client import Client
 from driftwise.serve.engine import Engine, Keyed
 from driftwise.serve.journal import open_journal
@@ -153,6 +154,14 @@ class Model(RuleBasedStateMachine):
     @rule(seconds=strategies.sampled_from([1, 30, 101]))
     def wait(self, seconds: int) -> None:
         self.clock.wait(seconds)
+
+    @rule(years=strategies.sampled_from([1, -1]))
+    def leap_for_a_moment(self, years: int) -> None:
+        """The clock leaps and comes back: nothing is given up meanwhile."""
+        self.clock.leap(years * 365 * 86_400)
+        self.run(tend(self.engine))
+        self.clock.wait(1)
+        self.clock.leap(-years * 365 * 86_400)
 
     @rule()
     def pause_or_resume(self) -> None:

@@ -73,7 +73,7 @@ def listed(engine: Engine, after: str, limit: int, only: list[str] | None) -> di
 async def statistics(engine: Engine, name: str) -> Statistics:
     """What a page draws."""
     entry, live = await engine.live(name)
-    now = engine.clock()
+    now = live.time(engine.clock())
     window = live.settings.reward_window
     drawn = live.monitor.report(now)
     named = {*drawn.labels}
@@ -85,7 +85,7 @@ async def verify(engine: Engine, name: str) -> Verified:
     """Whether the live state is that of a replay from the start, bit for bit."""
     began = time.perf_counter()
     async with engine.alone(name) as (entry, live):
-        again = await asyncio.to_thread(fold, engine.journal, entry.stream, entry.made, cached=False)
+        again = await engine.folded(entry, cached=False)
         equal = again.snapshot() == live.snapshot()
     return Verified(equal, again.number, time.perf_counter() - began)
 

@@ -1,11 +1,12 @@
-"""Which deployments there are, and which keys: the fold of stream 0."""
+"""Which deployments there are, which keys, and where the clock was set: the fold of stream 0."""
 
 from typing import Any
 
 from driftwise.serve import events as kinds
 from driftwise.serve import settings as papers
+from driftwise.serve.clock import Leaps
 from driftwise.serve.deployment import Deployment
-from driftwise.serve.events import Body, Created, KeyMade, KeyRevoked, PolicyChanged, Status
+from driftwise.serve.events import Body, ClockSet, Created, KeyMade, KeyRevoked, PolicyChanged, Status
 from driftwise.serve.journal import CATALOGUE, Event
 from driftwise.serve.wire import Settings
 
@@ -39,6 +40,7 @@ class Catalogue:
         self.entries: dict[str, Entry] = {}
         self.keys: dict[str, KeyMade] = {}
         self.made_at: dict[str, int] = {}
+        self.leaps = Leaps()
         self._by_stream: dict[int, Entry] = {}
 
     @property
@@ -67,3 +69,5 @@ class Catalogue:
             self.made_at[body.id] = event.at
         elif isinstance(body, KeyRevoked):
             self.keys.pop(body.id, None)
+        elif isinstance(body, ClockSet):
+            self.leaps.add(body.before, body.after)

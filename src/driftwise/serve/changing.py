@@ -10,7 +10,7 @@ from driftwise.serve import settings as papers
 from driftwise.serve.answers import Key
 from driftwise.serve.asking import told_of
 from driftwise.serve.catalogue import RETIRED, RUNNING
-from driftwise.serve.deployment import Deployment, fold
+from driftwise.serve.deployment import Deployment
 from driftwise.serve.engine import NO_KEY, Engine, Keyed, Reply
 from driftwise.serve.events import ArmAdded, Body, Created, KeyRevoked, PolicyChanged, Status
 from driftwise.serve.journal import Event
@@ -112,7 +112,7 @@ async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: 
     _check_not_retired(engine, name)
     policy = {word: changes[word] for word in POLICY if word in changes}
     async with engine.alone(name) as (entry, _):
-        live = await asyncio.to_thread(fold, engine.journal, entry.stream, entry.made, cached=False, policy=policy)
+        live = await engine.folded(entry, cached=False, policy=policy)
         event = live.change_policy(changes, engine.clock())
         snapshot = await asyncio.to_thread(live.snapshot)
         told = told_of(entry.made, entry.status, entry.at, live)

@@ -20,6 +20,7 @@ from driftwise.errors import BudgetError, DriftwiseError, ParameterError, StateE
 from driftwise.serve import events as kinds
 from driftwise.serve import notes as monitors
 from driftwise.serve import settings as papers
+from driftwise.serve.clock import SECOND_US, STEP_S, Leaps
 from driftwise.serve.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
 from driftwise.serve.journal import NO_REF, Event, Journal, JournalError, Snapshot
 from driftwise.serve.monitor import Monitor
@@ -28,6 +29,7 @@ from driftwise.serve.settings import POLICY, UNITS
 from driftwise.serve.wire import Settings
 
 FORMAT = 1
+NO_LEAPS = Leaps()
 
 
 class Waiting(NamedTuple):
@@ -59,6 +61,7 @@ class Deployment:
         self.stream, self.settings, self.at = stream, settings, at
         self.agent = papers.agent_of(settings) if agent is None else agent
         self.number = 0
+        self.ahead = 0  # of the service's time, where its events are
         self.saved = 0  # events that the snapshot it was restored from held
         self.waiting: dict[int, Waiting] = {}
         self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
@@ -69,6 +72,19 @@ class Deployment:
         self._tick = papers.tick_of(settings)
         self._default = papers.default_of(settings, self.agent)
 
+    # ---- time ----
+
+    def time(self, now: int) -> int:
+        """The time here when it is `now` in the service: it never goes back."""
+        return max(now + self.ahead, self.at)
+
+    def go_on_from(self, moment: int, now: int) -> None:
+        """Go on from a moment when it is `now` in the service: where that is behind, ahead of it at the same pace.
+
+        To stand still until the clock has come so far would stop reward windows, and windows in seconds.
+        """
+        self.ahead = moment - now if moment - now > STEP_S * SECOND_US else 0
+
     # ---- what happens live ----
 
     def decide(
@@ -77,7 +93,7 @@ class Deployment:
         """Choose, or take what was `done` already; the event says what."""
         held = done if done is not None else self._held(unit)
         chosen = None if held is None else (held[0], math.nan if held[1] is None else held[1])
-        at = max(now, self.at)
+        at = self.time(now)
         action, propensity = self._choose(asked, at, chosen)
         body = Decided(action, propensity, asked, unit, held is not None)
         return self._happened(body, "decided", at), body
@@ -86,39 +102,39 @@ class Deployment:
         """Learn what came of a waiting decision; the event says what became of it."""
         status, worth = self._teach(ref, told)
         body = Learned(told, status, defaulted)
-        return self._happened(body, "learned", max(now, self.at), ref, worth), body
+        return self._happened(body, "learned", self.time(now), ref, worth), body
 
     def cancel(self, ref: int, now: int) -> Event:
         """Call a waiting decision off."""
         self.agent.cancel(self.waiting[ref].t)
-        return self._happened(Cancelled(), "cancelled", max(now, self.at), ref)
+        return self._happened(Cancelled(), "cancelled", self.time(now), ref)
 
     def add_arm(self, arm: ArmAdded, now: int) -> Event:
         """One more arm."""
         self._add_arm(arm)
-        return self._happened(arm, "arm added", max(now, self.at))
+        return self._happened(arm, "arm added", self.time(now))
 
     def retire_arm(self, name: str | int, now: int) -> Event:
         """One arm less."""
         self.agent.retire_arm(name)
-        return self._happened(ArmRetired(name), "arm retired", max(now, self.at))
+        return self._happened(ArmRetired(name), "arm retired", self.time(now))
 
     def change(self, changes: dict[str, Any], now: int) -> Event:
         """Other settings, where no replay is needed."""
         self._change(changes)
-        return self._happened(Changed(changes), "changed", max(now, self.at))
+        return self._happened(Changed(changes), "changed", self.time(now))
 
     def change_policy(self, changes: dict[str, Any], now: int) -> Event:
         """The journal was replayed into another policy: say so, and change the rest."""
         self._change({name: value for name, value in changes.items() if name not in POLICY})
-        return self._happened(Changed(changes, True), "changed", max(now, self.at))
+        return self._happened(Changed(changes, True), "changed", self.time(now))
 
-    def overdue(self, now: int) -> list[int]:
-        """The decisions whose reward window has passed, oldest first."""
+    def overdue(self, now: int, leaps: Leaps = NO_LEAPS) -> list[int]:
+        """The decisions whose reward window has passed, oldest first; time that the clock leapt over did not."""
         window = self.settings.reward_window
         if window is None:
             return []
-        before = max(now, self.at) - int(1e6 * window)
+        before = leaps.back(self.time(now), int(SECOND_US * window))
         found = []
         for ref, waiting in self.waiting.items():
             if waiting.at > before:

@@ -5,20 +5,20 @@ a commit fails, the deployments it touched are thrown away and folded anew from 
 never happened. What takes long (a fold, a compilation, a replay) runs in a thread, and only requests for that
 deployment wait.
 
-What can be done with deployments is in `deciding`, `changing` and `asking`.
+What can be done with deployments is in `deciding`, `changing` and `asking`; what is done beside, in `background`.
 """
 
 import asyncio
 import hashlib
-import re
-import time
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from driftwise.errors import DriftwiseError
+from driftwise.serve import background
 from driftwise.serve.catalogue import PAUSED, RETIRED, Catalogue, Entry
+from driftwise.serve.clock import Clock
 from driftwise.serve.deployment import Deployment, fold
 from driftwise.serve.events import Body
 from driftwise.serve.journal import CATALOGUE, Answer, Event, Journal, JournalError, Snapshot
@@ -28,19 +28,12 @@ from driftwise.serve.writer import Writer
 SNAPSHOT_EVERY = 10_000  # events
 PER_PENDING = 4  # and this many events for each decision that waits
 MANY = 1_000  # decisions and units of a snapshot that is worth a thread
-IDLE_US = 10 * 1_000_000  # a deployment at rest is saved after this
 ANSWERS_US = 48 * 3600 * 1_000_000  # how long a key is remembered
-HOUR_US = 3600 * 1_000_000
-SWEEP_S = 1.0
 MOST_DEFAULTS = 5_000  # recorded in one go
 T = TypeVar("T")
 Reply = tuple[int, bytes]
 Happened = tuple[Event, Body]
-
-
-def now_us() -> int:
-    """The time, in microseconds since 1970."""
-    return time.time_ns() // 1000
+log = logging.getLogger("driftwise.serve")
 
 
 class Keyed:
@@ -63,8 +56,8 @@ NO_KEY = Keyed()
 class Engine:
     """See above. `clock` is an argument so that tests can make time pass."""
 
-    def __init__(self, journal: Journal, *, clock: Callable[[], int] = now_us) -> None:
-        self.journal, self.clock = journal, clock
+    def __init__(self, journal: Journal, *, clock: Clock | None = None) -> None:
+        self.journal, self.clock = journal, clock or Clock()
         self.catalogue = Catalogue()
         self.counts: Counter[tuple[str, str]] = Counter()
         self.ready = False
@@ -81,8 +74,8 @@ class Engine:
         for event in self.journal.read(CATALOGUE):
             self.catalogue.apply(event)
         self.writer = Writer(self.journal, self._forget_uncommitted, self._written)
-        self._keep_company(self._warm())
-        self._keep_company(self._tend())
+        self._keep_company(background.warm(self))
+        self._keep_company(background.tend_for_ever(self))
 
     def _keep_company(self, work: Coroutine[Any, Any, None]) -> None:
         """Have something done beside requests, until the engine closes."""
@@ -90,38 +83,13 @@ class Engine:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _warm(self) -> None:
-        """Fold one deployment of each kind, then say ready; then those whose reward windows may have passed.
-
-        Of a kind are those that need the same kernels: the same policy, in force now, asked in the same manner.
-        """
-        seen, later = set(), []
-        for name, entry in list(self.catalogue.entries.items()):
-            if entry.status == RETIRED:
-                continue
-            made, kind = entry.made, _kind(entry)
-            if kind not in seen:
-                seen.add(kind)
-                await self._try_fold(name)
-            elif made.reward_window is not None:
-                later.append(name)
-        self.ready = True
-        for name in later:
-            await self._try_fold(name)
-
-    async def _try_fold(self, name: str) -> None:
-        try:
-            await self.live(name)
-        except DriftwiseError as error:  # it will be told to whoever asks for this deployment
-            self.counts[f"not folded: {type(error).__name__}", name] += 1
-
     async def close(self) -> None:
         """Save what is new, write what is left, and let go of the journal."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for entry in self.catalogue.entries.values():
-            self._save(entry, now=True)
+            self.save(entry, now=True)
         await self.writer.close()
         self.journal.close()
 
@@ -166,7 +134,7 @@ class Engine:
         try:
             await self.commit()
             if entry.live is None:
-                entry.live = await asyncio.to_thread(self._folded, entry)
+                entry.live = await self.folded(entry)
                 entry.unsaved = entry.live.number - entry.live.saved  # what was replayed now need not be again
             yield entry, entry.live
         finally:
@@ -179,15 +147,26 @@ class Engine:
         if entry.live is None:
             raise Unavailable("the store was lost meanwhile; ask again")
 
-    def _folded(self, entry: Entry) -> Deployment:
+    async def folded(self, entry: Entry, **options: Any) -> Deployment:
+        """A deployment from its journal, at the time it has come to; options are those of `fold`."""
         try:
-            return fold(self.journal, entry.stream, entry.made)
+            live = await asyncio.to_thread(fold, self.journal, entry.stream, entry.made, **options)
         except JournalError:
             raise Unavailable("the store cannot be read just now; ask again") from None
+        now = self.clock()
+        live.go_on_from(live.at if entry.live is None else entry.live.time(now), now)
+        if live.ahead and entry.live is None:
+            facts = {"deployment": entry.made.name, "ahead_s": round(live.ahead / 1e6, 1)}
+            log.warning("events of a deployment lie ahead of the clock: it goes on from there", extra={"facts": facts})
+        return live
 
     def defaults(self, live: Deployment, now: int) -> list[Happened]:
         """Record default outcomes of decisions whose window has passed; they must be written."""
-        return [live.default(ref, now) for ref in live.overdue(now)[:MOST_DEFAULTS]]
+        return [live.default(ref, now) for ref in live.overdue(now, self.catalogue.leaps)[:MOST_DEFAULTS]]
+
+    def oldest_answer(self, now: int) -> int:
+        """When the oldest answer was given that is kept."""
+        return self.catalogue.leaps.back(now, ANSWERS_US)
 
     # ---- writing ----
 
@@ -201,7 +180,7 @@ class Engine:
         done = self.writer.submit([event for event, _ in happened], answers, mark=(entry, outcomes))
         waiting = 0 if entry.live is None else len(entry.live.waiting)
         if entry.unsaved >= max(SNAPSHOT_EVERY, PER_PENDING * waiting):  # the more wait, the longer a snapshot takes
-            self._save(entry)
+            self.save(entry)
         return done
 
     @staticmethod
@@ -223,7 +202,7 @@ class Engine:
         """Have something written, after all that was handed over before, and wait for it."""
         await waited(self.writer.submit(events, answers, snapshots))
 
-    def _save(self, entry: Entry, *, now: bool = False) -> None:
+    def save(self, entry: Entry, *, now: bool = False) -> None:
         """Have a snapshot written, if there is anything new in it; a large one is made in a thread, unless `now`."""
         live = entry.live
         if live is None or not entry.unsaved or entry.busy is not None or not live.number:
@@ -281,35 +260,6 @@ class Engine:
             return ask(*args) if self.journal.quick else await asyncio.to_thread(ask, *args)
         except JournalError:
             raise Unavailable("the store cannot be read just now; ask again") from None
-
-    # ---- time passes ----
-
-    async def _tend(self) -> None:
-        """Record defaults, save what is at rest, drop old answers."""
-        forgotten = self.clock()
-        while True:
-            await asyncio.sleep(SWEEP_S)
-            now = self.clock()
-            for entry in list(self.catalogue.entries.values()):
-                if entry.live is None or entry.busy is not None:
-                    continue
-                if entry.live.settings.reward_window is not None and (happened := self.defaults(entry.live, now)):
-                    self.write(entry, happened)
-                if entry.unsaved and entry.touched + IDLE_US < now:
-                    self._save(entry)
-                    await asyncio.sleep(0)
-            if now - forgotten > HOUR_US or self.writer.forgetting:
-                forgotten = now
-                self.writer.forget_answers(now - ANSWERS_US)
-
-
-def _kind(entry: Entry) -> tuple[Any, ...]:
-    """What the kernels of a deployment depend on: policies, one perhaps inside another, and what is shown and told."""
-    made = entry.made
-    said = (made.features, made.context, made.slate, made.budgets, made.domain, made.activate)
-    inner = made.parameters.get("policy") if entry.policy == made.policy else None
-    policies = tuple(re.findall(r"[a-z][a-z0-9-]+(?=$|[:,)])", entry.policy))
-    return policies, inner, isinstance(made.arms, dict), *(each is not None for each in said)
 
 
 async def waited(done: Awaitable[None]) -> None:

@@ -2,7 +2,7 @@
 
 In the stream of a deployment: a decision, its outcome (told, or by default), its end without one, arms that come and
 go, changes of settings. In the catalogue: deployments that come, pause, go on and retire; keys that are made and
-revoked.
+revoked; a clock that was set.
 """
 
 from typing import Any, TypeVar
@@ -92,6 +92,13 @@ class KeyMade(Body):
     deployments: list[str] | None = None
 
 
+class ClockSet(Body):
+    """The clock had leapt and stayed there, and was believed: time went from one moment to another at once."""
+
+    before: int
+    after: int
+
+
 class KeyRevoked(Body):
     """A key that opens nothing any more."""
 
@@ -110,6 +117,7 @@ KINDS: dict[str, type[Body]] = {
     "policy changed": PolicyChanged,
     "key made": KeyMade,
     "key revoked": KeyRevoked,
+    "clock set": ClockSet,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 _DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in KINDS.items()}

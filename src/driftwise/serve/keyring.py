@@ -11,7 +11,7 @@ from typing import Any
 
 from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.serve.catalogue import Catalogue
-from driftwise.serve.engine import now_us
+from driftwise.serve.clock import now_us
 from driftwise.serve.events import Body, KeyRevoked
 from driftwise.serve.journal import CATALOGUE, open_journal
 from driftwise.serve.keys import new_key
