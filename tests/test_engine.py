@@ -12,8 +12,9 @@ import pytest
 from driftwise.core.state import seal, unseal
 from driftwise.errors import DriftwiseError, RewardError
 from driftwise.serve import asking, changing, deciding
-from driftwise.serve.deployment import Deployment, fold, replay
+from driftwise.serve.deployment import Deployment
 from driftwise.serve.engine import Engine, Keyed
+from driftwise.serve.fold import fold, replay
 from driftwise.serve.journal import JournalError, open_journal
 from driftwise.serve.refusals import Busy, Conflict, Full, KeyReused, Paused, Unavailable, Unknown
 from driftwise.serve.wire import Asked, Changes, Told

@@ -1,12 +1,16 @@
 """What an engine does beside requests: warm what will be needed, record defaults, save, and look after its clock."""
 
 import asyncio
+import logging
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from driftwise.errors import DriftwiseError
 from driftwise.serve.catalogue import RETIRED, Entry
 from driftwise.serve.events import ClockSet
+from driftwise.serve.readiness import READ, TRIAL, WRITTEN
+from driftwise.serve.refusals import Unavailable
 
 if TYPE_CHECKING:
     from driftwise.serve.engine import Engine
@@ -14,6 +18,14 @@ if TYPE_CHECKING:
 IDLE_US = 10 * 1_000_000  # a deployment at rest is saved after this
 HOUR_US = 3600 * 1_000_000
 SWEEP_S = 1.0
+FAILED = "what is done beside requests failed"
+log = logging.getLogger("driftwise.serve")
+
+
+def ended(task: "asyncio.Task[None]") -> None:
+    """What nobody waited for is over; when it has failed, the log says so."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error(FAILED, exc_info=error)
 
 
 async def warm(engine: "Engine") -> None:
@@ -31,16 +43,14 @@ async def warm(engine: "Engine") -> None:
             await _try_fold(engine, name)
         elif entry.made.reward_window is not None:
             later.append(name)
-    engine.ready = True
+    engine.readiness.warm = True
     for name in later:
         await _try_fold(engine, name)
 
 
 async def _try_fold(engine: "Engine", name: str) -> None:
-    try:
+    with suppress(DriftwiseError):  # it will be told to whoever asks for this deployment
         await engine.live(name)
-    except DriftwiseError as error:  # it will be told to whoever asks for this deployment
-        engine.counts[f"not folded: {type(error).__name__}", name] += 1
 
 
 def _kind(entry: Entry) -> tuple[Any, ...]:
@@ -57,7 +67,10 @@ async def tend_for_ever(engine: "Engine") -> None:
     forgotten = engine.clock()
     while True:
         await asyncio.sleep(SWEEP_S)
-        await tend(engine)
+        try:
+            await tend(engine)
+        except Exception:
+            log.exception(FAILED)
         now = engine.clock()
         if now - forgotten > HOUR_US or engine.writer.forgetting:
             forgotten = now
@@ -65,18 +78,35 @@ async def tend_for_ever(engine: "Engine") -> None:
 
 
 async def tend(engine: "Engine") -> None:
-    """Record defaults, save what is at rest, believe a clock that was set for good."""
+    """Try a store that failed; record defaults, save what is at rest, believe a clock that was set for good."""
+    if engine.readiness.problems:
+        await try_store(engine)
     now = engine.clock()
     for entry in list(engine.catalogue.entries.values()):
         if entry.live is None or entry.busy is not None:
             continue
-        if entry.live.settings.reward_window is not None and (happened := engine.defaults(entry.live, now)):
-            engine.write(entry, happened)
+        try:
+            if entry.live.settings.reward_window is not None and (happened := engine.defaults(entry.live, now)):
+                engine.write(entry, happened)
+        except Exception:
+            log.exception("a default was not recorded", extra={"facts": {"deployment": entry.made.name}})
+            entry.live = None  # some may be recorded in memory only: fold it anew
+            continue
         if entry.unsaved and entry.touched + IDLE_US < now:
             engine.save(entry)
             await asyncio.sleep(0)
     if engine.clock.lasting() is not None:
-        await _believe_clock(engine)
+        with suppress(Unavailable):  # then the next time
+            await _believe_clock(engine)
+
+
+async def try_store(engine: "Engine") -> None:
+    """Write something that belongs to nobody and read it back: `readiness` learns whether that can be done."""
+    with suppress(Unavailable):
+        await engine.commit(snapshots=[engine.readiness.trial()])
+        engine.readiness.worked(WRITTEN)
+        await engine.look(engine.journal.latest, TRIAL)
+        engine.readiness.worked(READ)
 
 
 async def _believe_clock(engine: "Engine") -> None:

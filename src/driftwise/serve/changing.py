@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from driftwise.serve.engine import NO_KEY, Engine, Keyed, Reply
 from driftwise.serve.events import ArmAdded, Body, Created, KeyRevoked, PolicyChanged, Status
 from driftwise.serve.journal import Event
 from driftwise.serve.keys import new_key
-from driftwise.serve.refusals import Conflict, Full, Malformed, Paused, Unknown
+from driftwise.serve.refusals import Conflict, Damaged, Full, Malformed, Paused, Unknown
 from driftwise.serve.settings import POLICY
 from driftwise.serve.wire import Changes, NewKey, Settings
 
@@ -57,7 +58,9 @@ async def set_status(engine: Engine, name: str, status: str, *, key: Keyed = NO_
 
 
 async def _set_status(engine: Engine, name: str, status: str, key: Keyed) -> Reply:
-    entry, live = await engine.live(name)
+    entry, live = engine.entry(name), None
+    with suppress(Damaged):  # it can still be retired
+        _, live = await engine.live(name)
     async with engine.cataloguing:
         if entry.status == RETIRED and status != RETIRED:
             raise Paused(f"{name} is retired, and that is for good")

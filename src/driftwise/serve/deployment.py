@@ -1,28 +1,28 @@
 """A deployment is the fold of its events: an agent, the decisions that wait for outcomes, and who is held to which arm.
 
 What happens live and what is replayed go through the same code: live, `decide` and `learn` do it and return the event
-that says so; in a replay, `apply` is given the event and does it again. A replayed decision takes the action from the
-journal, so that the same journal can be replayed into another policy: it learns from what was done, not from what it
-would have done.
+that says so; in a replay (`fold`), `apply` is given the event and does it again. A replayed decision takes the action
+from the journal, so that the same journal can be replayed into another policy: it learns from what was done, not from
+what it would have done.
 """
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
 
 from driftwise.agent import Agent
-from driftwise.core.state import seal, unseal
+from driftwise.core.state import seal
 from driftwise.core.tag import code_tag
-from driftwise.errors import BudgetError, DriftwiseError, ParameterError, StateError
+from driftwise.errors import BudgetError, ParameterError
 from driftwise.serve import events as kinds
 from driftwise.serve import notes as monitors
 from driftwise.serve import settings as papers
 from driftwise.serve.clock import SECOND_US, STEP_S, Leaps
 from driftwise.serve.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
-from driftwise.serve.journal import NO_REF, Event, Journal, JournalError, Snapshot
+from driftwise.serve.journal import NO_REF, DamagedError, Event, Snapshot
 from driftwise.serve.monitor import Monitor
 from driftwise.serve.notes import Notes
 from driftwise.serve.settings import POLICY, UNITS
@@ -151,8 +151,8 @@ class Deployment:
     def apply(self, event: Event) -> None:
         """Do again what an event says was done."""
         if event.number != self.number:
-            raise JournalError(f"stream {self.stream} has lost event {self.number}: event {event.number} follows")
-        body, worth = kinds.decode(event.kind, event.body), None
+            raise DamagedError(f"it has lost event {self.number}: event {event.number} follows", self.number)
+        body, worth = kinds.body_of(event), None
         if isinstance(body, Decided):
             self._choose(body.asked, event.at, (body.action, math.nan if body.propensity is None else body.propensity))
         elif isinstance(body, Learned):
@@ -305,70 +305,6 @@ class Deployment:
             return Snapshot(stream, number, seal(msgspec.msgpack.encode(paper)))
 
         return write
-
-
-def restored(snapshot: Snapshot) -> Deployment | None:
-    """The deployment a snapshot was taken of; None when it was taken by other code, so that a replay is needed."""
-    try:
-        paper = msgspec.msgpack.decode(unseal(snapshot.body), type=Paper)
-    except (StateError, msgspec.DecodeError):
-        return None
-    try:
-        settings = papers.from_paper(paper.settings)
-        if paper.format != FORMAT or paper.tag != tag_of(papers.policy_of(settings)):
-            return None
-        found = Deployment(snapshot.stream, settings, at=paper.at, agent=Agent.loads(paper.agent))
-    except (DriftwiseError, msgspec.DecodeError):
-        return None
-    found.number = found.saved = snapshot.number + 1
-    found.origin = paper.origin
-    found.waiting = {ref: Waiting(t, at, action) for ref, t, at, action in paper.waiting}
-    found.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in paper.units)
-    problem = found.agent.problem
-    found.monitor = Monitor(problem.low, problem.span, monitors.from_paper(paper.notes))
-    return found
-
-
-def fold(
-    journal: Journal,
-    stream: int,
-    made: Settings,
-    *,
-    upto: int | None = None,
-    cached: bool = True,
-    policy: dict[str, Any] | None = None,
-) -> Deployment:
-    """The deployment after event `upto`, or after all of them: from the nearest snapshot, or from the start.
-
-    `made` are the settings it was created with. A policy that came later was fed the whole journal, so that from the
-    start, only the last policy matters; or another one, `policy`, which is to come next.
-    """
-    snapshot = journal.latest(stream, upto) if cached and policy is None else None
-    found = restored(snapshot) if snapshot is not None else None
-    if found is not None:
-        tail = list(journal.read(stream, found.number - 1, upto))
-        if not any(each.kind == "changed" and kinds.decode(each.kind, each.body).policy for each in tail):
-            return replay(found, tail)
-    settings = papers.changed(made, _last_policy(journal.read(stream, upto=upto)) | (policy or {}))
-    return replay(Deployment(stream, settings), journal.read(stream, upto=upto))
-
-
-def replay(deployment: Deployment, events: Iterable[Event]) -> Deployment:
-    """Apply events in order."""
-    for event in events:
-        deployment.apply(event)
-    return deployment
-
-
-def _last_policy(events: Iterator[Event]) -> dict[str, Any]:
-    """Which policy, parameters and window are in force after all of these events."""
-    last: dict[str, Any] = {}
-    for event in events:
-        if event.kind == "changed":
-            body = kinds.decode(event.kind, event.body)
-            if body.policy:
-                last |= {name: value for name, value in body.changes.items() if name in POLICY}
-    return last
 
 
 def _blank(settings: Settings) -> Notes:

@@ -21,7 +21,7 @@ from driftwise.serve.answers import (
     Verified,
 )
 from driftwise.serve.catalogue import PAUSED, RETIRED, RUNNING
-from driftwise.serve.export import MEDIA, export, from_file, need_parquet
+from driftwise.serve.export import MEDIA, from_file, need_parquet
 from driftwise.serve.http import Call, Endpoint, Stream
 from driftwise.serve.refusals import Malformed
 from driftwise.serve.wire import Asked, AskedMany, Changes, NewArm, NewKey, OldArm, Settings, Told, ToldMany, Which
@@ -134,9 +134,7 @@ async def log(call: Call) -> Any:
     if kind == "parquet":
         need_parquet()
     after, upto = call.number("after", -1, -1, MOST_ID), call.number("upto", MOST_ID, 0, MOST_ID)
-    entry, _ = await call.engine.live(call.name)
-    await call.engine.commit()
-    chunks = export(call.engine.journal, entry.stream, kind, after, upto)
+    chunks = await asking.log(call.engine, call.name, kind, after, upto)
     return Stream(chunks, MEDIA[kind], f"{call.name}.{kind}")
 
 

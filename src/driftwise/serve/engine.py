@@ -16,13 +16,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+from driftwise.errors import DriftwiseError
 from driftwise.serve import background
-from driftwise.serve.catalogue import PAUSED, RETIRED, Catalogue, Entry
+from driftwise.serve.catalogue import PAUSED, RETIRED, Damage, Entry, read_catalogue
 from driftwise.serve.clock import Clock
-from driftwise.serve.deployment import Deployment, fold
-from driftwise.serve.events import Body
-from driftwise.serve.journal import CATALOGUE, Answer, Event, Journal, JournalError, Snapshot
-from driftwise.serve.refusals import Busy, KeyReused, Paused, Unavailable, Unknown
+from driftwise.serve.deployment import Deployment
+from driftwise.serve.events import Body, body_of
+from driftwise.serve.fold import fold
+from driftwise.serve.journal import Answer, DamagedError, Event, Journal, JournalError, Snapshot
+from driftwise.serve.readiness import ANSWER_S, READ, WRITTEN, Readiness, Ready
+from driftwise.serve.refusals import Busy, Damaged, KeyReused, Paused, Unavailable, Unknown
 from driftwise.serve.writer import Writer
 
 SNAPSHOT_EVERY = 10_000  # events
@@ -58,30 +61,31 @@ class Engine:
 
     def __init__(self, journal: Journal, *, clock: Clock | None = None) -> None:
         self.journal, self.clock = journal, clock or Clock()
-        self.catalogue = Catalogue()
+        self.catalogue = read_catalogue(journal)
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.ready = False
+        self.readiness = Readiness()
         self.writer: Writer
         self.cataloguing: asyncio.Lock
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._trial: asyncio.Task[None] | None = None
 
     # ---- beginning and end ----
 
     async def start(self) -> None:
-        """Read the catalogue; in the background, warm the kernels of every kind of deployment and tend to time."""
+        """Begin to write; in the background, warm the kernels of every kind of deployment and tend to time."""
         self.cataloguing = asyncio.Lock()
-        for event in self.journal.read(CATALOGUE):
-            self.catalogue.apply(event)
-        self.writer = Writer(self.journal, self._forget_uncommitted, self._written)
+        self.writer = Writer(self.journal, self._committed, self._written)
         self._keep_company(background.warm(self))
         self._keep_company(background.tend_for_ever(self))
 
-    def _keep_company(self, work: Coroutine[Any, Any, None]) -> None:
+    def _keep_company(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Have something done beside requests, until the engine closes."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(background.ended)
+        return task
 
     async def close(self) -> None:
         """Save what is new, write what is left, and let go of the journal."""
@@ -130,11 +134,13 @@ class Engine:
         entry = self.entry(name)
         while entry.busy is not None:
             await entry.busy
+        if entry.lost:
+            raise refusal_of(entry)
         entry.busy = asyncio.get_running_loop().create_future()
         try:
             await self.commit()
             if entry.live is None:
-                entry.live = await self.folded(entry)
+                entry.live = await self._folded_or_lost(entry)
                 entry.unsaved = entry.live.number - entry.live.saved  # what was replayed now need not be again
             yield entry, entry.live
         finally:
@@ -147,12 +153,16 @@ class Engine:
         if entry.live is None:
             raise Unavailable("the store was lost meanwhile; ask again")
 
+    async def _folded_or_lost(self, entry: Entry) -> Deployment:
+        try:
+            return await self.folded(entry)
+        except Damaged:
+            entry.lost = True  # it is not tried again and again
+            raise
+
     async def folded(self, entry: Entry, **options: Any) -> Deployment:
         """A deployment from its journal, at the time it has come to; options are those of `fold`."""
-        try:
-            live = await asyncio.to_thread(fold, self.journal, entry.stream, entry.made, **options)
-        except JournalError:
-            raise Unavailable("the store cannot be read just now; ask again") from None
+        live: Deployment = await self.read_of(entry, fold, self.journal, entry.stream, entry.made, **options)
         now = self.clock()
         live.go_on_from(live.at if entry.live is None else entry.live.time(now), now)
         if live.ahead and entry.live is None:
@@ -218,6 +228,14 @@ class Engine:
         snapshot = await asyncio.to_thread(draft)
         self.writer.submit(snapshots=[snapshot], era=era)
 
+    def _committed(self, error: JournalError | None) -> None:
+        """A commit is done, or has failed."""
+        if error is None:
+            self.readiness.wrote()
+        else:
+            self.readiness.failed(WRITTEN, error)
+            self._forget_uncommitted()
+
     def _forget_uncommitted(self) -> None:
         """A commit failed: what was done on top of it is folded anew when it is next needed.
 
@@ -254,17 +272,84 @@ class Engine:
         finally:
             self._in_flight.discard(key.key)
 
+    # ---- reading ----
+
     async def look(self, ask: Callable[..., T], *args: Any) -> T:
         """Ask the journal, here if that is quick."""
         try:
             return ask(*args) if self.journal.quick else await asyncio.to_thread(ask, *args)
-        except JournalError:
-            raise Unavailable("the store cannot be read just now; ask again") from None
+        except JournalError as error:
+            raise self.unreadable(error) from None
+
+    async def read_of(self, entry: Entry, work: Callable[..., T], *args: Any, **options: Any) -> T:
+        """Do something in a thread that reads the journal of a deployment."""
+        try:
+            return await asyncio.to_thread(work, *args, **options)
+        except DamagedError as error:
+            if isinstance(error.__cause__, DriftwiseError) and options.get("policy") is not None:
+                raise error.__cause__ from None  # what was asked for does not go with what is there
+            raise self.damaged(entry, error) from None
+        except JournalError as error:
+            raise self.unreadable(error) from None
+        except (OSError, MemoryError) as error:
+            log.exception("a deployment could not be loaded", extra={"facts": {"deployment": entry.made.name}})
+            why = f"deployment {entry.made.name} could not be loaded ({type(error).__name__}); ask again"
+            raise Unavailable(why) from None
+
+    def body_of(self, entry: Entry, event: Event) -> Any:
+        """What an event of a deployment says."""
+        try:
+            return body_of(event)
+        except DamagedError as error:
+            raise self.damaged(entry, error) from None
+
+    def unreadable(self, error: JournalError) -> Unavailable:
+        """The store could not be read: what to answer."""
+        self.readiness.failed(READ, error)
+        return Unavailable(f"the store cannot be read just now ({error.reason}); ask again")
+
+    def damaged(self, entry: Entry, error: DamagedError) -> Damaged:
+        """The journal of a deployment is damaged: what to answer. The log is told once."""
+        if entry.damage is None:
+            facts = {"deployment": entry.made.name, "event_number": error.event, "why": str(error)}
+            log.error("the journal of a deployment is damaged", extra={"facts": facts})
+            entry.damage = Damage(str(error), error.event)
+        return refusal_of(entry)
+
+    # ---- is it ready ----
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests can be served, as far as is known."""
+        return self.readiness.reason is None
+
+    async def check_ready(self) -> Ready:
+        """Whether requests can be served. Where nothing was written of late, the store is tried, but not for long."""
+        reason = self.readiness.reason
+        if reason is None and self.readiness.idle:
+            if self._trial is None or self._trial.done():
+                self._trial = self._keep_company(background.try_store(self))
+            done, _ = await asyncio.wait([self._trial], timeout=ANSWER_S)
+            reason = self.readiness.reason if done else f"the store has not answered for {ANSWER_S:g} seconds"
+        return Ready(reason is None, reason, self.damaged_names)
+
+    @property
+    def damaged_names(self) -> list[str]:
+        """The deployments whose journal is known to be damaged."""
+        entries = self.catalogue.entries.items()
+        return [name for name, entry in entries if entry.damage is not None and entry.status != RETIRED]
+
+
+def refusal_of(entry: Entry) -> Damaged:
+    """What is answered for a deployment whose journal is damaged."""
+    damage = entry.damage or Damage("its journal cannot be read", None)
+    return Damaged(f"deployment {entry.made.name} is damaged: {damage.why}", damage.event)
 
 
 async def waited(done: Awaitable[None]) -> None:
     """Wait for a commit."""
     try:
         await done
-    except JournalError:
-        raise Unavailable("the store cannot be written just now; ask again, with the same key") from None
+    except JournalError as error:
+        why = f"the store cannot be written just now ({error.reason}); ask again, with the same key"
+        raise Unavailable(why) from None

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from driftwise.serve.journal import DamagedError, Event
+
 E = TypeVar("E")
 
 
@@ -129,6 +131,10 @@ def encode(body: Body) -> bytes:
     return _ENCODER.encode(body)
 
 
-def decode(kind: str, body: bytes) -> Any:
-    """The body of an event of this kind."""
-    return _DECODERS[kind].decode(body)
+def body_of(event: Event) -> Any:
+    """The body of an event, as its kind has it."""
+    try:
+        return _DECODERS[event.kind].decode(event.body)
+    except Exception as error:
+        why = f"event {event.number} cannot be read ({type(error).__name__}: {error})"
+        raise DamagedError(why, event.number) from error

@@ -30,9 +30,19 @@ class JournalError(DriftwiseError):
     `reason` is for anybody.
     """
 
-    def __init__(self, message: str, reason: str = "the store reports an error") -> None:
+    reason = "the store reports an error"
+
+    def __init__(self, message: str, reason: str = reason) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class DamagedError(JournalError):
+    """What was read is not what was written, or cannot be replayed; `event` is its number, where that is known."""
+
+    def __init__(self, message: str, event: int | None = None) -> None:
+        super().__init__(message, "the store is damaged")
+        self.event = event
 
 
 class InUseError(JournalError):

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from driftwise.errors import DriftwiseError, ParameterError
-from driftwise.serve.catalogue import Catalogue
+from driftwise.serve.catalogue import Catalogue, read_catalogue
 from driftwise.serve.clock import now_us
 from driftwise.serve.events import Body, KeyRevoked
-from driftwise.serve.journal import CATALOGUE, open_journal
+from driftwise.serve.journal import open_journal
 from driftwise.serve.keys import new_key
 
 DAY_S = 86_400
@@ -71,9 +71,7 @@ def revoke(store: str, url: str | None, id: str) -> None:
 def _catalogue(store: str) -> Iterator[Any]:
     journal = open_journal(store)
     try:
-        catalogue = Catalogue()
-        for event in journal.read(CATALOGUE):
-            catalogue.apply(event)
+        catalogue = read_catalogue(journal)
 
         def write(catalogue: Catalogue, body: Body) -> None:
             journal.append([catalogue.event(body, now_us())])

@@ -15,12 +15,12 @@ import uvicorn
 
 from driftwise.errors import ParameterError
 from driftwise.serve.app import make_app
-from driftwise.serve.catalogue import Catalogue
+from driftwise.serve.catalogue import read_catalogue
 from driftwise.serve.connection import Connection
 from driftwise.serve.engine import Engine
 from driftwise.serve.health import log_to_stderr
 from driftwise.serve.http import Limits, Service
-from driftwise.serve.journal import CATALOGUE, open_journal
+from driftwise.serve.journal import open_journal
 
 GARBAGE = 50_000, 20, 100  # decisions that wait are no garbage: they are not to be looked through again and again
 log = logging.getLogger("driftwise.serve")
@@ -144,10 +144,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _need_keys(journal: Any, host: str) -> None:
-    catalogue = Catalogue()
-    for event in journal.read(CATALOGUE):
-        catalogue.apply(event)
-    if not catalogue.keys:
+    if not read_catalogue(journal).keys:
         raise ParameterError(
             f"host={host} can be reached from other machines, and there are no keys: "
             "make one first, driftwise keys create --scopes admin, or listen on 127.0.0.1"

@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 
 from driftwise.errors import ParameterError
-from driftwise.serve.journal import Answer, Event, JournalError, Snapshot
+from driftwise.serve.journal import Answer, DamagedError, Event, JournalError, Snapshot
 from driftwise.serve.sql_journal import FORGET, FORGOTTEN, SQLJournal
 from driftwise.serve.store_file import StoreFile
 
@@ -41,6 +41,14 @@ CREATE TABLE IF NOT EXISTS snapshots (
 """
 ADD_EVENT = "INSERT INTO events (stream, number, at, kind, body, ref) VALUES "
 ADD_ANSWER = "INSERT INTO answers (key, print, at, status, body) VALUES "
+REASONS = {
+    apsw.FullError: "the disk is full",
+    apsw.BusyError: "another program has locked the store",
+    apsw.ReadOnlyError: "the store is read-only",
+    apsw.IOError: "the disk reports an error",
+    apsw.CantOpenError: "the file of the store cannot be opened",
+}
+DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 SMALL = 64  # rows in a statement of their own size; there are no more statements than are kept prepared
 
 
@@ -81,7 +89,7 @@ class SQLiteJournal(SQLJournal):
             self._writer.execute("COMMIT")
         except apsw.Error as error:
             self._give_up()
-            raise JournalError(f"{self.path} could not be written: {error}") from None
+            raise self._error("written", error) from None
 
     def _insert(self, words: str, rows: Sequence[Any]) -> None:
         """Insert many rows in few statements, of 256, 128 or 64 rows; what is left goes into one more.
@@ -107,7 +115,15 @@ class SQLiteJournal(SQLJournal):
             return len(self._write(FORGET, (before, FORGOTTEN)).fetchall()) == FORGOTTEN
         except apsw.Error as error:
             self._give_up()
-            raise JournalError(f"{self.path} could not be written: {error}") from None
+            raise self._error("written", error) from None
+
+    def _error(self, what: str, error: apsw.Error) -> JournalError:
+        """What went wrong, for the log and for anybody."""
+        message = f"{self.path} could not be {what}: {error}"
+        if isinstance(error, DAMAGE):
+            return DamagedError(message)
+        reason = next((reason for kind, reason in REASONS.items() if isinstance(error, kind)), None)
+        return JournalError(message, reason or JournalError.reason)
 
     def _give_up(self) -> None:
         """After a failure what is on disk is unknown: the connection goes, and the next one recovers the file."""
@@ -142,7 +158,7 @@ class SQLiteJournal(SQLJournal):
                 self._open.append(reader)
             return list(reader.execute(question, values))
         except apsw.Error as error:
-            raise JournalError(f"{self.path} could not be read: {error}") from None
+            raise self._error("read", error) from None
 
     def backup(self, path: str) -> None:
         """A copy of the store as it is at one moment, while it goes on being written."""
@@ -154,7 +170,7 @@ class SQLiteJournal(SQLJournal):
             target.close()
             source.close()
         except apsw.Error as error:
-            raise JournalError(f"{self.path} could not be copied: {error}") from None
+            raise self._error("copied", error) from None
 
     # ---- opening and closing ----
 
@@ -181,7 +197,7 @@ class SQLiteJournal(SQLJournal):
                 writer.execute(f"BEGIN IMMEDIATE; {SCHEMA}; PRAGMA user_version = {FORMAT}; COMMIT")
             return writer
         except apsw.Error as error:
-            raise JournalError(f"{self.path} could not be opened: {error}") from None
+            raise self._error("opened", error) from None
 
     def close(self) -> None:
         """Let go of the file; the last connection to close tidies it up."""
