@@ -27,6 +27,7 @@ from driftwise.serve.engine import Engine
 from driftwise.serve.events import ArmRetired, Decided, Learned, encode
 from driftwise.serve.http import Service
 from driftwise.serve.journal import JournalError, open_journal
+from tests.patience import HANG_S
 from tests.service import SOURCE
 from tests.service import Service as Process
 from tests.serving import Clock, create, decide, learn, running
@@ -88,6 +89,11 @@ async def fill(store: str, *, reward_window: float | None = None) -> None:
             await create(engine, name=name, reward_window=reward_window)
             for _ in range(ROUNDS):
                 await learn(engine, (await decide(engine, name))["id"], name)
+
+
+@pytest.fixture(autouse=True)
+def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("driftwise.serve.engine.ANSWER_S", HANG_S)
 
 
 @asynccontextmanager
@@ -248,7 +254,7 @@ def test_a_log_is_cut_off_where_damage_is_met_on_the_way(store: str, tmp_path: P
 
     asyncio.run(many())
     change_event(store, 1, 1100, DAMAGES["of other types"])
-    with Process(store, log=tmp_path / "log") as service, httpx.Client(base_url=service.url, timeout=300) as http:
+    with Process(store, log=tmp_path / "log") as service, httpx.Client(base_url=service.url, timeout=HANG_S) as http:
         with pytest.raises(httpx.RemoteProtocolError), http.stream("GET", f"{SHOP}/log") as cut:
             for _ in cut.iter_lines():
                 pass

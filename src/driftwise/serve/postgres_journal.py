@@ -230,6 +230,9 @@ class PostgresJournal(SQLJournal):
             idle, self._idle = self._idle, []
         for session in idle:
             session.close()
+        if self._writer is not None:
+            with suppress(psycopg.Error):
+                self._writer.execute("SELECT pg_advisory_unlock_all()")  # now, not when the server notices
         self._give_up()
 
 
