@@ -155,6 +155,8 @@ class PostgresJournal(SQLJournal):
         try:
             while True:
                 with self._idling:
+                    if self._closed:
+                        raise JournalError(f"{self.path} is closed", "the store is closed")
                     session = self._idle.pop() if self._idle else None
                 used = session is not None
                 session = session or self._address.connect("reader")

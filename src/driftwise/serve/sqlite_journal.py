@@ -10,7 +10,7 @@ import functools
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -52,6 +52,13 @@ DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 SMALL = 64  # rows in a statement of their own size; there are no more statements than are kept prepared
 
 
+class Reader(NamedTuple):
+    """A connection of one thread, and who may use it: it cannot be closed while a question is answered."""
+
+    connection: Any
+    asking: threading.Lock
+
+
 class SQLiteJournal(SQLJournal):
     """See `journal.Journal`. `vfs` names another file system, for tests that cut the power."""
 
@@ -63,7 +70,8 @@ class SQLiteJournal(SQLJournal):
         self._file = None if vfs else StoreFile(Path(path))
         self.path = Path(path) if self._file is None else self._file.path
         self._readers = threading.local()
-        self._open: list[Any] = []
+        self._open: list[Reader] = []
+        self._closed = False
         try:
             self._writer: Any = self._connect_writer()
         except BaseException:
@@ -150,13 +158,17 @@ class SQLiteJournal(SQLJournal):
         return sum(file.stat().st_size for file in files if file.exists())
 
     def _ask(self, question: str, values: tuple[Any, ...]) -> list[Any]:
-        reader = getattr(self._readers, "connection", None)
         try:
+            reader: Reader | None = getattr(self._readers, "reader", None)
             if reader is None:
-                reader = self._readers.connection = self._connect(apsw.SQLITE_OPEN_READWRITE)
-                reader.execute("PRAGMA query_only = ON; PRAGMA wal_autocheckpoint = 0")
+                connection = self._connect(apsw.SQLITE_OPEN_READWRITE)
+                connection.execute("PRAGMA query_only = ON; PRAGMA wal_autocheckpoint = 0")
+                reader = self._readers.reader = Reader(connection, threading.Lock())
                 self._open.append(reader)
-            return list(reader.execute(question, values))
+            with reader.asking:
+                if self._closed:
+                    raise JournalError(f"{self.path} is closed", "the store is closed")
+                return list(reader.connection.execute(question, values))
         except apsw.Error as error:
             raise self._error("read", error) from None
 
@@ -200,9 +212,11 @@ class SQLiteJournal(SQLJournal):
             raise self._error("opened", error) from None
 
     def close(self) -> None:
-        """Let go of the file; the last connection to close tidies it up."""
+        """Let go of the file, after questions that are being answered; the last connection to close tidies it up."""
+        self._closed = True
         for reader in self._open:
-            reader.close()
+            with reader.asking:
+                reader.connection.close()
         self._open.clear()
         if self._writer is not None:
             self._writer.close()
