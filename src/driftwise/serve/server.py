@@ -22,11 +22,10 @@ from driftwise.serve.connection import Connection
 from driftwise.serve.engine import Engine
 from driftwise.serve.health import log_to_stderr
 from driftwise.serve.http import Limits, Service
-from driftwise.serve.journal import CATALOGUE, open_journal
+from driftwise.serve.journal import open_journal
 from driftwise.serve.places import Places
 from driftwise.serve.token import drop_token, ensure_token, load_token, token_file
 
-KEY_EVENTS = ("key made", "key revoked")
 SPARE_FILES = 200  # beside connections: the store, its readers, sessions with its server
 GARBAGE = 50_000, 20, 100  # decisions that wait are no garbage: they are not to be looked through again and again
 log = logging.getLogger("driftwise.serve")
@@ -92,9 +91,9 @@ def serve(
         raise ParameterError(f"host={host} can be reached from other machines: --no-auth is for this machine only")
     journal = open_journal(store, durability)
     try:
-        keys = _keys(journal)
-        access = _access(keys, store, host, auth=auth)
-        service = Service(Engine(journal, durable=durability != "none"), limits, access)
+        engine = Engine(journal)
+        access = _access(engine.catalogue, store, host, auth=auth)
+        service = Service(engine, limits, access)
         listening = _listen(host, port)
         say(_welcome(store, access, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
         server = server_of(make_app(service, log_requests=log_requests, beside=beside), host, port, limits)
@@ -155,27 +154,18 @@ def _allow_files(number: int) -> None:
 # ---- who gets in ----
 
 
-def _keys(journal: Any) -> Catalogue:
-    """The API keys of a store, without its deployments."""
-    catalogue = Catalogue()
-    for event in journal.read(CATALOGUE):
-        if event.kind in KEY_EVENTS:
-            catalogue.apply(event)
-    return catalogue
-
-
-def _access(keys: Catalogue, store: str, host: str, *, auth: bool) -> Access:
+def _access(catalogue: Catalogue, store: str, host: str, *, auth: bool) -> Access:
     """What is asked of callers while there are no API keys; a refusal where that would not be safe."""
-    if not is_loopback(host) and not keys.keys:
+    if not is_loopback(host) and not catalogue.keys:
         raise ParameterError(
             f"host={host} can be reached from other machines, and there are no keys: "
             "make one first, driftwise keys create --scopes admin, or listen on 127.0.0.1"
         )
-    if keys.made_at and not auth:
+    if catalogue.made_at and not auth:
         raise ParameterError("--no-auth is for stores without API keys, and this one has some: leave it out")
-    if keys.made_at:
+    if catalogue.made_at:
         drop_token(store)
-    if keys.made_at or not auth:
+    if catalogue.made_at or not auth:
         return Access(auth=auth)
     token, error = ensure_token(store)
     if error is not None:
