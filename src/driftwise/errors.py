@@ -39,3 +39,7 @@ class StateError(DriftwiseError, ValueError):
 
 class RegistrationError(DriftwiseError, TypeError):
     """Two kernels would answer to one name."""
+
+
+class KernelError(DriftwiseError, TypeError):
+    """A kernel cannot be compiled."""

@@ -2,6 +2,7 @@
 
 Its whole self is data: policy, problem, arms, seed, round, pending decisions and the policy's state. `dumps` writes
 it down, `loads` continues bit for bit, with decisions still waiting for their rewards. Threads may share an agent.
+The code is bound when the agent is made: kernels registered later are used by agents made, or loaded, later.
 """
 
 import math
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from driftwise.agent.bound import Bound
 from driftwise.agent.budgets import Budgeted
 from driftwise.agent.features import Features
 from driftwise.agent.manner import Manner
@@ -170,6 +172,7 @@ class Agent:
         self._oldest = 0  # no pending decision is older
         self._lock = Lock()
         self._rng = key(seed, "agent")
+        self._bound = Bound(policy)
         state = policy.init(manner.problem)
         if _keeps_arms(state) and isinstance(manner, Features) and not manner.roster:
             raise ParameterError(f"{type(policy).__name__} remembers something of every arm: name the arms")
@@ -189,12 +192,13 @@ class Agent:
         shown = np.zeros((1, len(row))) if isinstance(manner, Features) else row
         self._plain = _wordless(self.policy)
         brief = not isinstance(manner, RestlessArms)  # a round of theirs may plan for thousands of arms
-        self._decide = decide_once.bind(self._plain, state, 0, shown, self._rng, holds=brief)
-        self._learn = learn_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, told, 0, holds=brief)
+        bound, plain = self._bound, self._plain
+        self._decide = bound(decide_once, plain, state, 0, shown, self._rng, holds=brief)
+        self._learn = bound(learn_once, plain, state, 0, place, 0.0, row, self._rng, told, 0, holds=brief)
         if self.draws:
-            self._share = share_of.bind(self._plain, state, 0, shown, self._rng, 0, self.draws, holds=True)
+            self._share = bound(share_of, plain, state, 0, shown, self._rng, 0, self.draws, holds=True)
         if isinstance(manner, RestlessArms):
-            rank(self._plain, state, 0, row, np.zeros(len(row)))  # compiled now, not at the first decision
+            self._rank = bound(rank, plain, state, 0, row, np.zeros(len(row)))
 
     # ---- the two verbs ----
 
@@ -332,7 +336,7 @@ class Agent:
             place, propensity = -1, 1.0
         if isinstance(manner, RestlessArms):
             indices = np.zeros(len(shown))
-            rank(self._plain, self._state, t, shown, indices)
+            self._rank(self._plain, self._state, t, shown, indices)
             if spends:
                 place, chance = manner.by_lot(place, indices, own)
                 if chance < 1.0:  # on top of what a policy drew itself, nobody knows
@@ -489,7 +493,8 @@ class Agent:
             manner = self._budgeted()
             rates = manner.purse.rates(self.problem.horizon - self.t)
             prices = np.zeros(len(rates))
-            appraise(self._plain, self._state, self.t, rates, prices)
+            asked = self._plain, self._state, self.t, rates, prices
+            self._bound(appraise, *asked)(*asked)
             return manner.purse.named(prices / manner.purse.most)
 
     def _budgeted(self) -> Budgeted:
@@ -557,7 +562,7 @@ class Agent:
         return Saved(
             policy=policy.policy,
             parameters=policy.parameters,
-            tag=code_tag(*kinds([self.policy])),
+            tag=self._bound.tag,
             problem=list(self.problem[:-1]),
             setting=setting_on_paper(self.problem.setting),
             arms=[*roster.names],

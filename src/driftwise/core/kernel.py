@@ -19,7 +19,10 @@ A kernel that makes an array of its own says so: `@kernel(allocates=True)`, and 
 import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+
+from driftwise.core.compile_errors import explained
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,8 +30,8 @@ R = TypeVar("R")
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 PARTS = [(0, minor) for minor in range(61, 69)]  # versions of numba that `core/parts.py` knows
 _LOCK = threading.RLock()
-_COMPILED: list["Kernel[Any, Any]"] = []  # those that have compiled something
-_READS: list[Any] = []  # what the user's among them read
+_COMPILED: set["Kernel[Any, Any]"] = set()  # those that have compiled something
+_READS: dict["Kernel[Any, Any]", Any] = {}  # what the user's among them read
 _GENERATION = [0]
 
 
@@ -37,7 +40,7 @@ class Kernel(Generic[P, R]):
 
     def __init__(self, function: Callable[P, R], *, inline: bool = True, allocates: bool = False) -> None:
         functools.update_wrapper(self, function)
-        self.function = function
+        self.function = cast(FunctionType, function)
         self.inline = inline and not allocates
         self.options = OPTIONS | {"_nrt": allocates}
         self._entries: dict[tuple[bool, *tuple[type, ...]], Any] = {}
@@ -57,7 +60,7 @@ class Kernel(Generic[P, R]):
     def entry(self, *classes: type, holds: bool = False) -> Any:
         """The dispatcher that Python calls, cached on disk under the tag of all that `classes` depend on."""
         with _LOCK:
-            if _READS and any(each.changed() for each in _READS):
+            if _READS and any(each.changed() for each in _READS.values()):
                 forget_compiled()
             if (holds, *classes) not in self._entries:
                 self._remember()
@@ -68,9 +71,9 @@ class Kernel(Generic[P, R]):
         """Note that something is compiled now, and what it reads. Driftwise's own modules do not change."""
         from driftwise.core.reads import Reads
 
-        _COMPILED.append(self)
-        if not self.function.__module__.startswith("driftwise."):
-            _READS.append(Reads([self.function]))
+        _COMPILED.add(self)
+        if self not in _READS and not self.function.__module__.startswith("driftwise."):
+            _READS[self] = Reads([self.function])
 
     def _cached(self, classes: tuple[type, ...], holds: bool) -> Any:
         from driftwise.core.tag import cache_folder, importable
@@ -91,12 +94,13 @@ class Kernel(Generic[P, R]):
         """
         numba = load_numba()
         signature = tuple(numba.typeof(example) for example in examples)
-        with _LOCK:
+        with _LOCK, explained():
             compiled: Callable[..., Any] = self.entry(*kinds(examples), holds=holds).compile(signature)
         return compiled
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return cast(R, self.entry(*kinds(args))(*args, **kwargs))
+        with explained():
+            return cast(R, self.entry(*kinds(args))(*args, **kwargs))
 
 
 def generation() -> int:

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-import driftwise
 from driftwise.core.kernel import OPTIONS, Kernel, generation
 from driftwise.core.reads import PLAIN, Reads, closure_of, frozen, functions_of, home_of, matters, places_of, values_of
 from driftwise.core.verbs import kernels_of
@@ -106,7 +105,7 @@ def _sources(objects: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
             queue.extend(kernels_of(item))
         if isinstance(item, Kernel) and item.function.__closure__:  # no text tells what is in there
             around = closure_of(item.function)
-            texts.append(f"{item.__qualname__} {_constants(around, CONSTANTS)}")
+            texts.append(f"{item.function.__qualname__} {_constants(around, CONSTANTS)}")
             queue.extend(_things(around.values()))
         home = home_of(item)
         where = id(item) if home is None else home.__name__
@@ -136,22 +135,27 @@ def _things(values: Any) -> list[Any]:
             found += [type(value), *_things(value)]
         elif isinstance(value, dict):
             found += _things(value.values())
+        elif isinstance(getattr(value, "py_func", None), FunctionType):  # compiled by numba's own decorators
+            found.append(value.py_func)
         elif not isinstance(value, PLAIN):
             found.append(type(value))
     return found
 
 
 def _mentioned(module: ModuleType) -> list[Any]:
-    """What a module names. Which of its own modules a package names depends on what was loaded: those do not count, and
-    of driftwise itself, whose names load on first use, only those that the code of the module reads."""
-    if module is driftwise:
+    """What a module names. Which of its own modules a package names depends on what was loaded: those do not count.
+
+    The names of driftwise itself load on first use: of them, those count that the code of the module reads.
+    """
+    root = sys.modules["driftwise"]
+    if module is root:
         return []
     own = f"{module.__name__}." if module.__name__.split(".")[0] == "driftwise" else "/"
     named = [value for value in vars(module).values() if isinstance(value, Kernel | type | FunctionType | ModuleType)]
     named = [value for value in named if not (isinstance(value, ModuleType) and value.__name__.startswith(own))]
-    if driftwise in named:
+    if root in named:
         functions = [function for value in named if home_of(value) is module for function in functions_of(value)]
-        read = [space[name] for each in functions for space, name in places_of(each) if space is vars(driftwise)]
+        read = [space[name] for each in functions for space, name in places_of(each) if space is vars(root)]
         named += _things(read)
     return named
 

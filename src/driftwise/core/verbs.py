@@ -1,7 +1,7 @@
 """The verbs, and who answers to them.
 
 A verb is called alike from Python and from compiled code; which kernel runs is decided by the class of its first
-argument (a policy, a tape, or a state). numba is taught this as a type of its own, so one compiled loop serves every policy.
+argument (a policy, a tape, or a state). A verb is a type of its own for numba: one compiled loop serves every policy.
 
     advance(policy, state, t, rng)                                 time has come to round t; default: nothing
     select(policy, state, t, context, rng) -> (action, propensity) reads the state only
@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.core.compile_errors import mark
 from driftwise.core.kernel import Kernel, forget_compiled, kernel
 from driftwise.core.types import About
 from driftwise.errors import RegistrationError
@@ -160,7 +161,13 @@ def teach(numba: Any) -> None:
             return types.Dispatcher(self.verb.kernel_for(args[0].instance_class).compiled)
 
         def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-            return self.kernel_type(args).get_call_type(context, args, kws)
+            called = self.kernel_type(args)
+            try:
+                return called.get_call_type(context, args, kws)
+            except Exception as error:
+                subject = args[0].instance_class
+                mark(error, self.verb.__name__, subject, self.verb.kernel_for(subject))
+                raise
 
         def get_call_signatures(self) -> Any:
             return [], True
