@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo serve test deep lint bench docs constraints clean
+.PHONY: demo serve test deep lint bench bench-quick docs constraints clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML report in out/demo
@@ -27,6 +27,9 @@ lint: $(VENV)/.dev  ## style, types, layers
 
 bench: $(VENV)/.dev  ## speed and memory as ratios to plain C and to peers; writes out/bench.json
 	$(BIN)/python benchmarks/bench.py
+
+bench-quick: $(VENV)/.dev  ## the same in small, without peers: a minute or two, to see that everything runs
+	$(BIN)/python benchmarks/bench.py --quick --out out/bench-quick.json
 
 docs: $(VENV)/.docs  ## the reference as a web site in site/
 	$(BIN)/pdoc --docformat numpy --output-directory site driftwise !driftwise.cli
