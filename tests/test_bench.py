@@ -1,4 +1,4 @@
-"""The benchmarks lose nothing: every section is written as it is measured, and one that fails does not take the others."""
+"""The benchmarks lose nothing: every section is written as it is measured, and one that fails leaves the others."""
 
 import json
 from pathlib import Path

@@ -36,10 +36,10 @@ def refuses_other_families(policy: Any) -> None:
     """
     for family in FAMILIES:
         problem = ground_in(family).problem
-        fits = _error_of(lambda problem=problem: check_fit(policy, problem)) is None
+        fits = _error_of(check_fit, policy, problem) is None
         allowed = family == family_of(policy) or (family_of(policy) == "armed" and family in BLIND)
         require(fits == allowed, f"{policy} {'refuses' if allowed else 'accepts'} a problem of the family {family}")
-        error = _error_of(lambda problem=problem: cast(policy).init(problem))
+        error = _error_of(cast(policy).init, problem)
         right = error is None or isinstance(error, ParameterError)
         require(right, f"given a problem of the family {family}, init of {policy} raises {error!r}")
 
@@ -70,10 +70,10 @@ def _refuses(action: Callable[[Any], Any], bad: Any, what: str) -> None:
     raise ContractError(f"{what} was accepted")
 
 
-def _error_of(action: Callable[[], Any]) -> Exception | None:
+def _error_of(action: Callable[..., Any], *args: Any) -> Exception | None:
     """What calling this raises."""
     try:
-        action()
+        action(*args)
     except Exception as error:
         return error
     return None
