@@ -43,3 +43,7 @@ class RegistrationError(DriftwiseError, TypeError):
 
 class KernelError(DriftwiseError, TypeError):
     """A kernel cannot be compiled."""
+
+
+class ExtraError(ParameterError, ImportError):
+    """A package is missing that an extra of driftwise brings."""
