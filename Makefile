@@ -38,8 +38,7 @@ bench-quick: $(VENV)/.dev  ## the same in small, without peers: a minute or two,
 	$(BIN)/python benchmarks/bench.py --quick --out out/bench-quick.json
 
 docs: $(VENV)/.docs  ## the reference as a web site in site/
-	$(BIN)/pdoc --docformat numpy --output-directory site driftwise !driftwise.cli
-	@echo "open site/index.html"
+	$(BIN)/python docs/reference.py
 
 constraints: $(VENV)/.dev  ## pin exact versions anew, naming no host
 	$(BIN)/pip install --upgrade uv
