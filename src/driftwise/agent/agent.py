@@ -2,6 +2,7 @@
 
 Its whole self is data: policy, problem, arms, seed, round, pending decisions and the policy's state. `dumps` writes
 it down, `loads` continues bit for bit, with decisions still waiting for their rewards. Threads may share an agent.
+The code is bound when the agent is made: kernels registered later are used by agents made, or loaded, later.
 """
 
 import math
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from driftwise.agent.bound import Bound
 from driftwise.agent.budgets import Budgeted
 from driftwise.agent.features import Features
 from driftwise.agent.manner import Manner
@@ -170,6 +172,7 @@ class Agent:
         self._oldest = 0  # no pending decision is older
         self._lock = Lock()
         self._rng = key(seed, "agent")
+        self._bound = Bound(policy)
         state = policy.init(manner.problem)
         if _keeps_arms(state) and isinstance(manner, Features) and not manner.roster:
             raise ParameterError(f"{type(policy).__name__} remembers something of every arm: name the arms")
@@ -186,19 +189,19 @@ class Agent:
         brief = not isinstance(manner, RestlessArms)  # a round of theirs may plan for thousands of arms
         choice, decision = (plain, state, 0, shown, self._rng), (plain, state, 0, place, 0.0, row, self._rng)
         joint = single and not self.draws  # nothing is asked between the choice and its pending
-        decide = decide_once.bind(*choice, 0, holds=brief) if joint else choose_once.bind(*choice, holds=brief)
-        pends = type(policy) in pend.kernels
-        wait = pend_once.bind(*decision, holds=brief) if pends and not joint else None
-        learn = learn_once.bind(*decision, told, 0, True, holds=brief)
-        share = share_of.bind(plain, state, 0, shown, self._rng, 0, self.draws, holds=True) if self.draws else None
-        if isinstance(manner, RestlessArms):
-            rank(plain, state, 0, row, np.zeros(len(row)))  # compiled now, not at the first decision
+        bound, pends = self._bound, type(policy) in pend.kernels
+        decide = bound(decide_once, *choice, 0, holds=brief) if joint else bound(choose_once, *choice, holds=brief)
+        wait = bound(pend_once, *decision, holds=brief) if pends and not joint else None
+        learn = bound(learn_once, *decision, told, 0, True, holds=brief)
+        share = bound(share_of, *choice, 0, self.draws, holds=True) if self.draws else None
+        ranks = isinstance(manner, RestlessArms)
+        rank_all = bound(rank, plain, state, 0, row, np.zeros(len(row))) if ranks else None
         past = None if single else Rewind(plain, state, manner.answers)
         stale, alarms = _counters(state, "stale"), _counters(state, "alarms")
         # From here on nothing can fail, so that an agent changes as a whole or not at all.
         self.policy, self._plain, self._manner, self._state, self._past = policy, plain, manner, state, past
         self._single, self._shown, self._stale, self._alarms = single, manner.shown, stale, alarms
-        self._decide, self._learn, self._share = decide, learn, share
+        self._decide, self._learn, self._share, self._rank = decide, learn, share, rank_all
         self._joint, self._pends, self._pend = joint, pends, wait
 
     # ---- the two verbs ----
@@ -388,7 +391,7 @@ class Agent:
             place, propensity = -1, 1.0
         if isinstance(manner, RestlessArms):
             indices = np.zeros(len(shown))
-            rank(self._plain, self._state, t, shown, indices)
+            self._rank(self._plain, self._state, t, shown, indices)
             if spends:
                 place, chance = manner.by_lot(place, indices, own)
                 if chance != 1.0:  # on top of what a policy drew itself, nobody knows
@@ -565,7 +568,8 @@ class Agent:
             manner = self._budgeted()
             rates = manner.purse.rates(self.problem.horizon - self.t)
             prices = np.zeros(len(rates))
-            appraise(self._plain, self._state, self.t, rates, prices)
+            asked = self._plain, self._state, self.t, rates, prices
+            self._bound(appraise, *asked)(*asked)
             return manner.purse.named(prices / manner.purse.most)
 
     def _budgeted(self) -> Budgeted:
@@ -633,7 +637,7 @@ class Agent:
         return Saved(
             policy=policy.policy,
             parameters=policy.parameters,
-            tag=code_tag(*kinds([self.policy])),
+            tag=self._bound.tag,
             problem=list(self.problem[:-1]),
             setting=setting_on_paper(self.problem.setting),
             arms=[*roster.names],

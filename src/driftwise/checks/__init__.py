@@ -50,13 +50,19 @@ from driftwise.checks.runs import (
     same_seed_same_run,
     select_reads_only,
 )
-from driftwise.checks.shape import compiles_once, memory_is_bounded, rejects_nonsense
+from driftwise.checks.shape import (
+    compiles_once,
+    memory_is_bounded,
+    refuses_other_families,
+    rejects_nonsense,
+)
 from driftwise.checks.worlds import WORLD_CHECKS as WORLD_CHECKS
 
 Check = Callable[[Any], str | None]
 
 POLICY_CHECKS: tuple[Check, ...] = (
     rejects_nonsense,
+    refuses_other_families,
     compiles_once,
     memory_is_bounded,
     select_reads_only,
