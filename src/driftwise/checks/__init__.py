@@ -38,6 +38,12 @@ from driftwise.checks.runs import (
     select_reads_only,
 )
 from driftwise.checks.shape import compiles_once, memory_is_bounded, rejects_nonsense
+from driftwise.checks.units import (
+    costs_have_no_unit,
+    losses_follow_their_weights,
+    rewards_have_no_origin,
+    rewards_have_no_unit,
+)
 from driftwise.checks.worlds import WORLD_CHECKS as WORLD_CHECKS
 
 Check = Callable[[Any], str | None]
@@ -55,6 +61,10 @@ POLICY_CHECKS: tuple[Check, ...] = (
     late_rewards_enter_by_decision,
     resumes_exactly,
     refuses_and_stays,
+    rewards_have_no_unit,
+    rewards_have_no_origin,
+    costs_have_no_unit,
+    losses_follow_their_weights,
     arms_come_and_go,
     sizes_follow_the_arms,
     arms_can_be_renumbered,
