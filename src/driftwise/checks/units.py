@@ -22,18 +22,33 @@ SHIFT = 1e3
 ROUNDS = 400
 CLOSE = 1e-9  # a point is no choice between a few things: its coordinates agree but for rounding
 
-Telling = Callable[[float], dict[str, Any]]
+Declaration = Callable[[float], dict[str, Any]]
 
-# What an agent is told of rewards from 0 to 1, times a factor.
-RANGE: Telling = lambda factor: {"reward_range": (0.0, factor)}  # noqa: E731
-NOISE: Telling = lambda factor: {"reward_range": None, "noise": 0.3 * factor}  # noqa: E731
-NOTHING: Telling = lambda factor: {"reward_range": None}  # noqa: E731
-STATES: Telling = lambda factor: {  # noqa: E731
-    "rewards": [0.0, 0.5 * factor, factor],
-    "activation_cost": 0.1 * factor,
+
+def _range(factor: float) -> dict[str, Any]:
+    return {"reward_range": (0.0, factor)}
+
+
+def _noise(factor: float) -> dict[str, Any]:
+    return {"reward_range": None, "noise": 0.3 * factor}
+
+
+def _nothing(factor: float) -> dict[str, Any]:
+    return {"reward_range": None}
+
+
+def _states(factor: float) -> dict[str, Any]:
+    return {"rewards": [0.0, 0.5 * factor, factor], "activation_cost": 0.1 * factor}
+
+
+# What an agent may be told of rewards from 0 to 1, times a factor; the first must be enough for every policy.
+DECLARATIONS: dict[str, tuple[Declaration, ...]] = {
+    "armed": (_range, _noise, _nothing),
+    "features": (_range, _noise, _nothing),
+    "slates": (_range, _noise, _nothing),
+    "budgets": (_range,),
+    "restless": (_states,),
 }
-TELLINGS = {"armed": (RANGE, NOISE, NOTHING), "features": (RANGE, NOISE, NOTHING), "slates": (RANGE, NOISE, NOTHING)}
-TELLINGS |= {"budgets": (RANGE,), "restless": (STATES,)}
 
 
 def rewards_have_no_unit(policy: Any) -> str | None:
@@ -42,19 +57,15 @@ def rewards_have_no_unit(policy: Any) -> str | None:
     An agent that is told too little of unbounded rewards may refuse them; one that takes them must learn their size.
     """
     ground = ground_of(policy)
-    if ground.family not in TELLINGS:
+    if ground.family not in DECLARATIONS:
         return f"{called(policy)} is told losses, not rewards"
+    enough, *less = DECLARATIONS[ground.family]
     for how, way in ground.ways.items():
-        for telling in TELLINGS[ground.family]:
-            try:
-                way.agent(policy, **telling(1.0))
-            except ParameterError:
-                require(telling not in (RANGE, STATES), f"{policy} ({how}) refuses {telling(1.0)}")
-                continue
-            once = _choices(ground, way, policy, telling(1.0))
+        for declared in (enough, *(each for each in less if _accepted(way, policy, each(1.0)))):
+            once = _choices(ground, way, policy, declared(1.0))
             for factor in FACTORS:
-                same = once == _choices(ground, way, policy, telling(factor), factor)
-                require(same, f"{policy} ({how}) chose otherwise with {telling(factor)} than with {telling(1.0)}")
+                same = once == _choices(ground, way, policy, declared(factor), factor)
+                require(same, f"{policy} ({how}) chose otherwise with {declared(factor)} than with {declared(1.0)}")
     return None
 
 
@@ -67,7 +78,7 @@ def rewards_have_no_origin(policy: Any) -> str | None:
     if ground.family not in ("armed", "slates"):
         return f"{called(policy)} is one for which a reward of 0 means something"
     for how, way in ground.ways.items():
-        once = _choices(ground, way, policy, RANGE(1.0))
+        once = _choices(ground, way, policy, _range(1.0))
         higher = _choices(ground, way, policy, {"reward_range": (SHIFT, SHIFT + 1.0)}, shift=SHIFT)
         require(once == higher, f"{policy} ({how}) chose otherwise where rewards were higher by {SHIFT:g}")
     return None
@@ -106,6 +117,15 @@ def losses_follow_their_weights(policy: Any) -> str | None:
             same = bool(np.allclose(once, points, rtol=0.0, atol=CLOSE))
             require(same, f"{other} chose other points with losses times {loss:g} and constraints times {constraint:g}")
     return None
+
+
+def _accepted(way: Way, policy: Any, made: dict[str, Any]) -> bool:
+    """Whether an agent can be made with this."""
+    try:
+        way.agent(policy, **made)
+    except ParameterError:
+        return False
+    return True
 
 
 def _choices(

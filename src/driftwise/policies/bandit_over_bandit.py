@@ -63,8 +63,8 @@ class BanditOverBanditState(NamedTuple):
     """The policy inside, which lives in block time: its round 0 is round `start`; the windows; and the block so far.
 
     `answered` tells which rounds of the block have their reward, `arrived` how many have, and `total` is the sum. The
-    epoch ends before round `until`. `laws` holds what blocks follow from (d or d^2, the largest mean in units), `mapping`
-    what rewards are multiplied by and moved by before they are summed, and `scale` how large they are then.
+    epoch ends before round `until`. `laws` holds what blocks follow from (d or d^2, the largest mean in units), and
+    `mapping` what rewards are multiplied by and moved by before they are summed; `scale` is how large they are then.
     """
 
     inner: Any

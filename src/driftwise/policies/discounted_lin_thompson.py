@@ -16,7 +16,8 @@ have to be little known too.
 | R | | noise of the rewards, from the problem, or learned |
 
 Kim & Tewari, *Randomized exploration for non-stationary stochastic linear bandits*, UAI 2020 (D-LinTS).
-Known in advance: the noise or the range of rewards, and a discount fit for the drift (`for_variation`: horizon, dimension and variation).
+Known in advance: the noise or the range of rewards, and a discount fit for the drift (`for_variation`: horizon,
+dimension and variation).
 Regret: none proven for a draw of the noise's width; with that of the paper's theorem it is discounted UCB's, but for a
 logarithm of the number of rows.
 Late rewards enter by their decision's round: they weigh as if they had come in time. One told twice counts twice.

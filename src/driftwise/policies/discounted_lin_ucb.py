@@ -3,7 +3,8 @@
     V_t = lambda I + sum gamma^(t-s) x_s x_s'        theta = V_t^-1 sum gamma^(t-s) x_s Y_s
     V~_t = lambda I + sum gamma^(2(t-s)) x_s x_s'
     index of x = <x, theta> + beta_t sqrt(x' V_t^-1 V~_t V_t^-1 x)
-    beta_t = scale (sqrt(lambda) S u + R sqrt(2 ln(1/delta) + d ln(1 + L^2 (1 - gamma^(2t)) / (lambda d (1 - gamma^2)))))
+    beta_t = scale (sqrt(lambda) S u + R sqrt(2 ln(1/delta) + d ln(1 + L^2 n / (lambda d)))),
+    n = (1 - gamma^(2t)) / (1 - gamma^2)
 
 after t rounds s = 1 .. t; the newest pair weighs one.
 
@@ -106,7 +107,7 @@ def _radius(policy: DiscountedLinUCB, scale: RewardScale, delta: float, dim: int
     rounds = t if square == 1.0 else (1.0 - square**t) / (1.0 - square)
     volume = math.log1p(policy.reach * policy.reach * rounds / (policy.ridge * dim))
     spread = scale.noise[0] * math.sqrt(2.0 * math.log(1.0 / delta) + dim * volume)
-    return policy.scale * (math.sqrt(policy.ridge) * policy.norm * scale.unit[0] + spread)
+    return float(policy.scale * (math.sqrt(policy.ridge) * policy.norm * scale.unit[0] + spread))
 
 
 @kernel

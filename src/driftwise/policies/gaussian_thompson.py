@@ -86,7 +86,9 @@ def _update(
 
 register(
     GaussianThompson,
-    about=About("the noise, or the reward range", "O(sqrt(K T log K)) without drift", "Agrawal & Goyal 2013", drifts=False),
+    about=About(
+        "the noise, or the reward range", "O(sqrt(K T log K)) without drift", "Agrawal & Goyal 2013", drifts=False
+    ),
     select=_select,
     update=_update,
 )

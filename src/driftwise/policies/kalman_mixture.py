@@ -19,7 +19,7 @@ still to forgetting at once; the rewards say which of them to believe.
 | s_0 | prior_sd | about how large a coordinate of the parameter may be, in units u |
 | L | reach | about how long features are |
 | R, u | | noise and unit of the rewards, from the problem, or learned |
-| m, P, w | means, covariances, weights | the belief of each model, and the belief in it; P and q are kept in units u^2 |
+| m, P, w | means, covariances, weights | the belief of each model, and in it; P and q are kept in units u^2 |
 
 Kalman 1960 for the filter; fixed share from Herbster & Warmuth, *Tracking the best expert*, Machine Learning 1998.
 Known in advance: the noise or the range of rewards, and rather too much of it than too little: told half the true R it
@@ -219,7 +219,7 @@ def _learn(state: KalmanMixtureState, q: int, x: Floats, y: float, noise: float)
             for j in range(len(x)):
                 covariance[i, j] -= image[i] * image[j] * precision  # in this order it stays symmetric to the bit
     error /= state.scale.unit[0]
-    return -0.5 * (math.log(variance) + error * error / variance)
+    return float(-0.5 * (math.log(variance) + error * error / variance))
 
 
 @kernel

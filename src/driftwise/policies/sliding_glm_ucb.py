@@ -16,7 +16,7 @@ it is the row about which this cycle has told least. Where every row lies in tha
 | L | reach | bound on the length of features |
 | lambda_0 | coverage | least eigenvalue of sum a_i a_i', i = 1 .. d: `coverage_of(actions)`; 0 takes L^2, the most |
 | Y_max | ceiling | largest reward; 0 takes the range of the problem, or twice the noise where there is none |
-| u | | unit of rewards with the link `identity`, from the problem, or learned; the other links have scores without unit |
+| u | | unit of rewards, from the problem, or learned; 1 with other links than `identity`, whose scores have none |
 | k, c | | steepest and flattest slope of mu for scores up to S L: 1/4 and mu'(S L) logistic, exp(+-S L) poisson |
 | T | | horizon, from the problem; 100 where nobody knows it |
 
@@ -67,7 +67,7 @@ INDICES = ("linear", "mu")
 class SlidingGLMUCBState(NamedTuple):
     """The window, its tally, the estimate and V^-1 (`fresh` when they fit the window), and what `init` worked out.
 
-    The radius beta is `width` Y_max sqrt(ln w), w the window it is `sized_for`. `ceiling` is Y_max; where it is 0, Y_max
+    The radius beta is `width` Y_max sqrt(ln w), w the window it is `sized_for`. `ceiling` is Y_max; where that is 0 it
     is twice the noise.
     """
 
