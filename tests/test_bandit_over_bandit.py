@@ -108,7 +108,7 @@ def test_a_longer_memory_leaves_the_bonus_as_it_is(name: str) -> None:
         play(policy, state, tape, nature, key(1), trace, 9)
         traces.append((trace.actions.tolist(), state))
     assert traces[0][0] == traces[1][0]
-    bound = {"sliding-ucb": "reach", "sliding-kl-ucb": "level", "sliding-lin-ucb": "radius"}[name]
+    bound = {"sliding-ucb": "reach", "sliding-kl-ucb": "level", "sliding-lin-ucb": "doubt"}[name]
     small, literal, large = (float(getattr(state, bound)[0]) for _, state in traces)
     assert small == literal < large
     assert traces[1][1].window.size[0] == 60

@@ -519,7 +519,7 @@ FEATURES = Problem(4, dim=3, horizon=1000)
         (lambda: KalmanMixture(models=1).init(FEATURES), "models=1 is not a whole number of at least 2"),
         (lambda: KalmanMixture(width=0.0).init(FEATURES), r"width=0.0 is outside \(0, inf\)"),
         (lambda: KalmanMixture(prior_sd=0.0).init(FEATURES), r"prior_sd=0.0 is outside \(0, inf\)"),
-        (lambda: KalmanMixture().init(FEATURES._replace(noise=0.0)), r"noise=0.0 is outside \(0, inf\)"),
+        (lambda: KalmanMixture().init(FEATURES._replace(noise=-1.0)), r"noise=-1.0 is outside \[0, inf\)"),
     ],
 )
 def test_nonsense_is_refused_with_a_sentence(make: Callable[[], Any], said: str) -> None:

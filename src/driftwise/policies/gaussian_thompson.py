@@ -7,7 +7,8 @@
 | sigma | noise | sd of a reward around its mean; 0 takes the problem's, or half the range |
 | m_0, s_0 | prior_mean, prior_sd | the belief before any reward; where s_0 = 0, the middle of the range and its width |
 
-Without a range and without a prior nothing is believed beforehand: every arm is tried once, lowest number first.
+Where rewards have a unit and no range, means are taken to lie between 0 and the unit. Without unit, range and prior
+nothing is believed beforehand: every arm is tried once, lowest number first.
 
 Agrawal & Goyal, *Further optimal regret bounds for Thompson sampling*, AISTATS 2013.
 Known in advance: the noise or the range of rewards. Regret: O(sqrt(K T log K)) without drift; linear in T with it.
@@ -63,7 +64,8 @@ def beliefs_of(policy: Any, problem: Problem) -> Beliefs:
     if mean and not sd:
         raise ParameterError(f"prior_mean={mean:g} needs a prior_sd: how far from it means may lie")
     if not sd:
-        mean, sd = (0.5 * (problem.low + problem.high), problem.span) if problem.bounded else (0.0, math.inf)
+        low, width = (problem.low, problem.span) if problem.bounded else (0.0, problem.unit)
+        mean, sd = (low + 0.5 * width, width) if width else (0.0, math.inf)
     return new_beliefs(problem.n_arms, mean=mean, sd=sd, noise=noise or problem.spread or 0.5 * problem.span)
 
 
