@@ -90,7 +90,8 @@ class Agent:
     reward_range : (float, float), optional
         Where rewards lie; None when they are unbounded.
     noise : float, optional
-        Standard deviation of a reward around its mean, for policies that ask for it.
+        Standard deviation of a reward around its mean, in the unit of rewards. Where it is not given, half the range is
+        taken for it; without a range, policies with features learn it, and others may ask for it.
     horizon : int, optional
         Rounds to come, where it is known.
     seed : int
@@ -140,7 +141,7 @@ class Agent:
         activation_cost: Any = None,
         ties: str | None = None,
         reward_range: tuple[float, float] | None = (0.0, 1.0),
-        noise: float = 0.5,
+        noise: float | None = None,
         horizon: int = 0,
         seed: int = 0,
         max_pending: int = 100_000,
@@ -151,14 +152,14 @@ class Agent:
         policy = cast(policy)
         roster = roster_of(n_arms, arms, needed=features is None and domain is None and family_of(policy) != "convex")
         low, high = (-math.inf, math.inf) if reward_range is None else _range(reward_range)
-        noise, horizon = number("noise", noise, above=0.0), whole("horizon", horizon, low=0)
+        horizon, spread = whole("horizon", horizon, low=0), 0.0 if noise is None else number("noise", noise, above=0.0)
         made: dict[str, Any] = {"arms": arms, "features": features, "context": context, "slate": slate}
         made |= {"budgets": budgets, "most": most, "overspend": overspend}
         made |= {"domain": domain, "constraints": constraints, "start": start}
         made |= {"activate": activate, "states": states, "rewards": rewards, "classes": classes}
         made |= {"structure": structure, "episode": episode, "discount": discount, "activation_cost": activation_cost}
         made |= {"ties": ties}
-        manner = manner_of(policy, Problem(max(1, len(roster)), low, high, noise, horizon), roster, made)
+        manner = manner_of(policy, Problem(max(1, len(roster)), low, high, spread, horizon), roster, made)
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
         self._set_up(policy, manner, seed, max_pending, whole("draws", draws, low=0, high=10**6))
 
@@ -195,7 +196,7 @@ class Agent:
         learn = bound(learn_once, *decision, told, 0, True, holds=brief)
         share = bound(share_of, *choice, 0, self.draws, holds=True) if self.draws else None
         ranks = isinstance(manner, RestlessArms)
-        rank_all = bound(rank, plain, state, 0, row, np.zeros(len(row))) if ranks else None
+        rank_all: Any = bound(rank, plain, state, 0, row, np.zeros(len(row))) if ranks else None
         past = None if single else Rewind(plain, state, manner.answers)
         stale, alarms = _counters(state, "stale"), _counters(state, "alarms")
         # From here on nothing can fail, so that an agent changes as a whole or not at all.

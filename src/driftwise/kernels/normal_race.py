@@ -1,7 +1,8 @@
 """Gaussian posteriors of a mean with known noise: centre and spread per arm, and a race of draws.
 
 With prior N(m, s^2) and n rewards of total R and noise sd v, the posterior has precision 1/s^2 + n/v^2 and
-centre (m/s^2 + R/v^2) / precision.
+centre (m/s^2 + R/v^2) / precision. An infinite s believes nothing beforehand: an arm without rewards has the centre
+infinity, and wins, the lowest of them first.
 """
 
 import math
@@ -25,13 +26,17 @@ class Beliefs(NamedTuple):
 def new_beliefs(n_arms: int, *, mean: float, sd: float, noise: float) -> Beliefs:
     """Nothing seen yet: the prior for every arm."""
     prior = np.array([mean / sd**2, 1.0 / sd**2, 1.0 / noise**2])
-    return Beliefs(np.full(n_arms, float(mean)), np.full(n_arms, float(sd)), prior)
+    centre, spread = (mean, sd) if math.isfinite(sd) else (math.inf, 0.0)
+    return Beliefs(np.full(n_arms, float(centre)), np.full(n_arms, float(spread)), prior)
 
 
 @kernel
 def believe(beliefs: Beliefs, arm: int, count: int, total: float) -> None:
     """Recompute one arm's posterior."""
     precision = beliefs.prior[1] + count * beliefs.prior[2]
+    if precision == 0.0:
+        beliefs.centres[arm], beliefs.spreads[arm] = math.inf, 0.0
+        return
     beliefs.centres[arm] = (beliefs.prior[0] + total * beliefs.prior[2]) / precision
     beliefs.spreads[arm] = 1.0 / math.sqrt(precision)
 
