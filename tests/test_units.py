@@ -120,7 +120,7 @@ def test_without_a_prior_every_arm_is_tried_first(policy: Any) -> None:
 
 
 def test_the_service_takes_noise_or_learns_it() -> None:
-    told = {"name": "watts", "arms": ["a", "b"], "context": 2, "reward_range": None}
+    told: dict[str, Any] = {"name": "watts", "arms": ["a", "b"], "context": 2, "reward_range": None}
     assert agent_of(Settings(policy="sliding-lin-ucb", **told)).problem.noise == 0.0
     assert agent_of(Settings(policy="sliding-lin-ucb", noise=3.0, **told)).problem.noise == 3.0
     with pytest.raises(ParameterError, match=r"give reward_range=.* or noise="):

@@ -4,7 +4,7 @@
 
 m and s are the prior's, v the noise, r_1 .. r_n the rewards. Without a prior m is the middle of the range and s its
 width; without a range they are those of 0 to the unit, and without a unit s is infinite: an arm without rewards is
-tried.
+tried. What is under way counts in the spread as `tries` do, not in the mean.
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from driftwise.core.types import Floats
-from tests.reference.log import Twin
+from tests.reference.log import Twin, tries
 from tests.reference.race import win_probabilities
 
 
@@ -25,13 +25,14 @@ class GaussianThompsonTwin(Twin):
         m, s = self.prior()
         v = self.policy.noise or self.problem.noise or (self.problem.high - self.problem.low) / 2.0
         rows = []
-        for entries in self.by_arm(t):
+        for entries, pending in zip(self.by_arm(t), self.under_way(t), strict=True):
             if not entries and math.isinf(s):
-                rows.append([math.inf, 0.0])
+                rows.append([-math.inf if pending else math.inf, 0.0])
                 continue
             total = math.fsum(entry.reward for entry in entries)
-            variance = 1.0 / (1.0 / s**2 + len(entries) / v**2)
-            rows.append([variance * (m / s**2 + total / v**2), math.sqrt(variance)])
+            count = tries(len(entries), len(pending), len(pending))
+            mean = (m / s**2 + total / v**2) / (1.0 / s**2 + len(entries) / v**2)
+            rows.append([mean, 1.0 / math.sqrt(1.0 / s**2 + count / v**2)])
         return np.array(rows)
 
     def prior(self) -> tuple[float, float]:

@@ -2,7 +2,9 @@
 
 With prior N(m, s^2) and n rewards of total R and noise sd v, the posterior has precision 1/s^2 + n/v^2 and
 centre (m/s^2 + R/v^2) / precision. An infinite s believes nothing beforehand: an arm without rewards has the centre
-infinity, and wins, the lowest of them first.
+infinity, and wins, the lowest of them first. Decisions whose rewards are under way narrow the spread as `tries` of
+their arm do (`kernels/pending.py`); where that is all there is, and nothing is believed beforehand, the arm with the
+fewest of them comes first among such, after all others.
 """
 
 import math
@@ -13,6 +15,8 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.random import normal
 from driftwise.core.types import Floats, PerArm, Shared
+from driftwise.kernels.optimism import ABOVE, untried
+from driftwise.kernels.pending import tries
 
 
 class Beliefs(NamedTuple):
@@ -31,13 +35,16 @@ def new_beliefs(n_arms: int, *, mean: float, sd: float, noise: float) -> Beliefs
 
 
 @kernel
-def believe(beliefs: Beliefs, arm: int, count: int, total: float) -> None:
-    """Recompute one arm's posterior."""
+def believe(beliefs: Beliefs, arm: int, count: int, total: float, pending: int, left: int) -> None:
+    """Recompute one arm's posterior; `left` is when it had its last try, see `kernels/optimism.py`."""
     precision = beliefs.prior[1] + count * beliefs.prior[2]
     if precision == 0.0:
-        beliefs.centres[arm], beliefs.spreads[arm] = math.inf, 0.0
+        beliefs.centres[arm] = -ABOVE * pending if pending > 0 else untried(left)
+        beliefs.spreads[arm] = 0.0
         return
     beliefs.centres[arm] = (beliefs.prior[0] + total * beliefs.prior[2]) / precision
+    if pending > 0:
+        precision = beliefs.prior[1] + tries(count, pending, pending) * beliefs.prior[2]
     beliefs.spreads[arm] = 1.0 / math.sqrt(precision)
 
 

@@ -25,6 +25,8 @@ from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.kernels.normal_race import Beliefs, believe, new_beliefs, race_normals
+from driftwise.kernels.optimism import NEVER_LEFT
+from driftwise.kernels.pending import Pending, middle_of, new_pending, pend_arm, settle_arm
 
 
 class GaussianThompsonState(NamedTuple):
@@ -32,6 +34,7 @@ class GaussianThompsonState(NamedTuple):
 
     counts: PerArm
     sums: PerArm
+    pending: Pending
     beliefs: Beliefs
 
 
@@ -54,7 +57,8 @@ class GaussianThompson(NamedTuple):
     def init(self, problem: Problem) -> GaussianThompsonState:
         """The prior for every arm."""
         n_arms = whole("n_arms", problem.n_arms)
-        return GaussianThompsonState(np.zeros(n_arms, np.int64), np.zeros(n_arms), beliefs_of(self, problem))
+        counts, pending = np.zeros(n_arms, np.int64), new_pending(n_arms, middle_of(problem))
+        return GaussianThompsonState(counts, np.zeros(n_arms), pending, beliefs_of(self, problem))
 
 
 def beliefs_of(policy: Any, problem: Problem) -> Beliefs:
@@ -67,6 +71,11 @@ def beliefs_of(policy: Any, problem: Problem) -> Beliefs:
         low, width = (problem.low, problem.span) if problem.bounded else (0.0, problem.unit)
         mean, sd = (low + 0.5 * width, width) if width else (0.0, math.inf)
     return new_beliefs(problem.n_arms, mean=mean, sd=sd, noise=noise or problem.spread or 0.5 * problem.span)
+
+
+@kernel
+def _refresh(state: GaussianThompsonState, arm: int) -> None:
+    believe(state.beliefs, arm, state.counts[arm], state.sums[arm], state.pending.counts[arm], NEVER_LEFT)
 
 
 @kernel
@@ -83,14 +92,17 @@ def _update(
     arm = decision.action
     state.counts[arm] += 1
     state.sums[arm] += outcome.reward
-    believe(state.beliefs, arm, state.counts[arm], state.sums[arm])
+    _refresh(state, arm)
 
 
+register(GaussianThompsonState, refresh=_refresh)
 register(
     GaussianThompson,
     about=About(
         "the noise, or the reward range", "O(sqrt(K T log K)) without drift", "Agrawal & Goyal 2013", drifts=False
     ),
     select=_select,
+    pend=pend_arm,
+    settle=settle_arm,
     update=_update,
 )

@@ -23,7 +23,8 @@ from driftwise.core.rules import whole, window_rounds
 from driftwise.core.types import About, Decision, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.normal_race import Beliefs, believe, race_normals
-from driftwise.kernels.window import Window, empty, new_window, remember, slide
+from driftwise.kernels.optimism import NEVER_LEFT
+from driftwise.kernels.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 from driftwise.policies.gaussian_thompson import beliefs_of
 
 
@@ -62,7 +63,8 @@ class SlidingGaussianThompson(NamedTuple):
 
 @kernel
 def _refresh(state: SlidingGaussianThompsonState, arm: int) -> None:
-    believe(state.beliefs, arm, state.window.counts[arm], state.window.sums[arm])
+    window = state.window
+    believe(state.beliefs, arm, window.counts[arm], window.sums[arm], window.pending.counts[arm], window.left[arm])
 
 
 @kernel
@@ -87,7 +89,7 @@ def _update(
 def _restart(policy: SlidingGaussianThompson, state: SlidingGaussianThompsonState, memory: int, window: int) -> None:
     empty(state.window, memory)
     for arm in range(len(state.beliefs.centres)):
-        believe(state.beliefs, arm, 0, 0.0)
+        believe(state.beliefs, arm, 0, 0.0, 0, NEVER_LEFT)
 
 
 register(SlidingGaussianThompsonState, refresh=_refresh)
@@ -100,6 +102,8 @@ register(
     ),
     advance=slide,
     select=_select,
+    pend=pend_round,
+    settle=settle_round,
     update=_update,
     restart=_restart,
 )
