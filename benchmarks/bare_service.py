@@ -14,6 +14,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from driftwise.serve import events as kinds
+from driftwise.serve.access import Access
 from driftwise.serve.answers import Decision
 from driftwise.serve.app import make_app
 from driftwise.serve.engine import Engine
@@ -40,7 +41,7 @@ def main() -> None:
     store, port, durability = sys.argv[1:]
     engine = Engine(open_journal(store, durability))
     more = [Endpoint("POST", "/bare", bare, scope="decide", takes=Asked, gives=Decision, keyed=True)]
-    server_of(make_app(Service(engine), more=more), "127.0.0.1", int(port), Limits()).run()
+    server_of(make_app(Service(engine, access=Access(auth=False)), more=more), "127.0.0.1", int(port), Limits()).run()
 
 
 if __name__ == "__main__":

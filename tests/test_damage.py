@@ -21,6 +21,7 @@ import pytest
 
 from driftwise.errors import DriftwiseError
 from driftwise.serve import asking
+from driftwise.serve.access import Access
 from driftwise.serve.app import make_app
 from driftwise.serve.client import AsyncClient, Refused
 from driftwise.serve.engine import Engine
@@ -99,7 +100,7 @@ def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def served(store: str) -> AsyncIterator[tuple[Engine, httpx.AsyncClient]]:
     engine = Engine(open_journal(store), clock=Clock())
-    transport = httpx.ASGITransport(app=make_app(Service(engine)))
+    transport = httpx.ASGITransport(app=make_app(Service(engine, access=Access(auth=False))))
     await engine.start()
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:

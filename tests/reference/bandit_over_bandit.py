@@ -2,7 +2,7 @@
 
     H = floor(d sqrt T) or floor(sqrt(d T)); Delta = ceil(ln H); J_j = floor(H^(j / Delta))
     gamma = min(1, sqrt(|J| ln |J| / ((e - 1) ceil(T / H)))); p_j = (1 - gamma) s_j / sum s + gamma / |J|
-    s_j *= exp(gamma / (|J| p_j) (1/2 + Y / (2 H + 4 R sqrt(H ln(T / sqrt H)))))
+    s_j *= exp(gamma / (|J| p_j) (1/2 + Y / (2 H + 4 R sqrt(H ln(T / sqrt H)))))       Y and R in units of the rewards
 
 The window of a block is drawn from the stream of its first round, which the twin is told with `begin`. In a block the
 twin of the policy inside is told what the block has seen, in the time of the block.
@@ -45,11 +45,16 @@ class BanditOverBanditTwin(Twin):
     def __init__(self, policy: Any, problem: Problem) -> None:
         super().__init__(policy, problem)
         self.streams: dict[int, int] = {}
+        self.settled: dict[int, int] = {}
         self.inside = INSIDE[type(policy.policy).__name__]
 
     def begin(self, t: int, rng: int) -> None:
         """Round `t` draws from the stream `rng`."""
         self.streams[t] = rng
+
+    def settle(self, t: int, now: int) -> None:
+        """The twin of the policy inside is told when."""
+        self.settled[t] = now
 
     # ---- the plan of an epoch of T rounds ----
 
@@ -77,7 +82,8 @@ class BanditOverBanditTwin(Twin):
             return math.fsum(shares) / len(answers)
         mean = math.fsum(entry.reward for entry in answers) / len(answers)
         allowance = 4.0 * noise * math.sqrt(items * block * math.log(rounds / math.sqrt(block)))
-        return 0.5 + mean * block / float(2.0 * items * self.policy.scale * block + allowance)
+        largest = items * self.policy.scale * self.problem.unit
+        return 0.5 + mean * block / float(2.0 * largest * block + allowance)
 
     # ---- block after block ----
 
@@ -129,6 +135,10 @@ class BanditOverBanditTwin(Twin):
             keeper.log, twin.known, twin.stale = twin.log, keeper.known, keeper.stale
         for entry in self.answers(block.start, block.end, t):
             twin.learn(entry.t - block.start, entry.arm, entry.reward, entry.arrival - block.start, entry.rng)
+        if isinstance(twin, Twin):
+            twin.pending = {s - block.start: arm for s, arm in self.pending.items() if s >= block.start}
+            for s in twin.pending.keys() & {each - block.start for each in self.settled}:
+                twin.settle(s, self.settled[s + block.start] - block.start)
         return twin
 
     def indices(self, t: int, *context: Floats) -> Floats:
@@ -137,8 +147,8 @@ class BanditOverBanditTwin(Twin):
         return indices
 
     def choose(self, t: int, *context: Floats) -> int:
-        """The lowest arm or row with the largest index."""
-        return int(np.argmax(self.indices(t, *context)))
+        """The choice of the policy inside."""
+        return int(self.inner(t).choose(t - self.standing(t).start, *context))
 
     def stale(self) -> int:
         """Rewards that came when another block had begun."""

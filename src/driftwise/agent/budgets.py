@@ -69,16 +69,18 @@ class Purse:
         """By the names of resources."""
         return {name: float(amount) for name, amount in zip(self.names, amounts, strict=True)}
 
-    def change(self, totals: Mapping[str, Any]) -> None:
-        """Other totals for some resources; not below what is spent or reserved already."""
-        fresh = self.totals.copy()
+    def changed(self, totals: Any) -> Floats:
+        """The totals with others for some resources; not below what is spent or reserved already."""
+        if not isinstance(totals, Mapping):
+            raise BudgetError(f"budgets={totals!r} does not map resources to amounts: {{'euros': 5000}}")
+        fresh: Floats = self.totals.copy()
         for name, amount in totals.items():
             place = self.place(name)
             fresh[place] = positive(f"budgets[{name!r}]", amount)
             gone = self.spent[place] + (0.0 if self.overspend else self.reserved[place])
             if fresh[place] < gone - SLACK * max(1.0, gone):
                 raise BudgetError(f"budgets[{name!r}]={amount:g} is below the {gone:g} spent or reserved already")
-        self.totals = fresh
+        return fresh
 
     def place(self, name: Any) -> int:
         """Where a resource is."""
@@ -117,7 +119,7 @@ class Budgeted(Manner):
         """The arm, whose cost is reserved; None for the null arm, which costs nothing."""
         if place < 0:
             return None, NULL, shown
-        self.purse.reserved += self.purse.most
+        self.purse.reserved = self.purse.reserved + self.purse.most
         return self.roster.names[place], self.roster.numbers[place], shown
 
     def place_of(self, action: Any) -> Any:
@@ -140,6 +142,14 @@ class Budgeted(Manner):
         if chosen != NULL:
             self.purse.reserved = np.maximum(self.purse.reserved - self.purse.most, 0.0)
             self.purse.spent = self.purse.spent + (self.purse.most if value is None else value.costs * self.purse.most)
+
+    def checkpoint(self) -> Any:
+        """What is spent, and what is reserved."""
+        return self.purse.spent, self.purse.reserved
+
+    def rollback(self, checkpoint: Any) -> None:
+        """What was spent and reserved then."""
+        self.purse.spent, self.purse.reserved = checkpoint
 
     def call_off(self) -> None:
         """A decision that never happened gives back what was reserved for it."""
@@ -181,8 +191,9 @@ class Budgeted(Manner):
 
     def changed(self, budgets: Mapping[str, Any] | None, horizon: int) -> None:
         """Other budgets, or another horizon, from now on."""
-        self.purse.change(budgets or {})
-        self.problem = self.problem._replace(horizon=horizon, setting=Budgets(self.purse.scaled))
+        totals = self.purse.changed({} if budgets is None else budgets)
+        problem = self.problem._replace(horizon=horizon, setting=Budgets(totals / self.purse.most))
+        self.purse.totals, self.problem = totals, problem
 
     # ---- on paper ----
 

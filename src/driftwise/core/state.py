@@ -174,10 +174,12 @@ def _move_classes(before: Any, after: Any, kept: Any, columns: Any) -> None:
 
 
 def _rename(before: Any, after: Any, kept: Any, columns: Any) -> None:
-    stays = kept >= 0
-    renamed = np.full(max(before.max(initial=-1), kept.max(initial=-1)) + 2, -1, before.dtype)
+    stays, pending = kept >= 0, before < -1
+    arms = np.where(pending, -2 - before, before)
+    renamed = np.full(max(arms.max(initial=-1), kept.max(initial=-1)) + 2, -1, before.dtype)
     renamed[kept[stays]] = np.flatnonzero(stays)
-    after[...] = renamed[before]  # the last entry answers for -1, empty
+    after[...] = renamed[arms]  # the last entry answers for -1, empty
+    after[pending & (after >= 0)] = -2 - after[pending & (after >= 0)]
 
 
 def _move_columns(before: Any, after: Any, kept: Any, columns: Any) -> None:

@@ -3,7 +3,8 @@
     value_k <- value_k + step (reward - value_k)        the first reward is the first value
 
 With probability epsilon any arm is drawn, each alike; else the arm with the largest value is played, the lowest of
-equals. An arm without a reward has an infinite value: it is the greedy choice, lowest number first.
+equals. An arm without a reward has an infinite value: it is the greedy choice, lowest number first. Once its reward is
+under way it comes after all arms with one, the arm with the fewest pending decisions first.
 
 | symbol | field | |
 |---|---|---|
@@ -26,12 +27,19 @@ from driftwise.core.random import integers, uniform
 from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
 from driftwise.core.verbs import register
+from driftwise.kernels.optimism import ABOVE
+
+UNKNOWN = 0.5 * ABOVE  # in size, the value of an arm without a reward is above this
 
 
 class EpsilonGreedyState(NamedTuple):
-    """A running value per arm; infinite before the first reward."""
+    """A running value per arm, and the decisions under way.
+
+    Before the first reward the value is infinite, or below all others by the number of decisions under way.
+    """
 
     values: PerArm
+    pending: PerArm
 
 
 class EpsilonGreedy(NamedTuple):
@@ -52,7 +60,8 @@ class EpsilonGreedy(NamedTuple):
         """Every arm untried."""
         number("epsilon", self.epsilon, above=0.0, below=1.0, closed="[]")
         number("step", self.step, above=0.0, below=1.0, closed="]")
-        return EpsilonGreedyState(np.full(whole("n_arms", problem.n_arms), np.inf))
+        n_arms = whole("n_arms", problem.n_arms)
+        return EpsilonGreedyState(np.full(n_arms, np.inf), np.zeros(n_arms, np.int64))
 
 
 @kernel
@@ -71,9 +80,27 @@ def _select(policy: EpsilonGreedy, state: EpsilonGreedyState, t: int, context: A
 
 
 @kernel
+def _pend(policy: EpsilonGreedy, state: EpsilonGreedyState, decision: Decision) -> None:
+    state.pending[decision.action] += 1
+    _rank_unknown(state, decision.action)
+
+
+@kernel
+def _settle(policy: EpsilonGreedy, state: EpsilonGreedyState, decision: Decision) -> None:
+    state.pending[decision.action] -= 1
+    _rank_unknown(state, decision.action)
+
+
+@kernel
+def _rank_unknown(state: EpsilonGreedyState, arm: int) -> None:
+    if abs(state.values[arm]) > UNKNOWN:
+        state.values[arm] = -ABOVE * state.pending[arm] if state.pending[arm] > 0 else np.inf
+
+
+@kernel
 def _update(policy: EpsilonGreedy, state: EpsilonGreedyState, decision: Decision, outcome: Outcome, now: int) -> None:
     value = state.values[decision.action]
-    if value == np.inf:
+    if abs(value) > UNKNOWN:
         state.values[decision.action] = outcome.reward
     else:
         state.values[decision.action] = value + policy.step * (outcome.reward - value)
@@ -83,5 +110,7 @@ register(
     EpsilonGreedy,
     about=About("a step and an epsilon fit for the drift", "none proven", "Sutton & Barto 2018, 2.5"),
     select=_select,
+    pend=_pend,
+    settle=_settle,
     update=_update,
 )

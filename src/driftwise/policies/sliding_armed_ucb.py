@@ -2,7 +2,8 @@
 
     index_i = mean_i + scale R sqrt(2 ln(2 d T^2) / N_i)        mean and count over the last w rounds
 
-An arm that is not in the window is tried at once, lowest number first. Of equal indices the lowest arm's wins.
+An arm that is not in the window is tried at once; of several, the one tried longest ago. Of equal indices the lowest
+arm's wins.
 
 | symbol | field | |
 |---|---|---|
@@ -20,6 +21,7 @@ that grows very slowly with time. At first the window takes its place, so that t
 Known in advance: a window fit for the drift; the noise or the range of rewards, and the horizon if possible.
 Regret: O(d^(1/3) B^(1/3) T^(2/3)) with the window for the variation B, up to logarithms; B for B^(1/3) without it.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+Decisions whose rewards are under way count as tries of their arm, see `kernels/pending.py`.
 """
 
 import math
@@ -32,7 +34,8 @@ from driftwise.core.rules import number, whole, window_rounds
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.optimism import most_promising, tally
-from driftwise.kernels.window import Window, empty, new_window, remember, slide
+from driftwise.kernels.pending import middle_of
+from driftwise.kernels.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 
 
 class SlidingArmedUCBState(NamedTuple):
@@ -78,7 +81,7 @@ class SlidingArmedUCB(NamedTuple):
         window = window_rounds(self.window, problem.horizon)
         number("scale", self.scale, above=0.0)
         return SlidingArmedUCBState(
-            window=new_window(n_arms, window),
+            window=new_window(n_arms, window, middle_of(problem)),
             means=np.full(n_arms, np.inf),
             roots=np.zeros(n_arms),
             noise=np.array([0.5 * problem.span]),
@@ -89,7 +92,11 @@ class SlidingArmedUCB(NamedTuple):
 
 @kernel
 def _refresh(state: SlidingArmedUCBState, arm: int) -> None:
-    tally(state.means, state.roots, arm, state.window.counts[arm], state.window.sums[arm])
+    window, pending = state.window, state.window.pending
+    tally(
+        *(state.means, state.roots, arm, window.counts[arm], window.sums[arm]),
+        *(pending.counts[arm], pending.middle[0], window.left[arm]),
+    )
 
 
 @kernel
@@ -122,6 +129,8 @@ register(
     ),
     advance=slide,
     select=_select,
+    pend=pend_round,
+    settle=settle_round,
     update=_update,
     restart=_restart,
 )

@@ -2,7 +2,7 @@
 
     index_k = mean_k + span sqrt(xi ln(min(t, w)) / n_k)        mean and count over the last w rounds
 
-An arm that has left the window is tried again at once, lowest number first.
+An arm that has left the window is tried again at once; of several, the one tried longest ago.
 
 | symbol | field | |
 |---|---|---|
@@ -14,6 +14,7 @@ Garivier & Moulines, *On upper-confidence bound policies for switching bandit pr
 Known in advance: the reward range, and a window fit for the drift (`for_changes`: horizon and number of changes).
 Regret: O(sqrt(changes T) log T) with the window of `for_changes`.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+Decisions whose rewards are under way count as tries of their arm, see `kernels/pending.py`.
 
 O(1) a round in the window and O(log K) in the arms once t >= w: the logarithm stands still then, so only the arm
 that entered and the arm that left have a new index.
@@ -29,7 +30,8 @@ from driftwise.core.rules import number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.optimism import log_scale, most_promising, tally
-from driftwise.kernels.window import Window, empty, new_window, remember, slide
+from driftwise.kernels.pending import middle_of
+from driftwise.kernels.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 from driftwise.kernels.winners import best, blank, new_tree, repair
 
 
@@ -80,7 +82,7 @@ class SlidingUCB(NamedTuple):
         window = window_rounds(self.window, problem.horizon)
         number("xi", self.xi, above=0.0)
         return SlidingUCBState(
-            window=new_window(n_arms, window),
+            window=new_window(n_arms, window, middle_of(problem)),
             means=np.full(n_arms, np.inf),
             roots=np.zeros(n_arms),
             indices=np.full(n_arms, np.inf),
@@ -93,7 +95,11 @@ class SlidingUCB(NamedTuple):
 
 @kernel
 def _refresh(state: SlidingUCBState, arm: int) -> None:
-    tally(state.means, state.roots, arm, state.window.counts[arm], state.window.sums[arm])
+    window, pending = state.window, state.window.pending
+    tally(
+        *(state.means, state.roots, arm, window.counts[arm], window.sums[arm]),
+        *(pending.counts[arm], pending.middle[0], window.left[arm]),
+    )
     state.indices[arm] = state.means[arm] + state.reach[0] * state.roots[arm]
     repair(state.tree, state.indices, arm)
 
@@ -126,6 +132,8 @@ register(
     about=About("a window fit for the drift; the reward range", "O(sqrt(changes T) log T)", "Garivier & Moulines 2011"),
     advance=slide,
     select=_select,
+    pend=pend_round,
+    settle=settle_round,
     update=_update,
     restart=_restart,
 )
