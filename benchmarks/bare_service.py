@@ -1,10 +1,9 @@
-"""The service with two endpoints more that do next to nothing, to measure it against; run in a process of its own.
+"""The service with one endpoint more that only writes, to measure it against; run in a process of its own.
 
     python benchmarks/bare_service.py STORE PORT DURABILITY
 
-Both are endpoints of the same server, found, let in, read and answered like any other. `/bare` writes an event of the
-same bytes as a decision's through the same writer to the same store, and answers when it is committed. `/empty`
-answers at once.
+`/bare` is an endpoint of the same server, found, let in, read and answered like any other. It writes an event of the
+same bytes as a decision's through the same writer to the same store, and answers when it is committed.
 """
 
 import itertools
@@ -37,19 +36,11 @@ async def bare(call: Call) -> Any:
     return REPLY
 
 
-async def empty(call: Call) -> Any:
-    """Answer."""
-    return REPLY
-
-
 def main() -> None:
     """Serve."""
     store, port, durability = sys.argv[1:]
-    engine = Engine(open_journal(store, durability), durable=durability != "none")
-    more = [
-        Endpoint("POST", f"/{work.__name__}", work, scope="decide", takes=Asked, gives=Decision, keyed=True)
-        for work in (bare, empty)
-    ]
+    engine = Engine(open_journal(store, durability))
+    more = [Endpoint("POST", "/bare", bare, scope="decide", takes=Asked, gives=Decision, keyed=True)]
     server_of(make_app(Service(engine, access=Access(auth=False)), more=more), "127.0.0.1", int(port), Limits()).run()
 
 

@@ -1,4 +1,4 @@
-"""The decision service against endpoints of the same server that do next to nothing; and many deployments in a file.
+"""The decision service against an endpoint of the same server that only writes; and many deployments in a file.
 
 Rates are by the wall, in neighbouring runs of a second or two, and what is reported is the median of their ratios: a
 busy machine makes them scatter, and the spread is in the JSON.
@@ -31,16 +31,17 @@ WINDOW_KB = 12.0  # of a window of 1000 rounds: 8 bytes for a reward and 4 for i
 
 
 def rows(sizes: Sizes) -> list[Row]:
-    """Speed with and without durability, and size."""
-    return [*_durable(sizes), *_in_postgres(sizes), _not_durable(sizes), *_many(sizes)]
+    """Speed in every durability, and size."""
+    return [*_durable(sizes), *_durable(sizes, "normal"), *_in_postgres(sizes), *_many(sizes)]
 
 
-def _durable(sizes: Sizes, store: str | None = None, where: str = "") -> list[Row]:
-    with _server("full", store) as port:
+def _durable(sizes: Sizes, durability: str = "full", store: str | None = None, where: str = "") -> list[Row]:
+    with _server(durability, store) as port:
         pairs = [(_load(port, DECIDE, sizes), _load(port, "/bare", sizes)) for _ in range(sizes.service_pairs)]
+    name = f"durable decide / bare write{where}, {durability}"
     return [
-        _row(f"durable decide / bare write{where}, rate", "rate", pairs, "requests/s", "service: durable"),
-        _row(f"durable decide / bare write{where}, p99", "p99", pairs, "s", "service: p99"),
+        _row(f"{name}, rate", "rate", pairs, "requests/s", "service: durable"),
+        _row(f"{name}, p99", "p99", pairs, "s", "service: p99"),
     ]
 
 
@@ -49,13 +50,7 @@ def _in_postgres(sizes: Sizes) -> list[Row]:
     if why := postgres.missing():
         return [not_measured("service, durable decide / bare write in PostgreSQL", why, target="service: durable")]
     with postgres.server() as server:
-        return _durable(sizes, server.store(), " in PostgreSQL")
-
-
-def _not_durable(sizes: Sizes) -> Row:
-    with _server("none") as port:
-        pairs = [(_load(port, DECIDE, sizes), _load(port, "/empty", sizes)) for _ in range(sizes.service_pairs)]
-    return _row("decide without durability / empty endpoint", "rate", pairs, "requests/s", "service: memory")
+        return _durable(sizes, "full", server.store(), " in PostgreSQL")
 
 
 def _row(name: str, what: str, pairs: list[tuple[Any, Any]], unit: str, target: str) -> Row:

@@ -56,7 +56,6 @@ TARGETS = {
     "agent": Target(">=", 1.5, aim=3),
     "service: durable": Target(">=", 0.5),
     "service: p99": Target("<=", 5),
-    "service: memory": Target(">=", 0.6),
     "service: restart": Target("<", 10),
     "service: idle": Target("<", 100),
     "help": Target("<", 0.3),

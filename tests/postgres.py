@@ -6,12 +6,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
+
+from tests.patience import HANG_S, until
 
 FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 FAST = ("-c", "fsync=off", "-c", "full_page_writes=off")  # where nothing is asked about durability
@@ -37,7 +38,7 @@ class Server:
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder, self.options, self.log = folder, options, folder / "log"
-        self.url = f"postgresql://driftwise@/postgres?host={folder}"
+        self.url = f"postgresql://driftwise@/postgres?host={folder}&connect_timeout={HANG_S:.0f}"
         self._become: list[str] = []
         if os.getuid() == 0:  # PostgreSQL refuses to run as root
             self._become = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
@@ -56,15 +57,15 @@ class Server:
         command = [*self._become, str(binary("postgres")), "-D", self._data, "-k", str(self.folder), "-h", ""]
         with self.log.open("a") as log:
             self.process = subprocess.Popen([*command, *self.options], stdout=log, stderr=log, cwd="/")
-        for _ in range(600):
-            try:
-                psycopg.connect(self.url).close()
-                return
-            except psycopg.OperationalError:
-                if self.process.poll() is not None:
-                    break
-                time.sleep(0.05)
-        raise AssertionError(f"PostgreSQL did not start: {self.log.read_text()[-1000:]}")
+        until(self._answers, "an answer of PostgreSQL", 0.05)
+
+    def _answers(self) -> bool:
+        try:
+            psycopg.connect(self.url).close()
+            return True
+        except psycopg.OperationalError:
+            assert self.process.poll() is None, f"PostgreSQL did not start: {self.log.read_text()[-1000:]}"
+            return False
 
     def processes(self) -> list[int]:
         """The server and its children, by id."""
@@ -79,10 +80,17 @@ class Server:
         for each in doomed:
             with suppress(ProcessLookupError):
                 os.kill(each, signal.SIGKILL)
-        self.process.wait(30)
-        until = time.monotonic() + 30
-        while any(_lives(each) for each in doomed) and time.monotonic() < until:
-            time.sleep(0.005)  # while one of them has the shared memory, no other server may start
+        self.process.wait(HANG_S)
+        # while one of them has the shared memory, no other server may start
+        until(lambda: not any(_lives(each) for each in doomed), "the end of the processes of PostgreSQL", 0.005)
+
+    def forget_to_flush(self) -> None:
+        """Stop the process that flushes what commits did not wait for."""
+        for each in self.processes():
+            if b"walwriter" in Path(f"/proc/{each}/cmdline").read_bytes():
+                os.kill(each, signal.SIGSTOP)
+                return
+        raise AssertionError("there is no WAL writer")
 
     def freeze(self) -> None:
         """Let it hang: connections stay, and nothing is answered."""
@@ -101,7 +109,7 @@ class Server:
         if self.process.poll() is None:
             self.thaw()
             self.process.send_signal(signal.SIGINT)
-            self.process.wait(30)
+            self.process.wait(HANG_S)
 
     def store(self) -> str:
         """The URL of a new, empty store."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from driftwise.serve import changing, deciding
+from driftwise.serve import changing, clock, deciding
 from driftwise.serve.engine import NO_KEY, Engine, Keyed
 from driftwise.serve.journal import open_journal
 from driftwise.serve.wire import Asked, Settings, Told
@@ -16,16 +16,18 @@ from driftwise.serve.wire import Asked, Settings, Told
 START = 1_700_000_000_000_000
 
 
-class Clock:
-    """Time that stands still unless told otherwise."""
+class Clock(clock.Clock):
+    """Time that stands still unless a test lets it pass; `leap` sets the wall clock alone."""
 
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> int:
-        return self.now
+    def __init__(self, now: int = START) -> None:
+        self.now, self.passed = now, 0
+        super().__init__(lambda: self.now, lambda: self.passed)
 
     def wait(self, seconds: float) -> None:
+        self.now += int(1e6 * seconds)
+        self.passed += int(1e6 * seconds)
+
+    def leap(self, seconds: float) -> None:
         self.now += int(1e6 * seconds)
 
 

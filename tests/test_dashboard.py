@@ -21,13 +21,13 @@ import pytest
 
 from driftwise.serve import settings as papers
 from driftwise.serve.catalogue import Catalogue
-from driftwise.serve.client import Client
+from driftwise.serve.clock import now_us
 from driftwise.serve.demo import ARMS, FIRST_CHANGE_S, POLICIES, Coins, play
-from driftwise.serve.engine import now_us
 from driftwise.serve.events import Created
 from driftwise.serve.journal import open_journal
 from driftwise.serve.monitor import Monitor
 from driftwise.serve.pages import STATIC
+from tests.patience import HANG_S, get, patient, post, until, until_so
 from tests.service import SOURCE, Service, admin_key, free_port
 from tests.serving import create, decide, running, settings
 
@@ -47,6 +47,7 @@ class Tab:
 
     def __init__(self, page: Any, url: str) -> None:
         self.page, self.url = page, url
+        page.set_default_timeout(1000 * HANG_S)
         self.wrong: list[str] = []
         self.asked: set[str] = set()
         page.on("console", lambda message: self.wrong.append(message.text) if message.type != "log" else None)
@@ -58,11 +59,10 @@ class Tab:
         self.page.wait_for_selector("#content:not([hidden])")
 
     def until(self, ready: Callable[[], bool], what: str) -> None:
-        for _ in range(100):
-            if ready():
-                return
+        end = time.monotonic() + HANG_S
+        while not ready():
+            assert time.monotonic() < end, f"{what} did not come"
             self.page.wait_for_timeout(100)
-        raise AssertionError(f"{what} did not come")
 
     def text(self, selector: str) -> str:
         return str(self.page.inner_text(selector))
@@ -97,7 +97,7 @@ def browser(url: str, width: int = 1200) -> Iterator[Tab]:
 
 def fill(url: str) -> None:
     """A deployment with markup for a name, one with a budget, and one whose arms move."""
-    with Client(url) as client:
+    with patient(url) as client:
         client.create("shop", "epsilon-greedy", arms=[NASTY, "plain"], seed=1)
         for _ in range(60):
             decision = client.decide("shop")
@@ -167,12 +167,12 @@ def test_the_dashboard_in_a_browser(tmp_path: Path) -> None:
 def test_a_key_opens_the_page(tmp_path: Path) -> None:
     admin = admin_key(tmp_path / "store.db")
     with Service(tmp_path / "store.db", auth=True) as service, browser(service.url) as tab:
-        with Client(service.url, key=admin) as client:
+        with patient(service.url, key=admin) as client:
             client.create("shop", "uniform", n_arms=2)
             client.create("other", "uniform", n_arms=2)
             wanted = {"name": "page", "scopes": ["read"], "deployments": ["shop"]}
             bearer = {"authorization": f"Bearer {admin}"}
-            made = httpx.post(f"{service.url}/v1/keys", json=wanted, headers=bearer).json()
+            made = post(f"{service.url}/v1/keys", json=wanted, headers=bearer).json()
         tab.page.goto(f"{service.url}/deployments/shop")
         tab.page.wait_for_selector("#door:not([hidden])")
         assert not tab.page.is_visible("#content")
@@ -184,7 +184,7 @@ def test_a_key_opens_the_page(tmp_path: Path) -> None:
 
 def test_the_token_opens_the_page(tmp_path: Path) -> None:
     with Service(tmp_path / "store.db", auth=True) as service, browser(service.url) as tab:
-        with Client(service.url, key=service.token) as client:
+        with patient(service.url, key=service.token) as client:
             client.create("shop", "uniform", n_arms=2)
         tab.page.goto(service.url)
         tab.page.wait_for_selector("#door:not([hidden])")
@@ -232,7 +232,7 @@ def test_a_page_on_another_port_is_not_trusted(tmp_path: Path) -> None:
             pass
 
     with Service(tmp_path / "store.db", "--log-requests") as service, browser(service.url) as tab:
-        with Client(service.url) as client:
+        with patient(service.url) as client:
             client.create("shop", "uniform", n_arms=2)
             with ThreadingHTTPServer(("127.0.0.1", 0), Page) as other:
                 threading.Thread(target=other.serve_forever, daemon=True).start()
@@ -255,7 +255,7 @@ def test_a_deployment_that_cannot_be_read_does_not_hide_the_others(tmp_path: Pat
     journal.append([catalogue.event(Created(1, papers.on_paper(made)), now_us())])
     journal.close()
     with Service(tmp_path / "store.db") as service, browser(service.url) as tab:
-        with Client(service.url) as client:
+        with patient(service.url) as client:
             client.create("shop", "sliding-thompson:window=100", arms=["red", "blue", "green"])
             client.decide("shop")
         tab.open("/")
@@ -275,7 +275,7 @@ def test_pages_are_safe_to_open(tmp_path: Path) -> None:
             assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|https?://", text), path
         if path.suffix == ".js" and path.name != "uplot.js":
             assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|https?://", text), path
-    with Service(tmp_path / "store.db") as service, httpx.Client(base_url=service.url) as http:
+    with Service(tmp_path / "store.db") as service, httpx.Client(base_url=service.url, timeout=HANG_S) as http:
         front = http.get("/")
         assert front.status_code == 200 and front.headers["content-type"].startswith("text/html")
         assert "default-src 'self'" in front.headers["content-security-policy"]
@@ -291,11 +291,12 @@ def test_the_demonstration_touches_nothing_else(tmp_path: Path) -> None:
             await create(engine, name="demo")
             await decide(engine, "demo")
             task = asyncio.ensure_future(play(engine, per_second=500.0))
-            for _ in range(3000):
-                await asyncio.sleep(0.01)
+
+            async def played() -> bool:
                 told = engine.catalogue.entries.get("demo-2")
-                if told is not None and told.live is not None and told.live.number > 30:
-                    break
+                return told is not None and told.live is not None and told.live.number > 30
+
+            await until_so(played, "decisions of the demonstration")
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
@@ -317,15 +318,17 @@ def test_without_a_store_the_demonstration_leaves_nothing(tmp_path: Path) -> Non
         assert process.stderr is not None
         said = "".join(itertools.takewhile(lambda said: '"event": "serving"' not in said, process.stderr))
         assert f"open   http://127.0.0.1:{line[-1]}/" in said
-        for _ in range(300):
-            with suppress(httpx.TransportError):
-                if httpx.get(f"http://127.0.0.1:{line[-1]}/healthz").is_success:
-                    break
-            time.sleep(0.1)
+        until(lambda: _answers(f"http://127.0.0.1:{line[-1]}/healthz"), "an answer")
         assert [*scratch.glob("driftwise-demo-*/demo.db")]
         process.terminate()
-        assert '"event": "stopped"' in process.stderr.read() and process.wait(30) == 0
+        assert '"event": "stopped"' in process.stderr.read() and process.wait(HANG_S) == 0
     assert [*here.iterdir()] == [] and [*scratch.glob("driftwise-demo-*")] == []
+
+
+def _answers(url: str) -> bool:
+    with suppress(httpx.TransportError):
+        return get(url).is_success
+    return False
 
 
 def test_a_demonstration_that_is_stopped_before_it_serves_leaves_nothing_either(tmp_path: Path) -> None:
@@ -336,7 +339,7 @@ def test_a_demonstration_that_is_stopped_before_it_serves_leaves_nothing_either(
             assert process.poll() is None
             time.sleep(0.001)
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(HANG_S) == 0
     assert [*tmp_path.glob("driftwise-demo-*")] == []
 
 

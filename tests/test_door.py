@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from driftwise.serve import asking, deciding
 from driftwise.serve.access import Access, is_local, is_loopback
-from driftwise.serve.client import Client, Refused
+from driftwise.serve.client import Refused
 from driftwise.serve.token import drop_token, ensure_token, load_token, token_file
+from tests.patience import get, patient
 from tests.service import Service as Process
 from tests.service import admin_key
 from tests.test_service import OPEN, SHOP, command, over_http, web
@@ -145,12 +145,12 @@ def test_from_the_token_to_the_first_key_on_the_command_line(tmp_path: Path, mon
         assert f"{service.url}/?token={token}\n" in service.terminal.read_text()
         assert token not in service.log.read_text()
         assert command("keys", "token", "--store", store).stdout.strip() == token
-        with Client(service.url) as client, pytest.raises(Refused, match="the token of the service is needed"):
+        with patient(service.url) as client, pytest.raises(Refused, match="the token of the service is needed"):
             client.list()
-        with Client(service.url, key=token) as client:
+        with patient(service.url, key=token) as client:
             client.create("shop", "uniform", n_arms=2)
         monkeypatch.setenv("DRIFTWISE_TOKEN", token)
-        with Client(service.url) as client:
+        with patient(service.url) as client:
             assert client.decide("shop").id == 0
         told = command("keys", "create", "--scopes", "admin", "--url", service.url, code=2).stderr
         assert "the first API key is created on the command line: stop the service" in told
@@ -170,9 +170,9 @@ def test_from_the_token_to_the_first_key_on_the_command_line(tmp_path: Path, mon
         service.start()
         service.wait()
         assert token not in service.terminal.read_text()
-        with Client(service.url) as client, pytest.raises(Refused, match="unknown, expired or revoked"):
+        with patient(service.url) as client, pytest.raises(Refused, match="unknown, expired or revoked"):
             client.list()
-        with Client(service.url, key=key) as client:
+        with patient(service.url, key=key) as client:
             assert client.decide("shop").id == 1
         monkeypatch.setenv("DRIFTWISE_KEY", key)
         command("keys", "create", "--url", service.url)
@@ -180,7 +180,7 @@ def test_from_the_token_to_the_first_key_on_the_command_line(tmp_path: Path, mon
 
 def test_without_auth_there_are_warnings_and_any_loopback_address_serves(tmp_path: Path) -> None:
     with Process(tmp_path / "store.db", host="127.0.0.2") as service:
-        assert httpx.get(f"{service.url}/v1/deployments").status_code == 200
+        assert get(f"{service.url}/v1/deployments").status_code == 200
         assert "auth is off" in service.log.read_text() and "auth is off" in service.terminal.read_text()
         assert not token_file(service.store).exists()
 

@@ -12,11 +12,13 @@ import pytest
 from driftwise.core.state import seal, unseal
 from driftwise.errors import DriftwiseError, RewardError
 from driftwise.serve import asking, changing, deciding
-from driftwise.serve.deployment import Deployment, fold, replay
+from driftwise.serve.deployment import Deployment
 from driftwise.serve.engine import Engine, Keyed
+from driftwise.serve.fold import fold, replay
 from driftwise.serve.journal import JournalError, open_journal
 from driftwise.serve.refusals import Busy, Conflict, Full, KeyReused, Paused, Unavailable, Unknown
 from driftwise.serve.wire import Asked, Changes, Told
+from tests.patience import until_so
 from tests.serving import Clock, create, decide, learn, running, settings
 
 
@@ -352,12 +354,12 @@ async def test_outcomes_default_while_nobody_asks(store: str) -> None:
         await create(engine, reward_window=5, default_reward=0.25)
         id = (await decide(engine))["id"]
         clock.wait(6)
-        for _ in range(60):
-            if (await asking.recorded(engine, "shop", id)).status == "defaulted":
-                break
-            await asyncio.sleep(0.05)
-        found = await asking.recorded(engine, "shop", id)
-        assert found.outcome == {"reward": 0.25} and found.status == "defaulted"
+
+        async def defaulted() -> bool:
+            return (await asking.recorded(engine, "shop", id)).status == "defaulted"
+
+        await until_so(defaulted, "the default")
+        assert (await asking.recorded(engine, "shop", id)).outcome == {"reward": 0.25}
 
 
 @together

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import msgspec
 import numpy as np
 import pytest
@@ -22,6 +21,7 @@ from driftwise.serve.engine import Engine
 from driftwise.serve.export import export
 from driftwise.serve.settings import agent_of
 from driftwise.serve.wire import Asked, Changes, Told
+from tests.patience import PATIENT, get, patient, post
 from tests.service import Service
 from tests.serving import Clock, create, decide, learn, running, settings
 
@@ -429,7 +429,7 @@ async def test_readiness_waits_for_the_policies_in_force(store: Path) -> None:
 def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
     words = {name: value for name, value in CALLS.items() if name not in ("name", "policy")}
     with Service(tmp_path / "store.db") as service:
-        with Client(service.url) as client:
+        with patient(service.url) as client:
             client.create("calls", "wiql", **words, seed=1)
             first = client.decide("calls", states=["lapsed"] * 4)
             assert len(first.action) == 2 and first.ranking and {row.state for row in first.ranking} == {"lapsed"}
@@ -442,7 +442,7 @@ def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
             assert client.verify("calls").equal
 
         async def again() -> None:
-            async with AsyncClient(service.url) as client:
+            async with AsyncClient(service.url, **PATIENT) as client:
                 told = await client.decide("calls", states=dict.fromkeys([*NAMES, "emma"], "wavering"))
                 assert len(told.action) == 3
                 assert (await client.learn("calls", told.id, states=["engaged"] * 5)).status == "learned"
@@ -457,15 +457,15 @@ def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
             ({"states": ["gone"] * 5}, 422),
             ({"states": {}}, 400),
         ):
-            answer = httpx.post(f"{service.url}/v1/deployments/calls/decide", json=body)
+            answer = post(f"{service.url}/v1/deployments/calls/decide", json=body)
             assert answer.status_code == code and len(answer.json()["error"].splitlines()) == 1
-        httpx.post(f"{service.url}/v1/deployments", json=CALLS | {"name": "turns", "policy": "round-robin"})
-        httpx.post(f"{service.url}/v1/deployments/turns/decide", json={"states": ["lapsed"] * 4})
+        post(f"{service.url}/v1/deployments", json=CALLS | {"name": "turns", "policy": "round-robin"})
+        post(f"{service.url}/v1/deployments/turns/decide", json={"states": ["lapsed"] * 4})
         told: dict[str, Any] = {"id": 0, "states": ["engaged"] * 4}
-        answer = httpx.post(f"{service.url}/v1/deployments/turns/learn", json=told | {"rewards": [1.0] * 4})
+        answer = post(f"{service.url}/v1/deployments/turns/learn", json=told | {"rewards": [1.0] * 4})
         assert answer.status_code == 422 and "does not learn from rewards" in answer.json()["error"]
-        assert httpx.post(f"{service.url}/v1/deployments/turns/learn", json=told).json()["status"] == "learned"
-        schemas = httpx.get(f"{service.url}/openapi.json").json()["components"]["schemas"]
+        assert post(f"{service.url}/v1/deployments/turns/learn", json=told).json()["status"] == "learned"
+        schemas = get(f"{service.url}/openapi.json").json()["components"]["schemas"]
         assert {"Report", "StretchTold", "Spending", "Ranked"} <= set(schemas)
         assert {"states", "activate", "structure"} <= set(schemas["Settings"]["properties"])
 

@@ -108,7 +108,7 @@ def test_reading_holds_nobody_up(journal: PostgresJournal, postgres_server: Serv
     assert [*journal.read(1)] == [event(0), event(1)]
 
 
-@pytest.mark.parametrize(("durability", "setting"), [("full", "on"), ("normal", "off"), ("none", "off")])
+@pytest.mark.parametrize(("durability", "setting"), [("full", "on"), ("normal", "off")])
 def test_durability_is_that_of_commits(store: str, durability: str, setting: str) -> None:
     journal = open_journal(store, durability)
     assert ask(journal, "SHOW synchronous_commit") == setting

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from driftwise.serve.client import Client
+from tests.patience import get, patient, post
 from tests.service import Service, admin_key, free_port
 from tests.test_dashboard import browser
 
@@ -49,7 +49,7 @@ def nginx(folder: Path, sites: str, port: int) -> Iterator[str]:
             while True:
                 assert process.poll() is None, (folder / "log").read_text()
                 with suppress(httpx.TransportError):
-                    httpx.get(url)
+                    get(url)
                     break
                 time.sleep(0.05)
             yield url
@@ -77,25 +77,25 @@ def test_without_keys_a_service_behind_a_proxy_is_nobodys(tmp_path: Path) -> Non
     wanted = {"name": "mine", "scopes": ["admin"]}
     with Service(tmp_path / "store.db", auth=True) as service:
         with proxy(tmp_path / "default", service) as url:
-            for answer in (httpx.get(f"{url}/v1/deployments"), httpx.post(f"{url}/v1/keys", json=wanted)):
+            for answer in (get(f"{url}/v1/deployments"), post(f"{url}/v1/keys", json=wanted)):
                 assert answer.status_code == 401 and "the token of the service is needed" in answer.json()["error"]
         shown = {"authorization": f"Bearer {service.token}"}
         for header, line in FORWARDING.items():
             with proxy(tmp_path / header, service, line) as url:
                 for answer in (
-                    httpx.get(f"{url}/v1/deployments", headers=shown),
-                    httpx.post(f"{url}/v1/keys", json=wanted, headers=shown),
+                    get(f"{url}/v1/deployments", headers=shown),
+                    post(f"{url}/v1/keys", json=wanted, headers=shown),
                 ):
                     assert answer.status_code == 403
                     assert f"requests through a proxy are refused (header '{header}')" in answer.json()["error"]
         with proxy(tmp_path / "host", service, "proxy_set_header Host $host;") as url:
-            answer = httpx.get(f"{url}/v1/deployments", headers=shown | {"host": "decide.example"})
+            answer = get(f"{url}/v1/deployments", headers=shown | {"host": "decide.example"})
             assert answer.status_code == 403 and "(Host was 'decide.example')" in answer.json()["error"]
-        assert httpx.get(f"{service.url}/v1/keys", headers=shown).json() == {"keys": []}
+        assert get(f"{service.url}/v1/keys", headers=shown).json() == {"keys": []}
     with Service(tmp_path / "open.db") as service:
         for header, line in FORWARDING.items():
             with proxy(tmp_path / f"open-{header}", service, line) as url:
-                assert httpx.get(f"{url}/v1/deployments").status_code == 403
+                assert get(f"{url}/v1/deployments").status_code == 403
 
 
 def documented(service: Service, port: int) -> str:
@@ -113,8 +113,8 @@ def test_with_keys_a_service_behind_a_proxy_works_and_so_does_its_dashboard(tmp_
     with Service(tmp_path / "store.db", auth=True) as service:
         plain = PLAIN.format(port=port, url=service.url, more="")
         with nginx(tmp_path / kind, plain if kind == "default" else documented(service, port), port) as url:
-            assert httpx.get(f"{url}/v1/deployments").status_code == 401
-            with Client(url, key=key) as client:
+            assert get(f"{url}/v1/deployments").status_code == 401
+            with patient(url, key=key) as client:
                 client.create("shop", "uniform", n_arms=2)
                 for _ in range(20):
                     client.learn("shop", client.decide("shop").id, 1.0)

@@ -21,10 +21,11 @@ import pytest
 import driftwise as dw
 from driftwise.serve.access import Access
 from driftwise.serve.app import make_app
-from driftwise.serve.client import AsyncClient, Client, OutcomeUnknown, Refused
+from driftwise.serve.client import AsyncClient, OutcomeUnknown, Refused
 from driftwise.serve.engine import Engine
 from driftwise.serve.http import Limits, Service
 from driftwise.serve.journal import open_journal
+from tests.patience import patient
 from tests.service import SOURCE, admin_key
 from tests.service import Service as Process
 from tests.serving import Clock
@@ -348,7 +349,7 @@ async def test_the_client_repeats_safely(store: Path) -> None:
 
 def test_a_service_as_people_run_it(tmp_path: Path) -> None:
     with Process(tmp_path / "store.db") as service:
-        with Client(service.url) as client:
+        with patient(service.url) as client:
             client.create("shop", "sliding-ucb:window=50", n_arms=3)
             ids = [client.decide("shop").id for _ in range(20)]
             assert {client.learn("shop", id, 1.0).status for id in ids} == {"learned"}
@@ -419,7 +420,7 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_client_waits_until_a_service_is_back(tmp_path: Path) -> None:
-    with Process(tmp_path / "store.db") as service, Client(service.url) as client:
+    with Process(tmp_path / "store.db") as service, patient(service.url) as client:
         client.create("shop", "uniform", n_arms=2)
         assert client.decide("shop").id == 0
         service.kill()
@@ -432,7 +433,7 @@ def test_a_client_waits_until_a_service_is_back(tmp_path: Path) -> None:
 def command(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": SOURCE}
     line = [sys.executable, "-m", "driftwise.cli", *words]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment, timeout=60)
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == code and "Traceback" not in done.stderr, done.stderr
     return done
 
@@ -447,9 +448,9 @@ def test_keys_on_the_command_line(tmp_path: Path) -> None:
     command("keys", "create", "--store", store, "--scopes", "everything", code=2)
     with Process(tmp_path / "store.db", host="0.0.0.0", auth=True) as service:
         assert "in use" in command("keys", "list", "--store", store, code=2).stderr
-        with Client(service.url, key=key) as client:
+        with patient(service.url, key=key) as client:
             assert client.list().deployments == []
-        with pytest.raises(Refused), Client(service.url) as client:
+        with pytest.raises(Refused), patient(service.url) as client:
             client.list()
     command("keys", "revoke", key.split("_")[1], "--store", store)
     command("keys", "revoke", key.split("_")[1], "--store", store, code=2)

@@ -15,11 +15,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from driftwise.errors import DriftwiseError
 from driftwise.serve import asking, changing
-from driftwise.serve.client import Client
+from driftwise.serve.background import tend
 from driftwise.serve.engine import Engine, Keyed
 from driftwise.serve.journal import open_journal
 from driftwise.serve.refusals import Conflict, Full, KeyReused, Paused, Unknown
 from driftwise.serve.wire import Changes
+from tests.patience import HANG_S, patient
 from tests.service import SOURCE, Service
 from tests.serving import Clock, create, decide, learn
 
@@ -33,12 +34,13 @@ def fuzz(store: Path, examples: int) -> None:
     made = subprocess.run([*command, f"sqlite:///{store}"], capture_output=True, text=True, check=True, env=environment)
     key = made.stdout.strip()
     with Service(store, auth=True) as service:
-        with Client(service.url, key=key) as client:
+        with patient(service.url, key=key) as client:
             client.create("shop", "sliding-ucb:window=50", n_arms=3)
             client.create("calls", "wiql", n_arms=3, activate=1, states=2, rewards=[0, 1])
         schemathesis = Path(sys.executable).with_name("schemathesis")
         words = ["run", f"{service.url}/openapi.json", "--checks", CHECKS, "--max-examples", str(examples)]
-        words += ["--seed", "1", "--request-timeout", "30", "--no-color", "-H", f"Authorization: Bearer {key}"]
+        words += ["--seed", "1", "--request-timeout", f"{HANG_S:.0f}", "--no-color"]
+        words += ["-H", f"Authorization: Bearer {key}"]
         words += ["--exclude-path-regex", "/v1/keys/.*"]  # it would revoke its own key
         done = subprocess.run(
             [str(schemathesis), *words, "--phases", "coverage,fuzzing"],
@@ -48,7 +50,7 @@ def fuzz(store: Path, examples: int) -> None:
             cwd=store.parent,
         )
         assert done.returncode == 0, done.stdout[-5000:]
-        with Client(service.url, key=key) as client:
+        with patient(service.url, key=key) as client:
             for each in client.list(limit=1000).deployments:
                 assert client.verify(each.name).equal
     assert '"status": 5' not in service.log.read_text()
@@ -153,6 +155,14 @@ class Model(RuleBasedStateMachine):
     @rule(seconds=strategies.sampled_from([1, 30, 101]))
     def wait(self, seconds: int) -> None:
         self.clock.wait(seconds)
+
+    @rule(years=strategies.sampled_from([1, -1]))
+    def leap_for_a_moment(self, years: int) -> None:
+        """The clock leaps and comes back: nothing is given up meanwhile."""
+        self.clock.leap(years * 365 * 86_400)
+        self.run(tend(self.engine))
+        self.clock.wait(1)
+        self.clock.leap(-years * 365 * 86_400)
 
     @rule()
     def pause_or_resume(self) -> None:

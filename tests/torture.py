@@ -22,10 +22,12 @@ from typing import Any, NamedTuple
 
 from driftwise.serve.client import Client
 from tests import postgres
+from tests.patience import HANG_S, patient, until
 from tests.postgres import Server
 from tests.service import Service
 
 CLIENTS = 4
+ANSWERS = 20  # decisions between two kills, at least
 
 
 class Told(NamedTuple):
@@ -34,13 +36,20 @@ class Told(NamedTuple):
     actions: dict[int, Any]
     rewards: dict[int, float]
     doubled: list[int]
+    broken: list[BaseException]  # clients that could not go on
 
 
 def _live(url: str, seed: int, stop: threading.Event, told: Told) -> None:
     """One client."""
-    luck = random.Random(seed)
+    try:
+        _decide_and_learn(url, random.Random(seed), stop, told)
+    except BaseException as error:
+        told.broken.append(error)
+
+
+def _decide_and_learn(url: str, luck: random.Random, stop: threading.Event, told: Told) -> None:
     waiting: list[int] = []
-    with Client(url, patience=300, timeout=20) as client:
+    with Client(url, patience=HANG_S, timeout=20) as client:  # an answer that takes longer is asked for again
         while not stop.is_set():
             batch = client.decide_many("shop", [{}] * luck.choice([1, 1, 5]))
             for decision in batch:
@@ -62,9 +71,9 @@ def torture(
 ) -> dict[str, Any]:
     """Kill the service, or the `server` of its store, `kills` times; compare what clients know with what it knows."""
     luck = random.Random(seed)
-    told, stop = Told({}, {}, []), threading.Event()
+    told, stop = Told({}, {}, [], []), threading.Event()
     with Service(store or folder / "store.db", log=folder / "service.log") as service:
-        with Client(service.url) as client:
+        with patient(service.url) as client:
             client.create("shop", "sliding-thompson:window=200", n_arms=5)
         threads = [
             threading.Thread(target=_live, args=(service.url, i, stop, told), daemon=True) for i in range(CLIENTS)
@@ -72,7 +81,8 @@ def torture(
         for thread in threads:
             thread.start()
         for _ in range(kills):
-            time.sleep(luck.uniform(0.05, 1.0))
+            _go_on(told)
+            time.sleep(luck.uniform(0.0, 0.5))
             if server is None:
                 service.kill()
                 service.start()
@@ -81,11 +91,12 @@ def torture(
                 server.kill()
                 time.sleep(luck.uniform(0.0, 0.3))
                 server.start()
-        time.sleep(0.2)
+        _go_on(told)
         stop.set()
         for thread in threads:
             thread.join()
-        with Client(service.url) as client:
+        assert not told.broken, told.broken
+        with patient(service.url) as client:
             log = [json.loads(line) for line in b"".join(client.export("shop")).splitlines()]
             equal = client.verify("shop").equal
     found = {row["id"]: row for row in log}
@@ -99,6 +110,12 @@ def torture(
         "not_asked_for": len(set(found) - set(told.actions)),
         "equal_to_replay": equal,
     }
+
+
+def _go_on(told: Told) -> None:
+    """Let clients be answered for a while: the next kill shall meet work."""
+    enough = len(told.actions) + ANSWERS
+    until(lambda: len(told.actions) >= enough or told.broken, "an answer to clients")
 
 
 def main(kills: str = "200", kind: str = "sqlite", victim: str = "service") -> None:

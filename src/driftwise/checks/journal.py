@@ -1,10 +1,12 @@
 """What every journal promises, whatever it is kept in."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from driftwise.checks.grounds import ContractError, require
 from driftwise.serve.journal import Answer, Event, InUseError, JournalError, Snapshot
+from driftwise.serve.readiness import TRIAL, WRITTEN, Readiness
 
 Open = Callable[[], Any]
 
@@ -122,6 +124,60 @@ def has_one_writer(open_it: Open) -> None:
     open_it().close()
 
 
+def closes_while_it_is_read(open_it: Open) -> None:
+    """Whoever reads when a journal is closed is refused; nothing else goes wrong, and it can be opened again."""
+    journal = open_it()
+    events = [_event(9, number) for number in range(3_000)]
+    journal.append(events)
+    began, found = threading.Barrier(4), []
+
+    def read() -> None:
+        began.wait()
+        try:
+            while True:
+                require([*journal.read(9)] == events, "a read came back otherwise while the journal was closed")
+        except Exception as error:
+            found.append(error)
+
+    readers = [threading.Thread(target=read, daemon=True) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    began.wait()
+    journal.close()
+    for reader in readers:
+        reader.join()
+    require(all(isinstance(error, JournalError) for error in found), f"readers were told {found}")
+    open_it().close()
+
+
+def says_why(open_it: Open) -> None:
+    """An error has a message for the log, and a reason for anybody that names neither file nor host."""
+    journal = open_it()
+    journal.append([_event(10, 0)])
+    try:
+        journal.append([_event(10, 0)])
+    except JournalError as error:
+        require(bool(str(error)) and bool(error.reason), "an error does not say why")
+        require(str(journal.path) not in error.reason, f"the reason names the store: {error.reason}")
+    else:
+        raise ContractError("an event was taken twice")
+    finally:
+        journal.close()
+
+
+def can_be_tried(open_it: Open) -> None:
+    """What belongs to no deployment can be written and read back, again and again, and is found nowhere else."""
+    journal = open_it()
+    readiness = Readiness()
+    for problems in ({}, {WRITTEN: "it did not work"}, {}):
+        readiness.problems = dict(problems)
+        trial = readiness.trial()
+        journal.append(snapshots=[trial])
+        require(journal.latest(TRIAL) == trial, "a trial did not come back as it was written")
+    require(not [*journal.read(TRIAL)] and journal.latest(0) is None, "a trial was found among what is kept")
+    journal.close()
+
+
 JOURNAL_CHECKS: tuple[Callable[[Open], None], ...] = (
     starts_empty,
     keeps_order,
@@ -130,4 +186,7 @@ JOURNAL_CHECKS: tuple[Callable[[Open], None], ...] = (
     finds_outcomes_and_answers,
     keeps_snapshots,
     has_one_writer,
+    closes_while_it_is_read,
+    says_why,
+    can_be_tried,
 )

@@ -20,12 +20,11 @@ STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
 @click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, metavar="N", help="Port.")
 @click.option(
     "--durability",
-    type=click.Choice(["full", "normal", "none"]),
+    type=click.Choice(["full", "normal"]),
     default="full",
     show_default=True,
-    help="full: answered when the disk has it; nothing acknowledged is lost, even by a power cut. normal: when the "
-    "system has it; a client alone waits a quarter less, many at once hardly gain, and a power cut may lose the last "
-    "moments. none: before it is written; a client alone waits half as long, and a crash may lose the last moments.",
+    help="full: answered when the disk has it; nothing acknowledged is lost, even by a power cut. normal: answered "
+    "when the operating system has it; a power cut may lose the last moments, a crash does not.",
 )
 @click.option("--max-body", type=Count(), default=262_144, show_default=True, metavar="BYTES", help="Longest request.")
 @click.option("--max-connections", type=Count(), default=1000, show_default=True, metavar="N", help="At one time.")

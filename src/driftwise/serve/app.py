@@ -37,9 +37,9 @@ def make_app(
         return {"alive": True}
 
     async def ready(call: Call) -> Any:
-        """Whether it is ready: 503 until kernels are warm."""
-        done = service.engine.ready
-        return 200 if done else 503, msgspec.json.encode({"ready": done})
+        """Whether it is ready: 503 with the reason until kernels are warm, and while the store does not work."""
+        told = await service.engine.check_ready()
+        return 200 if told.ready else 503, msgspec.json.encode(told)
 
     async def counted(call: Call) -> Any:
         """Counts and times for Prometheus."""

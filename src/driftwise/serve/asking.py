@@ -1,8 +1,9 @@
 """What can be asked of deployments without changing them."""
 
-import asyncio
 import math
 import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -12,17 +13,18 @@ from driftwise.agent.odds import odds
 from driftwise.core import state as states
 from driftwise.core.types import PerArm, Scratch
 from driftwise.errors import DriftwiseError
-from driftwise.serve import events as kinds
 from driftwise.serve import moving
 from driftwise.serve import settings as papers
 from driftwise.serve.answers import Explained, Recorded, Saved, Statistics, Verified
-from driftwise.serve.catalogue import Entry
-from driftwise.serve.deployment import Deployment, fold
-from driftwise.serve.engine import Engine
-from driftwise.serve.events import Decided, Learned
-from driftwise.serve.journal import Event
+from driftwise.serve.catalogue import DAMAGED, RETIRED, Entry
+from driftwise.serve.deployment import Deployment
+from driftwise.serve.engine import Engine, refusal_of
+from driftwise.serve.events import Decided, Learned, body_of
+from driftwise.serve.export import export
+from driftwise.serve.fold import fold
+from driftwise.serve.journal import DamagedError, Event, JournalError
 from driftwise.serve.monitor import MOST_LABELS
-from driftwise.serve.refusals import Unavailable, Unknown
+from driftwise.serve.refusals import Damaged, Unavailable, Unknown
 from driftwise.serve.wire import Settings
 
 MOST_TOLD = 64  # numbers of one array
@@ -64,16 +66,20 @@ def listed(engine: Engine, after: str, limit: int, only: list[str] | None) -> di
     entries = engine.catalogue.entries
     names = sorted(name for name in entries if name > after and (only is None or name in only))
     page = [entries[name] for name in names[:limit]]
-    told = [told_of(entry.made, entry.status, entry.at, entry.live) for entry in page]
+    told = [told_of(entry.made, _status(entry), entry.at, entry.live) for entry in page]
     for entry, each in zip(page, told, strict=True):
         each["policy"] = each["policy"] if entry.live is not None else entry.policy
     return {"deployments": told, "next": names[limit - 1] if len(names) > limit else None}
 
 
+def _status(entry: Entry) -> str:
+    return DAMAGED if entry.lost and entry.status != RETIRED else entry.status
+
+
 async def statistics(engine: Engine, name: str) -> Statistics:
     """What a page draws."""
     entry, live = await engine.live(name)
-    now = engine.clock()
+    now = live.time(engine.clock())
     window = live.settings.reward_window
     drawn = live.monitor.report(now)
     named = {*drawn.labels}
@@ -85,7 +91,7 @@ async def verify(engine: Engine, name: str) -> Verified:
     """Whether the live state is that of a replay from the start, bit for bit."""
     began = time.perf_counter()
     async with engine.alone(name) as (entry, live):
-        again = await asyncio.to_thread(fold, engine.journal, entry.stream, entry.made, cached=False)
+        again = await engine.folded(entry, cached=False)
         equal = again.snapshot() == live.snapshot()
     return Verified(equal, again.number, time.perf_counter() - began)
 
@@ -101,6 +107,30 @@ async def save(engine: Engine, name: str) -> Saved:
     return Saved(snapshot.number, len(snapshot.body))
 
 
+async def log(engine: Engine, name: str, kind: str, after: int, upto: int) -> AsyncIterator[bytes]:
+    """The log, in chunks. Of a damaged journal what was written before the damage, if no more is asked for."""
+    entry = engine.entry(name)
+    with suppress(Damaged):
+        await engine.live(name)
+    await engine.commit()
+    end = None if entry.damage is None else entry.damage.event
+    if end is not None and upto >= end:
+        rest = f"to export the log before it, ask with upto={end - 1}" if end else "no event precedes it"
+        raise Damaged(f"{refusal_of(entry)}; {rest}", end)
+    return _sound(engine, entry, export(engine.journal, entry.stream, kind, after, upto, end))
+
+
+async def _sound(engine: Engine, entry: Entry, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Chunks as they come; what goes wrong with the journal meanwhile is noted."""
+    try:
+        async for chunk in chunks:
+            yield chunk
+    except DamagedError as error:
+        raise engine.damaged(entry, error) from None
+    except JournalError as error:
+        raise engine.unreadable(error) from None
+
+
 # ---- one decision ----
 
 
@@ -108,18 +138,18 @@ async def recorded(engine: Engine, name: str, id: int) -> Recorded:
     """A decision as it stands in the journal."""
     entry, _ = await engine.live(name)
     await engine.commit()
-    return await asyncio.to_thread(_recorded, engine, entry, id)
+    return await engine.read_of(entry, _recorded, engine, entry, id)
 
 
 def _recorded(engine: Engine, entry: Entry, id: int) -> Recorded:
     event: Event | None = next(engine.journal.read(entry.stream, after=id - 1, upto=id), None)
     if event is None or event.kind != "decided":
         raise Unknown(f"there is no decision {id}")
-    body: Decided = kinds.decode(event.kind, event.body)
+    body: Decided = body_of(event)
     found = Recorded(id, event.at / 1e6, body.action, body.propensity, body.asked, unit=body.unit, held=body.held)
     outcome = engine.journal.outcome(entry.stream, id)
     if outcome is not None:
-        told = kinds.decode(outcome.kind, outcome.body)
+        told = body_of(outcome)
         found.outcome_at = outcome.at / 1e6
         found.outcome = told.told if isinstance(told, Learned) else None
         found.status = "cancelled" if not isinstance(told, Learned) else "defaulted" if told.defaulted else told.status
@@ -132,7 +162,7 @@ async def explain(engine: Engine, name: str, id: int) -> Explained:
     """Why a decision was made: the policy's state at that moment, folded anew."""
     entry, _ = await engine.live(name)
     await engine.commit()
-    return await asyncio.to_thread(_explain, engine, entry, id)
+    return await engine.read_of(entry, _explain, engine, entry, id)
 
 
 def _explain(engine: Engine, entry: Entry, id: int) -> Explained:

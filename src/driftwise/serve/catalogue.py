@@ -1,15 +1,24 @@
-"""Which deployments there are, and which keys: the fold of stream 0."""
+"""Which deployments there are, which keys, and where the clock was set: the fold of stream 0."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from driftwise.serve import events as kinds
 from driftwise.serve import settings as papers
+from driftwise.serve.clock import Leaps
 from driftwise.serve.deployment import Deployment
-from driftwise.serve.events import Body, Created, KeyMade, KeyRevoked, PolicyChanged, Status
-from driftwise.serve.journal import CATALOGUE, Event
+from driftwise.serve.events import Body, ClockSet, Created, KeyMade, KeyRevoked, PolicyChanged, Status
+from driftwise.serve.journal import CATALOGUE, DamagedError, Event, Journal, JournalError
 from driftwise.serve.wire import Settings
 
 RUNNING, PAUSED, RETIRED = "running", "paused", "retired"
+DAMAGED = "damaged"  # told of one that cannot be folded
+
+
+class Damage(NamedTuple):
+    """What is wrong with the journal of a deployment, and with which event, if that is known."""
+
+    why: str
+    event: int | None
 
 
 class Entry:
@@ -24,6 +33,8 @@ class Entry:
         self.unsaved = 0  # events since the last snapshot
         self.touched = 0
         self.settled: dict[int, Body] = {}  # outcomes whose commit is under way
+        self.damage: Damage | None = None  # of its journal, as far as is known
+        self.lost = False  # whether it cannot be folded for that: a snapshot may be newer than the damage
 
     @property
     def settings(self) -> Settings:
@@ -39,6 +50,7 @@ class Catalogue:
         self.entries: dict[str, Entry] = {}
         self.keys: dict[str, KeyMade] = {}
         self.made_at: dict[str, int] = {}
+        self.leaps = Leaps()
         self._by_stream: dict[int, Entry] = {}
 
     @property
@@ -53,7 +65,7 @@ class Catalogue:
     def apply(self, event: Event) -> None:
         """Take note of an event."""
         self.number = event.number + 1
-        body = kinds.decode(event.kind, event.body)
+        body = kinds.body_of(event)
         if isinstance(body, Created):
             made = papers.from_paper(body.settings)
             entry = Entry(body.stream, made, event.at)
@@ -67,3 +79,19 @@ class Catalogue:
             self.made_at[body.id] = event.at
         elif isinstance(body, KeyRevoked):
             self.keys.pop(body.id, None)
+        elif isinstance(body, ClockSet):
+            self.leaps.add(body.before, body.after)
+
+
+def read_catalogue(journal: Journal) -> Catalogue:
+    """The catalogue of a store. Without it nothing can be served: where it is damaged, no deployment is found."""
+    catalogue = Catalogue()
+    for event in journal.read(CATALOGUE):
+        if event.number != catalogue.number:
+            raise DamagedError(f"the catalogue has lost event {catalogue.number}: restore a backup", catalogue.number)
+        try:
+            catalogue.apply(event)
+        except Exception as error:
+            why = error if isinstance(error, JournalError) else f"event {event.number}: {type(error).__name__} {error}"
+            raise DamagedError(f"the catalogue is damaged, {why}: restore a backup", event.number) from error
+    return catalogue

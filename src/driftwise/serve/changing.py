@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -12,12 +13,12 @@ from driftwise.serve.access import CREATE_KEY
 from driftwise.serve.answers import Key
 from driftwise.serve.asking import told_of
 from driftwise.serve.catalogue import RETIRED, RUNNING
-from driftwise.serve.deployment import Deployment, fold
+from driftwise.serve.deployment import Deployment
 from driftwise.serve.engine import NO_KEY, Engine, Keyed, Reply
 from driftwise.serve.events import ArmAdded, Body, Created, KeyRevoked, PolicyChanged, Status
 from driftwise.serve.journal import Event
 from driftwise.serve.keys import new_key
-from driftwise.serve.refusals import Conflict, Forbidden, Full, Malformed, Paused, Unknown
+from driftwise.serve.refusals import Conflict, Damaged, Forbidden, Full, Malformed, Paused, Unknown
 from driftwise.serve.settings import POLICY
 from driftwise.serve.wire import Changes, NewKey, Settings
 
@@ -62,7 +63,9 @@ async def set_status(engine: Engine, name: str, status: str, *, key: Keyed = NO_
 
 
 async def _set_status(engine: Engine, name: str, status: str, key: Keyed) -> Reply:
-    entry, live = await engine.live(name)
+    entry, live = engine.entry(name), None
+    with suppress(Damaged):  # it can still be retired
+        _, live = await engine.live(name)
     async with engine.cataloguing:
         if entry.status == RETIRED and status != RETIRED:
             raise Paused(f"{name} is retired, and that is for good")
@@ -117,7 +120,7 @@ async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: 
     _check_not_retired(engine, name)
     policy = {word: changes[word] for word in POLICY if word in changes}
     async with engine.alone(name) as (entry, _):
-        live = await asyncio.to_thread(fold, engine.journal, entry.stream, entry.made, cached=False, policy=policy)
+        live = await engine.folded(entry, cached=False, policy=policy)
         event = live.change_policy(changes, engine.clock())
         snapshot = await asyncio.to_thread(live.snapshot)
         told = told_of(entry.made, entry.status, entry.at, live)

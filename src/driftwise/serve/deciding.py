@@ -5,7 +5,6 @@ from typing import Any
 import msgspec
 
 from driftwise.errors import DriftwiseError
-from driftwise.serve import events as kinds
 from driftwise.serve import moving
 from driftwise.serve.answers import Decision, Decisions, Learnt, LearntMany
 from driftwise.serve.catalogue import Entry
@@ -151,7 +150,7 @@ async def _looked_up(engine: Engine, name: str, ids: list[int]) -> tuple[Entry, 
             return entry, live, looked
         for id in missing:
             found = await engine.look(engine.journal.outcome, entry.stream, id)
-            looked[id] = None if found is None else kinds.decode(found.kind, found.body)
+            looked[id] = None if found is None else engine.body_of(entry, found)
 
 
 async def cancel(engine: Engine, name: str, id: int, *, key: Keyed = NO_KEY) -> Reply:

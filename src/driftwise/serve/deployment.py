@@ -1,33 +1,35 @@
 """A deployment is the fold of its events: an agent, the decisions that wait for outcomes, and who is held to which arm.
 
 What happens live and what is replayed go through the same code: live, `decide` and `learn` do it and return the event
-that says so; in a replay, `apply` is given the event and does it again. A replayed decision takes the action from the
-journal, so that the same journal can be replayed into another policy: it learns from what was done, not from what it
-would have done.
+that says so; in a replay (`fold`), `apply` is given the event and does it again. A replayed decision takes the action
+from the journal, so that the same journal can be replayed into another policy: it learns from what was done, not from
+what it would have done.
 """
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
 
 from driftwise.agent import Agent
-from driftwise.core.state import seal, unseal
+from driftwise.core.state import seal
 from driftwise.core.tag import code_tag
-from driftwise.errors import BudgetError, DriftwiseError, ParameterError, StateError
+from driftwise.errors import BudgetError, ParameterError
 from driftwise.serve import events as kinds
 from driftwise.serve import notes as monitors
 from driftwise.serve import settings as papers
+from driftwise.serve.clock import SECOND_US, STEP_S, Leaps
 from driftwise.serve.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
-from driftwise.serve.journal import NO_REF, Event, Journal, JournalError, Snapshot
+from driftwise.serve.journal import NO_REF, DamagedError, Event, Snapshot
 from driftwise.serve.monitor import Monitor
 from driftwise.serve.notes import Notes
 from driftwise.serve.settings import POLICY, UNITS
 from driftwise.serve.wire import Settings
 
 FORMAT = 1
+NO_LEAPS = Leaps()
 
 
 class Waiting(NamedTuple):
@@ -59,6 +61,7 @@ class Deployment:
         self.stream, self.settings, self.at = stream, settings, at
         self.agent = papers.agent_of(settings) if agent is None else agent
         self.number = 0
+        self.ahead = 0  # of the service's time, where its events are
         self.saved = 0  # events that the snapshot it was restored from held
         self.waiting: dict[int, Waiting] = {}
         self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
@@ -69,6 +72,19 @@ class Deployment:
         self._tick = papers.tick_of(settings)
         self._default = papers.default_of(settings, self.agent)
 
+    # ---- time ----
+
+    def time(self, now: int) -> int:
+        """The time here when it is `now` in the service: it never goes back."""
+        return max(now + self.ahead, self.at)
+
+    def go_on_from(self, moment: int, now: int) -> None:
+        """Go on from a moment when it is `now` in the service: where that is behind, ahead of it at the same pace.
+
+        To stand still until the clock has come so far would stop reward windows, and windows in seconds.
+        """
+        self.ahead = moment - now if moment - now > STEP_S * SECOND_US else 0
+
     # ---- what happens live ----
 
     def decide(
@@ -77,7 +93,7 @@ class Deployment:
         """Choose, or take what was `done` already; the event says what."""
         held = done if done is not None else self._held(unit)
         chosen = None if held is None else (held[0], math.nan if held[1] is None else held[1])
-        at = max(now, self.at)
+        at = self.time(now)
         action, propensity = self._choose(asked, at, chosen)
         body = Decided(action, propensity, asked, unit, held is not None)
         return self._happened(body, "decided", at), body
@@ -86,39 +102,39 @@ class Deployment:
         """Learn what came of a waiting decision; the event says what became of it."""
         status, worth = self._teach(ref, told)
         body = Learned(told, status, defaulted)
-        return self._happened(body, "learned", max(now, self.at), ref, worth), body
+        return self._happened(body, "learned", self.time(now), ref, worth), body
 
     def cancel(self, ref: int, now: int) -> Event:
         """Call a waiting decision off."""
         self.agent.cancel(self.waiting[ref].t)
-        return self._happened(Cancelled(), "cancelled", max(now, self.at), ref)
+        return self._happened(Cancelled(), "cancelled", self.time(now), ref)
 
     def add_arm(self, arm: ArmAdded, now: int) -> Event:
         """One more arm."""
         self._add_arm(arm)
-        return self._happened(arm, "arm added", max(now, self.at))
+        return self._happened(arm, "arm added", self.time(now))
 
     def retire_arm(self, name: str | int, now: int) -> Event:
         """One arm less."""
         self.agent.retire_arm(name)
-        return self._happened(ArmRetired(name), "arm retired", max(now, self.at))
+        return self._happened(ArmRetired(name), "arm retired", self.time(now))
 
     def change(self, changes: dict[str, Any], now: int) -> Event:
         """Other settings, where no replay is needed."""
         self._change(changes)
-        return self._happened(Changed(changes), "changed", max(now, self.at))
+        return self._happened(Changed(changes), "changed", self.time(now))
 
     def change_policy(self, changes: dict[str, Any], now: int) -> Event:
         """The journal was replayed into another policy: say so, and change the rest."""
         self._change({name: value for name, value in changes.items() if name not in POLICY})
-        return self._happened(Changed(changes, True), "changed", max(now, self.at))
+        return self._happened(Changed(changes, True), "changed", self.time(now))
 
-    def overdue(self, now: int) -> list[int]:
-        """The decisions whose reward window has passed, oldest first."""
+    def overdue(self, now: int, leaps: Leaps = NO_LEAPS) -> list[int]:
+        """The decisions whose reward window has passed, oldest first; time that the clock leapt over did not."""
         window = self.settings.reward_window
         if window is None:
             return []
-        before = max(now, self.at) - int(1e6 * window)
+        before = leaps.back(self.time(now), int(SECOND_US * window))
         found = []
         for ref, waiting in self.waiting.items():
             if waiting.at > before:
@@ -135,8 +151,8 @@ class Deployment:
     def apply(self, event: Event) -> None:
         """Do again what an event says was done."""
         if event.number != self.number:
-            raise JournalError(f"stream {self.stream} has lost event {self.number}: event {event.number} follows")
-        body, worth = kinds.decode(event.kind, event.body), None
+            raise DamagedError(f"it has lost event {self.number}: event {event.number} follows", self.number)
+        body, worth = kinds.body_of(event), None
         if isinstance(body, Decided):
             self._choose(body.asked, event.at, (body.action, math.nan if body.propensity is None else body.propensity))
         elif isinstance(body, Learned):
@@ -289,70 +305,6 @@ class Deployment:
             return Snapshot(stream, number, seal(msgspec.msgpack.encode(paper)))
 
         return write
-
-
-def restored(snapshot: Snapshot) -> Deployment | None:
-    """The deployment a snapshot was taken of; None when it was taken by other code, so that a replay is needed."""
-    try:
-        paper = msgspec.msgpack.decode(unseal(snapshot.body), type=Paper)
-    except (StateError, msgspec.DecodeError):
-        return None
-    try:
-        settings = papers.from_paper(paper.settings)
-        if paper.format != FORMAT or paper.tag != tag_of(papers.policy_of(settings)):
-            return None
-        found = Deployment(snapshot.stream, settings, at=paper.at, agent=Agent.loads(paper.agent))
-    except (DriftwiseError, msgspec.DecodeError):
-        return None
-    found.number = found.saved = snapshot.number + 1
-    found.origin = paper.origin
-    found.waiting = {ref: Waiting(t, at, action) for ref, t, at, action in paper.waiting}
-    found.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in paper.units)
-    problem = found.agent.problem
-    found.monitor = Monitor(problem.low, problem.width, monitors.from_paper(paper.notes))
-    return found
-
-
-def fold(
-    journal: Journal,
-    stream: int,
-    made: Settings,
-    *,
-    upto: int | None = None,
-    cached: bool = True,
-    policy: dict[str, Any] | None = None,
-) -> Deployment:
-    """The deployment after event `upto`, or after all of them: from the nearest snapshot, or from the start.
-
-    `made` are the settings it was created with. A policy that came later was fed the whole journal, so that from the
-    start, only the last policy matters; or another one, `policy`, which is to come next.
-    """
-    snapshot = journal.latest(stream, upto) if cached and policy is None else None
-    found = restored(snapshot) if snapshot is not None else None
-    if found is not None:
-        tail = list(journal.read(stream, found.number - 1, upto))
-        if not any(each.kind == "changed" and kinds.decode(each.kind, each.body).policy for each in tail):
-            return replay(found, tail)
-    settings = papers.changed(made, _last_policy(journal.read(stream, upto=upto)) | (policy or {}))
-    return replay(Deployment(stream, settings), journal.read(stream, upto=upto))
-
-
-def replay(deployment: Deployment, events: Iterable[Event]) -> Deployment:
-    """Apply events in order."""
-    for event in events:
-        deployment.apply(event)
-    return deployment
-
-
-def _last_policy(events: Iterator[Event]) -> dict[str, Any]:
-    """Which policy, parameters and window are in force after all of these events."""
-    last: dict[str, Any] = {}
-    for event in events:
-        if event.kind == "changed":
-            body = kinds.decode(event.kind, event.body)
-            if body.policy:
-                last |= {name: value for name, value in body.changes.items() if name in POLICY}
-    return last
 
 
 def _blank(settings: Settings) -> Notes:

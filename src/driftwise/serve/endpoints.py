@@ -21,7 +21,7 @@ from driftwise.serve.answers import (
     Verified,
 )
 from driftwise.serve.catalogue import PAUSED, RETIRED, RUNNING
-from driftwise.serve.export import MEDIA, export, from_file, need_parquet
+from driftwise.serve.export import MEDIA, from_file, need_parquet
 from driftwise.serve.http import MAX_ID, Call, Endpoint, Stream
 from driftwise.serve.refusals import Malformed
 from driftwise.serve.wire import Asked, AskedMany, Changes, NewArm, NewKey, OldArm, Settings, Told, ToldMany, Which
@@ -132,9 +132,7 @@ async def log(call: Call) -> Any:
     if kind == "parquet":
         need_parquet()
     after, upto = call.number("after", -1, -1, MAX_ID), call.number("upto", MAX_ID, 0, MAX_ID)
-    entry, _ = await call.engine.live(call.name)
-    await call.engine.commit()
-    chunks = export(call.engine.journal, entry.stream, kind, after, upto)
+    chunks = await asking.log(call.engine, call.name, kind, after, upto)
     return Stream(chunks, MEDIA[kind], f"{call.name}.{kind}")
 
 

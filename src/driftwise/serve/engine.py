@@ -5,43 +5,38 @@ a commit fails, the deployments it touched are thrown away and folded anew from 
 never happened. What takes long (a fold, a compilation, a replay) runs in a thread, and only requests for that
 deployment wait.
 
-What can be done with deployments is in `deciding`, `changing` and `asking`.
+What can be done with deployments is in `deciding`, `changing` and `asking`; what is done beside, in `background`.
 """
 
 import asyncio
 import hashlib
-import re
-import time
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from driftwise.errors import DriftwiseError
-from driftwise.serve.catalogue import PAUSED, RETIRED, Catalogue, Entry
-from driftwise.serve.deployment import Deployment, fold
-from driftwise.serve.events import Body
-from driftwise.serve.journal import CATALOGUE, Answer, Event, Journal, JournalError, Snapshot
-from driftwise.serve.refusals import Busy, KeyReused, Paused, Unavailable, Unknown
+from driftwise.serve import background
+from driftwise.serve.catalogue import PAUSED, RETIRED, Damage, Entry, read_catalogue
+from driftwise.serve.clock import Clock
+from driftwise.serve.deployment import Deployment
+from driftwise.serve.events import Body, body_of
+from driftwise.serve.fold import fold
+from driftwise.serve.journal import Answer, DamagedError, Event, Journal, JournalError, Snapshot
+from driftwise.serve.readiness import ANSWER_S, READ, WRITTEN, Readiness, Ready
+from driftwise.serve.refusals import Busy, Damaged, KeyReused, Paused, Unavailable, Unknown
 from driftwise.serve.writer import Writer
 
 SNAPSHOT_EVERY = 10_000  # events
 PER_PENDING = 4  # and this many events for each decision that waits
 MANY = 1_000  # decisions and units of a snapshot that is worth a thread
-IDLE_US = 10 * 1_000_000  # a deployment at rest is saved after this
 ANSWERS_US = 48 * 3600 * 1_000_000  # how long a key is remembered
-HOUR_US = 3600 * 1_000_000
-SWEEP_S = 1.0
-LINGER_S = 0.02  # where answers come before they are written
 MOST_DEFAULTS = 5_000  # recorded in one go
 T = TypeVar("T")
 Reply = tuple[int, bytes]
 Happened = tuple[Event, Body]
-
-
-def now_us() -> int:
-    """The time, in microseconds since 1970."""
-    return time.time_ns() // 1000
+log = logging.getLogger("driftwise.serve")
 
 
 class Keyed:
@@ -64,59 +59,33 @@ NO_KEY = Keyed()
 class Engine:
     """See above. `clock` is an argument so that tests can make time pass."""
 
-    def __init__(self, journal: Journal, *, durable: bool = True, clock: Callable[[], int] = now_us) -> None:
-        self.journal, self.durable, self.clock = journal, durable, clock
-        self.catalogue = Catalogue()
+    def __init__(self, journal: Journal, *, clock: Clock | None = None) -> None:
+        self.journal, self.clock = journal, clock or Clock()
+        self.catalogue = read_catalogue(journal)
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.ready = False
+        self.readiness = Readiness()
         self.writer: Writer
         self.cataloguing: asyncio.Lock
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._trial: asyncio.Task[None] | None = None
 
     # ---- beginning and end ----
 
     async def start(self) -> None:
-        """Read the catalogue; in the background, warm the kernels of every kind of deployment and tend to time."""
+        """Begin to write; in the background, warm the kernels of every kind of deployment and tend to time."""
         self.cataloguing = asyncio.Lock()
-        for event in self.journal.read(CATALOGUE):
-            self.catalogue.apply(event)
-        self.writer = Writer(
-            self.journal, self._forget_uncommitted, self._written, linger=0.0 if self.durable else LINGER_S
-        )
-        self._keep_company(self._warm())
-        self._keep_company(self._tend())
+        self.writer = Writer(self.journal, self._committed, self._written)
+        self._keep_company(background.warm(self))
+        self._keep_company(background.tend_for_ever(self))
 
-    def _keep_company(self, work: Coroutine[Any, Any, None]) -> None:
+    def _keep_company(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Have something done beside requests, until the engine closes."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    async def _warm(self) -> None:
-        """Fold one deployment of each kind, then say ready; then those whose reward windows may have passed.
-
-        Of a kind are those that need the same kernels: the same policy, in force now, asked in the same manner.
-        """
-        seen, later = set(), []
-        for name, entry in list(self.catalogue.entries.items()):
-            if entry.status == RETIRED:
-                continue
-            made, kind = entry.made, _kind(entry)
-            if kind not in seen:
-                seen.add(kind)
-                await self._try_fold(name)
-            elif made.reward_window is not None:
-                later.append(name)
-        self.ready = True
-        for name in later:
-            await self._try_fold(name)
-
-    async def _try_fold(self, name: str) -> None:
-        try:
-            await self.live(name)
-        except DriftwiseError as error:  # it will be told to whoever asks for this deployment
-            self.counts[f"not folded: {type(error).__name__}", name] += 1
+        task.add_done_callback(background.ended)
+        return task
 
     async def close(self) -> None:
         """Save what is new, write what is left, and let go of the journal."""
@@ -124,7 +93,7 @@ class Engine:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for entry in self.catalogue.entries.values():
-            self._save(entry, now=True)
+            self.save(entry, now=True)
         await self.writer.close()
         self.journal.close()
 
@@ -165,11 +134,13 @@ class Engine:
         entry = self.entry(name)
         while entry.busy is not None:
             await entry.busy
+        if entry.lost:
+            raise refusal_of(entry)
         entry.busy = asyncio.get_running_loop().create_future()
         try:
             await self.commit()
             if entry.live is None:
-                entry.live = await asyncio.to_thread(self._folded, entry)
+                entry.live = await self._folded_or_lost(entry)
                 entry.unsaved = entry.live.number - entry.live.saved  # what was replayed now need not be again
             yield entry, entry.live
         finally:
@@ -182,15 +153,30 @@ class Engine:
         if entry.live is None:
             raise Unavailable("the store was lost meanwhile; ask again")
 
-    def _folded(self, entry: Entry) -> Deployment:
+    async def _folded_or_lost(self, entry: Entry) -> Deployment:
         try:
-            return fold(self.journal, entry.stream, entry.made)
-        except JournalError:
-            raise Unavailable("the store cannot be read just now; ask again") from None
+            return await self.folded(entry)
+        except Damaged:
+            entry.lost = True  # it is not tried again and again
+            raise
+
+    async def folded(self, entry: Entry, **options: Any) -> Deployment:
+        """A deployment from its journal, at the time it has come to; options are those of `fold`."""
+        live: Deployment = await self.read_of(entry, fold, self.journal, entry.stream, entry.made, **options)
+        now = self.clock()
+        live.go_on_from(live.at if entry.live is None else entry.live.time(now), now)
+        if live.ahead and entry.live is None:
+            facts = {"deployment": entry.made.name, "ahead_s": round(live.ahead / 1e6, 1)}
+            log.warning("events of a deployment lie ahead of the clock: it goes on from there", extra={"facts": facts})
+        return live
 
     def defaults(self, live: Deployment, now: int) -> list[Happened]:
         """Record default outcomes of decisions whose window has passed; they must be written."""
-        return [live.default(ref, now) for ref in live.overdue(now)[:MOST_DEFAULTS]]
+        return [live.default(ref, now) for ref in live.overdue(now, self.catalogue.leaps)[:MOST_DEFAULTS]]
+
+    def oldest_answer(self, now: int) -> int:
+        """When the oldest answer was given that is kept."""
+        return self.catalogue.leaps.back(now, ANSWERS_US)
 
     # ---- writing ----
 
@@ -204,7 +190,7 @@ class Engine:
         done = self.writer.submit([event for event, _ in happened], answers, mark=(entry, outcomes))
         waiting = 0 if entry.live is None else len(entry.live.waiting)
         if entry.unsaved >= max(SNAPSHOT_EVERY, PER_PENDING * waiting):  # the more wait, the longer a snapshot takes
-            self._save(entry)
+            self.save(entry)
         return done
 
     @staticmethod
@@ -216,10 +202,8 @@ class Engine:
             entry.settled.pop(ref, None)
 
     async def answer(self, entry: Entry, happened: Sequence[Happened], key: Keyed, reply: Reply) -> Reply:
-        """Write what a request did, and answer it after the commit; before, if the service is not durable."""
-        done = self.write(entry, happened, key.answers(reply, self.clock()))
-        if self.durable:
-            await waited(done)
+        """Write what a request did, and answer it after the commit."""
+        await waited(self.write(entry, happened, key.answers(reply, self.clock())))
         return reply
 
     async def commit(
@@ -228,7 +212,7 @@ class Engine:
         """Have something written, after all that was handed over before, and wait for it."""
         await waited(self.writer.submit(events, answers, snapshots))
 
-    def _save(self, entry: Entry, *, now: bool = False) -> None:
+    def save(self, entry: Entry, *, now: bool = False) -> None:
         """Have a snapshot written, if there is anything new in it; a large one is made in a thread, unless `now`."""
         live = entry.live
         if live is None or not entry.unsaved or entry.busy is not None or not live.number:
@@ -243,6 +227,14 @@ class Engine:
         """Make a snapshot while work goes on. If a commit fails meanwhile, it holds what never happened: it is void."""
         snapshot = await asyncio.to_thread(draft)
         self.writer.submit(snapshots=[snapshot], era=era)
+
+    def _committed(self, error: JournalError | None) -> None:
+        """A commit is done, or has failed."""
+        if error is None:
+            self.readiness.wrote()
+        else:
+            self.readiness.failed(WRITTEN, error)
+            self._forget_uncommitted()
 
     def _forget_uncommitted(self) -> None:
         """A commit failed: what was done on top of it is folded anew when it is next needed.
@@ -280,46 +272,84 @@ class Engine:
         finally:
             self._in_flight.discard(key.key)
 
+    # ---- reading ----
+
     async def look(self, ask: Callable[..., T], *args: Any) -> T:
         """Ask the journal, here if that is quick."""
         try:
             return ask(*args) if self.journal.quick else await asyncio.to_thread(ask, *args)
-        except JournalError:
-            raise Unavailable("the store cannot be read just now; ask again") from None
+        except JournalError as error:
+            raise self.unreadable(error) from None
 
-    # ---- time passes ----
+    async def read_of(self, entry: Entry, work: Callable[..., T], *args: Any, **options: Any) -> T:
+        """Do something in a thread that reads the journal of a deployment."""
+        try:
+            return await asyncio.to_thread(work, *args, **options)
+        except DamagedError as error:
+            if isinstance(error.__cause__, DriftwiseError) and options.get("policy") is not None:
+                raise error.__cause__ from None  # what was asked for does not go with what is there
+            raise self.damaged(entry, error) from None
+        except JournalError as error:
+            raise self.unreadable(error) from None
+        except (OSError, MemoryError) as error:
+            log.exception("a deployment could not be loaded", extra={"facts": {"deployment": entry.made.name}})
+            why = f"deployment {entry.made.name} could not be loaded ({type(error).__name__}); ask again"
+            raise Unavailable(why) from None
 
-    async def _tend(self) -> None:
-        """Record defaults, save what is at rest, drop old answers."""
-        forgotten = self.clock()
-        while True:
-            await asyncio.sleep(SWEEP_S)
-            now = self.clock()
-            for entry in list(self.catalogue.entries.values()):
-                if entry.live is None or entry.busy is not None:
-                    continue
-                if entry.live.settings.reward_window is not None and (happened := self.defaults(entry.live, now)):
-                    self.write(entry, happened)
-                if entry.unsaved and entry.touched + IDLE_US < now:
-                    self._save(entry)
-                    await asyncio.sleep(0)
-            if now - forgotten > HOUR_US or self.writer.forgetting:
-                forgotten = now
-                self.writer.forget_answers(now - ANSWERS_US)
+    def body_of(self, entry: Entry, event: Event) -> Any:
+        """What an event of a deployment says."""
+        try:
+            return body_of(event)
+        except DamagedError as error:
+            raise self.damaged(entry, error) from None
+
+    def unreadable(self, error: JournalError) -> Unavailable:
+        """The store could not be read: what to answer."""
+        self.readiness.failed(READ, error)
+        return Unavailable(f"the store cannot be read just now ({error.reason}); ask again")
+
+    def damaged(self, entry: Entry, error: DamagedError) -> Damaged:
+        """The journal of a deployment is damaged: what to answer. The log is told once."""
+        if entry.damage is None:
+            facts = {"deployment": entry.made.name, "event_number": error.event, "why": str(error)}
+            log.error("the journal of a deployment is damaged", extra={"facts": facts})
+            entry.damage = Damage(str(error), error.event)
+        return refusal_of(entry)
+
+    # ---- is it ready ----
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests can be served, as far as is known."""
+        return self.readiness.reason is None
+
+    async def check_ready(self) -> Ready:
+        """Whether requests can be served. Where nothing was written of late, the store is tried, but not for long."""
+        reason = self.readiness.reason
+        if reason is None and self.readiness.idle:
+            if self._trial is None or self._trial.done():
+                self._trial = self._keep_company(background.try_store(self))
+            done, _ = await asyncio.wait([self._trial], timeout=ANSWER_S)
+            reason = self.readiness.reason if done else f"the store has not answered for {ANSWER_S:g} seconds"
+        return Ready(reason is None, reason, self.damaged_names)
+
+    @property
+    def damaged_names(self) -> list[str]:
+        """The deployments whose journal is known to be damaged."""
+        entries = self.catalogue.entries.items()
+        return [name for name, entry in entries if entry.damage is not None and entry.status != RETIRED]
 
 
-def _kind(entry: Entry) -> tuple[Any, ...]:
-    """What the kernels of a deployment depend on: policies, one perhaps inside another, and what is shown and told."""
-    made = entry.made
-    said = (made.features, made.context, made.slate, made.budgets, made.domain, made.activate)
-    inner = made.parameters.get("policy") if entry.policy == made.policy else None
-    policies = tuple(re.findall(r"[a-z][a-z0-9-]+(?=$|[:,)])", entry.policy))
-    return policies, inner, isinstance(made.arms, dict), *(each is not None for each in said)
+def refusal_of(entry: Entry) -> Damaged:
+    """What is answered for a deployment whose journal is damaged."""
+    damage = entry.damage or Damage("its journal cannot be read", None)
+    return Damaged(f"deployment {entry.made.name} is damaged: {damage.why}", damage.event)
 
 
 async def waited(done: Awaitable[None]) -> None:
     """Wait for a commit."""
     try:
         await done
-    except JournalError:
-        raise Unavailable("the store cannot be written just now; ask again, with the same key") from None
+    except JournalError as error:
+        why = f"the store cannot be written just now ({error.reason}); ask again, with the same key"
+        raise Unavailable(why) from None

@@ -2,12 +2,14 @@
 
 In the stream of a deployment: a decision, its outcome (told, or by default), its end without one, arms that come and
 go, changes of settings. In the catalogue: deployments that come, pause, go on and retire; keys that are made and
-revoked.
+revoked; a clock that was set.
 """
 
 from typing import Any, TypeVar
 
 import msgspec
+
+from driftwise.serve.journal import DamagedError, Event
 
 E = TypeVar("E")
 
@@ -92,6 +94,13 @@ class KeyMade(Body):
     deployments: list[str] | None = None
 
 
+class ClockSet(Body):
+    """The clock had leapt and stayed there, and was believed: time went from one moment to another at once."""
+
+    before: int
+    after: int
+
+
 class KeyRevoked(Body):
     """A key that opens nothing any more."""
 
@@ -110,6 +119,7 @@ KINDS: dict[str, type[Body]] = {
     "policy changed": PolicyChanged,
     "key made": KeyMade,
     "key revoked": KeyRevoked,
+    "clock set": ClockSet,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 _DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in KINDS.items()}
@@ -121,6 +131,10 @@ def encode(body: Body) -> bytes:
     return _ENCODER.encode(body)
 
 
-def decode(kind: str, body: bytes) -> Any:
-    """The body of an event of this kind."""
-    return _DECODERS[kind].decode(body)
+def body_of(event: Event) -> Any:
+    """The body of an event, as its kind has it."""
+    try:
+        return _DECODERS[event.kind].decode(event.body)
+    except Exception as error:
+        why = f"event {event.number} cannot be read ({type(error).__name__}: {error})"
+        raise DamagedError(why, event.number) from error

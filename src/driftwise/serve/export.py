@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 
 from driftwise.core.extras import needed_for
-from driftwise.serve import events as kinds
-from driftwise.serve.events import Learned
+from driftwise.serve.events import Learned, body_of
 from driftwise.serve.journal import Journal
 from driftwise.serve.wire import Told
 
@@ -25,18 +24,18 @@ ROWS = 500
 CHUNK = 1 << 16
 
 
-def rows(journal: Journal, stream: int, after: int, upto: int) -> Iterator[dict[str, Any]]:
-    """A row per decision, in order."""
+def rows(journal: Journal, stream: int, after: int, upto: int, end: int | None = None) -> Iterator[dict[str, Any]]:
+    """A row per decision, in order; with `end`, as things stood before that event."""
     for event in journal.read(stream, after, upto):
         if event.kind != "decided":
             continue
-        body = kinds.decode(event.kind, event.body)
+        body = body_of(event)
         row = {"id": event.number, "at": event.at / 1e6, "action": body.action, "propensity": body.propensity}
         row |= {"unit": body.unit, "held": body.held, "asked": body.asked or None, "status": "waiting"}
         row |= {"outcome_at": None} | dict.fromkeys(OUTCOME)
         outcome = journal.outcome(stream, event.number)
-        if outcome is not None:
-            told = kinds.decode(outcome.kind, outcome.body)
+        if outcome is not None and (end is None or outcome.number < end):
+            told = body_of(outcome)
             row["outcome_at"] = outcome.at / 1e6
             if isinstance(told, Learned):
                 row |= told.told | {"status": "defaulted" if told.defaulted else told.status}
@@ -47,9 +46,11 @@ def rows(journal: Journal, stream: int, after: int, upto: int) -> Iterator[dict[
         yield row
 
 
-def export(journal: Journal, stream: int, kind: str, after: int, upto: int) -> AsyncIterator[bytes]:
+def export(
+    journal: Journal, stream: int, kind: str, after: int, upto: int, end: int | None = None
+) -> AsyncIterator[bytes]:
     """The log as bytes, a chunk at a time."""
-    source = rows(journal, stream, after, upto)
+    source = rows(journal, stream, after, upto, end)
     if kind == "parquet":
         return from_file(lambda path: _parquet(source, path))
     return _chunks(_lines(source) if kind == "jsonl" else _csv(source))

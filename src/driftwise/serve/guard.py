@@ -78,7 +78,7 @@ class Guard:
             seconds = time.perf_counter() - began
             label = scope.get("endpoint_label", "other")
             self.times.note(label, status, seconds)
-            if self.log_requests or (status >= 500 and scope["path"] != "/readyz"):
+            if self.log_requests or status == 500:  # what keeps the store from its work is said once, not at every 503
                 self._log(scope, label, status, seconds)
 
     def _log(self, scope: Any, label: str, status: int, seconds: float) -> None:

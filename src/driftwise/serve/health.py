@@ -19,7 +19,8 @@ def metrics(engine: Engine, times: Times, size: int | None) -> str:
 def _engine(engine: Engine, size: int | None) -> Iterator[str]:
     writer, entries = engine.writer, engine.catalogue.entries
     memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    yield from _metric("ready", "gauge", "1 when kernels are warm", [("", int(engine.ready))])
+    yield from _metric("ready", "gauge", "1 when requests can be served", [("", int(engine.ready))])
+    yield from _metric("damaged", "gauge", "deployments whose journal is damaged", [("", len(engine.damaged_names))])
     yield from _metric("deployments", "gauge", "deployments, retired ones too", [("", len(entries))])
     yield from _metric("commits_total", "counter", "commits to the store", [("", writer.commits)])
     yield from _metric("commit_failures_total", "counter", "commits that failed", [("", writer.failures)])
@@ -32,7 +33,7 @@ def _engine(engine: Engine, size: int | None) -> Iterator[str]:
     outcomes = [
         (f'deployment="{name}",status="{what}"', n)
         for (what, name), n in engine.counts.items()
-        if name and what != "decided" and not what.startswith("not folded")
+        if name and what != "decided"
     ]
     yield from _metric("outcomes_total", "counter", "outcomes told, by what became of them", outcomes)
     replayed = engine.counts["replayed", ""]

@@ -129,7 +129,10 @@ class Endpoint:
                 self.service.engine.doubt((scope.get("path_params") or {}).get("name"))
             reply = 500, msgspec.json.encode(Problem("internal", "something went wrong here; it has been logged"))
         if isinstance(reply, Stream):
-            await _stream(reply, first, send)
+            try:
+                await _stream(reply, first, send)
+            except DriftwiseError as error:  # too late to refuse: the server ends the connection, the log says why
+                log.error("an answer was cut off", extra={"facts": {"endpoint": self.label, "why": str(error)}})
         else:
             await answer(send, *reply)
 
@@ -253,7 +256,8 @@ async def read_body(headers: dict[bytes, bytes], receive: Any, limits: Limits) -
 def refusal(error: DriftwiseError) -> Reply:
     """What a refused request is answered. Other errors of driftwise are about what was asked for: 422."""
     if isinstance(error, JournalError):
-        error = Unavailable("the store cannot be read just now; ask again")
+        log.error("the store failed a request", extra={"facts": {"why": str(error)}})
+        error = Unavailable(f"the store cannot be read just now ({error.reason}); ask again")
     status, code = (error.status, error.code) if isinstance(error, Refusal) else (422, "refused")
     return status, msgspec.json.encode(Problem(code, str(error)))
 

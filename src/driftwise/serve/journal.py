@@ -26,8 +26,23 @@ class JournalError(DriftwiseError):
     """The store could not do what was asked: it is full, locked, damaged or gone.
 
     After an append that failed, what is there is to be read anew, after `recover`: where the store is a server, it may
-    have written everything, and only its answer got lost.
+    have written everything, and only its answer got lost. The message is for the log: it may name paths and hosts.
+    `reason` is for anybody.
     """
+
+    reason = "the store reports an error"
+
+    def __init__(self, message: str, reason: str = reason) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class DamagedError(JournalError):
+    """What was read is not what was written, or cannot be replayed; `event` is its number, where that is known."""
+
+    def __init__(self, message: str, event: int | None = None) -> None:
+        super().__init__(message, "the store is damaged")
+        self.event = event
 
 
 class InUseError(JournalError):
@@ -97,7 +112,6 @@ class Journal(Protocol):
 LEVELS = {
     "full": "answered after the disk has it: nothing acknowledged is lost, not even by a power cut",
     "normal": "answered after the operating system has it: a power cut may lose the last moments, a crash does not",
-    "none": "answered before it is written: a crash may lose the last moments",
 }
 
 

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from driftwise.errors import DriftwiseError, ParameterError
-from driftwise.serve.catalogue import Catalogue
-from driftwise.serve.engine import now_us
+from driftwise.serve.catalogue import Catalogue, read_catalogue
+from driftwise.serve.clock import now_us
 from driftwise.serve.events import Body, KeyRevoked
-from driftwise.serve.journal import CATALOGUE, InUseError, open_journal
+from driftwise.serve.journal import InUseError, open_journal
 from driftwise.serve.keys import new_key
 from driftwise.serve.token import drop_token
 
@@ -81,9 +81,7 @@ def _catalogue(store: str) -> Iterator[Any]:
     except InUseError as error:
         raise InUseError(f"{error}; stop the service, or give --url and an admin key in DRIFTWISE_KEY") from None
     try:
-        catalogue = Catalogue()
-        for event in journal.read(CATALOGUE):
-            catalogue.apply(event)
+        catalogue = read_catalogue(journal)
 
         def write(catalogue: Catalogue, body: Body) -> None:
             journal.append([catalogue.event(body, now_us())])

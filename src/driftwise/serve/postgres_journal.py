@@ -46,7 +46,18 @@ TYPES = {
 }
 EVENTS, ANSWERS = TYPES
 SIZE = "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(%s::text[]) AS name"
-SYNCHRONOUS = {"full": "on", "normal": "off", "none": "off"}
+SYNCHRONOUS = {"full": "on", "normal": "off"}
+REASONS = {
+    "53100": "the disk of the database is full",
+    "53300": "the database has no connection to spare",
+    "55P03": "another session has locked a table",
+    "57014": "the database takes too long",
+    "57P01": "the database is stopping",
+    "57P03": "the database is starting",
+    "25006": "the database is read-only",
+    "42501": "the database denies access",
+}
+NO_ANSWER = "the database does not answer"
 
 
 class PostgresJournal(SQLJournal):
@@ -92,7 +103,7 @@ class PostgresJournal(SQLJournal):
                     self._keep(snapshot)
         except psycopg.Error as error:
             self._give_up()
-            raise JournalError(f"{self.path} could not be written: {short(error)}") from None
+            raise self._error("written", error) from None
 
     def _copy(self, table: str, rows: Sequence[Any]) -> None:
         if not rows:
@@ -114,7 +125,12 @@ class PostgresJournal(SQLJournal):
             return len(self._write(FORGET, (before, FORGOTTEN)).fetchall()) == FORGOTTEN
         except psycopg.Error as error:
             self._give_up()
-            raise JournalError(f"{self.path} could not be written: {short(error)}") from None
+            raise self._error("written", error) from None
+
+    def _error(self, what: str, error: psycopg.Error) -> JournalError:
+        """What went wrong, for the log and for anybody."""
+        reason = REASONS.get(error.sqlstate or "", JournalError.reason if error.sqlstate else NO_ANSWER)
+        return JournalError(f"{self.path} could not be {what}: {short(error)}", reason)
 
     def _give_up(self) -> None:
         """A commit that failed may have happened: the session goes, and what is there will be read anew."""
@@ -129,7 +145,7 @@ class PostgresJournal(SQLJournal):
             try:
                 self._writer = self._connect_writer()
             except psycopg.Error as error:
-                raise JournalError(f"{self.path} could not be opened: {short(error)}") from None
+                raise self._error("opened", error) from None
         return self._writer
 
     # ---- reading ----
@@ -139,6 +155,8 @@ class PostgresJournal(SQLJournal):
         try:
             while True:
                 with self._idling:
+                    if self._closed:
+                        raise JournalError(f"{self.path} is closed", "the store is closed")
                     session = self._idle.pop() if self._idle else None
                 used = session is not None
                 session = session or self._address.connect("reader")
@@ -156,7 +174,7 @@ class PostgresJournal(SQLJournal):
                     self._put_back(session)
                     return found
         except psycopg.Error as error:
-            raise JournalError(f"{self.path} could not be read: {short(error)}") from None
+            raise self._error("read", error) from None
 
     def _put_back(self, session: Session) -> None:
         with self._idling:
@@ -214,6 +232,9 @@ class PostgresJournal(SQLJournal):
             idle, self._idle = self._idle, []
         for session in idle:
             session.close()
+        if self._writer is not None:
+            with suppress(psycopg.Error):
+                self._writer.execute("SELECT pg_advisory_unlock_all()")  # now, not when the server notices
         self._give_up()
 
 

@@ -69,6 +69,16 @@ class Full(Refusal):
     status, code = 429, "full"
 
 
+class Damaged(Refusal):
+    """The journal of the deployment is damaged; `event` is the number of the event, where it is known."""
+
+    status, code = 503, "damaged"
+
+    def __init__(self, message: str, event: int | None = None) -> None:
+        super().__init__(message)
+        self.event = event
+
+
 class Unavailable(Refusal):
     """The store cannot be written just now. Whether it was done is unknown; the same key makes it safe to ask again."""
 

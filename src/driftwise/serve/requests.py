@@ -87,7 +87,9 @@ class Ask(Generic[T]):
 
     def passes(self, response: httpx.Response) -> bool:
         """Whether the answer may be another in a moment: it is full, unavailable, or the same request is under way."""
-        return response.status_code in AGAIN or (response.status_code == 409 and b'"in-flight"' in response.content)
+        if response.status_code == 409:
+            return b'"in-flight"' in response.content
+        return response.status_code in AGAIN and b'"code":"damaged"' not in response.content
 
     def given_up(self, response: httpx.Response | None, why: str) -> T:
         """What comes of it when there will be no other attempt."""

@@ -22,11 +22,10 @@ from driftwise.serve.connection import Connection
 from driftwise.serve.engine import Engine
 from driftwise.serve.health import log_to_stderr
 from driftwise.serve.http import Limits, Service
-from driftwise.serve.journal import CATALOGUE, open_journal
+from driftwise.serve.journal import open_journal
 from driftwise.serve.places import Places
 from driftwise.serve.token import drop_token, ensure_token, load_token, token_file
 
-KEY_EVENTS = ("key made", "key revoked")
 SPARE_FILES = 200  # beside connections: the store, its readers, sessions with its server
 GARBAGE = 50_000, 20, 100  # decisions that wait are no garbage: they are not to be looked through again and again
 log = logging.getLogger("driftwise.serve")
@@ -92,9 +91,9 @@ def serve(
         raise ParameterError(f"host={host} can be reached from other machines: --no-auth is for this machine only")
     journal = open_journal(store, durability)
     try:
-        keys = _keys(journal)
-        access = _access(keys, store, host, auth=auth)
-        service = Service(Engine(journal, durable=durability != "none"), limits, access)
+        engine = Engine(journal)
+        access = _access(engine.catalogue, store, host, auth=auth)
+        service = Service(engine, limits, access)
         listening = _listen(host, port)
         say(_welcome(store, access, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
         server = server_of(make_app(service, log_requests=log_requests, beside=beside), host, port, limits)
@@ -153,15 +152,6 @@ def _allow_files(number: int) -> None:
 
 
 # ---- who gets in ----
-
-
-def _keys(journal: Any) -> Catalogue:
-    """The API keys of a store, without its deployments."""
-    catalogue = Catalogue()
-    for event in journal.read(CATALOGUE):
-        if event.kind in KEY_EVENTS:
-            catalogue.apply(event)
-    return catalogue
 
 
 def _access(keys: Catalogue, store: str, host: str, *, auth: bool) -> Access:

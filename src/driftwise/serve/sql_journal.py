@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from driftwise.serve.journal import Answer, Event, Snapshot, kept_snapshots
+from driftwise.serve.journal import Answer, DamagedError, Event, Snapshot, kept_snapshots
 
 COLUMNS = "stream, number, at, kind, body, ref"
 EVENTS = f"SELECT {COLUMNS} FROM events WHERE stream = ? AND number > ? AND number <= ? ORDER BY number LIMIT ?"
@@ -60,11 +60,17 @@ class SQLJournal(ABC):
 
     def read(self, stream: int, after: int = -1, upto: int | None = None) -> Iterator[Event]:
         """The events of a stream after number `after`, up to and including `upto`."""
-        last = EVER if upto is None else upto
+        last, size = EVER if upto is None else upto, PAGE
         while True:
-            page = self._ask(EVENTS, (stream, after, last, PAGE))
+            try:
+                page = self._ask(EVENTS, (stream, after, last, size))
+            except DamagedError as error:
+                if size == 1:
+                    raise DamagedError(str(error), after + 1) from None
+                size = 1  # find out which event it is
+                continue
             yield from (Event(*row) for row in page)
-            if len(page) < PAGE:
+            if len(page) < size:
                 return
             after = page[-1][1]
 

@@ -2,29 +2,27 @@
 
 One connection writes, in WAL mode, and does all checkpoints; readers have connections of their own that cannot write,
 so that neither waits for the other. SQLite before 3.51.3 may lose a committed transaction when a checkpoint meets a
-write (the WAL-reset bug), so it is refused. A second process is kept out by a lock on a file beside the store:
-SQLite's own lock would keep readers out too.
+write (the WAL-reset bug), so it is refused. A second process is kept out by locks of our own (`store_file`): SQLite's
+would keep readers out too.
 """
 
-import fcntl
 import functools
-import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
 from driftwise.errors import ParameterError
-from driftwise.serve.journal import Answer, Event, InUseError, JournalError, Snapshot
+from driftwise.serve.journal import Answer, DamagedError, Event, JournalError, Snapshot
 from driftwise.serve.sql_journal import FORGET, FORGOTTEN, SQLJournal
+from driftwise.serve.store_file import StoreFile
 
 OLDEST = 3_051_003
 FORMAT = 1
 BUSY_MS = 2_000  # how long a commit waits for someone else's lock on the file
-SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "none": "NORMAL"}
-NETWORKED = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glusterfs", "lustre")
+SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -43,7 +41,22 @@ CREATE TABLE IF NOT EXISTS snapshots (
 """
 ADD_EVENT = "INSERT INTO events (stream, number, at, kind, body, ref) VALUES "
 ADD_ANSWER = "INSERT INTO answers (key, print, at, status, body) VALUES "
+REASONS = {
+    apsw.FullError: "the disk is full",
+    apsw.BusyError: "another program has locked the store",
+    apsw.ReadOnlyError: "the store is read-only",
+    apsw.IOError: "the disk reports an error",
+    apsw.CantOpenError: "the file of the store cannot be opened",
+}
+DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 SMALL = 64  # rows in a statement of their own size; there are no more statements than are kept prepared
+
+
+class Reader(NamedTuple):
+    """A connection of one thread, and who may use it: it cannot be closed while a question is answered."""
+
+    connection: Any
+    asking: threading.Lock
 
 
 class SQLiteJournal(SQLJournal):
@@ -53,10 +66,12 @@ class SQLiteJournal(SQLJournal):
 
     def __init__(self, path: str | Path, durability: str = "full", *, vfs: str | None = None) -> None:
         require_version(apsw.sqlite_lib_version())
-        self.path, self.vfs, self.durability = Path(path), vfs, durability
+        self.vfs, self.durability = vfs, durability
+        self._file = None if vfs else StoreFile(Path(path))
+        self.path = Path(path) if self._file is None else self._file.path
         self._readers = threading.local()
-        self._open: list[Any] = []
-        self._lock = None if vfs else _only_here(self.path)
+        self._open: list[Reader] = []
+        self._closed = False
         try:
             self._writer: Any = self._connect_writer()
         except BaseException:
@@ -69,8 +84,7 @@ class SQLiteJournal(SQLJournal):
         self, events: Sequence[Event] = (), answers: Sequence[Answer] = (), snapshots: Sequence[Snapshot] = ()
     ) -> None:
         """Write all of it in one transaction."""
-        if self._writer is None:
-            self.recover()
+        self.recover()
         try:
             if events and len(events) <= SMALL and not answers and not snapshots:
                 self._insert(ADD_EVENT, events)  # one statement is a transaction by itself
@@ -83,7 +97,7 @@ class SQLiteJournal(SQLJournal):
             self._writer.execute("COMMIT")
         except apsw.Error as error:
             self._give_up()
-            raise JournalError(f"{self.path} could not be written: {error}") from None
+            raise self._error("written", error) from None
 
     def _insert(self, words: str, rows: Sequence[Any]) -> None:
         """Insert many rows in few statements, of 256, 128 or 64 rows; what is left goes into one more.
@@ -104,13 +118,20 @@ class SQLiteJournal(SQLJournal):
 
     def forget_answers(self, before: int) -> bool:
         """Drop some answers given before a moment; whether there may be more of them."""
-        if self._writer is None:
-            self.recover()
+        self.recover()
         try:
             return len(self._write(FORGET, (before, FORGOTTEN)).fetchall()) == FORGOTTEN
         except apsw.Error as error:
             self._give_up()
-            raise JournalError(f"{self.path} could not be written: {error}") from None
+            raise self._error("written", error) from None
+
+    def _error(self, what: str, error: apsw.Error) -> JournalError:
+        """What went wrong, for the log and for anybody."""
+        message = f"{self.path} could not be {what}: {error}"
+        if isinstance(error, DAMAGE):
+            return DamagedError(message)
+        reason = next((reason for kind, reason in REASONS.items() if isinstance(error, kind)), None)
+        return JournalError(message, reason or JournalError.reason)
 
     def _give_up(self) -> None:
         """After a failure what is on disk is unknown: the connection goes, and the next one recovers the file."""
@@ -123,7 +144,9 @@ class SQLiteJournal(SQLJournal):
             pass  # it goes anyway
 
     def recover(self) -> None:
-        """Open the file anew for writing."""
+        """Make sure that the file can be written, and open it anew after a failure."""
+        if self._file is not None:
+            self._file.check_in_place()
         if self._writer is None:
             self._writer = self._connect_writer()
 
@@ -135,15 +158,19 @@ class SQLiteJournal(SQLJournal):
         return sum(file.stat().st_size for file in files if file.exists())
 
     def _ask(self, question: str, values: tuple[Any, ...]) -> list[Any]:
-        reader = getattr(self._readers, "connection", None)
         try:
+            reader: Reader | None = getattr(self._readers, "reader", None)
             if reader is None:
-                reader = self._readers.connection = self._connect(apsw.SQLITE_OPEN_READWRITE)
-                reader.execute("PRAGMA query_only = ON; PRAGMA wal_autocheckpoint = 0")
+                connection = self._connect(apsw.SQLITE_OPEN_READWRITE)
+                connection.execute("PRAGMA query_only = ON; PRAGMA wal_autocheckpoint = 0")
+                reader = self._readers.reader = Reader(connection, threading.Lock())
                 self._open.append(reader)
-            return list(reader.execute(question, values))
+            with reader.asking:
+                if self._closed:
+                    raise JournalError(f"{self.path} is closed", "the store is closed")
+                return list(reader.connection.execute(question, values))
         except apsw.Error as error:
-            raise JournalError(f"{self.path} could not be read: {error}") from None
+            raise self._error("read", error) from None
 
     def backup(self, path: str) -> None:
         """A copy of the store as it is at one moment, while it goes on being written."""
@@ -155,7 +182,7 @@ class SQLiteJournal(SQLJournal):
             target.close()
             source.close()
         except apsw.Error as error:
-            raise JournalError(f"{self.path} could not be copied: {error}") from None
+            raise self._error("copied", error) from None
 
     # ---- opening and closing ----
 
@@ -166,7 +193,8 @@ class SQLiteJournal(SQLJournal):
 
     def _connect_writer(self) -> Any:
         try:
-            writer: Any = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            create = apsw.SQLITE_OPEN_CREATE if self.vfs else 0  # else the file is there
+            writer: Any = self._connect(apsw.SQLITE_OPEN_READWRITE | create)
             if self.vfs:
                 writer.execute("PRAGMA locking_mode = EXCLUSIVE")  # no shared memory in a simulated file system
             writer.execute("PRAGMA journal_mode = WAL")
@@ -181,12 +209,14 @@ class SQLiteJournal(SQLJournal):
                 writer.execute(f"BEGIN IMMEDIATE; {SCHEMA}; PRAGMA user_version = {FORMAT}; COMMIT")
             return writer
         except apsw.Error as error:
-            raise JournalError(f"{self.path} could not be opened: {error}") from None
+            raise self._error("opened", error) from None
 
     def close(self) -> None:
-        """Let go of the file; the last connection to close tidies it up."""
+        """Let go of the file, after questions that are being answered; the last connection to close tidies it up."""
+        self._closed = True
         for reader in self._open:
-            reader.close()
+            with reader.asking:
+                reader.connection.close()
         self._open.clear()
         if self._writer is not None:
             self._writer.close()
@@ -194,9 +224,8 @@ class SQLiteJournal(SQLJournal):
         self._release()
 
     def _release(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        if self._file is not None:
+            self._file.release()
 
 
 @functools.cache
@@ -213,37 +242,3 @@ def require_version(version: str) -> None:
             f"SQLite {version} can lose a committed transaction (the WAL-reset bug): 3.51.3 or newer is needed; "
             "pip install --upgrade apsw"
         )
-
-
-def _only_here(path: Path) -> int:
-    """A lock that only one process can have; the error says which one has it."""
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ParameterError(f"{path} cannot be a store: {'it is' if path.is_dir() else 'there is no such'} folder")
-    kind = _file_system(path.absolute().parent)
-    if kind.startswith(NETWORKED):
-        raise ParameterError(f"{path} lies on {kind}, where locks cannot be trusted: use a local disk, or PostgreSQL")
-    try:
-        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise JournalError(f"{path}.lock could not be opened: {error.strerror}") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        owner = os.read(lock, 20).decode(errors="replace").strip() or "unknown"
-        os.close(lock)
-        raise InUseError(f"{path} is in use by process {owner}: only one can write to a store") from None
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    return lock
-
-
-def _file_system(folder: Path) -> str:
-    """The type of the file system a folder lies on, where Linux tells it."""
-    mounts = Path("/proc/mounts")
-    best, kind = "", ""
-    for line in mounts.read_text().splitlines() if mounts.exists() else []:
-        _, point, type_, *_ = line.split()
-        inside = str(folder.resolve()).startswith(point.rstrip("/") + "/") or str(folder.resolve()) == point
-        if inside and len(point) >= len(best):
-            best, kind = point, type_
-    return kind

@@ -1,7 +1,5 @@
 """Group commit. One thread writes; whatever queued up during a commit goes into the next. There is no timer.
 
-Only where nobody waits for commits it may `linger`, so that they are few and large.
-
 A request hands over what it wants written and gets a future, which is done after the commit. When a commit fails, all
 that was in it fails, and all that queued behind it: it was decided on top of what is now lost. An *era* ends then. What
 is handed over names the era it was decided in, and that of an era gone by is refused.
@@ -10,7 +8,6 @@ is handed over names the era it was decided in, and that of an era gone by is re
 import asyncio
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -32,20 +29,29 @@ class Write(NamedTuple):
     forget: int = 0  # answers older than this
 
 
+class Done(NamedTuple):
+    """What became of a batch: which writes were valid, the era after it, whether anything was written, and why not."""
+
+    batch: list[Write]
+    valid: list[Write]
+    era: int
+    wrote: bool
+    error: JournalError | None
+
+
 class Writer:
     """The one thread that appends to a journal."""
 
     def __init__(
         self,
         journal: Journal,
-        on_failure: Callable[[], None],
+        on_commit: Callable[[JournalError | None], None],
         on_done: Callable[[Any], None],
-        linger: float = 0.0,
     ) -> None:
         self.era = 0
         self.forgetting = False
         self.commits = self.written = self.failures = 0
-        self._journal, self._on_failure, self._on_done, self._linger = journal, on_failure, on_done, linger
+        self._journal, self._on_commit, self._on_done = journal, on_commit, on_done
         self._loop = asyncio.get_running_loop()
         self._gathered: list[Write] = []
         self._queue: queue.SimpleQueue[list[Write] | None] = queue.SimpleQueue()
@@ -63,7 +69,8 @@ class Writer:
     ) -> "asyncio.Future[None]":
         """Have something written after all that was handed over before; called from the event loop.
 
-        When it is, or cannot be, `on_done` is told its `mark`. What was made earlier says in which `era`.
+        When it is, or cannot be, `on_done` is told its `mark`. What was made earlier says in which `era`. After every
+        commit `on_commit` is told the error, or None.
         """
         return self._submit(
             Write(self.era if era is None else era, events, answers, snapshots, self._loop.create_future(), mark)
@@ -106,14 +113,14 @@ class Writer:
             batch, last = self._gather()
             valid = [write for write in batch if write.era == era]
             error: JournalError | None = None
+            wrote = False
             try:
-                if valid:
-                    self._write(valid)
+                wrote = self._write(valid)
             except Exception as problem:
                 era += 1
-                error = problem if isinstance(problem, JournalError) else JournalError(type(problem).__name__)
+                error = problem if isinstance(problem, JournalError) else JournalError(repr(problem))
             try:
-                self._loop.call_soon_threadsafe(self._settle, batch, valid, era, error)
+                self._loop.call_soon_threadsafe(self._settle, Done(batch, valid, era, wrote, error))
             except RuntimeError:
                 return  # the loop is gone, and with it everybody who waited
             if last:
@@ -124,8 +131,6 @@ class Writer:
         batch: list[Write] = []
         size = 0
         writes = self._queue.get()
-        if self._linger:
-            time.sleep(self._linger)
         while writes is not None:
             batch += writes
             size += sum(len(write.events) for write in writes)
@@ -137,29 +142,32 @@ class Writer:
                 return batch, False
         return batch, True
 
-    def _write(self, batch: list[Write]) -> None:
+    def _write(self, batch: list[Write]) -> bool:
+        """Write all of it; whether there was anything to write."""
         events = [event for write in batch for event in write.events]
         answers = [answer for write in batch for answer in write.answers]
         snapshots = [snapshot for write in batch for snapshot in write.snapshots]
-        if events or answers or snapshots:
+        wanted = bool(events or answers or snapshots)
+        if wanted:
             self._journal.append(events, answers, snapshots)
-        else:
+        elif batch:
             self._journal.recover()  # whoever writes nothing wants to read what is there for good
         for before in {write.forget for write in batch if write.forget}:
             self.forgetting = self._journal.forget_answers(before)
+        return wanted
 
     # ---- back in the event loop ----
 
-    def _settle(self, batch: list[Write], valid: list[Write], era: int, error: JournalError | None) -> None:
+    def _settle(self, done: Done) -> None:
+        batch, valid, self.era, wrote, error = done
         self._waiting -= len(batch)
         if error is None:
             self.commits += 1
             self.written += sum(len(write.events) for write in valid)
         else:
             self.failures += 1
-        if era != self.era:
-            self.era = era
-            self._on_failure()
+        if wrote or error is not None:
+            self._on_commit(error)
         good = set() if error is not None else {id(write) for write in valid}
         for write in batch:
             if write.mark is not None:

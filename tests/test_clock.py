@@ -1,0 +1,258 @@
+"""A clock that leaps: nothing that waits is given up, no window stands still, and the log says what happened."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from driftwise.serve import asking, changing
+from driftwise.serve.background import tend
+from driftwise.serve.clock import LASTING_S, STEP_S, Clock, now_us
+from driftwise.serve.engine import Engine, Keyed
+from driftwise.serve.wire import Changes, Window
+from tests.serving import START, create, decide, learn, running
+from tests.serving import Clock as Fake
+
+YEAR = 365 * 86_400.0
+WINDOW = 60.0
+
+
+def on_every_store(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Run an async test on every kind of store."""
+
+    def run(store: str, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level(logging.INFO, "driftwise.serve")
+        asyncio.run(test(store, caplog))  # type: ignore[arg-type]
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records]
+
+
+async def status(engine: Engine, id: int) -> str:
+    return (await asking.recorded(engine, "shop", id)).status
+
+
+async def at(engine: Engine, id: int) -> float:
+    """When a decision was made, in seconds since the start."""
+    return (await asking.recorded(engine, "shop", id)).at - START / 1e6
+
+
+def counted(engine: Engine, name: str = "clocked") -> int:
+    live = engine.entry(name).live
+    assert live is not None
+    return int(live.agent.state.window.counts.sum())
+
+
+# ---- the clock itself ----
+
+
+def test_the_clock_follows_the_wall_clock() -> None:
+    clock = Clock()
+    assert abs(clock() - now_us()) < 1e6 * STEP_S
+    fake = Fake()
+    for seconds in (0.0, 1.0, 86_400.0, 10 * YEAR):
+        fake.wait(seconds)
+        assert fake() == fake.now
+    for step in (3.0, -3.0, STEP_S - 1, 0.5):  # a time server sets it right
+        before = fake()
+        fake.leap(step)
+        assert fake() == max(before, fake.now)
+        fake.wait(60)
+        assert fake() == fake.now
+
+
+@pytest.mark.parametrize("leap", [YEAR, -YEAR, 2.0 * STEP_S])
+def test_a_leap_is_not_followed_until_it_has_lasted(leap: float, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "driftwise.serve")
+    clock = Fake()
+    clock.leap(leap)
+    assert clock() == START
+    clock.wait(1)
+    assert clock() == START + 1_000_000
+    clock.leap(-leap)
+    clock.wait(1)
+    assert clock() == clock.now == START + 2_000_000
+    assert said(caplog) == [
+        "the clock of this machine has leapt: it is not followed for now",
+        "the clock of this machine is right again",
+    ]
+    clock.leap(leap)
+    assert clock() == START + 2_000_000
+    clock.wait(LASTING_S - 1)
+    assert clock.lasting() is None
+    clock.leap(5 * STEP_S)  # it leaps again, and must last anew
+    assert clock.lasting() is None
+    clock.wait(LASTING_S)
+    passed = START + 2_000_000 + int(1e6 * (2 * LASTING_S - 1))
+    assert clock.lasting() == (passed, clock.now) and clock() == passed
+    clock.believe()
+    assert clock() == clock.now and clock.lasting() is None
+
+
+# ---- decisions that wait, and windows ----
+
+
+@on_every_store
+async def test_a_leap_that_passes_changes_nothing(store: str, caplog: pytest.LogCaptureFixture) -> None:
+    clock = Fake()
+    async with running(store, clock) as engine:
+        await create(engine, reward_window=WINDOW)
+        await create(engine, name="clocked", policy="sliding-ucb", window={"seconds": 3600, "rounds": 360})
+        ids = [(await decide(engine))["id"] for _ in range(3)]
+        for _ in range(5):
+            clock.wait(10)
+            await learn(engine, (await decide(engine, "clocked"))["id"], "clocked")
+        clock.leap(YEAR)
+        await tend(engine)
+        assert await learn(engine, ids[0]) == "learned"
+        made = await decide(engine)
+        assert (made["at"] - START / 1e6, await status(engine, ids[1])) == (50.0, "waiting")
+        await decide(engine, "clocked")
+        clock.wait(1)
+        clock.leap(-YEAR)
+        await tend(engine)
+        assert [await status(engine, id) for id in ids[1:]] == ["waiting"] * 2 and counted(engine) == 5
+        clock.wait(10)
+        await tend(engine)
+        assert [await status(engine, id) for id in ids[1:]] == ["defaulted"] * 2  # in time: no window stands still
+        assert await at(engine, (await decide(engine))["id"]) == 61.0
+        clock.wait(3600)
+        await decide(engine, "clocked")
+        assert counted(engine) == 0
+        for name in ("shop", "clocked"):
+            assert (await asking.verify(engine, name)).equal
+    assert sum("leapt" in line for line in said(caplog)) == 1
+    assert sum("right again" in line for line in said(caplog)) == 1
+
+
+@on_every_store
+async def test_a_leap_that_lasts_gives_up_no_decision(store: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The clock was wrong before: what waits is given its whole window, also by the next process."""
+    clock = Fake()
+    async with running(store, clock) as engine:
+        await create(engine, reward_window=4 * LASTING_S)
+        key = Keyed("me", "k", b"")
+        first = await decide(engine, key=key)
+        clock.leap(YEAR)
+        await tend(engine)
+        clock.wait(LASTING_S)
+        await tend(engine)
+        assert engine.clock() == clock.now  # believed
+        second = await decide(engine)
+        assert second["at"] == clock.now / 1e6
+        clock.wait(LASTING_S)
+        await tend(engine)
+        assert await status(engine, first["id"]) == "waiting"
+        engine.writer.forget_answers(engine.oldest_answer(engine.clock()))
+        assert await decide(engine, key=key) == first  # keys are remembered for 48 hours, and those did not pass
+    async with running(store, clock) as engine:
+        clock.wait(LASTING_S)
+        await tend(engine)
+        assert await status(engine, first["id"]) == "waiting"
+        clock.wait(LASTING_S + 1)
+        await asking.describe(engine, "shop")
+        await tend(engine)
+        assert await status(engine, first["id"]) == "defaulted"  # after its window, and not a year later
+        assert await status(engine, second["id"]) == "waiting"
+        clock.wait(LASTING_S)
+        await tend(engine)
+        assert await status(engine, second["id"]) == "defaulted"
+        assert (await asking.verify(engine, "shop")).equal
+    assert sum("is believed now" in line for line in said(caplog)) == 1
+
+
+@on_every_store
+async def test_a_clock_that_is_set_back_stops_nothing(store: str, caplog: pytest.LogCaptureFixture) -> None:
+    """It was a year ahead. Times of a deployment never go back: it goes on from its last event, at the usual pace."""
+    clock = Fake()
+    async with running(store, clock) as engine:
+        await create(engine, reward_window=WINDOW)
+        await create(engine, name="clocked", policy="sliding-ucb", window={"seconds": 3600, "rounds": 360})
+        await learn(engine, (await decide(engine, "clocked"))["id"], "clocked")
+        id = (await decide(engine))["id"]
+        clock.leap(-YEAR)
+        clock.wait(WINDOW / 2)
+        await tend(engine)
+        assert await status(engine, id) == "waiting"
+        clock.wait(LASTING_S)
+        await tend(engine)
+        assert engine.clock() == clock.now and await status(engine, id) == "defaulted"
+        id = (await decide(engine))["id"]
+        await create(engine, name="new")
+        assert (await decide(engine, "new"))["at"] == clock.now / 1e6
+        clock.wait(WINDOW + 1)
+        await tend(engine)
+        assert await status(engine, id) == "defaulted" and await at(engine, id) >= WINDOW
+        clock.wait(3600)
+        await decide(engine, "clocked")
+        assert counted(engine) == 0
+        assert (await asking.verify(engine, "clocked")).equal
+
+
+@pytest.mark.parametrize("behind", [YEAR, 3600.0])
+def test_a_store_from_the_future_goes_on(store: str, behind: float, caplog: pytest.LogCaptureFixture) -> None:
+    """The clock had leapt and came back while nobody looked, or it is wrong now: said, and nothing stands still."""
+
+    async def test() -> None:
+        clock = Fake()
+        async with running(store, clock) as engine:
+            await create(engine, reward_window=WINDOW)
+            await create(engine, name="clocked", policy="sliding-ucb", window={"seconds": 3600, "rounds": 360})
+            await learn(engine, (await decide(engine, "clocked"))["id"], "clocked")
+            waiting = (await decide(engine))["id"]
+        clock = Fake(START - int(1e6 * behind))
+        async with running(store, clock) as engine:
+            for name in ("shop", "clocked"):
+                await asking.describe(engine, name)
+            await tend(engine)
+            assert await status(engine, waiting) == "waiting"
+            clock.wait(WINDOW + 1)
+            await tend(engine)
+            assert await status(engine, waiting) == "defaulted" and await at(engine, waiting) == 0.0
+            made = await decide(engine)
+            assert made["at"] - START / 1e6 == WINDOW + 1  # from its last event on, at the usual pace
+            assert (await asking.statistics(engine, "shop")).now == made["at"]
+            await changing.change(engine, "clocked", Changes(policy="sliding-thompson", window=Window(360, 3600.0)))
+            clock.wait(3600)
+            await decide(engine, "clocked")
+            assert counted(engine) == 0
+            for name in ("shop", "clocked"):
+                assert (await asking.verify(engine, name)).equal
+                events = [*engine.journal.read(engine.entry(name).stream)]
+                assert [event.at for event in events] == sorted(event.at for event in events)
+
+    caplog.set_level(logging.INFO, "driftwise.serve")
+    asyncio.run(test())
+    ahead = [record for record in caplog.records if "lie ahead of the clock" in record.getMessage()]
+    facts: list[Any] = [vars(record)["facts"] for record in ahead]
+    assert {each["deployment"] for each in facts} == {"shop", "clocked"}
+    assert all(each["ahead_s"] == behind for each in facts)
+
+
+@on_every_store
+async def test_a_clock_that_was_behind_at_the_start_is_set_right(store: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A machine without a battery: it starts in the past, and a minute later a time server sets it right."""
+    clock = Fake()
+    async with running(store, clock) as engine:
+        await create(engine, reward_window=2 * LASTING_S)
+        id = (await decide(engine))["id"]
+    clock.wait(LASTING_S)  # while the service was down
+    right, clock = clock.now, Fake(START - int(1e6 * YEAR))
+    async with running(store, clock) as engine:
+        await asking.describe(engine, "shop")
+        clock.now = right
+        await tend(engine)
+        clock.wait(LASTING_S)
+        await tend(engine)
+        assert engine.clock() == clock.now and await status(engine, id) == "waiting"
+        assert (await decide(engine))["at"] == clock.now / 1e6
+        clock.wait(2 * LASTING_S)
+        await tend(engine)
+        assert await status(engine, id) == "defaulted"
+        assert (await asking.verify(engine, "shop")).equal
