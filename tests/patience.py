@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import httpx
+
 from driftwise.serve.client import Client
 
 HANG_S = 900.0
@@ -41,6 +43,16 @@ async def until_more(count: Callable[[], int], more: int, what: str) -> None:
 
 async def _awaited(found: Any) -> Any:
     return await found if inspect.isawaitable(found) else found
+
+
+def get(url: str, **options: Any) -> httpx.Response:
+    """Ask for a page."""
+    return httpx.get(url, timeout=HANG_S, **options)
+
+
+def post(url: str, **options: Any) -> httpx.Response:
+    """Send something."""
+    return httpx.post(url, timeout=HANG_S, **options)
 
 
 def patient(url: str, **options: Any) -> Client:

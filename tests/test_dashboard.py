@@ -27,7 +27,7 @@ from driftwise.serve.events import Created
 from driftwise.serve.journal import open_journal
 from driftwise.serve.monitor import Monitor
 from driftwise.serve.pages import STATIC
-from tests.patience import HANG_S, patient, until, until_so
+from tests.patience import HANG_S, get, patient, post, until, until_so
 from tests.service import SOURCE, Service, admin_key, free_port
 from tests.serving import create, decide, running, settings
 
@@ -172,7 +172,7 @@ def test_a_key_opens_the_page(tmp_path: Path) -> None:
             client.create("other", "uniform", n_arms=2)
             wanted = {"name": "page", "scopes": ["read"], "deployments": ["shop"]}
             bearer = {"authorization": f"Bearer {admin}"}
-            made = httpx.post(f"{service.url}/v1/keys", json=wanted, headers=bearer, timeout=HANG_S).json()
+            made = post(f"{service.url}/v1/keys", json=wanted, headers=bearer).json()
         tab.page.goto(f"{service.url}/deployments/shop")
         tab.page.wait_for_selector("#door:not([hidden])")
         assert not tab.page.is_visible("#content")
@@ -327,7 +327,7 @@ def test_without_a_store_the_demonstration_leaves_nothing(tmp_path: Path) -> Non
 
 def _answers(url: str) -> bool:
     with suppress(httpx.TransportError):
-        return httpx.get(url, timeout=HANG_S).is_success
+        return get(url).is_success
     return False
 
 

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import msgspec
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from driftwise.serve.engine import Engine
 from driftwise.serve.export import export
 from driftwise.serve.settings import agent_of
 from driftwise.serve.wire import Asked, Changes, Told
-from tests.patience import HANG_S, PATIENT, patient
+from tests.patience import PATIENT, get, patient, post
 from tests.service import Service
 from tests.serving import Clock, create, decide, learn, running, settings
 
@@ -458,16 +457,15 @@ def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
             ({"states": ["gone"] * 5}, 422),
             ({"states": {}}, 400),
         ):
-            answer = httpx.post(f"{service.url}/v1/deployments/calls/decide", json=body, timeout=HANG_S)
+            answer = post(f"{service.url}/v1/deployments/calls/decide", json=body)
             assert answer.status_code == code and len(answer.json()["error"].splitlines()) == 1
-        with httpx.Client(base_url=f"{service.url}/v1/", timeout=HANG_S) as http:
-            http.post("deployments", json=CALLS | {"name": "turns", "policy": "round-robin"})
-            http.post("deployments/turns/decide", json={"states": ["lapsed"] * 4})
-            told: dict[str, Any] = {"id": 0, "states": ["engaged"] * 4}
-            answer = http.post("deployments/turns/learn", json=told | {"rewards": [1.0] * 4})
-            assert answer.status_code == 422 and "does not learn from rewards" in answer.json()["error"]
-            assert http.post("deployments/turns/learn", json=told).json()["status"] == "learned"
-        schemas = httpx.get(f"{service.url}/openapi.json", timeout=HANG_S).json()["components"]["schemas"]
+        post(f"{service.url}/v1/deployments", json=CALLS | {"name": "turns", "policy": "round-robin"})
+        post(f"{service.url}/v1/deployments/turns/decide", json={"states": ["lapsed"] * 4})
+        told: dict[str, Any] = {"id": 0, "states": ["engaged"] * 4}
+        answer = post(f"{service.url}/v1/deployments/turns/learn", json=told | {"rewards": [1.0] * 4})
+        assert answer.status_code == 422 and "does not learn from rewards" in answer.json()["error"]
+        assert post(f"{service.url}/v1/deployments/turns/learn", json=told).json()["status"] == "learned"
+        schemas = get(f"{service.url}/openapi.json").json()["components"]["schemas"]
         assert {"Report", "StretchTold", "Spending", "Ranked"} <= set(schemas)
         assert {"states", "activate", "structure"} <= set(schemas["Settings"]["properties"])
 

@@ -18,11 +18,13 @@ from driftwise.policies import POLICIES, SlidingSlateUCB
 from driftwise.worlds import Abrupt
 from driftwise.worlds.delayed import Delayed
 from tests.families import ARMED
+from tests.reference.log import readable
 from tests.reference.pair import Pair
 from tests.reference.sliding_slate_ucb import SlidingSlateUCBTwin
 
 CLOSE = 1e-9
-COUNTING = [name for name in ARMED if POLICIES[name] in pend.kernels]
+COUNTING = [name for name in ARMED if POLICIES[name] in pend.kernels and "thompson" not in name]
+DRAWING = ("gaussian-thompson", "sliding-gaussian-thompson")
 BOUNDED = ("kl-ucb", "sliding-kl-ucb", "glr-kl-ucb")
 BELL = {"low": -np.inf, "high": np.inf, "noise": 0.4}
 EAGER: dict[str, dict[str, Any]] = {  # so that a few hundred rounds see alarms
@@ -84,6 +86,10 @@ def random_reward(problem: Problem, mean: float, luck: np.random.Generator) -> f
 def assert_chosen_well(pair: Pair, t: int, chosen: int, propensity: float) -> None:
     """The twin's choice, or the twin's chance of it, unless the best two are within rounding."""
     twin = pair.twin
+    if pair.name in DRAWING:
+        beliefs = np.stack([readable(pair.state.beliefs.centres), pair.state.beliefs.spreads], axis=1)
+        np.testing.assert_allclose(beliefs, twin.posteriors(t), rtol=CLOSE, atol=CLOSE)
+        return
     if hasattr(twin, "indices") or hasattr(twin, "values"):
         indices: Floats = twin.indices(t) if hasattr(twin, "indices") else twin.values(t)
         finite = indices[np.isfinite(indices)]
@@ -98,7 +104,7 @@ def assert_chosen_well(pair: Pair, t: int, chosen: int, propensity: float) -> No
 
 
 def scenarios() -> Iterator[Any]:
-    for i, name in enumerate(COUNTING):
+    for i, name in enumerate((*COUNTING, *DRAWING)):
         parameters = EAGER.get(name, {})
         windows = (7, 40, 400) if "window" in POLICIES[name]._fields and name != "m-ucb" else (0,)
         for j, fate in enumerate((Fate(), Fate(cancelled=0.3), Fate(silent=0.3), Fate(longest=60, silent=0.1))):

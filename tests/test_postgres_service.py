@@ -17,7 +17,7 @@ from driftwise.serve.journal import JournalError, open_journal
 from driftwise.serve.postgres_journal import PostgresJournal
 from driftwise.serve.refusals import Unavailable
 from driftwise.serve.wire import Changes
-from tests.patience import HANG_S, until, until_more, until_so
+from tests.patience import HANG_S, get, until, until_more, until_so
 from tests.postgres import Server, binary
 from tests.service import Service
 from tests.serving import Clock, create, decide, learn, running
@@ -233,9 +233,9 @@ def test_a_store_in_postgresql_has_a_token_too(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     with Service(postgres_server.store(), auth=True, log=tmp_path / "log") as service:
-        assert httpx.get(f"{service.url}/v1/deployments", timeout=HANG_S).status_code == 401
+        assert get(f"{service.url}/v1/deployments").status_code == 401
         shown = {"authorization": f"Bearer {service.token}"}
-        assert httpx.get(f"{service.url}/v1/deployments", headers=shown, timeout=HANG_S).status_code == 200
+        assert get(f"{service.url}/v1/deployments", headers=shown).status_code == 200
         assert len([*(tmp_path / "state" / "driftwise").iterdir()]) == 1
 
 

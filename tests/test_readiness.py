@@ -240,7 +240,7 @@ def test_a_full_disk_is_told_and_over_when_it_is_over(tmp_path: Path) -> None:
             assert http.post("/v1/deployments/shop/decide/batch", json=batch).status_code == 503
         assert about_store(service) == ["the store cannot be written"]
         assert str(tmp_path) in lines(service)[-1]["why"] and str(tmp_path) not in ready.text
-        assert [line["event"] for line in lines(service)][-2:] == ["serving", "the store cannot be written"]
+        assert not any("answered" in line["event"] for line in lines(service))  # no line for each request
         resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
         until(lambda: http.get("/readyz").status_code == 200, "readiness, by itself,")
         assert about_store(service) == ["the store cannot be written", "the store can be written again"]

@@ -59,7 +59,7 @@ def assert_agree(pair: Pair, t: int) -> None:
         np.testing.assert_array_equal(np.stack([successes + 1.0, trials - successes + 1.0]), [a, b])
         np.testing.assert_allclose(pair.state.heights, -special.betaln(a, b), rtol=CLOSE, atol=CLOSE)
     elif pair.name in NORMAL:
-        beliefs = np.stack([pair.state.beliefs.centres, pair.state.beliefs.spreads], axis=1)
+        beliefs = np.stack([readable(pair.state.beliefs.centres), pair.state.beliefs.spreads], axis=1)
         np.testing.assert_allclose(beliefs, pair.twin.posteriors(t), rtol=CLOSE, atol=CLOSE)
     else:
         np.testing.assert_array_equal(pair.state.counts, [len(entries) for entries in pair.twin.by_arm(t)])

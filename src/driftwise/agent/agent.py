@@ -2,6 +2,7 @@
 
 Its whole self is data: policy, problem, arms, seed, round, pending decisions and the policy's state. `dumps` writes
 it down, `loads` continues bit for bit, with decisions still waiting for their rewards. Threads may share an agent.
+The code is bound when the agent is made: kernels registered later are used by agents made, or loaded, later.
 """
 
 import math
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from driftwise.agent.bound import Bound
 from driftwise.agent.budgets import Budgeted
 from driftwise.agent.features import Features
 from driftwise.agent.manner import Manner
@@ -88,7 +90,8 @@ class Agent:
     reward_range : (float, float), optional
         Where rewards lie; None when they are unbounded.
     noise : float, optional
-        Standard deviation of a reward around its mean, for policies that ask for it.
+        Standard deviation of a reward around its mean, in the unit of rewards. Where it is not given, half the range is
+        taken for it; without a range, policies with features learn it, and others may ask for it.
     horizon : int, optional
         Rounds to come, where it is known.
     seed : int
@@ -138,7 +141,7 @@ class Agent:
         activation_cost: Any = None,
         ties: str | None = None,
         reward_range: tuple[float, float] | None = (0.0, 1.0),
-        noise: float = 0.5,
+        noise: float | None = None,
         horizon: int = 0,
         seed: int = 0,
         max_pending: int = 100_000,
@@ -149,14 +152,14 @@ class Agent:
         policy = cast(policy)
         roster = roster_of(n_arms, arms, needed=features is None and domain is None and family_of(policy) != "convex")
         low, high = (-math.inf, math.inf) if reward_range is None else _range(reward_range)
-        noise, horizon = number("noise", noise, above=0.0), whole("horizon", horizon, low=0)
+        horizon, spread = whole("horizon", horizon, low=0), 0.0 if noise is None else number("noise", noise, above=0.0)
         made: dict[str, Any] = {"arms": arms, "features": features, "context": context, "slate": slate}
         made |= {"budgets": budgets, "most": most, "overspend": overspend}
         made |= {"domain": domain, "constraints": constraints, "start": start}
         made |= {"activate": activate, "states": states, "rewards": rewards, "classes": classes}
         made |= {"structure": structure, "episode": episode, "discount": discount, "activation_cost": activation_cost}
         made |= {"ties": ties}
-        manner = manner_of(policy, Problem(max(1, len(roster)), low, high, noise, horizon), roster, made)
+        manner = manner_of(policy, Problem(max(1, len(roster)), low, high, spread, horizon), roster, made)
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
         self._set_up(policy, manner, seed, max_pending, whole("draws", draws, low=0, high=10**6))
 
@@ -170,6 +173,7 @@ class Agent:
         self._oldest = 0  # no pending decision is older
         self._lock = Lock()
         self._rng = key(seed, "agent")
+        self._bound = Bound(policy)
         state = policy.init(manner.problem)
         if _keeps_arms(state) and isinstance(manner, Features) and not manner.roster:
             raise ParameterError(f"{type(policy).__name__} remembers something of every arm: name the arms")
@@ -186,19 +190,19 @@ class Agent:
         brief = not isinstance(manner, RestlessArms)  # a round of theirs may plan for thousands of arms
         choice, decision = (plain, state, 0, shown, self._rng), (plain, state, 0, place, 0.0, row, self._rng)
         joint = single and not self.draws  # nothing is asked between the choice and its pending
-        decide = decide_once.bind(*choice, 0, holds=brief) if joint else choose_once.bind(*choice, holds=brief)
-        pends = type(policy) in pend.kernels
-        wait = pend_once.bind(*decision, holds=brief) if pends and not joint else None
-        learn = learn_once.bind(*decision, told, 0, True, holds=brief)
-        share = share_of.bind(plain, state, 0, shown, self._rng, 0, self.draws, holds=True) if self.draws else None
-        if isinstance(manner, RestlessArms):
-            rank(plain, state, 0, row, np.zeros(len(row)))  # compiled now, not at the first decision
+        bound, pends = self._bound, type(policy) in pend.kernels
+        decide = bound(decide_once, *choice, 0, holds=brief) if joint else bound(choose_once, *choice, holds=brief)
+        wait = bound(pend_once, *decision, holds=brief) if pends and not joint else None
+        learn = bound(learn_once, *decision, told, 0, True, holds=brief)
+        share = bound(share_of, *choice, 0, self.draws, holds=True) if self.draws else None
+        ranks = isinstance(manner, RestlessArms)
+        rank_all: Any = bound(rank, plain, state, 0, row, np.zeros(len(row))) if ranks else None
         past = None if single else Rewind(plain, state, manner.answers)
         stale, alarms = _counters(state, "stale"), _counters(state, "alarms")
         # From here on nothing can fail, so that an agent changes as a whole or not at all.
         self.policy, self._plain, self._manner, self._state, self._past = policy, plain, manner, state, past
         self._single, self._shown, self._stale, self._alarms = single, manner.shown, stale, alarms
-        self._decide, self._learn, self._share = decide, learn, share
+        self._decide, self._learn, self._share, self._rank = decide, learn, share, rank_all
         self._joint, self._pends, self._pend = joint, pends, wait
 
     # ---- the two verbs ----
@@ -388,7 +392,7 @@ class Agent:
             place, propensity = -1, 1.0
         if isinstance(manner, RestlessArms):
             indices = np.zeros(len(shown))
-            rank(self._plain, self._state, t, shown, indices)
+            self._rank(self._plain, self._state, t, shown, indices)
             if spends:
                 place, chance = manner.by_lot(place, indices, own)
                 if chance != 1.0:  # on top of what a policy drew itself, nobody knows
@@ -565,7 +569,8 @@ class Agent:
             manner = self._budgeted()
             rates = manner.purse.rates(self.problem.horizon - self.t)
             prices = np.zeros(len(rates))
-            appraise(self._plain, self._state, self.t, rates, prices)
+            asked = self._plain, self._state, self.t, rates, prices
+            self._bound(appraise, *asked)(*asked)
             return manner.purse.named(prices / manner.purse.most)
 
     def _budgeted(self) -> Budgeted:
@@ -633,7 +638,7 @@ class Agent:
         return Saved(
             policy=policy.policy,
             parameters=policy.parameters,
-            tag=code_tag(*kinds([self.policy])),
+            tag=self._bound.tag,
             problem=list(self.problem[:-1]),
             setting=setting_on_paper(self.problem.setting),
             arms=[*roster.names],

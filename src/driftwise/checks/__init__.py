@@ -50,13 +50,25 @@ from driftwise.checks.runs import (
     same_seed_same_run,
     select_reads_only,
 )
-from driftwise.checks.shape import compiles_once, memory_is_bounded, rejects_nonsense
+from driftwise.checks.shape import (
+    compiles_once,
+    memory_is_bounded,
+    refuses_other_families,
+    rejects_nonsense,
+)
+from driftwise.checks.units import (
+    costs_have_no_unit,
+    losses_follow_their_weights,
+    rewards_have_no_origin,
+    rewards_have_no_unit,
+)
 from driftwise.checks.worlds import WORLD_CHECKS as WORLD_CHECKS
 
 Check = Callable[[Any], str | None]
 
 POLICY_CHECKS: tuple[Check, ...] = (
     rejects_nonsense,
+    refuses_other_families,
     compiles_once,
     memory_is_bounded,
     select_reads_only,
@@ -74,6 +86,10 @@ POLICY_CHECKS: tuple[Check, ...] = (
     refused_calls_change_nothing,
     broken_calls_change_nothing,
     bare_kernels_cannot_fail,
+    rewards_have_no_unit,
+    rewards_have_no_origin,
+    costs_have_no_unit,
+    losses_follow_their_weights,
     arms_come_and_go,
     sizes_follow_the_arms,
     arms_can_be_renumbered,

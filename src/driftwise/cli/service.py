@@ -7,7 +7,7 @@ import click
 from click.core import ParameterSource
 
 from driftwise.cli.command import Count, main
-from driftwise.errors import ParameterError
+from driftwise.core.extras import needed_for
 
 STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
 
@@ -155,7 +155,5 @@ def revoke_key(id: str, store: str, url: str | None) -> None:
 @contextmanager
 def _service() -> Iterator[None]:
     """Say which extra is missing."""
-    try:
+    with needed_for("the service"):
         yield
-    except ModuleNotFoundError as error:
-        raise ParameterError(f"the service needs {error.name}: pip install 'driftwise[serve]'") from None

@@ -20,7 +20,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import httpx
+from driftwise.core.extras import needed_for
+
+with needed_for("the client of the service"):
+    import httpx
 
 from driftwise.serve import requests
 from driftwise.serve.requests import Ask, OutcomeUnknown, Refused, log_path, refused

@@ -67,7 +67,7 @@ class Deployment:
         self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
         problem = self.agent.problem
         self.moving = problem.family == "restless"  # the arms do, on their own
-        self.monitor = Monitor(problem.low, problem.span, _blank(settings))
+        self.monitor = Monitor(problem.low, problem.width, _blank(settings))
         self.origin = 0, 0  # a round, and when it was: where the clock of the window stands
         self._tick = papers.tick_of(settings)
         self._default = papers.default_of(settings, self.agent)

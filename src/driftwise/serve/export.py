@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from driftwise.errors import ParameterError
+from driftwise.core.extras import needed_for
 from driftwise.serve.events import Learned, body_of
 from driftwise.serve.journal import Journal
 from driftwise.serve.wire import Told
@@ -104,10 +104,8 @@ def _batches(source: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]
 
 def need_parquet() -> None:
     """Say that the extra is missing."""
-    try:
+    with needed_for("a Parquet file"):
         import pyarrow  # noqa: F401
-    except ImportError:
-        raise ParameterError("Parquet needs the extra: pip install 'driftwise[parquet]'") from None
 
 
 def _parquet(source: Iterator[dict[str, Any]], path: str) -> None:

@@ -82,7 +82,7 @@ def restored(snapshot: Snapshot) -> Deployment | None:
         found.waiting = {ref: Waiting(t, at, action) for ref, t, at, action in paper.waiting}
         found.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in paper.units)
         problem = found.agent.problem
-        found.monitor = Monitor(problem.low, problem.span, monitors.from_paper(paper.notes))
+        found.monitor = Monitor(problem.low, problem.width, monitors.from_paper(paper.notes))
     except Exception:
         return None
     return found

@@ -154,18 +154,18 @@ def _allow_files(number: int) -> None:
 # ---- who gets in ----
 
 
-def _access(catalogue: Catalogue, store: str, host: str, *, auth: bool) -> Access:
+def _access(keys: Catalogue, store: str, host: str, *, auth: bool) -> Access:
     """What is asked of callers while there are no API keys; a refusal where that would not be safe."""
-    if not is_loopback(host) and not catalogue.keys:
+    if not is_loopback(host) and not keys.keys:
         raise ParameterError(
             f"host={host} can be reached from other machines, and there are no keys: "
             "make one first, driftwise keys create --scopes admin, or listen on 127.0.0.1"
         )
-    if catalogue.made_at and not auth:
+    if keys.made_at and not auth:
         raise ParameterError("--no-auth is for stores without API keys, and this one has some: leave it out")
-    if catalogue.made_at:
+    if keys.made_at:
         drop_token(store)
-    if catalogue.made_at or not auth:
+    if keys.made_at or not auth:
         return Access(auth=auth)
     token, error = ensure_token(store)
     if error is not None:

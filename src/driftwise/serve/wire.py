@@ -96,7 +96,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     activation_cost: ByArm | None = None
     ties: Literal["lot", "first"] | None = None
     reward_range: tuple[Number, Number] | None = (0.0, 1.0)
-    noise: Annotated[float, Meta(gt=0, le=1e9)] = 0.5
+    noise: Annotated[float, Meta(gt=0, le=1e9)] | None = None
     horizon: Annotated[int, Meta(ge=0, le=10**12)] = 0
     seed: Annotated[int, Meta(ge=0, lt=2**53)] = 0
     max_pending: Count = 100_000
