@@ -454,10 +454,12 @@ async def test_a_decision_is_explained(store: str) -> None:
         assert [arm["chosen"] for arm in told.arms].count(True) == 1
         arm = told.arms[0]
         assert arm["posterior"]["a"] == arm["window.sums"] + 1
+        assert arm["posterior"]["b"] == arm["window.counts"] - arm["window.sums"] + 1
         await changing.change(engine, "shop", Changes(policy="sliding-ucb:window=50"))
         await live(engine)
         told = await asking.explain(engine, "shop", (await decide(engine))["id"])
         assert told.again and {"mean", "bonus", "index", "share"} <= set(told.arms[0])
+        assert all(arm["mean"] == arm["window.sums"] / arm["window.counts"] for arm in told.arms)
         await refused(Unknown, asking.explain(engine, "shop", 10**6))
 
 
