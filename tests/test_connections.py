@@ -4,23 +4,33 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import msgspec
+import pytest
 import uvloop
 
 from driftwise.serve.answers import Saved
 from driftwise.serve.app import make_app
-from driftwise.serve.client import Client
 from driftwise.serve.connection import MAX_HEAD
 from driftwise.serve.engine import Engine
 from driftwise.serve.http import Call, Endpoint, Limits, Service
 from driftwise.serve.journal import open_journal
 from driftwise.serve.server import Server, server_of
+from tests.patience import HANG_S, patient, until_so
 from tests.service import Service as Process
 from tests.test_service import OPEN
+
+LONG_S = 3600.0
+PATIENT = Limits(head_s=LONG_S, body_s=LONG_S, idle_s=LONG_S)
+
+
+@pytest.fixture(autouse=True)
+def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("driftwise.serve.engine.ANSWER_S", HANG_S)
 
 
 class Door:
@@ -79,8 +89,7 @@ async def door(store: Path, limits: Limits, more: list[Endpoint] | None = None) 
         task = asyncio.ensure_future(server.serve([listening]))
         found = Door(listening.getsockname()[1], server)
         try:
-            while not server.started:
-                await asyncio.sleep(0.01)
+            await until_so(lambda: server.started and engine.ready, "readiness")
             yield found
         finally:
             for writer in found.closed:
@@ -91,10 +100,9 @@ async def door(store: Path, limits: Limits, more: list[Endpoint] | None = None) 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(asyncio.wait_for(work, 300))
+        runner.run(asyncio.wait_for(work, HANG_S))
 
 
-LONG_S = 3600.0
 ASK = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n"
 CHUNKED = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n"
 LONG = b"x" * (MAX_HEAD + 8192)
@@ -110,7 +118,7 @@ TOO_LONG = {
 
 def test_headers_are_counted_before_anything_is_known(tmp_path: Path) -> None:
     async def test() -> None:
-        async with door(tmp_path / "store.db", Limits()) as found:
+        async with door(tmp_path / "store.db", PATIENT) as found:
             for what, request in TOO_LONG.items():
                 caller = await found.connect()
                 if what == "after another request":
@@ -143,13 +151,13 @@ def test_endless_headers_take_no_memory(tmp_path: Path) -> None:
                 endless.sendall(start)
                 for _ in range(1000):  # 60 MB, or as much as it takes
                     endless.sendall(more)
-        assert httpx.get(f"{service.url}/healthz").status_code == 200
+        assert httpx.get(f"{service.url}/healthz", timeout=HANG_S).status_code == 200
         assert peak(service.process.pid) - before < 20_000  # in KiB
 
 
 def test_what_is_no_request_is_refused_in_json(tmp_path: Path) -> None:
     async def test() -> None:
-        async with door(tmp_path / "store.db", Limits(body=1000)) as found:
+        async with door(tmp_path / "store.db", PATIENT) as found:
             for request in (b"garbage\r\n\r\n", b"GET / HTTP/1.1\r\n: x\r\n\r\n", b"GET /\xff HTTP/1.1\r\n\r\n"):
                 caller = await found.connect()
                 assert await caller.ask(request) == (400, {"code": "malformed", "error": "this is not an HTTP request"})
@@ -170,7 +178,7 @@ DECIDE = b"POST /v1/deployments/shop/decide HTTP/1.1\r\nhost: 127.0.0.1\r\nconte
 
 def test_a_body_that_never_begins_is_like_one_that_stops(tmp_path: Path) -> None:
     async def test() -> None:
-        async with door(tmp_path / "store.db", Limits(body_s=0.2)) as found:
+        async with door(tmp_path / "store.db", replace(PATIENT, body_s=0.2)) as found:
             for sent in (b"", b"{"):
                 caller = await found.connect()
                 status, problem = await caller.ask(DECIDE + b"content-length: 2\r\n\r\n" + sent)
@@ -185,10 +193,10 @@ def test_a_client_that_waits_is_closed_however_it_waits(tmp_path: Path) -> None:
     unread = b"POST /v1/deployments HTTP/1.1\r\nhost: evil\r\ncontent-length: 100000\r\n\r\n"
 
     async def test() -> None:
-        async with door(tmp_path / "store.db", Limits(head_s=0.2)) as found:
+        async with door(tmp_path / "store.db", replace(PATIENT, head_s=0.2)) as found:
             for start, drop in ((b"", b""), (b"GET", b""), (b"", b"\r\n"), (ASK, b"a: b\r\n")):
                 await _closed(await found.connect(), start, drop)
-        async with door(tmp_path / "store.db", Limits(head_s=LONG_S, idle_s=0.2)) as found:
+        async with door(tmp_path / "store.db", replace(PATIENT, idle_s=0.2)) as found:
             for first, start, drop in (
                 (asked, b"", b""),
                 (asked, b"", b"\r\n"),
@@ -201,8 +209,7 @@ def test_a_client_that_waits_is_closed_however_it_waits(tmp_path: Path) -> None:
             greedy = await found.connect()  # it asks, and never reads
             greedy.writer.transport.pause_reading()  # type: ignore[attr-defined]
             greedy.send(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * 400)
-            while found.server.server_state.connections:
-                await asyncio.sleep(0.01)
+            await until_so(lambda: not found.server.server_state.connections, "the end of the connection")
 
     run(test())
 
@@ -222,17 +229,18 @@ async def _closed(caller: Caller, start: bytes, drop: bytes) -> None:
 
 
 def test_idle_connections_make_room_and_busy_ones_leave_some_to_health_checks(tmp_path: Path) -> None:
-    go = asyncio.Event()
+    go, begun = asyncio.Event(), []
 
     async def slow(call: Call) -> Any:
         """Wait."""
+        begun.append(call)
         await go.wait()
         return Saved(1, 2)
 
     more = [Endpoint("GET", "/v1/slow", slow, scope="read", gives=Saved)]
 
     async def test() -> None:
-        limits = Limits(connections=4, per_client=3, health=2, head_s=LONG_S, body_s=LONG_S, idle_s=LONG_S)
+        limits = replace(PATIENT, connections=4, per_client=3, health=2)
         async with door(tmp_path / "store.db", limits, more) as found:
             idle = [await found.connect() for _ in range(3)]
             for each in idle:
@@ -253,6 +261,7 @@ def test_idle_connections_make_room_and_busy_ones_leave_some_to_health_checks(tm
             for address in ("127.0.0.2", "127.0.0.2", "127.0.0.2", "127.0.0.3"):
                 busy.append(await found.connect(address=address))
                 busy[-1].send(ASK.replace(b"/healthz", b"/v1/slow") + b"\r\n")
+                await until_so(lambda: len(begun) == len(busy), "the request")
             assert await half.end() == b""
             for address in ("127.0.0.2", "127.0.0.4"):  # too many of this address; too many in all
                 status, problem = await found.get("/v1/deployments", address=address)
@@ -272,7 +281,7 @@ def test_idle_connections_make_room_and_busy_ones_leave_some_to_health_checks(tm
 
 def test_stopping_waits_for_nobody_who_does_not_come_to_the_point(tmp_path: Path) -> None:
     with Process(tmp_path / "store.db") as service:
-        with Client(service.url) as client:
+        with patient(service.url) as client:
             client.create("shop", "uniform", n_arms=2)
         waiting = []
         for start in (b"", b"GET /", ASK + b"\r\n", DECIDE + b"content-length: 2\r\n\r\n"):
@@ -280,7 +289,7 @@ def test_stopping_waits_for_nobody_who_does_not_come_to_the_point(tmp_path: Path
             waiting[-1].sendall(start)
         waiting.append(socket.create_connection(("127.0.0.1", service.port)))
         waiting[-1].sendall(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * 400)
-        assert httpx.get(f"{service.url}/healthz").status_code == 200  # all of that has been seen
+        assert httpx.get(f"{service.url}/healthz", timeout=HANG_S).status_code == 200  # all of that has been seen
         assert service.stop() == 0
         for each in waiting:
             each.close()

@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from driftwise.serve import asking, deciding
 from driftwise.serve.access import Access, is_local, is_loopback
 from driftwise.serve.client import Refused
 from driftwise.serve.token import drop_token, ensure_token, load_token, token_file
-from tests.patience import get, patient
+from tests.patience import HANG_S, patient
 from tests.service import Service as Process
 from tests.service import admin_key
 from tests.test_service import OPEN, SHOP, command, over_http, web
@@ -180,7 +181,7 @@ def test_from_the_token_to_the_first_key_on_the_command_line(tmp_path: Path, mon
 
 def test_without_auth_there_are_warnings_and_any_loopback_address_serves(tmp_path: Path) -> None:
     with Process(tmp_path / "store.db", host="127.0.0.2") as service:
-        assert get(f"{service.url}/v1/deployments").status_code == 200
+        assert httpx.get(f"{service.url}/v1/deployments", timeout=HANG_S).status_code == 200
         assert "auth is off" in service.log.read_text() and "auth is off" in service.terminal.read_text()
         assert not token_file(service.store).exists()
 

@@ -272,7 +272,8 @@ def test_a_tag_follows_what_the_code_names_and_nothing_else(book: Notebook) -> N
     for cell in first_cells("constant alone", 0.5):
         book.run(cell)
     tags = [code_tag(book.Noted)]
-    book.run("_i1 = 'history'; values = [1]; action = 2\ndef plot(): ...\n")  # names that are attributes in kernels
+    unrelated = "values = [1]; values.append(values); action = 2"  # in the kernels these are names of attributes
+    book.run(f"_i1 = 'history'; {unrelated}\ndef plot(): ...\n")
     assert code_tag(book.Noted) == tags[0]
     book.run(KERNELS.format(choose="np.argmin", new="1.0"))  # another policy's kernels, under the same names
     assert code_tag(book.Noted) == tags[0]
@@ -281,11 +282,12 @@ def test_a_tag_follows_what_the_code_names_and_nothing_else(book: Notebook) -> N
         "STEP[0] = 0.25",
         "STEP = (1, [2.0])",
         "STEP[1][0] = 3.0",
+        "STEP[1].append(STEP)",
         "dw.register(Noted, update=_update)",
     ):
         book.run(edit)
         tags.append(code_tag(book.Noted))
-    assert len(set(tags)) == 6
+    assert len(set(tags)) == 7
 
 
 def test_what_python_code_of_a_notebook_reads_counts_too(book: Notebook) -> None:

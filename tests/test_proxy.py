@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.patience import get, patient, post
+from tests.patience import HANG_S, patient, until
 from tests.service import Service, admin_key, free_port
 from tests.test_dashboard import browser
 
@@ -23,6 +22,7 @@ pid {folder}/pid;
 events {{}}
 http {{
     access_log off;
+    proxy_read_timeout {patience:.0f}s;
     client_body_temp_path {folder}/body;
     proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi;
@@ -41,20 +41,23 @@ def nginx(folder: Path, sites: str, port: int) -> Iterator[str]:
         pytest.skip(f"there is no proxy at {NGINX}: apt-get install nginx-light")
     folder.mkdir()
     config = folder / "nginx.conf"
-    config.write_text(CONFIG.format(folder=folder, sites=sites))
+    config.write_text(CONFIG.format(folder=folder, sites=sites, patience=HANG_S))
     line = [str(NGINX), "-p", str(folder), "-c", str(config), "-e", str(folder / "log")]
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             url = f"http://127.0.0.1:{port}"
-            while True:
-                assert process.poll() is None, (folder / "log").read_text()
-                with suppress(httpx.TransportError):
-                    get(url)
-                    break
-                time.sleep(0.05)
+            until(lambda: _answers(url, process, folder / "log"), "an answer of nginx")
             yield url
         finally:
             process.terminate()
+
+
+def _answers(url: str, process: subprocess.Popen[bytes], log: Path) -> bool:
+    assert process.poll() is None, log.read_text()
+    with suppress(httpx.TransportError):
+        httpx.get(url, timeout=HANG_S)
+        return True
+    return False
 
 
 @contextmanager
@@ -77,25 +80,28 @@ def test_without_keys_a_service_behind_a_proxy_is_nobodys(tmp_path: Path) -> Non
     wanted = {"name": "mine", "scopes": ["admin"]}
     with Service(tmp_path / "store.db", auth=True) as service:
         with proxy(tmp_path / "default", service) as url:
-            for answer in (get(f"{url}/v1/deployments"), post(f"{url}/v1/keys", json=wanted)):
+            for answer in (
+                httpx.get(f"{url}/v1/deployments", timeout=HANG_S),
+                httpx.post(f"{url}/v1/keys", json=wanted, timeout=HANG_S),
+            ):
                 assert answer.status_code == 401 and "the token of the service is needed" in answer.json()["error"]
         shown = {"authorization": f"Bearer {service.token}"}
         for header, line in FORWARDING.items():
             with proxy(tmp_path / header, service, line) as url:
                 for answer in (
-                    get(f"{url}/v1/deployments", headers=shown),
-                    post(f"{url}/v1/keys", json=wanted, headers=shown),
+                    httpx.get(f"{url}/v1/deployments", headers=shown, timeout=HANG_S),
+                    httpx.post(f"{url}/v1/keys", json=wanted, headers=shown, timeout=HANG_S),
                 ):
                     assert answer.status_code == 403
                     assert f"requests through a proxy are refused (header '{header}')" in answer.json()["error"]
         with proxy(tmp_path / "host", service, "proxy_set_header Host $host;") as url:
-            answer = get(f"{url}/v1/deployments", headers=shown | {"host": "decide.example"})
+            answer = httpx.get(f"{url}/v1/deployments", headers=shown | {"host": "decide.example"}, timeout=HANG_S)
             assert answer.status_code == 403 and "(Host was 'decide.example')" in answer.json()["error"]
-        assert get(f"{service.url}/v1/keys", headers=shown).json() == {"keys": []}
+        assert httpx.get(f"{service.url}/v1/keys", headers=shown, timeout=HANG_S).json() == {"keys": []}
     with Service(tmp_path / "open.db") as service:
         for header, line in FORWARDING.items():
             with proxy(tmp_path / f"open-{header}", service, line) as url:
-                assert get(f"{url}/v1/deployments").status_code == 403
+                assert httpx.get(f"{url}/v1/deployments", timeout=HANG_S).status_code == 403
 
 
 def documented(service: Service, port: int) -> str:
@@ -113,7 +119,7 @@ def test_with_keys_a_service_behind_a_proxy_works_and_so_does_its_dashboard(tmp_
     with Service(tmp_path / "store.db", auth=True) as service:
         plain = PLAIN.format(port=port, url=service.url, more="")
         with nginx(tmp_path / kind, plain if kind == "default" else documented(service, port), port) as url:
-            assert get(f"{url}/v1/deployments").status_code == 401
+            assert httpx.get(f"{url}/v1/deployments", timeout=HANG_S).status_code == 401
             with patient(url, key=key) as client:
                 client.create("shop", "uniform", n_arms=2)
                 for _ in range(20):

@@ -66,18 +66,24 @@ def closure_of(function: FunctionType) -> dict[str, Any]:
     return found
 
 
-def frozen(value: Any) -> Any:
-    """A value that can be compared with a later one: numbers, texts, arrays and collections of them by content."""
+def frozen(value: Any, depth: int = 8) -> Any:
+    """A value that can be compared with a later one: numbers, texts, arrays and collections of them by content.
+
+    Collections inside `depth` others are compared as objects: one that holds itself would have no end.
+    """
+    if depth == 0:
+        return _Itself(value)
+    inner = functools.partial(frozen, depth=depth - 1)
     if isinstance(value, np.ndarray):
         return "array", value.dtype.str, value.shape, hashlib.sha256(value.tobytes()).hexdigest()
     if isinstance(value, PLAIN):
         return type(value).__name__, repr(value)
     if isinstance(value, tuple | list):
-        return type(value).__name__, *map(frozen, value)
+        return type(value).__name__, *map(inner, value)
     if isinstance(value, dict):
-        return "dict", *((frozen(name), frozen(each)) for name, each in value.items())
+        return "dict", *((inner(name), inner(each)) for name, each in value.items())
     if isinstance(value, set | frozenset):
-        return "set", *sorted((frozen(each) for each in value), key=repr)
+        return "set", *sorted(map(inner, value), key=repr)
     return _Itself(value)
 
 

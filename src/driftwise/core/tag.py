@@ -125,16 +125,16 @@ def _sources(objects: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
     return texts, loose
 
 
-def _things(values: Any) -> list[Any]:
+def _things(values: Any, depth: int = 8) -> list[Any]:
     """The kernels, classes and functions among values, and in collections of them; of others, their class."""
     found = []
-    for value in values:
+    for value in values if depth else ():
         if isinstance(value, Kernel | type | FunctionType | ModuleType):
             found.append(value)
         elif isinstance(value, tuple | list | set | frozenset):
-            found += [type(value), *_things(value)]
+            found += [type(value), *_things(value, depth - 1)]
         elif isinstance(value, dict):
-            found += _things(value.values())
+            found += _things(value.values(), depth - 1)
         elif isinstance(getattr(value, "py_func", None), FunctionType):  # compiled by numba's own decorators
             found.append(value.py_func)
         elif not isinstance(value, PLAIN):
