@@ -10,6 +10,7 @@ import numpy as np
 
 from driftwise.agent.agent import Agent
 from driftwise.core import state as states
+from driftwise.core.play import choose_once
 from driftwise.core.seeding import key
 
 
@@ -22,13 +23,10 @@ def odds(agent: Agent, asked: dict[str, Any], draws: int = 1000) -> dict[Any, fl
     """
     manner, state = agent._manner, states.clone(agent._state)
     shown = manner.show(agent.t, asked)
+    choose: Any = choose_once if agent._joint else agent._decide  # nothing pends for it
     counts: Counter[Any] = Counter()
-    joint = agent._joint  # then a choice pends at once, and takes an action from outside, of which there is none
     for i in range(draws):
-        if joint and agent._pends:
-            state = states.clone(agent._state)  # where no other draw pends
-        luck = key(agent.seed, "odds", i)
-        place, _, _ = agent._decide(agent._plain, state, agent.t, shown, luck, *([-1] if joint else []))
+        place, _, _ = choose(agent._plain, state, agent.t, shown, key(agent.seed, "odds", i))
         if isinstance(place, np.ndarray) and place.dtype.kind == "f":
             return {}  # a point: no two are the same
         for each in place.tolist() if isinstance(place, np.ndarray) else [place]:

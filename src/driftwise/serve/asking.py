@@ -232,8 +232,8 @@ def _numbers(state: Any, path: str = "") -> list[tuple[str, Any, bool]]:
 
 def _read(arm: dict[str, Any], low: float, span: float, policy: str) -> None:
     """What people ask of an arm first: its mean, its bonus, or its posterior."""
-    learned = (path.rpartition(".") for path in arm)  # the counts of what is pending are no counts of rewards
-    last = {name: arm[f"{where}{dot}{name}"] for where, dot, name in learned if not where.endswith("pending")}
+    rewarded = {path: value for path, value in arm.items() if "pending" not in path.split(".")}
+    last = {path.rpartition(".")[2]: value for path, value in rewarded.items()}
     count, total = last.get("counts"), last.get("sums")
     if isinstance(count, int | float) and isinstance(total, int | float):
         if "thompson" in policy and "gaussian" not in policy and "heights" in last:
