@@ -38,10 +38,23 @@ class FeatureTwin:
         self.policy = policy
         self.problem = problem
         self.log: list[FeatureEntry] = []
+        self.pending: dict[int, Floats] = {}
 
     def learn(self, t: int, x: Floats, y: float, arrival: int | None = None, rng: int = 0) -> None:
         """The reward of the row `x` chosen in round `t`; it arrives at once unless told otherwise."""
         self.log.append(FeatureEntry(t, np.array(x, float), float(y), t if arrival is None else arrival, rng))
+
+    def pend(self, t: int, x: Floats) -> None:
+        """The reward of the row `x` chosen in round `t` is under way."""
+        self.pending[t] = np.array(x, float)
+
+    def settle(self, t: int) -> None:
+        """It is so no longer."""
+        self.pending.pop(t, None)
+
+    def under_way(self, t: int) -> dict[int, Floats]:
+        """The rows whose rewards are under way at decision `t`, by their rounds."""
+        return self.pending
 
     def known(self, t: int) -> list[FeatureEntry]:
         """What counts at decision `t`: without a window all that was told before it, twice what was told twice."""
@@ -107,6 +120,10 @@ class WindowedFeatureTwin(FeatureTwin):
             if in_window and entry.arrival < t and entry.t not in answered:
                 answered[entry.t] = entry
         return list(answered.values())
+
+    def under_way(self, t: int) -> dict[int, Floats]:
+        """Those of the window."""
+        return {s: x for s, x in self.pending.items() if s >= t - self.policy.window}
 
     def measured(self, t: int) -> list[float]:
         """Those that came in time, one for each round."""

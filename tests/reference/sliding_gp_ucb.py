@@ -4,6 +4,9 @@ mean(x) = k(x)' (K + rho I)^-1 y        spread(x)^2 = k(x, x) - k(x)' (K + rho I
 play the row that maximises  mean(x) + beta spread(x)
 beta = B + (R / sqrt(rho)) sqrt(2 (1/2 ln det(I + K / rho) + 1 + ln(1 / delta)))
 with rewards and R in units of the rewards
+
+While rows p are under way spread(x)^2 is c(x, x) - c(x, p) z - rho z' z with z = (c(p, p) + rho I)^-1 c(p, x), where c is
+the covariance k(x, y) - k(x)' (K + rho I)^-1 k(y) that the window leaves. Of more than 64 different rows the newest count.
 """
 
 import math
@@ -31,7 +34,19 @@ class SlidingGPUCBTwin(WindowedFeatureTwin):
         inverse = np.linalg.inv(self.kernel(rows, rows) + self.rho() * np.eye(len(rows)))
         across = self.kernel(context, rows)
         squares = self.policy.variance - np.sum((across @ inverse) * across, axis=1)
+        if len(pending := self.counted(t)):
+            beside = self.kernel(pending, rows)
+            left = self.kernel(pending, pending) - beside @ inverse @ beside.T
+            shared = self.kernel(pending, context) - beside @ inverse @ across.T
+            answers = np.linalg.inv(left + self.rho() * np.eye(len(pending))) @ shared
+            squares -= np.sum(shared * answers, axis=0) + self.rho() * np.sum(answers**2, axis=0)
         return across @ inverse @ rewards, np.sqrt(np.maximum(squares, 0.0))
+
+    def counted(self, t: int) -> Floats:
+        """The rows under way that count: all copies of the 64 newest different ones."""
+        rows = [x for _, x in sorted(self.under_way(t).items(), reverse=True)]
+        newest = list(dict.fromkeys(x.tobytes() for x in rows))[:64]
+        return np.array([x for x in rows if x.tobytes() in newest]).reshape(-1, self.problem.dim)
 
     def radius(self, t: int) -> float:
         rows, _ = self.pairs(t)
