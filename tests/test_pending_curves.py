@@ -36,7 +36,7 @@ class Fate(NamedTuple):
     cancelled: float = 0.0
     silent: float = 0.0
     pause: int = 1000
-    rounds: int = 120
+    rounds: int = 80
 
 
 class Couple(NamedTuple):
@@ -105,9 +105,7 @@ KINDS: dict[str, tuple[str, Problem, dict[str, Any]]] = {
     "kalman, capped": ("kalman-mixture", PROBLEM, {"models": 3, "prior_sd": 0.3}),
     **{f"gp {window}": ("sliding-gp-ucb", PROBLEM, {"window": window, "length": 0.6}) for window in (1, 9, 200)},
     "gp of the noise": ("sliding-gp-ucb", PROBLEM, {"window": 40, "length": 0.6, "ridge": 0.0}),
-    **{
-        f"glm {window}": ("sliding-glm-ucb", PROBLEM, {"window": window, "beta_scale": 0.02}) for window in (2, 9, 200)
-    },
+    **{f"glm {window}": ("sliding-glm-ucb", PROBLEM, {"window": window, "beta_scale": 0.02}) for window in (2, 9, 200)},
     "glm logistic": (
         "sliding-glm-ucb",
         Problem(6, horizon=500, dim=DIM),

@@ -8,8 +8,7 @@ with q = (R / L)^2 10^(-8 .. 0), at least 1e-15 d s_0^2, P, q, s_0 and R in unit
 last one came, and m in rewards. The beliefs are about the round `clock`: that of the newest decision whose reward has
 come, or the present one when nothing is under way. A reward is corrected by there, `age` rounds after its decision. The
 beliefs are a mixture of normal laws: its covariance C is the mean of the covariances, each widened in one step to the
-round that is decided, plus the covariance of the means. While rows x are under way it is M^-1 C^-1 M^-1 instead, with
-M = C^-1 + sum x x' / R^2.
+round that is decided, plus the covariance of the means. While rows x are under way it is (C^-1 + sum x x' / R^2)^-1.
 """
 
 from typing import Any, NamedTuple
@@ -116,9 +115,8 @@ class KalmanMixtureTwin(FeatureTwin):
         covariance = np.einsum("q,qij->ij", weights, covariances) + (weights * apart.T) @ apart
         if not (under_way := self.under_way(t)):
             return mean, covariance
-        precision = np.linalg.inv(covariance)
-        narrow = np.linalg.inv(precision + sum(np.outer(x, x) for x in under_way.values()) / scale.noise**2)
-        return mean, np.array(narrow @ precision @ narrow)
+        told = sum(np.outer(x, x) for x in under_way.values()) / scale.noise**2
+        return mean, np.linalg.inv(np.linalg.inv(covariance) + told)
 
     def indices(self, t: int, context: Floats) -> Floats:
         mean, covariance = self.estimate(t)

@@ -5,8 +5,7 @@ play the row that maximises  mean(x) + beta spread(x)
 beta = B + (R / sqrt(rho)) sqrt(2 (1/2 ln det(I + K / rho) + 1 + ln(1 / delta)))
 with rewards and R in units of the rewards
 
-While rows p are under way spread(x)^2 is c(x, x) - c(x, p) z - rho z' z with z = (c(p, p) + rho I)^-1 c(p, x), where c is
-the covariance k(x, y) - k(x)' (K + rho I)^-1 k(y) that the window leaves. Of more than 64 different rows the newest count.
+While rows are under way the spread is that of a window that has them too. Of more than 64 different ones the newest count.
 """
 
 import math
@@ -33,13 +32,10 @@ class SlidingGPUCBTwin(WindowedFeatureTwin):
         rows, rewards = self.pairs(t)
         inverse = np.linalg.inv(self.kernel(rows, rows) + self.rho() * np.eye(len(rows)))
         across = self.kernel(context, rows)
-        squares = self.policy.variance - np.sum((across @ inverse) * across, axis=1)
-        if len(pending := self.counted(t)):
-            beside = self.kernel(pending, rows)
-            left = self.kernel(pending, pending) - beside @ inverse @ beside.T
-            shared = self.kernel(pending, context) - beside @ inverse @ across.T
-            answers = np.linalg.inv(left + self.rho() * np.eye(len(pending))) @ shared
-            squares -= np.sum(shared * answers, axis=0) + self.rho() * np.sum(answers**2, axis=0)
+        seen = np.concatenate([rows, self.counted(t)])
+        beside = self.kernel(context, seen)
+        narrow = np.linalg.inv(self.kernel(seen, seen) + self.rho() * np.eye(len(seen)))
+        squares = self.policy.variance - np.sum((beside @ narrow) * beside, axis=1)
         return across @ inverse @ rewards, np.sqrt(np.maximum(squares, 0.0))
 
     def counted(self, t: int) -> Floats:

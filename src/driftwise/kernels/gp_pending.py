@@ -1,13 +1,11 @@
 """What a Gaussian process is sure of while rewards are under way: its spreads, not its means.
 
     S = covariances of the rows under way, s_x = their covariances with x, both as the pairs of the window leave them
-    z = (S + rho N^-1)^-1 s_x                     N: how often each row is under way
-    spread^2 of x  <-  spread^2 - s_x' z - rho z' N^-1 z
+    spread^2 of x  <-  spread^2 - s_x' (S + rho N^-1)^-1 s_x        N: how often each row is under way
 
-A pending row is a try that is taken to pay what the mean says there, without any optimism. Where rows have nothing in
-common, with n rewards and p decisions under way, that is the sqrt(n) / (n + p) of `kernels/pending.py`; without the
-last term it is the spread of a process that has seen p more rewards (the GP-BUCB of Desautels, Krause & Burdick,
-*Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization*, JMLR 2014).
+That is the spread of a process that has seen rewards of these rows, whatever they will be: the GP-BUCB of Desautels,
+Krause & Burdick, *Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization*, JMLR 2014.
+The stronger rule of bare arms, sqrt(n) / (n + p) in `kernels/pending.py`, does no better here (measured).
 
 A decision costs O(m w^2 + m^2 w) more, with m different rows under way.
 """
@@ -27,7 +25,7 @@ MOST = 64  # different rows under way that are counted
 
 
 class PendingPoints(NamedTuple):
-    """Room to work in: the slots of different rows, how often each is under way; L^-1 K of them, S + rho / N, and z."""
+    """Room to work in: the slots of different rows, how often each is under way; L^-1 K of them, and S + rho / N."""
 
     slots: Scratch
     times: Scratch
@@ -120,9 +118,3 @@ def narrow(points: PendingPoints, ring: PendingRing, process: Process, found: in
                 answer[j] -= factor[j, i] * answer[i]
             answer[j] /= factor[j, j]
             process.squares[a] -= answer[j] * answer[j]
-        for back in range(found):
-            j = found - 1 - back
-            for i in range(j + 1, found):
-                answer[j] -= factor[i, j] * answer[i]
-            answer[j] /= factor[j, j]
-            process.squares[a] -= process.ridge[0] * answer[j] * answer[j] / points.times[j]

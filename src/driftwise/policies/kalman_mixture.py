@@ -27,8 +27,10 @@ chases luck (13 times the regret, measured), told twice the true R it is slow (1
 zero, or features hold a constant.
 Regret: none proven. Measured in `piecewise-linear` (T = 10^5, R = 0.1), where a window that knows the variation
 (`sliding-lin-ucb`, equation (90)) has 3300: 250; among 40 fixed actions 850 against 5600, between two arms both 1000.
-Late rewards are taken for news of the parameter as it is now, blurred by the walk since: R^2 grows by q |x|^2 for every
-round they are late. One told twice counts twice. O(Q d^2) a round and O(d^2) a row.
+While rewards are under way the beliefs stay at the newest round that was answered, and late rewards that come in order
+teach as much as if they had come at once; choices look ahead from there, and P* is that of filters that have seen the
+pending rows, too. A reward of an earlier round is blurred by the walk since: R^2 grows by q |x|^2 for every round. One
+told twice counts twice. O(Q d^2) a round, O(d^3) more while rewards are under way, and O(d^2) a row.
 """
 
 import math
@@ -48,7 +50,10 @@ GRAIN = 1e-15  # the least q, in units of s_0^2 and per feature
 
 
 class KalmanMixtureState(NamedTuple):
-    """The beliefs; `paces` are the q, `variance` is R^2, both in units; `clock` is the round the beliefs are about."""
+    """The beliefs; `paces` are the q, `variance` is R^2, both in units; `clock` is the round the beliefs are about.
+
+    `pending` is sum x x' over the rows whose rewards are under way, of which `waiting` is the number.
+    """
 
     means: PerFeature
     covariances: PerFeaturePair
@@ -210,7 +215,7 @@ def _mix(state: KalmanMixtureState, ahead: int, most: float) -> None:
 def _narrow(state: KalmanMixtureState) -> None:
     """Make the covariance C of the mixture what it is while rewards are under way.
 
-    With C = L L' and B = I + L' (sum x x') L / R^2 over the rows under way it is L B^-2 L'.
+    (C^-1 + sum x x' / R^2)^-1 over the rows under way is L B^-1 L', with C = L L' and B = I + L' (sum x x') L / R^2.
     """
     dim, root, grown, narrow = len(state.mean), state.root, state.grown, state.narrow
     factorise(state.covariance, root)
@@ -227,17 +232,11 @@ def _narrow(state: KalmanMixtureState) -> None:
             grown[i, j] /= state.variance[0]
         grown[i, i] += 1.0
     factorise(grown, narrow)
-    for column in range(dim):  # B^-1 L', a column of it at a time
+    for column in range(dim):  # G^-1 L' with B = G G', a column of it at a time
         for i in range(dim):
             total = root[column, i] if i <= column else 0.0
             for k in range(i):
                 total -= narrow[i, k] * state.image[k]
-            state.image[i] = total / narrow[i, i]
-        for back in range(dim):
-            i = dim - 1 - back
-            total = state.image[i]
-            for k in range(i + 1, dim):
-                total -= narrow[k, i] * state.image[k]
             state.image[i] = total / narrow[i, i]
         for i in range(dim):
             grown[column, i] = state.image[i]

@@ -26,8 +26,9 @@ Regret: by the paper's steps O(gamma^(2/3) V^(1/3) T^(2/3)), up to logarithms, w
 of the linear policy, where the most information T rounds can gain stands for the dimension. V is the variation in the
 norm of the kernel's space.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+While they are under way the spread is that of a window that has their rows, too; the mean and gamma are not changed.
 
-O(w^2) a round, and O(w^2) for each candidate (`kernels/gp.py`).
+O(w^2) a round, and O(w^2) for each candidate and each different row under way (`kernels/gp.py`, `kernels/gp_pending.py`).
 """
 
 import math
