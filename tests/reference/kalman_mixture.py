@@ -116,7 +116,7 @@ class KalmanMixtureTwin(FeatureTwin):
         if not (under_way := self.under_way(t)):
             return mean, covariance
         told = sum(np.outer(x, x) for x in under_way.values()) / scale.noise**2
-        return mean, np.linalg.inv(np.linalg.inv(covariance) + told)
+        return mean, np.array(np.linalg.inv(np.linalg.inv(covariance) + told))
 
     def indices(self, t: int, context: Floats) -> Floats:
         mean, covariance = self.estimate(t)

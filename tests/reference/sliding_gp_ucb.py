@@ -5,7 +5,8 @@ play the row that maximises  mean(x) + beta spread(x)
 beta = B + (R / sqrt(rho)) sqrt(2 (1/2 ln det(I + K / rho) + 1 + ln(1 / delta)))
 with rewards and R in units of the rewards
 
-While rows are under way the spread is that of a window that has them too. Of more than 64 different ones the newest count.
+While rows are under way the spread is that of a window that has them too. Of more than 64 different ones the newest
+count.
 """
 
 import math
