@@ -5,15 +5,17 @@
     reweigh   w <- w N(y; x'm, S) / sum, then (1 - s) w + s / Q
 
 with q = (R / L)^2 10^(-8 .. 0), at least 1e-15 d s_0^2, P, q, s_0 and R in units of the rewards as they were when the
-last one came, and m in rewards. A reward that comes `age` rounds late is corrected by in the round it comes in. The
-beliefs are a mixture of normal laws: its covariance is the mean of the covariances plus the covariance of the means.
+last one came, and m in rewards. The beliefs are about the round `clock`: that of the newest decision whose reward has
+come, or the present one when nothing is under way. A reward is corrected by there, `age` rounds after its decision. The
+beliefs are a mixture of normal laws: its covariance C is the mean of the covariances, each widened in one step to the
+round that is decided, plus the covariance of the means. While rows x are under way it is (C^-1 + sum x x' / R^2)^-1.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.core.types import Floats
+from driftwise.core.types import Floats, Problem
 from tests.reference.feature_log import FeatureEntry, FeatureTwin
 
 
@@ -35,22 +37,44 @@ class Scale(NamedTuple):
 class KalmanMixtureTwin(FeatureTwin):
     """Everything from the start, one round and one reward after another."""
 
-    def beliefs(self, t: int) -> tuple[list[Model], Floats]:
-        """Every model and its weight at decision `t`."""
+    def __init__(self, policy: Any, problem: Problem) -> None:
+        super().__init__(policy, problem)
+        self.until: dict[int, float] = {}
+
+    def pend(self, t: int, x: Floats) -> None:
+        super().pend(t, x)
+        self.until[t] = np.inf
+
+    def settle(self, t: int) -> None:
+        """At the end of the round decided last."""
+        super().settle(t)
+        self.until[t] = max(self.until)
+
+    def quiet_round(self, first: int, last: int) -> int:
+        """The latest round up to `last` at whose beginning nothing was under way; at least `first`."""
+        for r in range(last, first, -1):
+            if not any(s < r <= until for s, until in self.until.items()):
+                return r
+        return first
+
+    def beliefs(self, t: int) -> tuple[list[Model], Floats, int]:
+        """Every model and its weight at decision `t`, and the round that they are about."""
         policy, dim = self.policy, self.problem.dim
         exponents = np.linspace(-8.0, 0.0, policy.models)
         models = [Model(exponent, np.zeros(dim), policy.prior_sd**2 * np.eye(dim)) for exponent in exponents]
         weights, clock, scale = np.full(policy.models, 1.0 / policy.models), 0, self.scale_after([])
         known = self.known(t)
         for i, entry in enumerate(known):
-            models = self.walk(models, entry.arrival - clock, scale)
-            clock, scale = entry.arrival, self.scale_after([each.y for each in known[: i + 1]])
-            corrected = [self.correct(model, entry, scale) for model in models]
+            then = max(self.quiet_round(clock, entry.arrival), entry.t)
+            models = self.walk(models, then - clock, scale)
+            clock, scale = then, self.scale_after([each.y for each in known[: i + 1]])
+            corrected = [self.correct(model, entry, clock - entry.t, scale) for model in models]
             logs = np.array([log for _, log in corrected]) + np.log(weights)
             likely = np.exp(logs - logs.max())
             weights = (1.0 - policy.share) * likely / likely.sum() + policy.share / policy.models
             models = [model for model, _ in corrected]
-        return self.walk(models, t - clock, scale), weights
+        then = self.quiet_round(clock, t)
+        return self.walk(models, then - clock, scale), weights, then
 
     def scale_after(self, rewards: list[float]) -> Scale:
         return Scale(self.noise_after(rewards) / self.unit_after(rewards), self.unit_after(rewards))
@@ -61,17 +85,17 @@ class KalmanMixtureTwin(FeatureTwin):
 
     def walk(self, models: list[Model], rounds: int, scale: Scale) -> list[Model]:
         for _ in range(rounds):
-            models = [model._replace(covariance=self.capped(model, scale)) for model in models]
+            models = [model._replace(covariance=self.widened(model, 1, scale)) for model in models]
         return models
 
-    def capped(self, model: Model, scale: Scale) -> Floats:
-        wider = model.covariance + self.pace(model, scale) * np.eye(self.problem.dim)
+    def widened(self, model: Model, rounds: int, scale: Scale) -> Floats:
+        wider = model.covariance + rounds * self.pace(model, scale) * np.eye(self.problem.dim)
         scales = np.minimum(1.0, self.policy.prior_sd / np.sqrt(np.diag(wider)))
         return np.array(scales[:, None] * wider * scales)
 
-    def correct(self, model: Model, entry: FeatureEntry, scale: Scale) -> tuple[Model, float]:
+    def correct(self, model: Model, entry: FeatureEntry, age: int, scale: Scale) -> tuple[Model, float]:
         """The model after a reward, and the logarithm of the density it had given it."""
-        x, age = entry.x, entry.arrival - entry.t
+        x = entry.x
         variance = x @ model.covariance @ x + scale.noise**2 + age * self.pace(model, scale) * (x @ x)
         gain = model.covariance @ x / variance
         mean = model.mean + gain * (entry.y - x @ model.mean)
@@ -82,14 +106,17 @@ class KalmanMixtureTwin(FeatureTwin):
 
     def estimate(self, t: int) -> tuple[Floats, Floats]:
         """Mean and covariance of the parameter, whichever model is right; the covariance in units."""
-        models, weights = self.beliefs(t)
-        unit = self.unit(t)
-        mean = sum(w * model.mean for w, model in zip(weights, models, strict=True))
-        second = sum(
-            w * (model.covariance + np.outer(model.mean, model.mean) / unit**2)
-            for w, model in zip(weights, models, strict=True)
-        )
-        return np.array(mean), np.array(second - np.outer(mean, mean) / unit**2)
+        models, weights, clock = self.beliefs(t)
+        scale = self.scale_after(self.measured(t))
+        covariances = [self.widened(model, t - clock, scale) if t > clock else model.covariance for model in models]
+        means = np.array([model.mean for model in models])
+        mean = weights @ means
+        apart = (means - mean) / scale.unit
+        covariance = np.einsum("q,qij->ij", weights, covariances) + (weights * apart.T) @ apart
+        if not (under_way := self.under_way(t)):
+            return mean, covariance
+        told = sum(np.outer(x, x) for x in under_way.values()) / scale.noise**2
+        return mean, np.array(np.linalg.inv(np.linalg.inv(covariance) + told))
 
     def indices(self, t: int, context: Floats) -> Floats:
         mean, covariance = self.estimate(t)

@@ -5,9 +5,9 @@
     beta = 2 k Y_max sqrt(2 d ln(w) ln(2 d T^2) (3 + 2 ln(1 + 2 L^2 / lambda_0))) / c
 
 S in units of the rewards where mu is the identity; except in the first d rounds of every w: there the row is played
-that lies farthest from the span of the rows played since the cycle began, as far as they were answered; for each that
-was not, a row at hand is taken to have been played, the farthest of its turn. When all lie in the span there is nothing
-to explore.
+that lies farthest from the span of the rows played since the cycle began, as far as they were answered or are under
+way; for each that is not, a row at hand is taken to have been played, the farthest of its turn. When all lie in the span
+there is nothing to explore. While rows x are under way V^-1 is M^-1 V M^-1, with M = V + sum x x' over those.
 """
 
 import math
@@ -80,17 +80,19 @@ class SlidingGLMUCBTwin(WindowedFeatureTwin):
         return np.array(middle + self.radius(t) * self.widths(t, context))
 
     def widths(self, t: int, context: Floats) -> Floats:
-        """The length of each row in the norm of V^-1; a millionth on the diagonal, so that V can be inverted."""
+        """The length of each row in the norm of V^-1 or M^-1 V M^-1; a millionth on the diagonal, to invert V."""
         rows = self.pairs(t)[0]
         gram = rows.T @ rows + 1e-6 * self.policy.reach**2 * np.eye(self.problem.dim)
-        return np.array(np.sqrt(np.sum(context.T * np.linalg.solve(gram, context.T), axis=0)))
+        narrow = np.linalg.inv(gram + sum(np.outer(x, x) for x in self.under_way(t).values()))
+        return np.array(np.sqrt(np.sum((context @ narrow @ gram @ narrow) * context, axis=1)))
 
     def distances(self, t: int, context: Floats) -> Floats | None:
         """How far each row is from what this cycle has explored; None where there is nothing to explore."""
         position = t % self.policy.window
         if position >= self.problem.dim:
             return None
-        taken = [entry.x for entry in self.known(t) if entry.t >= t - position]
+        played = {entry.t: entry.x for entry in self.known(t)} | self.under_way(t)
+        taken = [x for s, x in played.items() if s >= t - position]
         for _ in range(position - len(taken)):
             distances = outside(taken, context)
             if distances is None:

@@ -4,6 +4,9 @@ mean(x) = k(x)' (K + rho I)^-1 y        spread(x)^2 = k(x, x) - k(x)' (K + rho I
 play the row that maximises  mean(x) + beta spread(x)
 beta = B + (R / sqrt(rho)) sqrt(2 (1/2 ln det(I + K / rho) + 1 + ln(1 / delta)))
 with rewards and R in units of the rewards
+
+While rows are under way the spread is that of a window that has them too. Of more than 64 different ones the newest
+count.
 """
 
 import math
@@ -30,8 +33,17 @@ class SlidingGPUCBTwin(WindowedFeatureTwin):
         rows, rewards = self.pairs(t)
         inverse = np.linalg.inv(self.kernel(rows, rows) + self.rho() * np.eye(len(rows)))
         across = self.kernel(context, rows)
-        squares = self.policy.variance - np.sum((across @ inverse) * across, axis=1)
+        seen = np.concatenate([rows, self.counted(t)])
+        beside = self.kernel(context, seen)
+        narrow = np.linalg.inv(self.kernel(seen, seen) + self.rho() * np.eye(len(seen)))
+        squares = self.policy.variance - np.sum((beside @ narrow) * beside, axis=1)
         return across @ inverse @ rewards, np.sqrt(np.maximum(squares, 0.0))
+
+    def counted(self, t: int) -> Floats:
+        """The rows under way that count: all copies of the 64 newest different ones."""
+        rows = [x for _, x in sorted(self.under_way(t).items(), reverse=True)]
+        newest = list(dict.fromkeys(x.tobytes() for x in rows))[:64]
+        return np.array([x for x in rows if x.tobytes() in newest]).reshape(-1, self.problem.dim)
 
     def radius(self, t: int) -> float:
         rows, _ = self.pairs(t)

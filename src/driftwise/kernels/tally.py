@@ -88,7 +88,7 @@ def _join(tally: Tally, window: FeatureWindow, slot: int) -> None:
     x = window.features[slot]
     place = _place_for(tally, x)
     tally.members[slot] = place
-    _add_outer(tally.gram, x, 1.0)
+    add_outer(tally.gram, x, 1.0)
     if place == LOOSE:
         tally.loose[0] += 1
         return
@@ -102,7 +102,7 @@ def _join(tally: Tally, window: FeatureWindow, slot: int) -> None:
 @kernel(inline=False)
 def _leave(tally: Tally, window: FeatureWindow, slot: int) -> None:
     place = tally.members[slot]
-    _add_outer(tally.gram, window.features[slot], -1.0)
+    add_outer(tally.gram, window.features[slot], -1.0)
     if place == LOOSE:
         tally.loose[0] -= 1
     else:
@@ -132,7 +132,8 @@ def _same(x: Floats, y: Floats) -> bool:
 
 
 @kernel
-def _add_outer(matrix: Floats, x: Floats, weight: float) -> None:
+def add_outer(matrix: Floats, x: Floats, weight: float) -> None:
+    """Add a multiple of x x'."""
     for i in range(len(x)):
         if x[i] != 0.0:
             for j in range(len(x)):

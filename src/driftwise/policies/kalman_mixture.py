@@ -27,8 +27,10 @@ chases luck (13 times the regret, measured), told twice the true R it is slow (1
 zero, or features hold a constant.
 Regret: none proven. Measured in `piecewise-linear` (T = 10^5, R = 0.1), where a window that knows the variation
 (`sliding-lin-ucb`, equation (90)) has 3300: 250; among 40 fixed actions 850 against 5600, between two arms both 1000.
-Late rewards are taken for news of the parameter as it is now, blurred by the walk since: R^2 grows by q |x|^2 for every
-round they are late. One told twice counts twice. O(Q d^2) a round and O(d^2) a row.
+While rewards are under way the beliefs stay at the newest round that was answered, and late rewards that come in order
+teach as much as if they had come at once; choices look ahead from there, and P* is that of filters that have seen the
+pending rows, too. A reward of an earlier round is blurred by the walk since: R^2 grows by q |x|^2 for every round. One
+told twice counts twice. O(Q d^2) a round, O(d^3) more while rewards are under way, and O(d^2) a row.
 """
 
 import math
@@ -41,14 +43,17 @@ from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Floats, Outcome, PerFeature, PerFeaturePair, Problem, Scratch, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.reward_scale import RewardScale, measure, new_scale
-from driftwise.kernels.ridge import dot
+from driftwise.kernels.ridge import dot, factorise
 
 SLOWEST, FASTEST = -8.0, 0.0  # exponents of q (L / R)^2
 GRAIN = 1e-15  # the least q, in units of s_0^2 and per feature
 
 
 class KalmanMixtureState(NamedTuple):
-    """The beliefs; `paces` are the q, `variance` is R^2, both in units; `clock` is the round the beliefs are about."""
+    """The beliefs; `paces` are the q, `variance` is R^2, both in units; `clock` is the round the beliefs are about.
+
+    `pending` is sum x x' over the rows whose rewards are under way, of which `waiting` is the number.
+    """
 
     means: PerFeature
     covariances: PerFeaturePair
@@ -57,10 +62,15 @@ class KalmanMixtureState(NamedTuple):
     paces: Shared
     variance: Shared
     clock: Shared
+    pending: PerFeaturePair
+    waiting: Shared
     image: Scratch
     fits: Scratch
     mean: Scratch
     covariance: Scratch
+    root: Scratch
+    grown: Scratch
+    narrow: Scratch
 
 
 class KalmanMixture(NamedTuple):
@@ -106,10 +116,15 @@ class KalmanMixture(NamedTuple):
             paces=np.zeros(models),
             variance=np.zeros(1),
             clock=np.zeros(1, np.int64),
+            pending=np.zeros((dim, dim)),
+            waiting=np.zeros(1, np.int64),
             image=np.zeros(dim),
             fits=np.zeros(models),
             mean=np.zeros(dim),
             covariance=np.zeros((dim, dim)),
+            root=np.zeros((dim, dim)),
+            grown=np.zeros((dim, dim)),
+            narrow=np.zeros((dim, dim)),
         )
         _set_paces.function(self, state)
         return state
@@ -129,6 +144,13 @@ def _set_paces(policy: KalmanMixture, state: KalmanMixtureState) -> None:
 
 @kernel
 def _advance(policy: KalmanMixture, state: KalmanMixtureState, t: int, rng: Any) -> None:
+    """Come to round `t`, unless rewards are under way: they are news of rounds before."""
+    if state.waiting[0] == 0:
+        _walk(policy, state, t)
+
+
+@kernel
+def _walk(policy: KalmanMixture, state: KalmanMixtureState, t: int) -> None:
     """Let the parameter walk until round `t`."""
     most = policy.prior_sd * policy.prior_sd
     while state.clock[0] < t:  # round by round: where variances are capped, two steps are not one twice as long
@@ -152,7 +174,9 @@ def _widen(covariance: Floats, step: float, most: float) -> None:
 
 @kernel
 def _select(policy: KalmanMixture, state: KalmanMixtureState, t: int, context: Any, rng: Any) -> tuple[int, float]:
-    _mix(state)
+    _mix(state, t - state.clock[0], policy.prior_sd * policy.prior_sd)
+    if state.waiting[0] > 0:
+        _narrow(state)
     best, top, width = 0, -np.inf, policy.width * state.scale.unit[0]
     for row in range(len(context)):
         x = context[row]
@@ -163,8 +187,8 @@ def _select(policy: KalmanMixture, state: KalmanMixtureState, t: int, context: A
 
 
 @kernel
-def _mix(state: KalmanMixtureState) -> None:
-    """Write the mean and covariance of the mixture."""
+def _mix(state: KalmanMixtureState, ahead: int, most: float) -> None:
+    """Write the mean and covariance of the mixture, `ahead` rounds after the one the beliefs are about."""
     dim, unit = len(state.mean), state.scale.unit[0]
     for i in range(dim):
         state.mean[i] = 0.0
@@ -173,12 +197,52 @@ def _mix(state: KalmanMixtureState) -> None:
         for j in range(dim):
             state.covariance[i, j] = 0.0
     for q in range(len(state.weights)):
-        weight = state.weights[q]
+        weight, covariance = state.weights[q], state.covariances[q]
+        if ahead > 0:
+            covariance = state.grown
+            for i in range(dim):
+                for j in range(dim):
+                    covariance[i, j] = state.covariances[q, i, j]
+            _widen(covariance, ahead * state.paces[q], most)
         for i in range(dim):
             apart = (state.means[q, i] - state.mean[i]) / unit
             for j in range(dim):
                 between = apart * ((state.means[q, j] - state.mean[j]) / unit)
-                state.covariance[i, j] += weight * (state.covariances[q, i, j] + between)
+                state.covariance[i, j] += weight * (covariance[i, j] + between)
+
+
+@kernel(inline=False)
+def _narrow(state: KalmanMixtureState) -> None:
+    """Make the covariance C of the mixture what it is while rewards are under way.
+
+    (C^-1 + sum x x' / R^2)^-1 over the rows under way is L B^-1 L', with C = L L' and B = I + L' (sum x x') L / R^2.
+    """
+    dim, root, grown, narrow = len(state.mean), state.root, state.grown, state.narrow
+    factorise(state.covariance, root)
+    for i in range(dim):
+        for j in range(dim):
+            narrow[i, j] = 0.0
+            for k in range(j, dim):
+                narrow[i, j] += state.pending[i, k] * root[k, j]
+    for i in range(dim):
+        for j in range(i + 1):
+            grown[i, j] = 0.0
+            for k in range(i, dim):
+                grown[i, j] += root[k, i] * narrow[k, j]
+            grown[i, j] /= state.variance[0]
+        grown[i, i] += 1.0
+    factorise(grown, narrow)
+    for column in range(dim):  # G^-1 L' with B = G G', a column of it at a time
+        for i in range(dim):
+            total = root[column, i] if i <= column else 0.0
+            for k in range(i):
+                total -= narrow[i, k] * state.image[k]
+            state.image[i] = total / narrow[i, i]
+        for i in range(dim):
+            grown[column, i] = state.image[i]
+    for i in range(dim):
+        for j in range(dim):
+            state.covariance[i, j] = dot(grown[i], grown[j])
 
 
 @kernel
@@ -195,8 +259,32 @@ def _apply(matrix: Floats, x: Floats, image: Floats) -> float:
 
 
 @kernel
+def _pend(policy: KalmanMixture, state: KalmanMixtureState, decision: Decision) -> None:
+    state.waiting[0] += 1
+    _add_outer(state.pending, decision.context, 1.0)
+
+
+@kernel
+def _settle(policy: KalmanMixture, state: KalmanMixtureState, decision: Decision) -> None:
+    state.waiting[0] -= 1
+    _add_outer(state.pending, decision.context, -1.0)
+    if state.waiting[0] == 0:
+        for i in range(len(state.mean)):
+            for j in range(len(state.mean)):
+                state.pending[i, j] = 0.0  # no rounding stays
+
+
+@kernel
+def _add_outer(matrix: Floats, x: Floats, sign: float) -> None:
+    for i in range(len(x)):
+        if x[i] != 0.0:
+            for j in range(len(x)):
+                matrix[i, j] += sign * x[i] * x[j]
+
+
+@kernel
 def _update(policy: KalmanMixture, state: KalmanMixtureState, decision: Decision, outcome: Outcome, now: int) -> None:
-    _advance(policy, state, now, decision.rng)
+    _walk(policy, state, decision.t)
     if state.scale.learned[0] or state.scale.learned[1]:
         measure(state.scale, outcome.reward)
         _set_paces(policy, state)
@@ -245,5 +333,7 @@ register(
     ),
     advance=_advance,
     select=_select,
+    pend=_pend,
+    settle=_settle,
     update=_update,
 )

@@ -33,6 +33,8 @@ different rows in the window, at most w; and O(d^3). Where the same actions come
 2 microseconds a round with 12 actions and d = 3. With new actions in every round it is 10 microseconds at w = 84, 80 at
 1,000 and 700 at 10,000; with d = 10 the last two are 200 and 1,500. With link=identity `sliding-lin-ucb` costs less.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+While rows x are under way V^-1 is M^-1 V M^-1, M = V + sum x x' over those: the matrix form of `kernels/pending.py`.
+Rows that were explored count as taken, whether or not their rewards have come.
 """
 
 import math
@@ -42,7 +44,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Cache, Decision, Floats, Outcome, Problem, Shared
+from driftwise.core.types import About, Cache, Decision, Floats, Outcome, Problem, Scratch, Shared
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.kernels.feature_window import (
@@ -53,10 +55,19 @@ from driftwise.kernels.feature_window import (
     slide_features,
 )
 from driftwise.kernels.glm import LINKS, GLMFit, estimate, mean_at, new_glm_fit
+from driftwise.kernels.pending_ring import (
+    NOBODY,
+    PendingRing,
+    clear_ring,
+    new_pending_ring,
+    pend_in_ring,
+    settle_in_ring,
+    slot_under_way,
+)
 from driftwise.kernels.reward_scale import RewardScale, new_scale
 from driftwise.kernels.ridge import dot, invert
 from driftwise.kernels.spanning import EQUAL, NO_ROW, Span, farthest, new_span, widen
-from driftwise.kernels.tally import Tally, build, new_tally, tally_gained, tally_lost, tally_turned
+from driftwise.kernels.tally import Tally, add_outer, build, new_tally, tally_gained, tally_lost, tally_turned
 
 UNKNOWN_HORIZON = 100  # rounds taken when nobody knows how long the run will be: a bound fails with chance 0.01
 FLOOR = 1e-6  # of L^2, added to V so that it can be inverted before d rounds have been answered
@@ -75,6 +86,7 @@ class SlidingGLMUCBState(NamedTuple):
     tally: Tally
     fit: GLMFit
     span: Span
+    pending: PendingRing
     inverse: Cache
     fresh: Cache
     scale: RewardScale
@@ -83,6 +95,8 @@ class SlidingGLMUCBState(NamedTuple):
     sized_for: Shared
     link: Shared
     on_mean: Shared
+    narrow: Scratch
+    spread: Scratch
 
 
 class SlidingGLMUCB(NamedTuple):
@@ -169,6 +183,7 @@ class SlidingGLMUCB(NamedTuple):
             tally=new_tally(max(n_arms, KEPT), dim, window),
             fit=new_glm_fit(dim),
             span=new_span(dim),
+            pending=new_pending_ring(dim, window),
             inverse=np.eye(dim) / (FLOOR * self.reach**2),
             fresh=np.zeros(1, np.bool_),
             # Other links have scores that are pure numbers.
@@ -178,6 +193,8 @@ class SlidingGLMUCB(NamedTuple):
             sized_for=np.array([window], np.int64),
             link=np.array([LINKS[self.link].code], np.int64),
             on_mean=np.array([self.index == "mu"]),
+            narrow=np.zeros((dim, dim)),
+            spread=np.zeros((dim, dim)),
         )
 
     def _check_rewards(self, problem: Problem) -> None:
@@ -219,6 +236,15 @@ def _refit(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> None:
     if not tally.built[0]:
         build(tally, state.window)
     estimate(fit, state.link[0], tally, state.window, policy.ridge)
+    _write_gram(policy, state)
+    invert(fit.curvature, fit.factor, state.inverse)
+    state.fresh[0] = True
+
+
+@kernel
+def _write_gram(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> None:
+    """Write V to `curvature`."""
+    tally, fit = state.tally, state.fit
     floor = FLOOR * policy.reach * policy.reach
     for i in range(len(fit.theta)):
         floor = max(floor, FLOOR * FLOOR * tally.gram[i, i])  # for features far longer than L
@@ -227,8 +253,6 @@ def _refit(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> None:
             fit.curvature[i, j] = tally.gram[i, j]
         # Deviation: V is printed without a ridge, and cannot be inverted before d rounds were answered.
         fit.curvature[i, i] += floor
-    invert(fit.curvature, fit.factor, state.inverse)
-    state.fresh[0] = True
 
 
 @kernel
@@ -241,22 +265,26 @@ def _select(policy: SlidingGLMUCB, state: SlidingGLMUCBState, t: int, context: A
 def _explored_row(state: SlidingGLMUCBState, context: Floats) -> int:
     """The row to explore in one of the first d rounds of a cycle, which is a pass through the ring; else NO_ROW.
 
-    Rows whose rewards have not come yet are unknown here: so many are picked from the rows at hand in their stead.
+    Rows count once they are taken. Those that nobody told of yet are unknown here: so many are picked from the rows at
+    hand in their stead.
     """
-    position = state.window.head[0]
+    position, begun = state.window.head[0], state.window.clock[0] - state.window.head[0]
     if position >= len(state.fit.theta):
         return NO_ROW
-    found, waiting = 0, 0
+    found, unknown = 0, 0
     for slot in range(position):
+        under_way = slot_under_way(state.pending, state.window, begun + slot)
         if state.window.filled[slot]:
             found = widen(state.span, found, state.window.features[slot])
+        elif under_way != NOBODY:
+            found = widen(state.span, found, state.pending.rows[under_way])
         else:
-            waiting += 1
+            unknown += 1
     row = farthest(state.span, found, context)
-    while waiting > 0 and row != NO_ROW:
+    while unknown > 0 and row != NO_ROW:
         found = widen(state.span, found, context[row])
         row = farthest(state.span, found, context)
-        waiting -= 1
+        unknown -= 1
     return row
 
 
@@ -266,14 +294,40 @@ def _promising_row(policy: SlidingGLMUCB, state: SlidingGLMUCBState, context: Fl
     theta, longest = state.fit.theta, policy.norm * state.scale.unit[0]
     cut = longest / max(math.sqrt(dot(theta, theta)), longest)
     radius, best, top = radius_of(state), 0, -np.inf
+    inverse = state.inverse
+    if state.pending.waiting[0] > 0:
+        _narrow(policy, state)
+        inverse = state.spread
     for row in range(len(context)):
         index = cut * dot(context[row], theta)
         if state.on_mean[0]:
             index = mean_at(state.link[0], index)
-        index += radius * _width(state.inverse, context[row])
+        index += radius * _width(inverse, context[row])
         if index > top:
             best, top = row, index
     return best
+
+
+@kernel(inline=False)
+def _narrow(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> None:
+    """Write (V + P)^-1 V (V + P)^-1 to `spread`, P = sum x x' over the rows under way."""
+    ring, gram, product = state.pending, state.fit.curvature, state.fit.factor
+    _write_gram(policy, state)
+    for slot in range(len(ring.rounds)):
+        if slot_under_way(ring, state.window, ring.rounds[slot]) != NOBODY:
+            add_outer(gram, ring.rows[slot], 1.0)
+    invert(gram, product, state.narrow)
+    _write_gram(policy, state)
+    _multiply(state.narrow, gram, product)
+    _multiply(product, state.narrow, state.spread)
+
+
+@kernel
+def _multiply(left: Floats, right: Floats, product: Floats) -> None:
+    """The product of two matrices, of which the right one is symmetric."""
+    for i in range(len(left)):
+        for j in range(len(left)):
+            product[i, j] = dot(left[i], right[j])
 
 
 @kernel
@@ -294,6 +348,7 @@ def _update(policy: SlidingGLMUCB, state: SlidingGLMUCBState, decision: Decision
 @kernel
 def _restart(policy: SlidingGLMUCB, state: SlidingGLMUCBState, memory: int, window: int) -> None:
     empty(state.window, memory)
+    clear_ring(state.pending)
     state.tally.built[0] = False
     state.fresh[0] = False
     for i in range(len(state.fit.theta)):
@@ -324,6 +379,8 @@ register(
     ),
     advance=_advance,
     select=_select,
+    pend=pend_in_ring,
+    settle=settle_in_ring,
     update=_update,
     restart=_restart,
 )

@@ -26,8 +26,10 @@ Regret: by the paper's steps O(gamma^(2/3) V^(1/3) T^(2/3)), up to logarithms, w
 of the linear policy, where the most information T rounds can gain stands for the dimension. V is the variation in the
 norm of the kernel's space.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+While they are under way the spread is that of a window that has their rows, too; the mean and gamma are not changed.
 
-O(w^2) a round, and O(w^2) for each candidate (`kernels/gp.py`).
+O(w^2) a round, and O(w^2) for each candidate (`kernels/gp.py`) and each different row under way
+(`kernels/gp_pending.py`).
 """
 
 import math
@@ -61,7 +63,9 @@ from driftwise.kernels.gp import (
     rebuild,
     solve,
 )
+from driftwise.kernels.gp_pending import PendingPoints, narrow, new_pending_points, prepare
 from driftwise.kernels.linear_optimism import UNKNOWN_HORIZON
+from driftwise.kernels.pending_ring import PendingRing, clear_ring, new_pending_ring, pend_in_ring, settle_in_ring
 from driftwise.kernels.reward_scale import RewardScale, new_scale
 
 LONGEST = 5000  # rounds in a window: the factor then takes 400 MB
@@ -72,6 +76,8 @@ class SlidingGPUCBState(NamedTuple):
 
     window: FeatureWindow
     process: Process
+    pending: PendingRing
+    points: PendingPoints
     scale: RewardScale
     delta: Shared
 
@@ -163,6 +169,8 @@ class SlidingGPUCB(NamedTuple):
         return SlidingGPUCBState(
             window=new_feature_window(dim, window),
             process=new_process(window, self.length, self.variance, self.ridge or noise * noise),
+            pending=new_pending_ring(dim, window),
+            points=new_pending_points(window),
             scale=scale,
             delta=np.array([self.confidence or (1.0 / problem.horizon if problem.horizon else UNKNOWN_HORIZON)]),
         )
@@ -185,9 +193,14 @@ def _advance(policy: SlidingGPUCB, state: SlidingGPUCBState, t: int, rng: Any) -
 def _select(policy: SlidingGPUCB, state: SlidingGPUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     solve(state.process, state.window.rewards)
     radius, best, top = state.scale.unit[0] * _radius(policy, state), 0, -np.inf
+    found = 0
+    if state.pending.waiting[0] > 0:
+        found = prepare(state.points, state.pending, state.process, state.window)
     for start in range(0, len(context), COLUMNS):
         stop = min(len(context), start + COLUMNS)
         predict(state.process, state.window.features, context, start, stop)
+        if found > 0:
+            narrow(state.points, state.pending, state.process, found, context, start)
         for a in range(stop - start):
             index = state.process.means[a] + radius * math.sqrt(max(0.0, state.process.squares[a]))
             if index > top:
@@ -220,6 +233,7 @@ def _turned(state: SlidingGPUCBState) -> None:
 def _restart(policy: SlidingGPUCB, state: SlidingGPUCBState, memory: int, window: int) -> None:
     empty(state.window, memory)  # the radius follows from what is remembered: no window is in it
     forget_all(state.process)
+    clear_ring(state.pending)
 
 
 register(SlidingGPUCBState, gained=_gained, lost=_lost, turned=_turned)
@@ -233,6 +247,8 @@ register(
     ),
     advance=_advance,
     select=_select,
+    pend=pend_in_ring,
+    settle=settle_in_ring,
     update=_update,
     restart=_restart,
 )
