@@ -75,8 +75,11 @@ def late_rewards_still_teach(policy: Any) -> str | None:
     ground = ground_of(policy)
     if ground.family not in ("armed", "features"):
         return f"{called(policy)} is not tried with late rewards here: its family has measures of its own"
-    if getattr(policy, "window", HORIZON) <= LATE:
-        return f"{called(policy)} has a window of {policy.window} rounds: all that comes {LATE} rounds late is forgotten"
+    remembered = getattr(policy.init(ground.problem), "window", None)
+    if hasattr(remembered, "stale") and len(remembered.rewards) <= LATE:
+        return (
+            f"{called(policy)} has a window of {len(remembered.rewards)} rounds: rewards {LATE} rounds late are stale"
+        )
     world = Abrupt(n_arms=10, phases=2) if ground.family == "armed" else ground.world
     study = Study(
         name="late rewards",
