@@ -155,7 +155,7 @@ class Game:
         ridge, window = self.state.ridge, self.state.window
         radius = radius_for.function(self.policy, self.state.scale, self.state.doubt[0])
         solve(ridge)
-        most_promising_row(ridge, rows, radius)
+        most_promising_row(ridge, self.state.pending, rows, radius)
         ours = ridge.forms.means[: self.n_rows].copy()
         means, widths = exact(window.features[window.filled], window.rewards[window.filled], self.stream.ridge, rows)
         return float(np.max(np.abs(ours - means - radius * widths) / (np.abs(means) + radius * widths)))

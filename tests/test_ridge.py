@@ -12,6 +12,7 @@ from driftwise.core.types import Floats, Problem
 from driftwise.kernels import ridge as kernels
 from driftwise.kernels.feature_window import remember_features, slide_features
 from driftwise.kernels.linear_optimism import most_promising_row
+from driftwise.kernels.pending_rows import new_pending_rows
 from driftwise.kernels.ridge import (
     TOLERANCE,
     Ridge,
@@ -267,7 +268,7 @@ def test_a_window_that_was_refused_is_whole_and_recovers() -> None:
     assert filled.sum() == 5
     means, widths = exact(state.window.features[filled], state.window.rewards[filled], 1e-3, x[20:30])
     solve(state.ridge)
-    most_promising_row(state.ridge, x[20:30], 2.0)
+    most_promising_row(state.ridge, state.pending, x[20:30], 2.0)
     np.testing.assert_allclose(state.ridge.forms.means[:10], (means + 2.0 * widths).astype(float), rtol=LIMIT)
 
 
@@ -319,13 +320,13 @@ def test_rows_are_measured_alike_abreast_and_one_by_one(dim: int, count: int) ->
 
 
 def test_the_first_of_equal_rows_is_chosen_wherever_it_stands() -> None:
-    ridge = new_ridge(3, 1.0)
+    ridge, pending = new_ridge(3, 1.0), new_pending_rows(3)
     solve(ridge)
     rows = np.full((2 * LANES + 5, 3), 0.1)
-    assert most_promising_row(ridge, rows, 1.0) == 0
+    assert most_promising_row(ridge, pending, rows, 1.0) == 0
     for best in (LANES - 1, LANES, 2 * LANES + 4):
         rows[best:] = 0.5
-        assert most_promising_row(ridge, rows, 1.0) == best
+        assert most_promising_row(ridge, pending, rows, 1.0) == best
         rows[best:] = 0.1
 
 

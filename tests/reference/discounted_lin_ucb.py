@@ -5,7 +5,8 @@
     beta = sqrt(lambda) S + R sqrt(2 ln(1/delta) + d ln(1 + L^2 (1 - gamma^(2t)) / (lambda d (1 - gamma^2))))
     play the row that maximises  <x, theta> + beta |x|_{V^-1 V~ V^-1}
 
-A round s counted from 0 is t - 1 - s rounds old at decision t.
+A round s counted from 0 is t - 1 - s rounds old at decision t. While rows x are under way, V^-1 in the norm is M^-1
+with M = V + sum gamma^(t-s) x x' over those.
 """
 
 import math
@@ -29,10 +30,12 @@ class DiscountedFeatureTwin(FeatureTwin):
         return np.array([self.policy.gamma ** (t - 1 - entry.t) for entry in self.known(t)])
 
     def estimate(self, t: int) -> tuple[Floats, Floats]:
-        """Theta, and V^-1 V~ V^-1."""
+        """Theta, and V^-1 V~ V^-1 or M^-1 V~ M^-1."""
         rows, rewards = self.pairs(t)
-        inverse = np.linalg.inv(self.gram(t, 1))
-        return inverse @ (rows.T @ (self.weights(t) * rewards)), inverse @ self.gram(t, 2) @ inverse
+        gram = self.gram(t, 1)
+        pending = sum(self.policy.gamma ** (t - 1 - s) * np.outer(x, x) for s, x in self.under_way(t).items())
+        narrow = np.linalg.inv(gram + pending)
+        return np.linalg.inv(gram) @ (rows.T @ (self.weights(t) * rewards)), narrow @ self.gram(t, 2) @ narrow
 
 
 class DiscountedLinUCBTwin(DiscountedFeatureTwin):

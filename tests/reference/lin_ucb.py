@@ -4,7 +4,8 @@
     play the row that maximises  <x, theta> + beta |x|_{V^-1}
     beta = R sqrt(d ln((1 + n L^2 / lambda) / delta)) + sqrt(lambda) S        S in units of the rewards
 
-The round to be decided is n = 1, 2, ...; with a window of w rounds n = w.
+The round to be decided is n = 1, 2, ...; with a window of w rounds n = w. While rows x are under way, V^-1 in |x| is
+M^-1 V M^-1 with M = V + sum x x' over those.
 """
 
 import math
@@ -19,10 +20,11 @@ class RidgeTwin(FeatureTwin):
     """Least squares anew at every decision."""
 
     def estimate(self, t: int) -> tuple[Floats, Floats]:
-        """Theta and V^-1."""
+        """Theta, and V^-1 or M^-1 V M^-1."""
         rows, rewards = self.pairs(t)
-        inverse = np.linalg.inv(self.policy.ridge * np.eye(self.problem.dim) + rows.T @ rows)
-        return inverse @ (rows.T @ rewards), inverse
+        gram = self.policy.ridge * np.eye(self.problem.dim) + rows.T @ rows
+        narrow = np.linalg.inv(gram + sum(np.outer(x, x) for x in self.under_way(t).values()))
+        return np.linalg.inv(gram) @ (rows.T @ rewards), narrow @ gram @ narrow
 
 
 class LinUCBTwin(RidgeTwin):

@@ -405,7 +405,8 @@ class Agent:
         ends = action is None  # nothing will come of it that is not known
         if self._pend is not None and not (ends and family_of(self.policy) != "budgets"):
             where = place.copy() if isinstance(place, np.ndarray) else place  # perhaps room that a policy works in
-            steps.append((self._pend, (t, where, propensity, row, self._rng)))
+            described = manner.rows.whole(row, place) if isinstance(manner, Features) else row
+            steps.append((self._pend, (t, where, propensity, described, self._rng)))
             self._pend(self._plain, self._state, *steps[-1][1])
         if ends and family_of(self.policy) == "budgets":
             steps.append((self._learn, (t, -1, propensity, row, self._rng, manner.answers[2], t, True)))

@@ -13,6 +13,7 @@ argument (a policy, a tape, or a state). A verb is a type of its own for numba: 
     deliver(tape, nature, policy, state, decision, outcome)        default: update at once
     refresh(state, arm)                                            a windowed state: the count of `arm` has changed
     gained(state, slot), lost(state, slot)                         a window of features: a pair has come; it will go
+    awaited(state, slot), forgone(state, slot)                     a row under way came; it will go; default: nothing
     turned(state)                                                  a window of features: a pass through it has ended
     restart(policy, state, memory, window)                         forget all; from now on remember `memory` rounds
     appraise(policy, state, t, context, prices)                    write what a unit of each resource is worth now
@@ -27,9 +28,10 @@ when `update` is called.
 is known of it yet. Whoever calls `pend` calls `settle` once: when the outcome comes (just before `update`), is lost, or
 the decision is cancelled. The two leave no trace: `pend`, `settle`, `update` in a row end in the state of `update`
 alone, so that a world whose rewards come at once calls neither.
-`refresh` lets one window (`kernels/window.py`) serve every policy that slides, and `gained`, `lost` and `turned` do so
-for features (`kernels/feature_window.py`). `restart` is how a policy over policies tries windows: after it the state
-is as `init` made it, but for a memory of `memory` rounds and bounds sized for a window of `window`.
+`refresh` lets one window (`kernels/window.py`) serve every policy that slides, and `gained`, `lost`, `awaited`,
+`forgone` and `turned` do so for features (`kernels/feature_window.py`). `restart` is how a policy over policies tries
+windows: after it the state is as `init` made it, but for a memory of `memory` rounds and bounds sized for a window of
+`window`.
 """
 
 from typing import Any
@@ -75,6 +77,11 @@ def _ignore(policy: Any, state: Any, decision: Any) -> None:
 
 
 @kernel
+def _ignore_slot(state: Any, slot: int) -> None:
+    """What is under way in a window makes no difference to this state."""
+
+
+@kernel
 def _deliver_at_once(tape: Any, nature: Any, policy: Any, state: Any, decision: Any, outcome: Any) -> None:
     update(policy, state, decision, outcome, decision.t)
 
@@ -102,6 +109,8 @@ deliver = Verb("deliver", default=_deliver_at_once)
 refresh = Verb("refresh")
 gained = Verb("gained")
 lost = Verb("lost")
+awaited = Verb("awaited", default=_ignore_slot)
+forgone = Verb("forgone", default=_ignore_slot)
 turned = Verb("turned")
 restart = Verb("restart")
 appraise = Verb("appraise", default=_no_prices)
@@ -112,7 +121,7 @@ VERBS = {
     verb.__name__: verb
     for verb in (
         *(advance, select, pend, settle, update, observe, respond, deliver),
-        *(refresh, gained, lost, turned, restart, appraise, rank, missed),
+        *(refresh, gained, lost, awaited, forgone, turned, restart, appraise, rank, missed),
     )
 }
 ABOUT: dict[type, About] = {}

@@ -9,6 +9,9 @@ factorises V afresh at every decision, O(d^3), and is exact.
 
 The weighted least squares estimate spreads as V^-1 V~ V^-1 does (times the noise, squared), less than V^-1: old pairs
 count little, and err as little.
+
+Rows whose rewards are under way fade like pairs do. While there are any, V^-1 in that spread is the M^-1 of
+`kernels/pending_rows.py`.
 """
 
 import math
@@ -17,14 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import Floats, PerFeature, PerFeaturePair, Scratch, Shared
-from driftwise.kernels.linear_draw import fill_normals
+from driftwise.core.types import Decision, Floats, PerFeature, PerFeaturePair, Scratch, Shared
+from driftwise.kernels.linear_draw import apply_lower, apply_matrix, fill_normals
+from driftwise.kernels.pending_rows import PendingRows, add_row, any_pending, drop_row, fade_rows, invert_with
 from driftwise.kernels.ridge import dot, factorise, invert
 
 
 class FadingRidge(NamedTuple):
     """The sums of pairs without the ridge, once with weights and once with their squares; `clock` is the round to be
-    decided. `settle` leaves V^-1 in `inverse`, V~ in `gram` and the estimate in `theta`.
+    decided. `settle` leaves V^-1 or M^-1 in `inverse`, V~ in `gram` and the estimate in `theta`.
     """
 
     pairs: PerFeaturePair
@@ -55,7 +59,7 @@ def new_fading_ridge(dim: int) -> FadingRidge:
 
 
 @kernel
-def fade_pairs(ridge: FadingRidge, gamma: float, t: int) -> None:
+def fade_pairs(ridge: FadingRidge, pending: PendingRows, gamma: float, t: int) -> None:
     """Let time come to round `t`."""
     behind = t - ridge.clock[0]
     if behind <= 0:
@@ -67,13 +71,27 @@ def fade_pairs(ridge: FadingRidge, gamma: float, t: int) -> None:
         for j in range(len(ridge.moment)):
             ridge.pairs[i, j] *= left
             ridge.squares[i, j] *= left * left
+    if any_pending(pending):
+        fade_rows(pending, left)
+
+
+@kernel
+def pend_faded(policy: Any, state: Any, decision: Decision) -> None:
+    """A row is under way, once its round is over: the `pend` of policies that fade."""
+    fade_pairs(state.ridge, state.pending, policy.gamma, decision.t + 1)
+    add_row(state.pending, decision.context, _share(state.ridge, policy.gamma, decision.t))
+
+
+@kernel
+def settle_faded(policy: Any, state: Any, decision: Decision) -> None:
+    """A row is under way no longer: the `settle` of policies that fade."""
+    drop_row(state.pending, decision.context, _share(state.ridge, policy.gamma, decision.t))
 
 
 @kernel
 def absorb_faded(ridge: FadingRidge, gamma: float, t: int, x: Floats, y: float) -> None:
     """Take in the pair of the decision of round `t`, at what is left of its weight."""
-    age = ridge.clock[0] - 1 - t
-    share = 1.0 if age == 0 else gamma**age
+    share = _share(ridge, gamma, t)
     for i in range(len(x)):
         weight = share * x[i]
         if weight != 0.0:
@@ -84,18 +102,27 @@ def absorb_faded(ridge: FadingRidge, gamma: float, t: int, x: Floats, y: float) 
 
 
 @kernel
-def settle(ridge: FadingRidge, prior: float) -> None:
-    """Solve for this round: V^-1, V~ and theta."""
+def _share(ridge: FadingRidge, gamma: float, t: int) -> float:
+    """What is left of the weight of round `t`."""
+    age = ridge.clock[0] - 1 - t
+    return float(1.0 if age == 0 else gamma**age)
+
+
+@kernel
+def settle(ridge: FadingRidge, pending: PendingRows, prior: float) -> None:
+    """Solve for this round: V^-1 or M^-1, V~ and theta."""
     _with_prior(ridge.pairs, prior, ridge.gram)
     invert(ridge.gram, ridge.factor, ridge.inverse)
+    apply_matrix(ridge.inverse, ridge.moment, ridge.theta)
+    if any_pending(pending):
+        invert_with(pending, ridge.gram, ridge.inverse)
     _with_prior(ridge.squares, prior, ridge.gram)
-    _apply_inverse(ridge, ridge.moment, ridge.theta)
 
 
 @kernel
 def faded_width(ridge: FadingRidge, x: Floats) -> float:
     """sqrt(x' V^-1 V~ V^-1 x), once settled."""
-    _apply_inverse(ridge, x, ridge.image)
+    apply_matrix(ridge.inverse, x, ridge.image)
     total = 0.0
     for i in range(len(x)):
         total += ridge.image[i] * dot(ridge.gram[i], ridge.image)
@@ -107,11 +134,8 @@ def draw_faded(ridge: FadingRidge, spread: float, draw: Floats, rng: Any) -> Non
     """Write a draw from N(theta, spread^2 V^-1 V~ V^-1) to `draw`, once settled."""
     factorise(ridge.gram, ridge.factor)
     fill_normals(draw, rng)
-    for i in range(len(draw) - 1, -1, -1):  # z becomes L z, for the lower factor L of V~
-        draw[i] *= ridge.factor[i, i]
-        for j in range(i):
-            draw[i] += ridge.factor[i, j] * draw[j]
-    _apply_inverse(ridge, draw, ridge.image)
+    apply_lower(ridge.factor, draw)
+    apply_matrix(ridge.inverse, draw, ridge.image)
     for i in range(len(draw)):
         draw[i] = ridge.theta[i] + spread * ridge.image[i]
 
@@ -123,15 +147,3 @@ def _with_prior(pairs: Floats, prior: float, out: Floats) -> None:
         for j in range(len(pairs)):
             out[i, j] = pairs[i, j]
         out[i, i] += prior
-
-
-@kernel
-def _apply_inverse(ridge: FadingRidge, x: Floats, out: Floats) -> None:
-    """Write V^-1 x."""
-    for i in range(len(x)):
-        out[i] = 0.0
-    for j in range(len(x)):
-        weight = x[j]
-        if weight != 0.0:
-            for i in range(len(x)):
-                out[i] += weight * ridge.inverse[j, i]

@@ -6,7 +6,8 @@
 After at most n pairs the parameter lies within beta of theta, in the norm of V, but with probability delta
 (Abbasi-Yadkori, Pal & Szepesvari 2011, theorem 2). A policy that is optimistic this way has the parameters `ridge`,
 `norm`, `reach`, `confidence` and `scale`, which are lambda, S, L, delta and the factor in front. R and the unit u of S
-are those of the rewards (`kernels/reward_scale.py`).
+are those of the rewards (`kernels/reward_scale.py`). While rewards are under way, the covariance of
+`kernels/pending_rows.py` takes the place of V^-1.
 """
 
 import math
@@ -17,6 +18,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number
 from driftwise.core.types import Floats, Problem
+from driftwise.kernels.pending_rows import PendingRows, any_pending, narrow
 from driftwise.kernels.reward_scale import RewardScale
 from driftwise.kernels.ridge import Ridge
 from driftwise.kernels.row_forms import LANES, measure_rows
@@ -45,12 +47,16 @@ def radius_for(policy: Any, scale: RewardScale, doubt: float) -> float:
 
 
 @kernel
-def most_promising_row(ridge: Ridge, context: Floats, radius: float) -> int:
+def most_promising_row(ridge: Ridge, pending: PendingRows, context: Floats, radius: float) -> int:
     """The row with the largest upper bound, the first among equals; `theta` must be solved for."""
+    covariance = ridge.inverse
+    if any_pending(pending):
+        narrow(pending, ridge)
+        covariance = pending.covariance
     best, top, forms = 0, -np.inf, ridge.forms
     for first in range(0, len(context), LANES):
         count = min(LANES, len(context) - first)
-        measure_rows(forms, ridge.inverse, ridge.theta, context, first, count)
+        measure_rows(forms, covariance, ridge.theta, context, first, count)
         for lane in range(count):
             forms.means[lane] += radius * math.sqrt(max(0.0, forms.squares[lane]))
         for lane in range(count):

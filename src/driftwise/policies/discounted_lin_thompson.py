@@ -21,6 +21,7 @@ dimension and variation).
 Regret: none proven for a draw of the noise's width; with that of the paper's theorem it is discounted UCB's, but for a
 logarithm of the number of rows.
 Late rewards enter by their decision's round: they weigh as if they had come in time. One told twice counts twice.
+Decisions whose rewards are under way count as tries and fade alike, see `kernels/pending_rows.py`.
 The ridge does not fade, so V is inverted afresh at every decision: O(d^3) a round, and O(d) a row.
 """
 
@@ -32,16 +33,27 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Outcome, Problem, Scratch
 from driftwise.core.verbs import register
-from driftwise.kernels.fading_ridge import FadingRidge, absorb_faded, draw_faded, fade_pairs, new_fading_ridge, settle
+from driftwise.kernels.fading_ridge import (
+    FadingRidge,
+    absorb_faded,
+    draw_faded,
+    fade_pairs,
+    new_fading_ridge,
+    pend_faded,
+    settle,
+    settle_faded,
+)
 from driftwise.kernels.linear_draw import favourite_row
+from driftwise.kernels.pending_rows import PendingRows, new_pending_rows
 from driftwise.kernels.reward_scale import RewardScale, measure, new_scale
 from driftwise.policies.discounted_lin_ucb import gamma_for
 
 
 class DiscountedLinThompsonState(NamedTuple):
-    """The regression that fades, the noise, and room for a draw."""
+    """The regression that fades, the rows under way, the noise, and room for a draw."""
 
     ridge: FadingRidge
+    pending: PendingRows
     scale: RewardScale
     draw: Scratch
 
@@ -78,19 +90,21 @@ class DiscountedLinThompson(NamedTuple):
         number("gamma", self.gamma, above=0.0, below=1.0, closed="]")
         number("ridge", self.ridge, above=0.0)
         number("scale", self.scale, above=0.0)
-        return DiscountedLinThompsonState(new_fading_ridge(dim), new_scale(problem), np.zeros(dim))
+        return DiscountedLinThompsonState(
+            new_fading_ridge(dim), new_pending_rows(dim), new_scale(problem), np.zeros(dim)
+        )
 
 
 @kernel
 def _advance(policy: DiscountedLinThompson, state: DiscountedLinThompsonState, t: int, rng: Any) -> None:
-    fade_pairs(state.ridge, policy.gamma, t)
+    fade_pairs(state.ridge, state.pending, policy.gamma, t)
 
 
 @kernel
 def _select(
     policy: DiscountedLinThompson, state: DiscountedLinThompsonState, t: int, context: Any, rng: Any
 ) -> tuple[int, float]:
-    settle(state.ridge, policy.ridge)
+    settle(state.ridge, state.pending, policy.ridge)
     draw_faded(state.ridge, policy.scale * state.scale.noise[0], state.draw, rng)
     return favourite_row(context, state.draw), np.nan
 
@@ -104,7 +118,7 @@ def _update(
     now: int,
 ) -> None:
     measure(state.scale, outcome.reward)
-    fade_pairs(state.ridge, policy.gamma, now + 1)
+    fade_pairs(state.ridge, state.pending, policy.gamma, now + 1)
     absorb_faded(state.ridge, policy.gamma, decision.t, decision.context, outcome.reward)
 
 
@@ -118,5 +132,7 @@ register(
     ),
     advance=_advance,
     select=_select,
+    pend=pend_faded,
+    settle=settle_faded,
     update=_update,
 )

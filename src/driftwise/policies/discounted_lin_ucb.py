@@ -23,6 +23,7 @@ or their noise, S and L.
 Regret: O(d^(2/3) B^(1/3) T^(2/3)) as printed, with the discount of `for_variation`; its proof holds for features along
 the axes, and for others what is proven is O(d^(7/8) B^(1/4) T^(3/4)) (Faury, Russac, Abeille & Calauzenes 2021).
 Late rewards enter by their decision's round: they weigh as if they had come in time. One told twice counts twice.
+Decisions whose rewards are under way count as tries and fade alike, see `kernels/pending_rows.py`.
 The ridge does not fade, so V is inverted afresh at every decision: O(d^3) a round, and O(d^2) a row.
 """
 
@@ -35,16 +36,27 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Outcome, Problem, Shared
 from driftwise.core.verbs import register
-from driftwise.kernels.fading_ridge import FadingRidge, absorb_faded, fade_pairs, faded_width, new_fading_ridge, settle
+from driftwise.kernels.fading_ridge import (
+    FadingRidge,
+    absorb_faded,
+    fade_pairs,
+    faded_width,
+    new_fading_ridge,
+    pend_faded,
+    settle,
+    settle_faded,
+)
 from driftwise.kernels.linear_optimism import failure_chance
+from driftwise.kernels.pending_rows import PendingRows, new_pending_rows
 from driftwise.kernels.reward_scale import RewardScale, measure, new_scale
 from driftwise.kernels.ridge import dot
 
 
 class DiscountedLinUCBState(NamedTuple):
-    """The regression that fades, and what the radius is made from: R and u, and delta."""
+    """The regression that fades, the rows under way, and what the radius is made from: R and u, and delta."""
 
     ridge: FadingRidge
+    pending: PendingRows
     scale: RewardScale
     delta: Shared
 
@@ -92,7 +104,9 @@ class DiscountedLinUCB(NamedTuple):
         whole("n_arms", problem.n_arms)
         number("gamma", self.gamma, above=0.0, below=1.0, closed="]")
         delta = failure_chance(self, problem)
-        return DiscountedLinUCBState(new_fading_ridge(dim), new_scale(problem), np.array([delta]))
+        return DiscountedLinUCBState(
+            new_fading_ridge(dim), new_pending_rows(dim), new_scale(problem), np.array([delta])
+        )
 
 
 def gamma_for(horizon: int, dim: int, variation: float) -> float:
@@ -112,7 +126,7 @@ def _radius(policy: DiscountedLinUCB, scale: RewardScale, delta: float, dim: int
 
 @kernel
 def _advance(policy: DiscountedLinUCB, state: DiscountedLinUCBState, t: int, rng: Any) -> None:
-    fade_pairs(state.ridge, policy.gamma, t)
+    fade_pairs(state.ridge, state.pending, policy.gamma, t)
 
 
 @kernel
@@ -120,7 +134,7 @@ def _select(
     policy: DiscountedLinUCB, state: DiscountedLinUCBState, t: int, context: Any, rng: Any
 ) -> tuple[int, float]:
     ridge = state.ridge
-    settle(ridge, policy.ridge)
+    settle(ridge, state.pending, policy.ridge)
     radius = _radius(policy, state.scale, state.delta[0], len(ridge.moment), t)
     best, top = 0, -np.inf
     for row in range(len(context)):
@@ -135,7 +149,7 @@ def _update(
     policy: DiscountedLinUCB, state: DiscountedLinUCBState, decision: Decision, outcome: Outcome, now: int
 ) -> None:
     measure(state.scale, outcome.reward)
-    fade_pairs(state.ridge, policy.gamma, now + 1)
+    fade_pairs(state.ridge, state.pending, policy.gamma, now + 1)
     absorb_faded(state.ridge, policy.gamma, decision.t, decision.context, outcome.reward)
 
 
@@ -149,5 +163,7 @@ register(
     ),
     advance=_advance,
     select=_select,
+    pend=pend_faded,
+    settle=settle_faded,
     update=_update,
 )

@@ -19,6 +19,7 @@ Agrawal & Goyal, *Thompson sampling for contextual bandits with linear payoffs*,
 Known in advance: the noise or the range of rewards.
 Regret: O(d^(3/2) sqrt(T) log T) without drift, for the theorem's v; linear in T with drift.
 Late rewards enter when they come; one told twice counts twice. O(d^3 / 6) a round for the draw, and O(d) a row.
+Decisions whose rewards are under way count as tries, see `kernels/pending_rows.py`.
 """
 
 import math
@@ -31,14 +32,16 @@ from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Outcome, Problem, Scratch
 from driftwise.core.verbs import register
 from driftwise.kernels.linear_draw import draw_parameter, favourite_row
+from driftwise.kernels.pending_rows import PendingRows, new_pending_rows, pend_row, settle_row
 from driftwise.kernels.reward_scale import RewardScale, measure, new_scale
 from driftwise.kernels.ridge import Ridge, absorb, audit, new_ridge
 
 
 class LinThompsonState(NamedTuple):
-    """The regression, the noise, and room for a draw."""
+    """The regression, the rows under way, the noise, and room for a draw."""
 
     ridge: Ridge
+    pending: PendingRows
     scale: RewardScale
     draw: Scratch
 
@@ -70,7 +73,7 @@ class LinThompson(NamedTuple):
         number("ridge", self.ridge, above=0.0)
         number("scale", self.scale, above=0.0)
         number("confidence", self.confidence, above=0.0, below=1.0, closed="[")
-        return LinThompsonState(new_ridge(dim, self.ridge), new_scale(problem), np.zeros(dim))
+        return LinThompsonState(new_ridge(dim, self.ridge), new_pending_rows(dim), new_scale(problem), np.zeros(dim))
 
 
 @kernel
@@ -82,7 +85,8 @@ def _spread(policy: LinThompson, noise: float, dim: int, t: int) -> float:
 
 @kernel
 def _select(policy: LinThompson, state: LinThompsonState, t: int, context: Any, rng: Any) -> tuple[int, float]:
-    draw_parameter(state.ridge, _spread(policy, state.scale.noise[0], len(state.draw), t), state.draw, rng)
+    spread = _spread(policy, state.scale.noise[0], len(state.draw), t)
+    draw_parameter(state.ridge, state.pending, spread, state.draw, rng)
     return favourite_row(context, state.draw), np.nan
 
 
@@ -103,5 +107,7 @@ register(
         family="features",
     ),
     select=_select,
+    pend=pend_row,
+    settle=settle_row,
     update=_update,
 )

@@ -16,6 +16,8 @@ Abbasi-Yadkori, Pal & Szepesvari, *Improved algorithms for linear stochastic ban
 is called OFUL). Known in advance: the range of rewards or their noise, S and L.
 Regret: O(d sqrt(T) log T) without drift; linear in T with it.
 Late rewards enter when they come; one told twice counts twice. O(d^2) a round and O(d^2) a row.
+Decisions whose rewards are under way count as tries, see
+`kernels/pending_rows.py`, at O(d^3) a round.
 """
 
 from typing import Any, NamedTuple
@@ -27,14 +29,16 @@ from driftwise.core.rules import whole
 from driftwise.core.types import About, Decision, Outcome, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.linear_optimism import doubt_after, failure_chance, most_promising_row, radius_for
+from driftwise.kernels.pending_rows import PendingRows, new_pending_rows, pend_row, settle_row
 from driftwise.kernels.reward_scale import RewardScale, measure, new_scale
 from driftwise.kernels.ridge import Ridge, absorb, audit, new_ridge, solve
 
 
 class LinUCBState(NamedTuple):
-    """The regression, and what the radius is made from: R and u, and delta."""
+    """The regression, the rows under way, and what the radius is made from: R and u, and delta."""
 
     ridge: Ridge
+    pending: PendingRows
     scale: RewardScale
     delta: Shared
 
@@ -70,14 +74,15 @@ class LinUCB(NamedTuple):
         dim = whole("dim", problem.dim)
         whole("n_arms", problem.n_arms)
         delta = failure_chance(self, problem)
-        return LinUCBState(new_ridge(dim, self.ridge), new_scale(problem), np.array([delta]))
+        return LinUCBState(new_ridge(dim, self.ridge), new_pending_rows(dim), new_scale(problem), np.array([delta]))
 
 
 @kernel
 def _select(policy: LinUCB, state: LinUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     solve(state.ridge)
     doubt = doubt_after(policy, state.delta[0], len(state.ridge.moment), t + 1)
-    return most_promising_row(state.ridge, context, radius_for(policy, state.scale, doubt)), 1.0
+    radius = radius_for(policy, state.scale, doubt)
+    return most_promising_row(state.ridge, state.pending, context, radius), 1.0
 
 
 @kernel
@@ -97,5 +102,7 @@ register(
         family="features",
     ),
     select=_select,
+    pend=pend_row,
+    settle=settle_row,
     update=_update,
 )

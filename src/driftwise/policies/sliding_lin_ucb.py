@@ -19,6 +19,7 @@ is printed with d lambda^2; minimising (60) gives d lambda, which is used.
 Known in advance: a window fit for the drift; the range of rewards or their noise, S and L.
 Regret: O(d^(2/3) B^(1/3) T^(2/3)) with the window for the variation B, up to logarithms; B for B^(1/3) without it.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+Decisions whose rewards are under way count as tries, see `kernels/pending_rows.py`.
 """
 
 import math
@@ -36,20 +37,26 @@ from driftwise.kernels.feature_window import (
     gain_pair,
     lose_pair,
     new_feature_window,
+    pend_features,
     remember_features,
+    settle_features,
     slide_features,
     turn_pass,
 )
 from driftwise.kernels.linear_optimism import doubt_after, failure_chance, most_promising_row, radius_for
+from driftwise.kernels.pending_rows import PendingRows, await_pair, clear_rows, forgo_pair, new_pending_rows
 from driftwise.kernels.reward_scale import RewardScale, new_scale
 from driftwise.kernels.ridge import Ridge, clear, new_ridge, solve
 
 
 class SlidingLinUCBState(NamedTuple):
-    """The window, the regression over it, and what the radius is made from: R and u, the square root in beta, delta."""
+    """The window, the regression over it, the rows under way, and what the radius is made from: R and u, the root in
+    beta, delta.
+    """
 
     window: FeatureWindow
     ridge: Ridge
+    pending: PendingRows
     scale: RewardScale
     doubt: Cache
     delta: Shared
@@ -141,6 +148,7 @@ class SlidingLinUCB(NamedTuple):
         return SlidingLinUCBState(
             window=new_feature_window(dim, window),
             ridge=new_ridge(dim, self.ridge),
+            pending=new_pending_rows(dim),
             scale=new_scale(problem),
             doubt=np.array([doubt_after.function(self, delta, dim, window)]),
             delta=np.array([delta]),
@@ -150,7 +158,8 @@ class SlidingLinUCB(NamedTuple):
 @kernel
 def _select(policy: SlidingLinUCB, state: SlidingLinUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     solve(state.ridge)
-    return most_promising_row(state.ridge, context, radius_for(policy, state.scale, state.doubt[0])), 1.0
+    radius = radius_for(policy, state.scale, state.doubt[0])
+    return most_promising_row(state.ridge, state.pending, context, radius), 1.0
 
 
 @kernel
@@ -162,10 +171,11 @@ def _update(policy: SlidingLinUCB, state: SlidingLinUCBState, decision: Decision
 def _restart(policy: SlidingLinUCB, state: SlidingLinUCBState, memory: int, window: int) -> None:
     empty(state.window, memory)
     clear(state.ridge)
+    clear_rows(state.pending)
     state.doubt[0] = doubt_after(policy, state.delta[0], len(state.ridge.moment), window)
 
 
-register(SlidingLinUCBState, gained=gain_pair, lost=lose_pair, turned=turn_pass)
+register(SlidingLinUCBState, gained=gain_pair, lost=lose_pair, awaited=await_pair, forgone=forgo_pair, turned=turn_pass)
 register(
     SlidingLinUCB,
     about=About(
@@ -176,6 +186,8 @@ register(
     ),
     advance=slide_features,
     select=_select,
+    pend=pend_features,
+    settle=settle_features,
     update=_update,
     restart=_restart,
 )
