@@ -324,10 +324,10 @@ class Agent:
                 if isinstance(self._manner, Budgeted):
                     self._manner.call_off()
                 steps = self._settle(t)
+                if self._past is not None:
+                    self._past.note(*steps)
             except BaseException as error:
                 raise self._undone(before, error) from None
-            if self._past is not None:
-                self._past.note(*steps)
             del self._pending[t]
 
     def _settle(self, t: int) -> list[Step]:

@@ -75,7 +75,7 @@ def late_rewards_still_teach(policy: Any) -> str | None:
     ground = ground_of(policy)
     if ground.family not in ("armed", "features"):
         return f"{called(policy)} is not tried with late rewards here: its family has measures of its own"
-    remembered = getattr(policy.init(ground.problem), "window", None)
+    remembered: Any = getattr(policy.init(ground.problem), "window", None)
     if hasattr(remembered, "stale") and len(remembered.rewards) <= LATE:
         return (
             f"{called(policy)} has a window of {len(remembered.rewards)} rounds: rewards {LATE} rounds late are stale"
