@@ -341,7 +341,7 @@ class Agent:
         return [(self._learn, step)]
 
     def _ends(self, t: int) -> tuple[Any, ...] | None:
-        """What tells the policy that a decision pends no longer, though nothing came of it; None if it need not know."""
+        """What tells the policy that a decision pends no longer, though nothing came of it; None where nothing must."""
         chosen, propensity, row = self._pending[t]
         found = self._manner.find(chosen, row) if self._pends else None
         if found is None:

@@ -104,7 +104,7 @@ def _memory(state: Any) -> float:
     """Rounds after which a reward would come too late: those of a window, or of a block."""
     if hasattr(state, "hedge"):
         return int(state.hedge.block[0])
-    window = getattr(state, "window", None)
+    window: Any = getattr(state, "window", None)
     return len(window.rewards) if hasattr(window, "stale") else math.inf
 
 
