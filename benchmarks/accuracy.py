@@ -21,13 +21,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.sizes import Sizes
 from benchmarks.stopwatch import RNG
 from benchmarks.table import Row, row
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.types import Floats, Problem, new_trace
-from driftwise.kernels.linear_optimism import most_promising_row, radius_for
-from driftwise.kernels.ridge import solve
-from driftwise.policies import SlidingLinUCB
-from driftwise.worlds.arms import Levels
-from driftwise.worlds.features import GAUSSIAN, FeatureTape
+from driftwise.families.contextual.linear_optimism import most_promising_row, radius_for
+from driftwise.numerics.ridge import solve
+from driftwise.families import SlidingLinUCB
+from driftwise.families.multi_armed.worlds.base import Levels
+from driftwise.families.contextual.worlds.base import GAUSSIAN, FeatureTape
 
 ROWS, POOL, NOISE, STRETCH = 40, 64, 0.1, 10_000
 

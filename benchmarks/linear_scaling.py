@@ -11,8 +11,8 @@ from benchmarks.stopwatch import timed_run
 from benchmarks.table import Row, row
 from driftwise.core.verbs import ABOUT
 from driftwise.errors import DriftwiseError
-from driftwise.policies import SlidingLinUCB
-from driftwise.worlds import Rotating
+from driftwise.families import SlidingLinUCB
+from driftwise.families import Rotating
 
 WINDOWS = (100, 1_000, 10_000, 100_000)
 FEATURES = (5, 10, 20, 50, 100, 200)

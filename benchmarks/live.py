@@ -17,7 +17,7 @@ from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
 from driftwise.agent import Agent
 from driftwise.errors import DriftwiseError
-from driftwise.policies import POLICIES, LinUCB
+from driftwise.families import POLICIES, LinUCB
 
 ARMS, WINDOW = 10, 1000
 LINEAR = Options(rounds=1500, arms=40, window=200, seed=0)

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from driftwise.serve import events as kinds
-from driftwise.serve import settings as papers
-from driftwise.serve.deployment import Deployment
-from driftwise.serve.engine import Engine
-from driftwise.serve.events import Created
-from driftwise.serve.journal import CATALOGUE, Event, Snapshot, open_journal
-from driftwise.serve.wire import Settings
+from driftwise.service.store import events as kinds
+from driftwise.service.deployments import spec as papers
+from driftwise.service.deployments.deployment import Deployment
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.store.events import Created
+from driftwise.service.store.journal import CATALOGUE, Event, Snapshot, open_journal
+from driftwise.service.http.schemas.requests import Settings
 
 AT = 10**15
 WEIGHED = 2000

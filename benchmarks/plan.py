@@ -15,9 +15,9 @@ from scipy.optimize import linprog
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
 from driftwise.core.types import Floats
-from driftwise.measure.budgets.centre import Centres, nearest_centres
-from driftwise.measure.budgets.plan import Plan, best_plan
-from driftwise.worlds.means import Means
+from driftwise.families.knapsack.hindsight.minimal_spread import Centres, nearest_centres
+from driftwise.families.knapsack.hindsight.hindsight_lp import Plan, best_plan
+from driftwise.families.knapsack.means import Means
 
 ARMS, RESOURCES = 10, 5
 

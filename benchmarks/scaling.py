@@ -13,8 +13,8 @@ from benchmarks.stopwatch import timed_run
 from benchmarks.table import Row, row
 from driftwise.core.spec import parameters
 from driftwise.errors import DriftwiseError
-from driftwise.policies import POLICIES, SlidingThompson, SlidingUCB
-from driftwise.worlds import Abrupt
+from driftwise.families import POLICIES, SlidingThompson, SlidingUCB
+from driftwise.families import Abrupt
 
 ARMS = (2, 10, 50, 100, 500, 1000)
 WARM_UP = 5_000

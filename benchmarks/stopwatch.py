@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.family import check_fit
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.types import Problem, Trace, new_trace
 
 RNG = np.uint64(5)

@@ -19,10 +19,10 @@ from benchmarks.peers.measure import ask
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, not_measured, row
 from driftwise.core.types import Floats
-from driftwise.kernels.many_arms import whittle_index
-from driftwise.kernels.restless_lines import RestlessArm
-from driftwise.kernels.whittle import new_whittle_room, whittle_indices
-from driftwise.kernels.whittle_again import new_whittle_memory
+from driftwise.families.restless.whittle.api import whittle_index
+from driftwise.families.restless.whittle.advantage_lines import RestlessArm
+from driftwise.families.restless.whittle.index import new_whittle_room, whittle_indices
+from driftwise.families.restless.whittle.warm_start import new_whittle_memory
 
 DISCOUNT = 0.99
 ARMS = {10: 40, 100: 8, 500: 2}

@@ -55,10 +55,10 @@ def main() -> int:
             told = wrong(case, command, Path(folder))
             failed += bool(told)
             print(f"{'FAILED' if told else 'ok'}: driftwise {case.words}", told, sep="\n" if told else "", flush=True)
-    asked = [sys.executable, "-c", "import driftwise.serve.client"]
+    asked = [sys.executable, "-c", "import driftwise.service.client.client"]
     said = subprocess.run(asked, capture_output=True, text=True, check=False).stderr.strip().splitlines()
     failed += CLIENT not in said[-1]
-    print(f"{'ok' if CLIENT in said[-1] else 'FAILED'}: import driftwise.serve.client says {said[-1]}")
+    print(f"{'ok' if CLIENT in said[-1] else 'FAILED'}: import driftwise.service.client.client says {said[-1]}")
     return int(failed > 0)
 
 

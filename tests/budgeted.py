@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from driftwise.core.types import Floats
-from driftwise.worlds.means import Means
+from driftwise.families.knapsack.means import Means
 
 KINDS = ("plain", "thirds", "zeros and ones", "sparse", "still", "one arm free")
 

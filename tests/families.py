@@ -1,8 +1,8 @@
 """What is registered, by family: the tests of each take their own."""
 
 from driftwise.core.family import family_of
-from driftwise.policies import POLICIES
-from driftwise.worlds import WORLDS
+from driftwise.families import POLICIES
+from driftwise.families import WORLDS
 
 ARMED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "armed"}
 FEATURED = {name: kind for name, kind in POLICIES.items() if family_of(kind()) == "features"}

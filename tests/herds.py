@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.core.restless import DRIFTING, KNOWN, STATIONARY, restless
-from driftwise.core.rules import cast
+from driftwise.families.restless.problem import DRIFTING, KNOWN, STATIONARY, restless
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Ints, Moves, Problem
 from driftwise.core.verbs import advance, rank, select, update
-from driftwise.policies import POLICIES
+from driftwise.families import POLICIES
 from tests.reference import RESTLESS_TWINS
 from tests.reference.restless_log import RestlessTwin
 

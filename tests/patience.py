@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from driftwise.serve.client import Client
+from driftwise.service.client.client import Client
 
 HANG_S = 900.0
 PATIENT: dict[str, Any] = {"timeout": HANG_S, "patience": HANG_S}  # of a client

@@ -10,8 +10,8 @@ import urllib.request
 from pathlib import Path
 from types import TracebackType
 
-from driftwise.serve.keyring import create
-from driftwise.serve.token import show_token
+from driftwise.cli.keys import create
+from driftwise.service.http.token import show_token
 from tests.patience import HANG_S, until
 
 SOURCE = str(Path(__file__).parents[1] / "src")

@@ -16,19 +16,19 @@ from scipy import stats
 from driftwise.agent import Agent
 from driftwise.checks import POLICY_CHECKS
 from driftwise.core.kernel import kernel
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
-from driftwise.core.state import clone, equal, regroup
+from driftwise.core.serialization import clone, equal, regroup
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
-from driftwise.kernels.weights import SLACK, Weights, draw, level, new_weights, place, raise_weight
-from driftwise.policies import EXP3, EXP3IX, EXP3S, POLICIES, REXP3, SER4
-from driftwise.policies.ser4 import OUT
-from driftwise.worlds import Abrupt
-from driftwise.worlds.arms import BernoulliTape, Levels
-from driftwise.worlds.delayed import Delayed
+from driftwise.numerics.weights import SLACK, Weights, draw, level, new_weights, place, raise_weight
+from driftwise.families import EXP3, EXP3IX, EXP3S, POLICIES, REXP3, SER4
+from driftwise.families.multi_armed.policies.ser4 import OUT
+from driftwise.families import Abrupt
+from driftwise.families.multi_armed.worlds.base import BernoulliTape, Levels
+from driftwise.families.composite.worlds.delayed import Delayed
 from tests.reference.pair import Pair
 from tests.reference.splitmix import before
 

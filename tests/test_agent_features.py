@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.agent.saved import from_paper, on_paper
-from driftwise.core import state as states
+from driftwise.core.encoding import from_paper, on_paper
+from driftwise.core import serialization as states
 from driftwise.errors import ArmError, FeatureError, ParameterError, RewardError, StateError
 
 DIM = 3

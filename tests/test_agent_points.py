@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.core import state as states
+from driftwise.core import serialization as states
 from driftwise.core.types import Floats
 from driftwise.errors import DriftwiseError, ParameterError, RewardError, StateError
-from driftwise.measure.convex.past import Functions
-from driftwise.measure.convex.regrets import regrets
-from driftwise.worlds import ConvexLinear
+from driftwise.families.convex.loss_history import Functions
+from driftwise.families.convex.constraint_violation import regrets
+from driftwise.families import ConvexLinear
 
 DOMAIN = dw.product(dw.box(0.0, 1.0, size=2), dw.ball(0.0, 1.0, size=2), dw.simplex(3))
 
@@ -70,7 +70,7 @@ def test_the_first_point_can_be_given() -> None:
 
 def test_it_plays_as_the_loop_does() -> None:
     """The same world round by round: every point is the same, bit for bit."""
-    from driftwise.core.play import play
+    from driftwise.core.loop import play
     from driftwise.core.seeding import key
     from driftwise.core.types import trace_for
     from driftwise.core.verbs import respond
@@ -183,7 +183,7 @@ def test_bytes_with_another_domain_inside_are_refused() -> None:
     """A saved domain is checked as one that was made: kernels trust it."""
     import msgspec
 
-    from driftwise.agent.saved import Saved
+    from driftwise.core.encoding import Saved
 
     agent = fresh()
     saved = msgspec.msgpack.decode(states.unseal(agent.dumps()), type=Saved)

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from driftwise import Agent
-from driftwise.agent.restless import RestlessArms
-from driftwise.core.play import play
-from driftwise.core.rules import cast
-from driftwise.core.state import equal
+from driftwise.families.restless.adapter import RestlessArms
+from driftwise.core.loop import play
+from driftwise.core.validation import cast
+from driftwise.core.serialization import equal
 from driftwise.core.types import trace_for
 from driftwise.core.verbs import observe, respond
 from driftwise.errors import ArmError, BudgetError, DriftwiseError, MoveError, ParameterError, RewardError, StateError
-from driftwise.policies import UCB1, WIQL, Myopic, RandomArms, RoundRobin
-from driftwise.worlds import Climbing
+from driftwise.families import UCB1, WIQL, Myopic, RandomArms, RoundRobin
+from driftwise.families import Climbing
 
 NAMES = ["ana", "bea", "cleo", "dina"]
 LEVELS = ["lapsed", "wavering", "engaged"]

@@ -11,18 +11,18 @@ import pytest
 
 from driftwise.agent import Agent
 from driftwise.checks.arms import names_do_not_matter
-from driftwise.checks.grounds import HORIZON, ROUNDS, Ground, ground_of
+from driftwise.checks.fixtures import HORIZON, ROUNDS, Ground, ground_of
 from driftwise.core.family import family_of
-from driftwise.core.play import play
-from driftwise.core.rules import cast
+from driftwise.core.loop import play
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.spec import describe, parse
-from driftwise.core.state import arrays, clone, equal
+from driftwise.core.serialization import arrays, clone, equal
 from driftwise.core.types import Decision, Floats, Outcome, Problem, SlateOutcome
 from driftwise.core.verbs import advance, restart, select, update
 from driftwise.errors import ParameterError
-from driftwise.kernels.hedge import new_hedge, plan
-from driftwise.policies import (
+from driftwise.families.composite.hedge import new_hedge, plan
+from driftwise.families import (
     POLICIES,
     BanditOverBandit,
     SlidingArmedUCB,
@@ -32,8 +32,8 @@ from driftwise.policies import (
     SlidingUCB,
     Uniform,
 )
-from driftwise.policies.bandit_over_bandit import FIRST, LONGEST
-from driftwise.worlds import Abrupt
+from driftwise.families.composite.policies.bandit_over_bandit import FIRST, LONGEST
+from driftwise.families import Abrupt
 from tests.reference import TWINS
 from tests.reference.bandit_over_bandit import BanditOverBanditTwin
 

@@ -11,13 +11,13 @@ import pytest
 
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.measure.budgets.bound import knapsack_bound
-from driftwise.measure.budgets.centre import nearest_centres
-from driftwise.measure.budgets.chain import Chain, chain
-from driftwise.measure.budgets.plan import best_plan
-from driftwise.measure.budgets.prices import even_plan, mean_program, prices
-from driftwise.measure.budgets.unrest import Unrest, distances, spread, steps, unrest
-from driftwise.worlds.means import Means
+from driftwise.families.knapsack.hindsight.regret_bound import knapsack_bound
+from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
+from driftwise.families.knapsack.hindsight.sandwich import Chain, chain
+from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
+from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program, prices
+from driftwise.families.knapsack.hindsight.path_length import Unrest, distances, spread, steps, unrest
+from driftwise.families.knapsack.means import Means
 from tests.budgeted import KINDS, full_spread, random_run, random_runs, step_value
 
 CLOSE = 1e-9

@@ -14,11 +14,11 @@ from driftwise.core.spec import describe, parse
 from driftwise.core.types import Floats
 from driftwise.core.verbs import observe, respond
 from driftwise.errors import ParameterError
-from driftwise.measure.budgets.centre import nearest_centres
-from driftwise.measure.budgets.plan import best_plan
-from driftwise.measure.budgets.prices import even_plan
-from driftwise.measure.budgets.unrest import unrest
-from driftwise.worlds import (
+from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
+from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
+from driftwise.families.knapsack.hindsight.resource_prices import even_plan
+from driftwise.families.knapsack.hindsight.path_length import unrest
+from driftwise.families import (
     WORLDS,
     AdPacing,
     BudgetRotating,
@@ -28,10 +28,10 @@ from driftwise.worlds import (
     KnapsackExample,
     NetworkPricing,
 )
-from driftwise.worlds.budgeted import BudgetWorld
-from driftwise.worlds.glide import STEPS
-from driftwise.worlds.knapsack_example import KINDS
-from driftwise.worlds.means import Means
+from driftwise.families.knapsack.worlds.base import BudgetWorld
+from driftwise.families.knapsack.worlds.glide import STEPS
+from driftwise.families.knapsack.worlds.knapsack_example import KINDS
+from driftwise.families.knapsack.means import Means
 from tests.families import BUDGETED_WORLDS
 
 ALARM = 1e-5

@@ -13,15 +13,15 @@ import pytest
 from scipy import special
 
 from driftwise.agent import Agent
-from driftwise.core.play import play
-from driftwise.core.rules import cast
+from driftwise.core.loop import play
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
-from driftwise.kernels import detectors
-from driftwise.policies import POLICIES
-from driftwise.worlds import Abrupt
+from driftwise.numerics import detectors
+from driftwise.families import POLICIES
+from driftwise.families import Abrupt
 from tests.reference.glr_kl_ucb import GLRKLUCBTwin
 from tests.reference.glr_kl_ucb import price as slow_price
 from tests.reference.pair import Pair

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import new_trace
 from driftwise.errors import ParameterError
@@ -19,7 +19,7 @@ from driftwise.papers import names, paper
 from driftwise.papers.sliding_window_thompson.cells import published
 from driftwise.papers.sliding_window_thompson.printed_ucb import PrintedUCB
 from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, ARMS, TABLES, reported, studies, window
-from driftwise.study.canvas import WIDE, svg
+from driftwise.study.plots.style import WIDE, svg
 from driftwise.study.claims import Claim, Evidence, Finding, choose, group_of, judge, needed, summary
 
 PAPER = "sliding-window-thompson"

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from driftwise.serve import asking, changing
-from driftwise.serve.background import tend
-from driftwise.serve.clock import LASTING_S, STEP_S, Clock, now_us
-from driftwise.serve.engine import Engine, Keyed
-from driftwise.serve.wire import Changes, Window
+from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments import admin as changing
+from driftwise.service.deployments.background_tasks import tend
+from driftwise.service.deployments.clock import LASTING_S, STEP_S, Clock, now_us
+from driftwise.service.deployments.engine import Engine, Keyed
+from driftwise.service.http.schemas.requests import Changes, Window
 from tests.serving import START, create, decide, learn, running
 from tests.serving import Clock as Fake
 
@@ -23,7 +24,7 @@ def on_every_store(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     """Run an async test on every kind of store."""
 
     def run(store: str, caplog: pytest.LogCaptureFixture) -> None:
-        caplog.set_level(logging.INFO, "driftwise.serve")
+        caplog.set_level(logging.INFO, "driftwise.service")
         asyncio.run(test(store, caplog))  # type: ignore[arg-type]
 
     run.__name__, run.__doc__ = test.__name__, test.__doc__
@@ -69,7 +70,7 @@ def test_the_clock_follows_the_wall_clock() -> None:
 
 @pytest.mark.parametrize("leap", [YEAR, -YEAR, 2.0 * STEP_S])
 def test_a_leap_is_not_followed_until_it_has_lasted(leap: float, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "driftwise.serve")
+    caplog.set_level(logging.INFO, "driftwise.service")
     clock = Fake()
     clock.leap(leap)
     assert clock() == START
@@ -227,7 +228,7 @@ def test_a_store_from_the_future_goes_on(store: str, behind: float, caplog: pyte
                 events = [*engine.journal.read(engine.entry(name).stream)]
                 assert [event.at for event in events] == sorted(event.at for event in events)
 
-    caplog.set_level(logging.INFO, "driftwise.serve")
+    caplog.set_level(logging.INFO, "driftwise.service")
     asyncio.run(test())
     ahead = [record for record in caplog.records if "lie ahead of the clock" in record.getMessage()]
     facts: list[Any] = [vars(record)["facts"] for record in ahead]

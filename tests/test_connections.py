@@ -13,13 +13,13 @@ import msgspec
 import pytest
 import uvloop
 
-from driftwise.serve.answers import Saved
-from driftwise.serve.app import make_app
-from driftwise.serve.connection import MAX_HEAD
-from driftwise.serve.engine import Engine
-from driftwise.serve.http import Call, Endpoint, Limits, Service
-from driftwise.serve.journal import open_journal
-from driftwise.serve.server import Server, server_of
+from driftwise.service.http.schemas.responses import Saved
+from driftwise.service.http.app import make_app
+from driftwise.service.http.connection import MAX_HEAD
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.http.endpoint import Call, Endpoint, Limits, Service
+from driftwise.service.store.journal import open_journal
+from driftwise.service.http.server import Server, server_of
 from tests.patience import HANG_S, patient, until_so
 from tests.service import Service as Process
 from tests.test_service import OPEN
@@ -30,7 +30,7 @@ PATIENT = Limits(head_s=LONG_S, body_s=LONG_S, idle_s=LONG_S)
 
 @pytest.fixture(autouse=True)
 def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driftwise.serve.engine.ANSWER_S", HANG_S)
+    monkeypatch.setattr("driftwise.service.deployments.engine.ANSWER_S", HANG_S)
 
 
 class Door:

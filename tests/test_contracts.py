@@ -15,7 +15,7 @@ import pytest
 from driftwise.checks import POLICY_CHECKS, WORLD_CHECKS
 from driftwise.core.family import family_of
 from driftwise.errors import ParameterError
-from driftwise.policies import (
+from driftwise.families import (
     POLICIES,
     WIQL,
     BanditOverBandit,
@@ -24,9 +24,9 @@ from driftwise.policies import (
     SlidingSlateUCB,
     SlidingWhittle,
 )
-from driftwise.worlds import WORLDS, Flights
-from driftwise.worlds.delayed import Delayed
-from driftwise.worlds.knapsack_example import KINDS
+from driftwise.families import WORLDS, Flights
+from driftwise.families.composite.worlds.delayed import Delayed
+from driftwise.families.knapsack.worlds.knapsack_example import KINDS
 
 SHORT = 60
 EVERY_POLICY: dict[str, Any] = {

@@ -39,8 +39,8 @@ def test_kill_nine_often(victim: tuple[str | None, Server | None], tmp_path: Pat
 
 FULL_DISK = """
 import asyncio, json, resource, signal, sys
-from driftwise.serve.refusals import Unavailable
-from driftwise.serve import asking
+from driftwise.service.http.errors import Unavailable
+from driftwise.service.deployments import queries as asking
 from tests.serving import create, decide, learn, running
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

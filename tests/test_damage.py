@@ -20,14 +20,14 @@ import psycopg
 import pytest
 
 from driftwise.errors import DriftwiseError
-from driftwise.serve import asking
-from driftwise.serve.access import Access
-from driftwise.serve.app import make_app
-from driftwise.serve.client import AsyncClient, Refused
-from driftwise.serve.engine import Engine
-from driftwise.serve.events import ArmRetired, Decided, Learned, encode
-from driftwise.serve.http import Service
-from driftwise.serve.journal import JournalError, open_journal
+from driftwise.service.deployments import queries as asking
+from driftwise.service.http.access import Access
+from driftwise.service.http.app import make_app
+from driftwise.service.client.client import AsyncClient, Refused
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.store.events import ArmRetired, Decided, Learned, encode
+from driftwise.service.http.endpoint import Service
+from driftwise.service.store.journal import JournalError, open_journal
 from tests.patience import HANG_S
 from tests.service import SOURCE
 from tests.service import Service as Process
@@ -94,7 +94,7 @@ async def fill(store: str, *, reward_window: float | None = None) -> None:
 
 @pytest.fixture(autouse=True)
 def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driftwise.serve.engine.ANSWER_S", HANG_S)
+    monkeypatch.setattr("driftwise.service.deployments.engine.ANSWER_S", HANG_S)
 
 
 @asynccontextmanager
@@ -166,7 +166,7 @@ def test_one_damaged_event_makes_one_deployment_unavailable(
             assert (await http.post(f"{SHOP}/retire")).json()["status"] == "retired"
             assert (await http.get("/readyz")).json() == {"ready": True}
 
-    caplog.set_level(logging.INFO, "driftwise.serve")
+    caplog.set_level(logging.INFO, "driftwise.service")
     asyncio.run(test())
     (facts,) = errors(caplog)  # told once, whatever was asked
     assert facts["deployment"] == "shop" and facts["why"]
@@ -226,7 +226,7 @@ def test_damage_before_a_snapshot_stops_nothing_that_needs_it_not(store: str, ca
             assert (await http.post(f"{SHOP}/decide", json={})).json()["id"] == 2 * ROUNDS + 3
             await check_export(http, DAMAGED)
 
-    caplog.set_level(logging.INFO, "driftwise.serve")
+    caplog.set_level(logging.INFO, "driftwise.service")
     asyncio.run(test())
     assert [facts["event_number"] for facts in errors(caplog)] == [DAMAGED]
 

@@ -6,10 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from driftwise.serve import asking, deciding
-from driftwise.serve.access import Access, is_local, is_loopback
-from driftwise.serve.client import Refused
-from driftwise.serve.token import drop_token, ensure_token, load_token, token_file
+from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments import decisions as deciding
+from driftwise.service.http.access import Access, is_local, is_loopback
+from driftwise.service.client.client import Refused
+from driftwise.service.http.token import drop_token, ensure_token, load_token, token_file
 from tests.patience import HANG_S, patient
 from tests.service import Service as Process
 from tests.service import admin_key

@@ -9,15 +9,17 @@ import msgspec
 import numpy as np
 import pytest
 
-from driftwise.core.state import seal, unseal
+from driftwise.core.serialization import seal, unseal
 from driftwise.errors import DriftwiseError, RewardError
-from driftwise.serve import asking, changing, deciding
-from driftwise.serve.deployment import Deployment
-from driftwise.serve.engine import Engine, Keyed
-from driftwise.serve.fold import fold, replay
-from driftwise.serve.journal import JournalError, open_journal
-from driftwise.serve.refusals import Busy, Conflict, Full, KeyReused, Paused, Unavailable, Unknown
-from driftwise.serve.wire import Asked, Changes, Told
+from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments import admin as changing
+from driftwise.service.deployments import decisions as deciding
+from driftwise.service.deployments.deployment import Deployment
+from driftwise.service.deployments.engine import Engine, Keyed
+from driftwise.service.deployments.fold import fold, replay
+from driftwise.service.store.journal import JournalError, open_journal
+from driftwise.service.http.errors import Busy, Conflict, Full, KeyReused, Paused, Unavailable, Unknown
+from driftwise.service.http.schemas.requests import Asked, Changes, Told
 from tests.patience import until_so
 from tests.serving import Clock, create, decide, learn, running, settings
 
@@ -199,7 +201,7 @@ async def test_crash_after_crash_there_is_never_much_to_replay(store: str) -> No
         if not crash:
             await create(engine)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("driftwise.serve.engine.SNAPSHOT_EVERY", 50)
+            patch.setattr("driftwise.service.deployments.engine.SNAPSHOT_EVERY", 50)
             await live(engine, seed=crash, rounds=10)  # about 16 events
         entry = engine.entry("shop")
         for task in engine._tasks:
@@ -218,8 +220,8 @@ async def test_a_large_snapshot_is_that_of_its_moment(store: str) -> None:
     await engine.start()
     await create(engine, sticky=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("driftwise.serve.engine.MANY", 0)
-        patch.setattr("driftwise.serve.engine.SNAPSHOT_EVERY", 10)
+        patch.setattr("driftwise.service.deployments.engine.MANY", 0)
+        patch.setattr("driftwise.service.deployments.engine.SNAPSHOT_EVERY", 10)
         await live(engine, rounds=60, unit="me")
         await quiet(engine)
         kept = journal.latest(1)

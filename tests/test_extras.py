@@ -29,7 +29,7 @@ def test_the_base_install_is_enough_or_says_what_is_missing(case: Case, tmp_path
 
 
 def test_the_client_without_its_extra_is_one_sentence() -> None:
-    code = f"{BARE}\nimport driftwise.serve.client"
+    code = f"{BARE}\nimport driftwise.service.client.client"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert CLIENT in done.stderr.splitlines()[-1]
 

@@ -19,8 +19,9 @@ from driftwise.cli import main
 from driftwise.core import verbs
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.worlds import Flights, PiecewiseLinear, Rotating, SinePair, flights
-from driftwise.worlds.features import LAWS, FeaturedWorld
+from driftwise.families.contextual.worlds import flights
+from driftwise.families import Flights, PiecewiseLinear, Rotating, SinePair
+from driftwise.families.contextual.worlds.base import LAWS, FeaturedWorld
 
 ALARM = 1e-5
 HORIZON = 150

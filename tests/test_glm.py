@@ -11,21 +11,21 @@ import pytest
 from scipy import integrate, linalg
 
 from driftwise.agent import Agent
-from driftwise.core.play import play
-from driftwise.core.rules import cast
+from driftwise.core.loop import play
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.spec import describe, parse
-from driftwise.core.state import dump, equal, load, regroup
+from driftwise.core.serialization import dump, equal, load, regroup
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, restart, select, update
 from driftwise.errors import ParameterError
-from driftwise.kernels.feature_window import new_feature_window
-from driftwise.kernels.glm import LINKS, LOOKS, TOLERANCE, estimate, mean_at, new_glm_fit, slope_at
-from driftwise.kernels.spanning import NO_ROW, farthest, new_span, widen
-from driftwise.kernels.tally import LOOSE, build, new_tally
-from driftwise.policies import POLICIES, SlidingGLMUCB, Uniform
-from driftwise.policies.sliding_glm_ucb import radius_of
-from driftwise.worlds import Rotating
+from driftwise.families.contextual.feature_window import new_feature_window
+from driftwise.families.contextual.glm import LINKS, LOOKS, TOLERANCE, estimate, mean_at, new_glm_fit, slope_at
+from driftwise.families.contextual.pivoted_qr import NO_ROW, farthest, new_span, widen
+from driftwise.families.contextual.row_counts import LOOSE, build, new_tally
+from driftwise.families import POLICIES, SlidingGLMUCB, Uniform
+from driftwise.families.contextual.policies.sliding_glm_ucb import radius_of
+from driftwise.families import Rotating
 from tests.reference import FEATURE_TWINS
 from tests.reference import sliding_glm_ucb as reference
 

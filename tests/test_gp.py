@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from driftwise.core.play import play
-from driftwise.core.rules import cast
+from driftwise.core.loop import play
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.state import clone, dump, equal, load, regroup
+from driftwise.core.serialization import clone, dump, equal, load, regroup
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, respond, restart, select, update
 from driftwise.errors import ParameterError
-from driftwise.kernels.gp import COLUMNS, HOPELESS, TOLERANCE, audit, information_gain, most_gain
-from driftwise.policies import BanditOverBandit, SlidingGPUCB
-from driftwise.worlds import DriftingSurface
+from driftwise.families.contextual.gp import COLUMNS, HOPELESS, TOLERANCE, audit, information_gain, most_gain
+from driftwise.families import BanditOverBandit, SlidingGPUCB
+from driftwise.families import DriftingSurface
 from tests.reference.sliding_gp_ucb import SlidingGPUCBTwin
 
 CLOSE = 1e-9

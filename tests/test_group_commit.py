@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from driftwise.serve import asking
-from driftwise.serve.engine import Engine, Keyed
-from driftwise.serve.journal import LEVELS, JournalError, open_journal
-from driftwise.serve.refusals import Busy, Unavailable
+from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments.engine import Engine, Keyed
+from driftwise.service.store.journal import LEVELS, JournalError, open_journal
+from driftwise.service.http.errors import Busy, Unavailable
 from tests.serving import Clock, create, decide, learn
 
 

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.core.rules import cast
+from driftwise.core.validation import cast
 from driftwise.core.types import Decision, Moves
 from driftwise.core.verbs import update
-from driftwise.kernels.borrowed_rows import add_to_pool, believed_row, empty_pool
-from driftwise.kernels.episode_counts import close_episode, count_moves, new_counts
-from driftwise.policies import AdaptiveWhittle, SlidingWhittle, UCWhittle, WhittleThompson
+from driftwise.families.restless.transitions.pooling import add_to_pool, believed_row, empty_pool
+from driftwise.families.restless.transitions.counts import close_episode, count_moves, new_counts
+from driftwise.families import AdaptiveWhittle, SlidingWhittle, UCWhittle, WhittleThompson
 from tests.herds import follow, problem
 
 POLICIES_TRIED: dict[str, Any] = {

@@ -13,9 +13,9 @@ import pytest
 
 from driftwise.checks import JOURNAL_CHECKS
 from driftwise.errors import ParameterError
-from driftwise.serve.journal import Event, InUseError, JournalError, kept_snapshots, open_journal
-from driftwise.serve.sql_journal import OUTCOME
-from driftwise.serve.sqlite_journal import SQLiteJournal, require_version
+from driftwise.service.store.journal import Event, InUseError, JournalError, kept_snapshots, open_journal
+from driftwise.service.store.sql import OUTCOME
+from driftwise.service.store.sqlite import SQLiteJournal, require_version
 from tests.patience import until
 from tests.service import SOURCE
 
@@ -29,7 +29,7 @@ def test_journal(check: Any, store: str) -> None:
 
 def test_a_second_process_is_refused_in_one_sentence(store: str) -> None:
     journal = open_journal(store)
-    program = f"from driftwise.serve.journal import open_journal; open_journal({store!r}).close()"
+    program = f"from driftwise.service.store.journal import open_journal; open_journal({store!r}).close()"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=HERE)
     assert re.search(f"is in use by .*process {os.getpid()}", done.stderr)
     journal.close()
@@ -37,7 +37,7 @@ def test_a_second_process_is_refused_in_one_sentence(store: str) -> None:
 
 
 def test_a_lock_goes_with_its_process(store: str) -> None:
-    opens = f"from driftwise.serve.journal import open_journal; open_journal({store!r})"
+    opens = f"from driftwise.service.store.journal import open_journal; open_journal({store!r})"
     program = f"import os; {opens}; os.kill(os.getpid(), 9)"
     assert subprocess.run([sys.executable, "-c", program], check=False, env=HERE).returncode == -9
     until(lambda: opened(store), "the lock of a process that was killed")
@@ -73,7 +73,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_locked_file_is_an_error_that_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driftwise.serve.sqlite_journal.BUSY_MS", 10)
+    monkeypatch.setattr("driftwise.service.store.sqlite.BUSY_MS", 10)
     journal = SQLiteJournal(tmp_path / "store.db")
     event = Event(1, 0, 0, "decided", b"")
     other = apsw.Connection(str(tmp_path / "store.db"))

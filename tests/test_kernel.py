@@ -15,10 +15,10 @@ import pytest
 
 import driftwise
 from driftwise.core.kernel import PARTS, kernel, load_numba
-from driftwise.core.tag import code_tag
+from driftwise.core.fingerprint import code_tag
 from driftwise.core.verbs import register
 from driftwise.errors import RegistrationError
-from driftwise.policies import SlidingUCB, Thompson, Uniform
+from driftwise.families import SlidingUCB, Thompson, Uniform
 
 POLICY = """
 from typing import Any, NamedTuple
@@ -53,7 +53,7 @@ def favourite():
 PLAY = """
 import driftwise as dw
 from driftwise.core.kernel import kinds
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import new_trace
 from stubborn import Stubborn
@@ -94,8 +94,8 @@ def test_a_kernel_edited_in_another_file_is_never_answered_from_the_cache(
 
 def test_a_tag_does_not_depend_on_what_else_was_loaded(tmp_path: Path) -> None:
     (tmp_path / "stubborn.py").write_text(POLICY.format(imports="", call="int"))
-    ask = "import stubborn; {} from driftwise.core.tag import code_tag; print(code_tag(stubborn.Stubborn))"
-    more = "import driftwise.core.parts, driftwise.agent, driftwise.checks; from driftwise import Thompson, run;"
+    ask = "import stubborn; {} from driftwise.core.fingerprint import code_tag; print(code_tag(stubborn.Stubborn))"
+    more = "import driftwise.core.deferred_codegen, driftwise.agent, driftwise.checks; from driftwise import Thompson, run;"
     assert python(ask.format(""), folder=tmp_path) == python(ask.format(more), folder=tmp_path)
 
 
@@ -126,8 +126,8 @@ def written(arm: int) -> Any:
     """A policy as a notebook cell defines it, again and again under one name."""
 
     class Anew(NamedTuple):
-        def init(self, problem: driftwise.Problem) -> driftwise.policies.uniform.UniformState:
-            return driftwise.policies.uniform.UniformState(np.zeros(problem.n_arms, np.int64))
+        def init(self, problem: driftwise.Problem) -> driftwise.families.multi_armed.policies.uniform.UniformState:
+            return driftwise.families.multi_armed.policies.uniform.UniformState(np.zeros(problem.n_arms, np.int64))
 
     def select(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[int, float]:
         return arm, 1.0
@@ -202,7 +202,7 @@ def test_what_only_kernels_call_is_compiled_as_a_part() -> None:
     """With the version of numba this was tested with, that is: others may need another `PARTS`."""
     import numba
 
-    from driftwise.core.parts import PartLibrary
+    from driftwise.core.deferred_codegen import PartLibrary
 
     assert numba.version_info.short in PARTS
     load_numba()
@@ -214,7 +214,7 @@ def test_what_only_kernels_call_is_compiled_as_a_part() -> None:
 
 def test_parts_are_the_same_as_whole_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where numba is too new for parts, kernels give the same bits without them."""
-    from driftwise.core.parts import PartLibrary
+    from driftwise.core.deferred_codegen import PartLibrary
 
     told = []
     for parts in (PARTS, []):

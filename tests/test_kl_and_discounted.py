@@ -13,20 +13,20 @@ from scipy import special, stats
 
 from driftwise.agent import Agent
 from driftwise.core.kernel import kernel
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
-from driftwise.core.state import arrays, clone, equal
+from driftwise.core.serialization import arrays, clone, equal
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
-from driftwise.kernels import kl as kl_module
-from driftwise.kernels.discount import LIMIT, fade, new_discount, weight
-from driftwise.kernels.kl import exploration, gap_of, information, kl, kl_gap, kl_upper, most_optimistic
-from driftwise.policies import KLUCB, POLICIES, DiscountedThompson, DiscountedUCB, EpsilonGreedy, SlidingKLUCB
-from driftwise.policies.discounted_ucb import FAINT
-from driftwise.worlds import Abrupt
-from driftwise.worlds.delayed import Delayed
+from driftwise.numerics import kl as kl_module
+from driftwise.numerics.discount import LIMIT, fade, new_discount, weight
+from driftwise.numerics.kl import exploration, gap_of, information, kl, kl_gap, kl_upper, most_optimistic
+from driftwise.families import KLUCB, POLICIES, DiscountedThompson, DiscountedUCB, EpsilonGreedy, SlidingKLUCB
+from driftwise.families.multi_armed.policies.discounted_ucb import FAINT
+from driftwise.families import Abrupt
+from driftwise.families.composite.worlds.delayed import Delayed
 from tests.reference.kl_ucb import divergence, upper
 from tests.reference.log import readable, tries
 from tests.reference.pair import Pair

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from driftwise.agent import Agent
-from driftwise.core.play import play
-from driftwise.core.rules import cast
+from driftwise.core.loop import play
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.spec import describe
 from driftwise.core.types import Budgets, Decision, Floats, Problem, Spent, trace_for
 from driftwise.core.verbs import advance, appraise, select, update
 from driftwise.errors import ParameterError
-from driftwise.kernels.confidence import width
-from driftwise.policies import (
+from driftwise.families.knapsack.bounds import width
+from driftwise.families import (
     POLICIES,
     BanditOverBandit,
     GreedyRatio,
@@ -25,7 +25,7 @@ from driftwise.policies import (
     SlidingKnapsackUCB,
     UCBBwK,
 )
-from driftwise.worlds import BudgetStationary, KnapsackExample
+from driftwise.families import BudgetStationary, KnapsackExample
 from tests.families import BUDGETED
 from tests.reference import BUDGET_TWINS
 from tests.reference.budget_log import Bill

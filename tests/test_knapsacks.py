@@ -15,13 +15,13 @@ import pytest
 
 import driftwise as dw
 from driftwise.checks import check_world
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.random import stream
 from driftwise.core.seeding import key
 from driftwise.core.types import trace_for
 from driftwise.core.verbs import advance
-from driftwise.measure.budgets.chain import chain
-from driftwise.measure.budgets.unrest import steps
+from driftwise.families.knapsack.hindsight.sandwich import chain
+from driftwise.families.knapsack.hindsight.path_length import steps
 from driftwise.papers import paper
 from driftwise.papers.knapsacks import (
     errata_in_play,
@@ -36,9 +36,9 @@ from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.forms import FORMS, tuned
 from driftwise.papers.knapsacks.powers import Power
 from driftwise.papers.knapsacks.slopes import SlopeSize
-from driftwise.study.canvas import NARROW, WIDE, svg
+from driftwise.study.plots.style import NARROW, WIDE, svg
 from driftwise.study.claims import Evidence, Verdict, choose, judge, needed
-from driftwise.worlds import KnapsackExample
+from driftwise.families import KnapsackExample
 
 NAME, SMALL = "knapsacks", "small"
 SIZES = {

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from driftwise.core.play import play
-from driftwise.core.rules import cast
+from driftwise.core.loop import play
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.state import clone, dump, equal, load
+from driftwise.core.serialization import clone, dump, equal, load
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, restart, select, settle, update
 from driftwise.errors import ParameterError
-from driftwise.policies import (
+from driftwise.families import (
     POLICIES,
     DiscountedLinThompson,
     DiscountedLinUCB,
@@ -29,8 +29,8 @@ from driftwise.policies import (
     SlidingLinThompson,
     SlidingLinUCB,
 )
-from driftwise.worlds import PiecewiseLinear, Rotating
-from driftwise.worlds.delayed import LOST, Delayed
+from driftwise.families import PiecewiseLinear, Rotating
+from driftwise.families.composite.worlds.delayed import LOST, Delayed
 from tests.families import FEATURED
 from tests.reference import FEATURE_TWINS
 

@@ -9,8 +9,9 @@ import pytest
 import driftwise as dw
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.kernels import many_arms, told_arms
-from driftwise.kernels.many_arms import whittle_index
+from driftwise.families.restless.whittle import api as many_arms
+from driftwise.families.restless.whittle import arm_validation as told_arms
+from driftwise.families.restless.whittle.api import whittle_index
 
 N_STATES = 5
 

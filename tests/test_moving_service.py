@@ -14,13 +14,16 @@ import pytest
 
 from driftwise import Agent
 from driftwise.errors import ArmError, DriftwiseError, MoveError, ParameterError, RewardError
-from driftwise.policies import WIQL
-from driftwise.serve import asking, changing, deciding, requests
-from driftwise.serve.client import AsyncClient, Client
-from driftwise.serve.engine import Engine
-from driftwise.serve.export import export
-from driftwise.serve.settings import agent_of
-from driftwise.serve.wire import Asked, Changes, Told
+from driftwise.families import WIQL
+from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments import admin as changing
+from driftwise.service.deployments import decisions as deciding
+from driftwise.service.client import calls as requests
+from driftwise.service.client.client import AsyncClient, Client
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.export import export
+from driftwise.service.deployments.spec import agent_of
+from driftwise.service.http.schemas.requests import Asked, Changes, Told
 from tests.patience import PATIENT, get, patient, post
 from tests.service import Service
 from tests.serving import Clock, create, decide, learn, running, settings

@@ -13,7 +13,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.core.kernel import Kernel, kernel
-from driftwise.core.tag import code_tag
+from driftwise.core.fingerprint import code_tag
 from driftwise.core.verbs import VERBS, register
 from driftwise.errors import KernelError
 from tests.notebook import Notebook, notebook
@@ -22,7 +22,7 @@ IMPORTS = """
 import numpy as np
 import driftwise as dw
 from typing import Any, NamedTuple
-from driftwise.worlds.arms import Levels
+from driftwise.families.multi_armed.worlds.base import Levels
 """
 CLASSES = """
 class NotedState(NamedTuple):
@@ -227,7 +227,7 @@ dw.register(NotedTape, observe=_observe, respond=_respond)
 
 
 def test_a_tape_whose_kernels_are_registered_anew_is_played_by_them(book: Notebook) -> None:
-    from driftwise.core.play import play
+    from driftwise.core.loop import play
     from driftwise.core.types import new_trace
 
     for cell in (*first_cells("kernel", 0.5), TAPE):

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from driftwise.core.types import Floats
-from driftwise.kernels.optimistic_kernel import (
+from driftwise.families.restless.transitions.optimistic import (
     DRIFTING,
     KNOWN,
     STATIONARY,

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from driftwise.core.play import play
-from driftwise.core.rules import cast
+from driftwise.core.loop import play
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Outcome, Problem, SlateOutcome, new_trace
 from driftwise.core.verbs import advance, pend, select, settle, update
-from driftwise.policies import POLICIES, SlidingSlateUCB
-from driftwise.worlds import Abrupt
-from driftwise.worlds.delayed import Delayed
+from driftwise.families import POLICIES, SlidingSlateUCB
+from driftwise.families import Abrupt
+from driftwise.families.composite.worlds.delayed import Delayed
 from tests.families import ARMED
 from tests.reference.log import readable
 from tests.reference.pair import Pair

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from driftwise.core.rules import cast
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.state import dump
+from driftwise.core.serialization import dump
 from driftwise.core.types import Decision, Floats, Outcome, Problem
 from driftwise.core.verbs import advance, pend, restart, select, settle, update
-from driftwise.kernels.gp_pending import MOST
-from driftwise.policies import POLICIES, SlidingGPUCB
+from driftwise.families.contextual.gp_pending import MOST
+from driftwise.families import POLICIES, SlidingGPUCB
 from tests.reference import FEATURE_TWINS
 
 CLOSE = 1e-6

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.core.rules import cast
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.state import clone, equal
+from driftwise.core.serialization import clone, equal
 from driftwise.core.types import Decision, Floats, Outcome, Problem
 from driftwise.core.verbs import advance, pend, restart, select, settle, update
-from driftwise.kernels.linear_draw import fill_normals
-from driftwise.policies import POLICIES, LinUCB, SlidingLinThompson, SlidingLinUCB
+from driftwise.families.contextual.linear_draw import fill_normals
+from driftwise.families import POLICIES, LinUCB, SlidingLinThompson, SlidingLinUCB
 from tests.reference import FEATURE_TWINS
 
 CLOSE = 1e-8

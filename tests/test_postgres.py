@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from driftwise.errors import ParameterError
-from driftwise.serve import postgres_session as sessions
-from driftwise.serve.journal import Event, InUseError, JournalError, open_journal
-from driftwise.serve.postgres_journal import PostgresJournal
+from driftwise.service.store import postgres_session as sessions
+from driftwise.service.store.journal import Event, InUseError, JournalError, open_journal
+from driftwise.service.store.postgres import PostgresJournal
 from tests.postgres import Server
 
 

@@ -11,8 +11,8 @@ from contextlib import suppress
 import apsw
 import pytest
 
-from driftwise.serve.journal import Event, JournalError
-from driftwise.serve.sqlite_journal import SQLiteJournal
+from driftwise.service.store.journal import Event, JournalError
+from driftwise.service.store.sqlite import SQLiteJournal
 from tests.power import PowerVFS
 
 _COUNT = itertools.count()

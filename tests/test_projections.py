@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 import driftwise as dw
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.kernels.projections import Convex, Domain, checked, convex, excess
+from driftwise.families.convex.projections import Convex, Domain, checked, convex, excess
 from tests.reference.projections import most_linear, nearest
 
 CLOSE = 1e-10

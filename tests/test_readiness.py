@@ -15,13 +15,13 @@ import httpx
 import psycopg
 import pytest
 
-from driftwise.serve.access import Access
-from driftwise.serve.app import make_app
-from driftwise.serve.background import tend
-from driftwise.serve.engine import Engine
-from driftwise.serve.http import Service
-from driftwise.serve.journal import Event, JournalError, open_journal
-from driftwise.serve.sqlite_journal import SQLiteJournal
+from driftwise.service.http.access import Access
+from driftwise.service.http.app import make_app
+from driftwise.service.deployments.background_tasks import tend
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.http.endpoint import Service
+from driftwise.service.store.journal import Event, JournalError, open_journal
+from driftwise.service.store.sqlite import SQLiteJournal
 from tests.patience import HANG_S, until
 from tests.postgres import Server
 from tests.service import Service as Process
@@ -96,9 +96,9 @@ def on_every_store(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     """Run an async test on every kind of store, with what it logs."""
 
     def run(store: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-        caplog.set_level(logging.INFO, "driftwise.serve")
-        monkeypatch.setattr("driftwise.serve.readiness.IDLE_S", HANG_S)  # the store is tried when a test wants it
-        monkeypatch.setattr("driftwise.serve.engine.ANSWER_S", HANG_S)
+        caplog.set_level(logging.INFO, "driftwise.service")
+        monkeypatch.setattr("driftwise.service.deployments.readiness.IDLE_S", HANG_S)  # the store is tried when a test wants it
+        monkeypatch.setattr("driftwise.service.deployments.engine.ANSWER_S", HANG_S)
 
         async def look() -> None:
             async with asked(store) as service:
@@ -163,7 +163,7 @@ async def test_readiness_tries_a_store_at_rest(service: Asked, caplog: Any, monk
     commits = service.engine.writer.commits
     assert await service.ready() == (200, {"ready": True})
     assert service.engine.writer.commits == commits  # it has just been written: that is proof enough
-    monkeypatch.setattr("driftwise.serve.readiness.IDLE_S", -1.0)
+    monkeypatch.setattr("driftwise.service.deployments.readiness.IDLE_S", -1.0)
     assert await service.ready() == (200, {"ready": True})
     assert service.engine.writer.commits == commits + 1
     service.journal.writing = FULL
@@ -176,8 +176,8 @@ async def test_readiness_tries_a_store_at_rest(service: Asked, caplog: Any, monk
 
 @on_every_store
 async def test_readiness_does_not_wait_for_a_store_that_hangs(service: Asked, caplog: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("driftwise.serve.readiness.IDLE_S", -1.0)
-    monkeypatch.setattr("driftwise.serve.engine.ANSWER_S", 0.05)
+    monkeypatch.setattr("driftwise.service.deployments.readiness.IDLE_S", -1.0)
+    monkeypatch.setattr("driftwise.service.deployments.engine.ANSWER_S", 0.05)
     service.journal.gate.clear()
     told = await asyncio.gather(*(service.ready() for _ in range(20)))
     assert told == [(503, {"ready": False, "reason": "the store has not answered for 0.05 seconds"})] * 20
@@ -276,7 +276,7 @@ def test_a_database_that_is_gone_is_told_and_over_when_it_is_over(durable_server
 
 
 def test_sqlite_says_why_to_anybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driftwise.serve.sqlite_journal.BUSY_MS", 10)
+    monkeypatch.setattr("driftwise.service.store.sqlite.BUSY_MS", 10)
     journal = SQLiteJournal(tmp_path / "store.db")
     big = [Event(1, 0, 0, "decided", bytes(10**6))]
     journal._writer.execute("PRAGMA max_page_count = 20")

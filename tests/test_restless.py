@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from driftwise.core.restless import DRIFTING, KNOWN, restless
-from driftwise.core.rules import cast
+from driftwise.families.restless.problem import DRIFTING, KNOWN, restless
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Problem
 from driftwise.core.verbs import select, update
 from driftwise.errors import ParameterError
-from driftwise.kernels.any_arms import chance_of_set, draw_arms
-from driftwise.kernels.top_arms import TIE, kth_largest, top_arms
-from driftwise.policies import WIQL, Myopic, RandomArms, RoundRobin
+from driftwise.families.restless.random_subset import chance_of_set, draw_arms
+from driftwise.families.restless.top_m import TIE, kth_largest, top_arms
+from driftwise.families import WIQL, Myopic, RandomArms, RoundRobin
 from tests.families import RESTLESS
 from tests.herds import follow, problem, walk
 from tests.reference import RESTLESS_TWINS

@@ -8,13 +8,13 @@ from scipy.optimize import linprog
 
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.measure.restless.coverage import coverage
-from driftwise.measure.restless.lagrangian import lagrangian_bound, lagrangian_regret
-from driftwise.oracles import WhittleOracle
-from driftwise.policies import SlidingWhittle
+from driftwise.families.restless.transitions.coverage import coverage
+from driftwise.families.restless.whittle.lagrangian import lagrangian_bound, lagrangian_regret
+from driftwise.families import WhittleOracle
+from driftwise.families import SlidingWhittle
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from driftwise.worlds import AgeOfInformation, Climbing, MachineMaintenance
+from driftwise.families import AgeOfInformation, Climbing, MachineMaintenance
 
 WORLDS: dict[str, Any] = {
     "ladder": Climbing(n_arms=4, activate=1, episode=6, rungs=3),

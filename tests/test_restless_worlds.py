@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.core.play import play
-from driftwise.core.rules import cast
+from driftwise.core.loop import play
+from driftwise.core.validation import cast
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Trace, trace_for
 from driftwise.core.verbs import observe, respond
 from driftwise.errors import ParameterError
-from driftwise.measure.restless.kernel_drift import epsilon
+from driftwise.families.restless.transitions.drift import epsilon
 from driftwise.measure.variation import courses, norms_of
-from driftwise.policies import RandomArms
-from driftwise.worlds import (
+from driftwise.families import RandomArms
+from driftwise.families import (
     AgeOfInformation,
     Climbing,
     HealthAdherence,
     MachineMaintenance,
     RestlessTable,
 )
-from driftwise.worlds.restless import RestlessTape, sums_of
+from driftwise.families.restless.worlds.base import RestlessTape, sums_of
 from tests.families import RESTLESS_WORLDS
 
 NOBODY = np.zeros(0, np.int64)
@@ -210,7 +210,7 @@ def test_epsilon_is_the_most_any_row_moves_between_episodes(name: str, rounds: i
 def test_epsilon_looks_across_blocks_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     world = RestlessTable()
     expected = epsilon(world, 800, 0)
-    monkeypatch.setattr("driftwise.measure.restless.kernel_drift.CHUNK", 1)
+    monkeypatch.setattr("driftwise.families.restless.transitions.drift.CHUNK", 1)
     assert epsilon(world, 800, 0) == expected == 1.2
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from benchmarks.accuracy import STREAMS, Game, Stream, directions, exact, worst_error
 from driftwise.core.types import Floats, Problem
-from driftwise.kernels import ridge as kernels
-from driftwise.kernels.feature_window import remember_features, slide_features
-from driftwise.kernels.linear_optimism import most_promising_row
-from driftwise.kernels.pending_rows import new_pending_rows
-from driftwise.kernels.ridge import (
+from driftwise.numerics import ridge as kernels
+from driftwise.families.contextual.feature_window import remember_features, slide_features
+from driftwise.families.contextual.linear_optimism import most_promising_row
+from driftwise.families.contextual.pending_rows import new_pending_rows
+from driftwise.numerics.ridge import (
     TOLERANCE,
     Ridge,
     absorb,
@@ -26,8 +26,8 @@ from driftwise.kernels.ridge import (
     repair,
     solve,
 )
-from driftwise.kernels.row_forms import LANES, measure_rows, new_row_forms
-from driftwise.policies import SlidingLinUCB
+from driftwise.numerics.quadratic_forms import LANES, measure_rows, new_row_forms
+from driftwise.families import SlidingLinUCB
 
 LIMIT = 1e-8  # what is promised of an index
 

@@ -19,12 +19,12 @@ import httpx
 import pytest
 
 import driftwise as dw
-from driftwise.serve.access import Access
-from driftwise.serve.app import make_app
-from driftwise.serve.client import AsyncClient, OutcomeUnknown, Refused
-from driftwise.serve.engine import Engine
-from driftwise.serve.http import Limits, Service
-from driftwise.serve.journal import open_journal
+from driftwise.service.http.access import Access
+from driftwise.service.http.app import make_app
+from driftwise.service.client.client import AsyncClient, OutcomeUnknown, Refused
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.http.endpoint import Limits, Service
+from driftwise.service.store.journal import open_journal
 from tests.patience import patient
 from tests.service import SOURCE, admin_key
 from tests.service import Service as Process

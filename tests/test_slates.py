@@ -14,21 +14,21 @@ from click.testing import CliRunner
 from scipy import stats
 
 from driftwise.cli import main
-from driftwise.core.play import play
-from driftwise.core.rules import cast
+from driftwise.core.loop import play
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.spec import describe, parse
-from driftwise.core.state import clone, dump, equal, load
+from driftwise.core.serialization import clone, dump, equal, load
 from driftwise.core.types import Decision, Floats, Ints, Problem, SlateOutcome, new_trace
 from driftwise.core.verbs import advance, observe, respond, restart, select, update
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter, new_ledger
-from driftwise.measure.standard import BestChoice
-from driftwise.policies import POLICIES, BanditOverBandit, SlidingSlateUCB
+from driftwise.measure.comparator import BestChoice
+from driftwise.families import POLICIES, BanditOverBandit, SlidingSlateUCB
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from driftwise.worlds import WORLDS, Abrupt, Slates
-from driftwise.worlds.delayed import Delayed
+from driftwise.families import WORLDS, Abrupt, Slates
+from driftwise.families.composite.worlds.delayed import Delayed
 from tests.families import ARMED, FEATURED, SLATED, SLATED_WORLDS
 from tests.reference import SLATE_TWINS
 from tests.reference.log import readable
@@ -306,7 +306,7 @@ def test_a_study_gives_the_same_numbers_in_one_block_or_many(monkeypatch: pytest
     study = Study(name="slates", worlds={"w": WORLD}, policies={"p": POLICY}, horizon=ROUNDS, runs=2)
     columns = ("regret", "static_regret", "reward", "optimal_rate")
     one = [run(study).column(study.cells(), name) for name in columns]
-    monkeypatch.setattr("driftwise.worlds.slates.BLOCK_NUMBERS", 9 * 100)
+    monkeypatch.setattr("driftwise.families.slate.worlds.slates.BLOCK_NUMBERS", 9 * 100)
     other = [run(study).column(study.cells(), name) for name in columns]
     np.testing.assert_allclose(one, other, rtol=1e-12)
     regret, static = one[0], one[1]

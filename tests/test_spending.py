@@ -7,20 +7,20 @@ import pytest
 
 import driftwise as dw
 from driftwise.core.kernel import kernel
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import PerArm, Trace, trace_for
 from driftwise.core.verbs import advance, register
 from driftwise.errors import ParameterError
-from driftwise.kernels.spending import Spending, awaits, clear, enter, new_spending, pass_rounds
-from driftwise.measure.budgets.best_plan import BestPlan
+from driftwise.families.knapsack.cost_windows import Spending, awaits, clear, enter, new_spending, pass_rounds
+from driftwise.families.knapsack.comparator import BestPlan
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, new_ledger
 from driftwise.measure.ledger import enter as book
-from driftwise.oracles import BestPlanOracle, EvenSpending
-from driftwise.policies import PrequentialPacing, Uniform
+from driftwise.families import BestPlanOracle, EvenSpending
+from driftwise.families import PrequentialPacing, Uniform
 from driftwise.study.study import Study, state_of
-from driftwise.worlds import BudgetSwitching
-from driftwise.worlds.delayed import Delayed
+from driftwise.families import BudgetSwitching
+from driftwise.families.composite.worlds.delayed import Delayed
 
 ARMS, RESOURCES = 3, 2
 

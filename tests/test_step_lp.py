@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from driftwise.core.types import Floats
-from driftwise.kernels.step_lp import new_step_lp, solve_step
+from driftwise.families.knapsack.round_lp import new_step_lp, solve_step
 
 Program = tuple[Floats, Floats, Floats]
 CLOSE = 1e-9

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from driftwise.errors import ParameterError
-from driftwise.serve.journal import Event, InUseError, JournalError, open_journal
+from driftwise.service.store.journal import Event, InUseError, JournalError, open_journal
 from tests.service import SOURCE
 
 HERE = os.environ | {"PYTHONPATH": SOURCE}
-OPEN = "import sys; from driftwise.serve.journal import open_journal; journal = open_journal(sys.argv[1])"
+OPEN = "import sys; from driftwise.service.store.journal import open_journal; journal = open_journal(sys.argv[1])"
 HOLD = f"{OPEN}; print('open', flush=True); sys.stdin.read(); journal.close()"
 EVENT = Event(1, 0, 0, "decided", b"x")
 
@@ -61,7 +61,7 @@ def test_a_store_that_others_could_read_is_closed_to_them(tmp_path: Path, caplog
     open_journal(f"sqlite:///{path}").close()
     assert not caplog.records
     path.chmod(0o644)
-    with caplog.at_level(logging.WARNING, "driftwise.serve"):
+    with caplog.at_level(logging.WARNING, "driftwise.service"):
         journal = open_journal(f"sqlite:///{path}")
     journal.append([EVENT])
     assert set(modes(tmp_path).values()) == {"600"}

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, new_trace
-from driftwise.policies import PrequentialPacing, SlidingKnapsackUCB, SlidingLinUCB, SlidingThompson, SlidingUCB
-from driftwise.worlds import Abrupt, BudgetSwitching, Rotating, Sinusoidal
-from driftwise.worlds.budgeted import EXACT, TOGETHER, BudgetWorld
-from driftwise.worlds.means import Means
+from driftwise.families import PrequentialPacing, SlidingKnapsackUCB, SlidingLinUCB, SlidingThompson, SlidingUCB
+from driftwise.families import Abrupt, BudgetSwitching, Rotating, Sinusoidal
+from driftwise.families.knapsack.worlds.base import EXACT, TOGETHER, BudgetWorld
+from driftwise.families.knapsack.means import Means
 
 SOURCE = Path(__file__).parents[1] / "benchmarks" / "twin" / "twin.py"
 ROUNDS = 5000

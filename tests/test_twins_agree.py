@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from driftwise.core.kernel import kernel
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, select, update
-from driftwise.kernels import beta_race
-from driftwise.policies import POLICIES
-from driftwise.worlds import Abrupt
-from driftwise.worlds.delayed import Delayed
+from driftwise.families.multi_armed import beta_thompson as beta_race
+from driftwise.families import POLICIES
+from driftwise.families import Abrupt
+from driftwise.families.composite.worlds.delayed import Delayed
 from tests.families import ARMED
 from tests.reference import TWINS
 from tests.reference.log import readable

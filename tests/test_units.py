@@ -14,10 +14,10 @@ import driftwise as dw
 from driftwise.checks.units import rewards_have_no_unit
 from driftwise.core.types import Problem
 from driftwise.errors import ParameterError
-from driftwise.kernels.reward_scale import measure, new_scale
-from driftwise.serve.monitor import Monitor
-from driftwise.serve.settings import agent_of
-from driftwise.serve.wire import Settings
+from driftwise.numerics.reward_scale import measure, new_scale
+from driftwise.service.deployments.stats.collector import Monitor
+from driftwise.service.deployments.spec import agent_of
+from driftwise.service.http.schemas.requests import Settings
 
 INF = math.inf
 

@@ -16,7 +16,7 @@ from driftwise.core.types import Floats
 from driftwise.measure import variation as module
 from driftwise.measure.variation import lasting, variation
 from driftwise.study.study import Study
-from driftwise.worlds.arms import ArmedWorld, Drift, Levels
+from driftwise.families.multi_armed.worlds.base import ArmedWorld, Drift, Levels
 
 HORIZON = 500
 
@@ -67,7 +67,7 @@ def by_hand(world: Any) -> tuple[float, float]:
 def test_every_step_counts_those_between_blocks_too(world: Any, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK", block)
     monkeypatch.setattr(ArmedWorld, "block", block)
-    monkeypatch.setattr("driftwise.worlds.features.BLOCK", block)
+    monkeypatch.setattr("driftwise.families.contextual.worlds.base.BLOCK", block)
     found = variation(world, HORIZON, seed=1)
     l2, sup = by_hand(world)
     assert found.l2 == pytest.approx(l2, rel=1e-9, abs=1e-12)

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Problem, Slopes, trace_for
 from driftwise.core.verbs import respond, select, update
 from driftwise.errors import ParameterError
-from driftwise.kernels.projections import convex
-from driftwise.measure.convex.hindsight import best_on_average
-from driftwise.measure.convex.past import past_of
-from driftwise.measure.convex.regrets import regrets
-from driftwise.policies import VirtualQueue
-from driftwise.worlds import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic
+from driftwise.families.convex.projections import convex
+from driftwise.families.convex.hindsight import best_on_average
+from driftwise.families.convex.loss_history import past_of
+from driftwise.families.convex.constraint_violation import regrets
+from driftwise.families import VirtualQueue
+from driftwise.families import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic
 from tests.families import POINTED
 from tests.reference import POINT_TWINS
 from tests.reference.virtual_queue import VirtualQueueTwin, algorithm_2

@@ -13,15 +13,15 @@ from scipy import stats
 
 from driftwise.core import verbs
 from driftwise.core.kernel import kernel
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.random import integers
-from driftwise.core.rules import cast
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.state import arrays, equal
+from driftwise.core.serialization import arrays, equal
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
 from driftwise.errors import ParameterError
-from driftwise.worlds import Abrupt, RandomWalk, Sinusoidal, Stationary
-from driftwise.worlds.delayed import LOST, Delayed
+from driftwise.families import Abrupt, RandomWalk, Sinusoidal, Stationary
+from driftwise.families.composite.worlds.delayed import LOST, Delayed
 from tests.families import ARMED, ARMED_WORLDS
 
 ALARM = 1e-5

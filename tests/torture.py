@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from driftwise.serve.client import Client
+from driftwise.service.client.client import Client
 from tests import postgres
 from tests.patience import HANG_S, patient, until
 from tests.postgres import Server

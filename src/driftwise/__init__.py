@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from driftwise.core.types import Slopes as Slopes
     from driftwise.core.verbs import register as register
     from driftwise.errors import DriftwiseError as DriftwiseError
-    from driftwise.kernels.many_arms import whittle_index as whittle_index
-    from driftwise.kernels.projections import ball as ball
-    from driftwise.kernels.projections import box as box
-    from driftwise.kernels.projections import product as product
-    from driftwise.kernels.projections import simplex as simplex
-    from driftwise.kernels.whittle_again import new_whittle_memory as new_whittle_memory
-    from driftwise.policies import *  # noqa: F403
+    from driftwise.families.restless.whittle.api import whittle_index as whittle_index
+    from driftwise.families.convex.projections import ball as ball
+    from driftwise.families.convex.projections import box as box
+    from driftwise.families.convex.projections import product as product
+    from driftwise.families.convex.projections import simplex as simplex
+    from driftwise.families.restless.whittle.warm_start import new_whittle_memory as new_whittle_memory
+    from driftwise.families import *  # noqa: F403
     from driftwise.study.results import Results as Results
     from driftwise.study.run import run as run
     from driftwise.study.study import Study as Study
-    from driftwise.worlds import *  # noqa: F403
-    from driftwise.worlds.delayed import Delayed as Delayed
+    from driftwise.families import *  # noqa: F403
+    from driftwise.families.composite.worlds.delayed import Delayed as Delayed
 
 __version__ = "0.1.0"
 

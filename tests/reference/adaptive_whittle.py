@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from driftwise.core.random import branch, gamma
-from driftwise.core.restless import DRIFTING, KNOWN
+from driftwise.families.restless.problem import DRIFTING, KNOWN
 from driftwise.core.seeding import at
 from driftwise.core.types import Floats
 from tests.reference.index_plan import IndexTwin

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.types import Floats, Ints, Problem
-from driftwise.kernels.restless_lines import RestlessArm
+from driftwise.families.restless.whittle.advantage_lines import RestlessArm
 from tests.reference.restless_log import Passage, RestlessTwin
 from tests.reference.whittle import brute_force
 

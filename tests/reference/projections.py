@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.types import Floats
-from driftwise.kernels.projections import BALL, BOX, Domain
+from driftwise.families.convex.projections import BALL, BOX, Domain
 
 
 def nearest(domain: Domain, point: Any) -> Floats:

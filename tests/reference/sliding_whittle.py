@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.core.restless import DRIFTING, KNOWN
+from driftwise.families.restless.problem import DRIFTING, KNOWN
 from driftwise.core.types import Floats, Problem
 from tests.reference.index_plan import IndexTwin, hopeful
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.types import Floats
-from driftwise.kernels.restless_lines import RestlessArm
+from driftwise.families.restless.whittle.advantage_lines import RestlessArm
 
 Index = tuple[Floats, bool]
 

@@ -15,21 +15,21 @@ import msgspec
 import numpy as np
 
 from driftwise.agent.bound import Bound
-from driftwise.agent.budgets import Budgeted
-from driftwise.agent.features import Features
-from driftwise.agent.manner import Manner
+from driftwise.families.knapsack.adapter import Budgeted
+from driftwise.families.contextual.adapter import Features
+from driftwise.core.adapter import Manner
 from driftwise.agent.manners import MANNERS, manner_of
-from driftwise.agent.restless import Ranked, RestlessArms
-from driftwise.agent.rewind import Rewind, Step
-from driftwise.agent.roster import Roster, plain_name, roster_of
-from driftwise.agent.saved import Arm, Saved, from_paper, on_paper, setting_from_paper, setting_on_paper
-from driftwise.core import state as states
+from driftwise.families.restless.adapter import Ranked, RestlessArms
+from driftwise.agent.rollback import Rewind, Step
+from driftwise.core.arm_registry import Roster, plain_name, roster_of
+from driftwise.core.encoding import Arm, Saved, from_paper, on_paper, setting_from_paper, setting_on_paper
+from driftwise.core import serialization as states
 from driftwise.core.family import family_of
 from driftwise.core.kernel import kinds
-from driftwise.core.play import choose_once, decide_once, learn_once, pend_once, share_of
-from driftwise.core.rules import cast, number, whole
+from driftwise.core.loop import choose_once, decide_once, learn_once, pend_once, share_of
+from driftwise.core.validation import cast, number, whole
 from driftwise.core.seeding import key
-from driftwise.core.tag import code_tag
+from driftwise.core.fingerprint import code_tag
 from driftwise.core.types import ArmIds, Decision, PerArm, Problem, Scratch
 from driftwise.core.verbs import advance, appraise, pend, rank
 from driftwise.errors import ArmError, BudgetError, DecisionError, FeatureError, ParameterError, StateError
@@ -78,7 +78,7 @@ class Agent:
     classes : sequence or mapping, optional
         The class of each arm: arms of a class move alike. "own" where no two do.
     structure : mapping, optional
-        What is known of how arms move; `driftwise.agent.dynamics` says how to tell.
+        What is known of how arms move; `driftwise.families.restless.arguments` says how to tell.
     episode : int, optional
         Slots after which all arms start over, where they do.
     discount : float, optional

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from driftwise.core.kernel import Kernel, kinds, load_numba
-from driftwise.core.tag import code_tag
+from driftwise.core.fingerprint import code_tag
 from driftwise.core.verbs import VERBS, Verb
 
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.agent.agent import Agent
-from driftwise.agent.restless import RestlessArms
-from driftwise.core.restless import ACTIONS
+from driftwise.families.restless.adapter import RestlessArms
+from driftwise.families.restless.problem import ACTIONS
 from driftwise.core.types import Floats
 from driftwise.errors import ArmError
 

@@ -4,18 +4,18 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from driftwise.agent.budgets import Budgeted, purse_of
-from driftwise.agent.features import Features, rows_of, said_of
-from driftwise.agent.manner import Manner, no_features
-from driftwise.agent.points import Points
-from driftwise.agent.restless import RestlessArms, restless_arms
-from driftwise.agent.roster import Roster
-from driftwise.agent.slates import Slates
+from driftwise.families.knapsack.adapter import Budgeted, purse_of
+from driftwise.families.contextual.adapter import Features, rows_of, said_of
+from driftwise.core.adapter import Manner, no_features
+from driftwise.families.convex.adapter import Points
+from driftwise.families.restless.adapter import RestlessArms, restless_arms
+from driftwise.core.arm_registry import Roster
+from driftwise.families.slate.adapter import Slates
 from driftwise.core.family import check_fit, family_of
-from driftwise.core.rules import whole
+from driftwise.core.validation import whole
 from driftwise.core.types import Budgets, Problem
 from driftwise.errors import ParameterError
-from driftwise.kernels.projections import convex
+from driftwise.families.convex.projections import convex
 
 MANNERS: dict[str, type[Manner]] = {
     "armed": Manner,

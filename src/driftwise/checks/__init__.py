@@ -50,7 +50,7 @@ from driftwise.checks.runs import (
     same_seed_same_run,
     select_reads_only,
 )
-from driftwise.checks.shape import (
+from driftwise.checks.basics import (
     compiles_once,
     memory_is_bounded,
     refuses_other_families,

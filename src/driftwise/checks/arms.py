@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks.alike import alike, called, differences
-from driftwise.checks.grounds import ContractError, Way, ground_of, require
-from driftwise.core.rules import cast
+from driftwise.checks._helpers import alike, called, differences
+from driftwise.checks.fixtures import ContractError, Way, ground_of, require
+from driftwise.core.validation import cast
 from driftwise.core.seeding import key
-from driftwise.core.state import regroup
+from driftwise.core.serialization import regroup
 from driftwise.core.types import Decision
 
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks.alike import called
+from driftwise.checks._helpers import called
 from driftwise.checks.features import bad_features
-from driftwise.checks.grounds import (
+from driftwise.checks.fixtures import (
     ARMS,
     DIM,
     HORIZON,
@@ -32,7 +32,7 @@ from driftwise.checks.grounds import (
     require,
 )
 from driftwise.core.kernel import Kernel, kinds
-from driftwise.core.rules import cast
+from driftwise.core.validation import cast
 from driftwise.core.verbs import kernels_of
 from driftwise.errors import DriftwiseError
 

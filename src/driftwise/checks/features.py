@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks.alike import called, inside
-from driftwise.checks.grounds import DIM, NAMES, ROUNDS, ContractError, Way, ground_of, require, rows
+from driftwise.checks._helpers import called, inside
+from driftwise.checks.fixtures import DIM, NAMES, ROUNDS, ContractError, Way, ground_of, require, rows
 from driftwise.core import verbs
-from driftwise.core.rules import cast
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.state import equal
+from driftwise.core.serialization import equal
 from driftwise.core.types import Decision
 from driftwise.errors import ArmError, DriftwiseError, FeatureError
 

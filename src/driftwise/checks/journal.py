@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from driftwise.checks.grounds import ContractError, require
-from driftwise.serve.journal import Answer, Event, InUseError, JournalError, Snapshot
-from driftwise.serve.readiness import TRIAL, WRITTEN, Readiness
+from driftwise.checks.fixtures import ContractError, require
+from driftwise.service.store.journal import Answer, Event, InUseError, JournalError, Snapshot
+from driftwise.service.deployments.readiness import TRIAL, WRITTEN, Readiness
 
 Open = Callable[[], Any]
 

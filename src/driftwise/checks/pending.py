@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.checks.alike import called, differences
-from driftwise.checks.grounds import ARMS, Ground, ground_of, require
+from driftwise.checks._helpers import called, differences
+from driftwise.checks.fixtures import ARMS, Ground, ground_of, require
 from driftwise.core import verbs
-from driftwise.core.rules import cast
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.state import lasting
+from driftwise.core.serialization import lasting
 from driftwise.core.types import Decision
-from driftwise.policies import Uniform
+from driftwise.families import Uniform
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from driftwise.worlds import Abrupt
-from driftwise.worlds.delayed import Delayed
+from driftwise.families import Abrupt
+from driftwise.families.composite.worlds.delayed import Delayed
 
 LATE, HORIZON, RUNS = 100, 5000, 4
 TEACHES, FORGETS = 0.5, 0.75  # of the regret of uniform play: at most without delay, and at most with it

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks.alike import called
-from driftwise.checks.grounds import ARMS, ROUNDS, STATES, Ground, Luck, ground_of, require
+from driftwise.checks._helpers import called
+from driftwise.checks.fixtures import ARMS, ROUNDS, STATES, Ground, Luck, ground_of, require
 from driftwise.core import verbs
-from driftwise.core.rules import cast
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.state import clone, equal, lasting, regroup, roles
+from driftwise.core.serialization import clone, equal, lasting, regroup, roles
 from driftwise.core.types import Decision, Moves, PerArm
 from driftwise.errors import RewardError
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks.alike import alike, called
-from driftwise.checks.grounds import ROUNDS, ground_of, require
+from driftwise.checks._helpers import alike, called
+from driftwise.checks.fixtures import ROUNDS, ground_of, require
 from driftwise.core import verbs
-from driftwise.core.rules import cast
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.checks.alike import called
-from driftwise.checks.grounds import ROUNDS, ground_of, require
+from driftwise.checks._helpers import called
+from driftwise.checks.fixtures import ROUNDS, ground_of, require
 from driftwise.core import verbs
-from driftwise.core.context import decision_of
-from driftwise.core.play import play
-from driftwise.core.rules import cast
+from driftwise.core.dispatch import decision_of
+from driftwise.core.loop import play
+from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.state import clone, dump, equal, load
+from driftwise.core.serialization import clone, dump, equal, load
 
 
 def select_reads_only(policy: Any) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks.alike import called
-from driftwise.checks.grounds import Ground, Luck, Way, ground_of, require
+from driftwise.checks._helpers import called
+from driftwise.checks.fixtures import Ground, Luck, Way, ground_of, require
 from driftwise.core.types import Decision
 from driftwise.errors import ParameterError
 

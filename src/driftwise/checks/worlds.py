@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.checks.grounds import ROUNDS, require
+from driftwise.checks.fixtures import ROUNDS, require
 from driftwise.core import verbs
 from driftwise.core.family import BLIND, family_of
-from driftwise.core.play import play
-from driftwise.core.restless import DRIFTING, KNOWN
+from driftwise.core.loop import play
+from driftwise.families.restless.problem import DRIFTING, KNOWN
 from driftwise.core.seeding import key
-from driftwise.core.state import equal
+from driftwise.core.serialization import equal
 from driftwise.core.types import Floats, Problem, trace_for
-from driftwise.policies import POLICIES, Uniform
+from driftwise.families import POLICIES, Uniform
 
 
 def same_seed_same_tape(world: Any) -> str | None:

@@ -24,7 +24,7 @@ class Count(click.ParamType[int]):
     name = "whole number"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        from driftwise.core.rules import whole
+        from driftwise.core.validation import whole
 
         name = param.name if param is not None else "value"
         text = str(value)

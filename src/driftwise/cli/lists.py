@@ -18,8 +18,8 @@ def policies(name: str | None, as_json: bool) -> None:
 
     Those that must know the world itself are oracles, for comparison.
     """
-    from driftwise.oracles import ORACLES
-    from driftwise.policies import POLICIES
+    from driftwise.families import ORACLES
+    from driftwise.families import POLICIES
 
     _catalogue(POLICIES | ORACLES, "policy", name, as_json)
 
@@ -29,7 +29,7 @@ def policies(name: str | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def worlds(name: str | None, as_json: bool) -> None:
     """What can drift: each world with its parameters. With NAME, all about it."""
-    from driftwise.worlds import WORLDS
+    from driftwise.families import WORLDS
 
     _catalogue(WORLDS, "world", name, as_json)
 
@@ -37,7 +37,7 @@ def worlds(name: str | None, as_json: bool) -> None:
 def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool) -> None:
     """List what there is, or tell all about one of it."""
     from driftwise.core.spec import lookup
-    from driftwise.terminal import show_list, signature
+    from driftwise.cli.terminal import show_list, signature
 
     chosen = {name: lookup(name, table, what)} if name else table
     entries = [_entry(each, kind) for each, kind in chosen.items()]
@@ -55,7 +55,7 @@ def _entry(name: str, kind: Any) -> dict[str, Any]:
     """One policy or world as data; a policy inside another is told as text."""
     from driftwise.core.spec import describe, parameters
     from driftwise.core.verbs import ABOUT
-    from driftwise.policies import POLICIES
+    from driftwise.families import POLICIES
 
     summary = (kind.__doc__ or "").strip().splitlines()[0]
     about = ABOUT[kind]._asdict() if kind in ABOUT else {"family": kind().problem().family}

@@ -52,7 +52,7 @@ class Kernel(Generic[P, R]):
         self._remember()
         how: dict[str, Any] = {"forceinline": self.inline}
         if numba.version_info.short in PARTS:
-            from driftwise.core.parts import PartCompiler
+            from driftwise.core.deferred_codegen import PartCompiler
 
             how |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
         return numba.njit(self.function, **how, **self.options)
@@ -69,14 +69,14 @@ class Kernel(Generic[P, R]):
 
     def _remember(self) -> None:
         """Note that something is compiled now, and what it reads. Driftwise's own modules do not change."""
-        from driftwise.core.reads import Reads
+        from driftwise.core.code_references import Reads
 
         _COMPILED.add(self)
         if self not in _READS and not self.function.__module__.startswith("driftwise."):
             _READS[self] = Reads([self.function])
 
     def _cached(self, classes: tuple[type, ...], holds: bool) -> Any:
-        from driftwise.core.tag import cache_folder, importable
+        from driftwise.core.fingerprint import cache_folder, importable
 
         numba, folder = load_numba(), cache_folder(self, *classes)
         options = self.options | {"nogil": not holds}
@@ -151,7 +151,7 @@ def load_numba() -> Any:
         import numba
         from numba.extending import typeof_impl
 
-        from driftwise.core import context as shapes
+        from driftwise.core import dispatch as shapes
         from driftwise.core import verbs
 
         @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]

@@ -40,7 +40,7 @@ def lookup(name: str, table: Mapping[str, Any], what: str) -> Any:
 def parse(text: str, table: Mapping[str, Any], what: str) -> Any:
     """Build what `text` describes.
 
-    >>> from driftwise.policies import POLICIES
+    >>> from driftwise.families import POLICIES
     >>> parse("sliding-ucb:window=500", POLICIES, "policy")
     SlidingUCB(window=500, xi=0.6)
     """

@@ -14,10 +14,10 @@ and 1. The proof asks for beta >= 1; a smaller one counts as 1. It also counts T
 
 import math
 
-from driftwise.core.rules import number, whole
+from driftwise.core.validation import number, whole
 from driftwise.core.types import Problem
 from driftwise.errors import ParameterError
-from driftwise.policies.sliding_lin_ucb import SlidingLinUCB
+from driftwise.families.contextual.policies.sliding_lin_ucb import SlidingLinUCB
 
 
 def sliding_lin_ucb_bound(policy: SlidingLinUCB, problem: Problem, variation: float) -> float:

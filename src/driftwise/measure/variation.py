@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.core.rules import whole
+from driftwise.core.validation import whole
 from driftwise.core.types import Floats
-from driftwise.measure.convex.past import past_of
-from driftwise.measure.convex.regrets import wandering
-from driftwise.measure.restless.kernel_drift import epsilon
-from driftwise.worlds.arms import BLOCK, Levels
+from driftwise.families.convex.loss_history import past_of
+from driftwise.families.convex.constraint_violation import wandering
+from driftwise.families.restless.transitions.drift import epsilon
+from driftwise.families.multi_armed.worlds.base import BLOCK, Levels
 
 
 class Variation(NamedTuple):
@@ -43,7 +43,7 @@ class Course(NamedTuple):
 def variation(world: Any, horizon: int, seed: int) -> Variation:
     """Go through a world block by block and add up every step it takes, those between blocks included.
 
-    >>> from driftwise.worlds import Abrupt, SinePair
+    >>> from driftwise.families import Abrupt, SinePair
     >>> round(variation(SinePair(variation=1.0), 30_000, seed=0).l2, 3)  # 3 sqrt(2), not sqrt(2) as printed
     4.242
     >>> variation(Abrupt(phases=3), 900, seed=0).changes
@@ -64,7 +64,7 @@ def variation(world: Any, horizon: int, seed: int) -> Variation:
 def norms_of(world: Any, horizon: int, seed: int) -> dict[str, float | None]:
     """How far one run of a world goes, by the names of measures; None where a measure says nothing of it.
 
-    >>> from driftwise.worlds import ConvexHard
+    >>> from driftwise.families import ConvexHard
     >>> norms_of(ConvexHard(delta=0.2), 1000, seed=0)
     {'W': 200.0}
     """

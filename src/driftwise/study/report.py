@@ -19,14 +19,14 @@ from driftwise.core.types import About
 from driftwise.core.verbs import ABOUT
 from driftwise.measure.summary import Difference, Estimate, estimate, paired_difference
 from driftwise.measure.variation import norms_of
-from driftwise.study.canvas import NARROW, WIDE, pen, svg
+from driftwise.study.plots.style import NARROW, WIDE, pen, svg
 from driftwise.study.choices import Choices, choices_of, column_values
-from driftwise.study.drift import marked
-from driftwise.study.figures import cells_by_policy, draw, picture
-from driftwise.study.page import Markup, fill, write
+from driftwise.study.plots.drift import marked
+from driftwise.study.plots.study_figure import cells_by_policy, draw, picture
+from driftwise.study.templates import Markup, fill, write
 from driftwise.study.results import Results
 from driftwise.study.study import Cell, Study, inside, is_oracle, values
-from driftwise.study.writing import count, interval, listed, spread
+from driftwise.study.formatting import count, interval, listed, spread
 
 FEWEST_RUNS = 6
 MOST_NAMES = 3  # in one sentence
@@ -78,9 +78,9 @@ def write_report(study: Study, results: Results, path: str | Path, *, title: str
     """Write the report of a study that has been played, and return where it is.
 
     >>> from tempfile import mkdtemp
-    >>> from driftwise.policies import UCB1, SlidingUCB
+    >>> from driftwise.families import UCB1, SlidingUCB
     >>> from driftwise.study.run import run
-    >>> from driftwise.worlds import Abrupt
+    >>> from driftwise.families import Abrupt
     >>> policies = {"ucb1": UCB1(), "sliding-ucb": SlidingUCB(window=100)}
     >>> study = Study(name="tiny", worlds={"abrupt": Abrupt()}, policies=policies, horizon=500, runs=2)
     >>> write_report(study, run(study), Path(mkdtemp()) / "report.html").name

@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.core.play import play
-from driftwise.core.rules import whole
+from driftwise.core.loop import play
+from driftwise.core.validation import whole
 from driftwise.core.seeding import key
 from driftwise.core.types import Trace, trace_for
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger
 from driftwise.measure.recovery import recovery_times
-from driftwise.measure.standard import Standard
+from driftwise.measure.comparator import Standard
 from driftwise.study.results import Played, Results
 from driftwise.study.standards import standard_of
 from driftwise.study.study import Cell, Study, state_of
-from driftwise.worlds.arms import BLOCK
+from driftwise.families.multi_armed.worlds.base import BLOCK
 
 Progress = Callable[[int], None]
 
@@ -51,8 +51,8 @@ def run(
 ) -> Results:
     """Play what is missing and return the results. `progress` is told how many rounds were just played.
 
-    >>> from driftwise.policies import SlidingUCB
-    >>> from driftwise.worlds import Abrupt
+    >>> from driftwise.families import SlidingUCB
+    >>> from driftwise.families import Abrupt
     >>> policies = {"sw": SlidingUCB(window=50)}
     >>> study = Study(name="tiny", worlds={"abrupt": Abrupt()}, policies=policies, horizon=100, runs=2)
     >>> run(study).column(study.cells(), "rounds")

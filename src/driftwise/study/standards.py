@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from driftwise.measure.budgets.best_plan import BestPlan
-from driftwise.measure.convex.best_point import BestPoint
-from driftwise.measure.standard import BestChoice, Standard
-from driftwise.study.rival import WhittleRival
+from driftwise.families.knapsack.comparator import BestPlan
+from driftwise.families.convex.comparator import BestPoint
+from driftwise.measure.comparator import BestChoice, Standard
+from driftwise.families.restless.comparator import WhittleRival
 
 STANDARDS: dict[str, type[Standard]] = {
     "armed": BestChoice,

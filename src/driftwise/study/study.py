@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 from driftwise.core.family import check_fit
-from driftwise.core.play import play
-from driftwise.core.rules import cast, whole
-from driftwise.core.tag import code_tag
+from driftwise.core.loop import play
+from driftwise.core.validation import cast, whole
+from driftwise.core.fingerprint import code_tag
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
 from driftwise.study.standards import STANDARDS

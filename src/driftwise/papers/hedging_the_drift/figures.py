@@ -17,10 +17,10 @@ from driftwise.papers.hedging_the_drift.growth import Growth, growth
 from driftwise.papers.hedging_the_drift.piecewise import regrets
 from driftwise.papers.hedging_the_drift.readings import READINGS
 from driftwise.study.claims import Evidence
-from driftwise.study.lines import Line, Panel, draw_lines
+from driftwise.study.plots.lines import Line, Panel, draw_lines
 
 if TYPE_CHECKING:
-    from driftwise.study.canvas import Figure, Sheet
+    from driftwise.study.plots.style import Figure, Sheet
 
 WAY_TITLES = {"": "scaled to [0, 1], ridge", "z-scores/": "z-scores, least squares"}
 PHASE_TITLES = {"printed": "phase as printed", "thirds": "a third of the phase"}
@@ -38,7 +38,7 @@ def figures(evidence: Evidence, source: Source) -> list[Any]:
 
 
 def _drawing(title: str, caption: str, draw: "Callable[[Sheet], Figure]") -> Any:
-    from driftwise.study.verdicts import Drawing
+    from driftwise.study.verdict_report import Drawing
 
     return Drawing(title, caption, draw)
 
@@ -133,7 +133,7 @@ def _curve(evidence: Evidence, study: str, policy: str, name: str) -> Line:
 
 
 def _draw_instances(sheet: "Sheet", *, evidence: Evidence, policies: Sequence[str], names: Sequence[str]) -> "Figure":
-    from driftwise.study.canvas import INK, End, FuncFormatter, compact, name_ends, panels, pen, plain, text_width
+    from driftwise.study.plots.style import INK, End, FuncFormatter, compact, name_ends, panels, pen, plain, text_width
 
     with plain():
         found = {policy: np.log10(regrets(evidence, names, policy)) for policy in policies}

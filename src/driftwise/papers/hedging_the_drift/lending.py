@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.random import fill_normal
-from driftwise.core.rules import cast_fields, number, whole
+from driftwise.core.validation import cast_fields, number, whole
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Problem
 from driftwise.errors import ParameterError
 from driftwise.papers.hedging_the_drift import stand_in
 from driftwise.papers.hedging_the_drift.demand import GRID, SCALINGS, Market, market
 from driftwise.papers.hedging_the_drift.loans import Loans, read
-from driftwise.worlds.arms import Levels
-from driftwise.worlds.features import BLOCK_NUMBERS, GAUSSIAN, FeatureTape
+from driftwise.families.multi_armed.worlds.base import Levels
+from driftwise.families.contextual.worlds.base import BLOCK_NUMBERS, GAUSSIAN, FeatureTape
 
 BORROWER = 7  # features of a borrower, without the intercept
 

@@ -18,10 +18,10 @@ from driftwise.measure.summary import Estimate
 from driftwise.measure.variation import Variation, variation
 from driftwise.papers.hedging_the_drift.ratios import ratio_of_means
 from driftwise.papers.hedging_the_drift.readings import NOISE, READINGS, bobs
-from driftwise.policies import EXP3S, LinUCB, SlidingArmedUCB, SlidingLinUCB
+from driftwise.families import EXP3S, LinUCB, SlidingArmedUCB, SlidingLinUCB
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.worlds import PiecewiseLinear
+from driftwise.families import PiecewiseLinear
 
 HORIZON = 100_000
 SHOWN = 0  # the instance that is shown

@@ -8,7 +8,7 @@ only sizes the bonus: **literal**. Both are played. For arms without features th
 
 from typing import Any
 
-from driftwise.policies import BanditOverBandit, SlidingArmedUCB, SlidingLinUCB
+from driftwise.families import BanditOverBandit, SlidingArmedUCB, SlidingLinUCB
 
 NOISE = 0.1
 READINGS = ("windowed", "literal")

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.core.rules import whole
-from driftwise.worlds import BudgetRotating
-from driftwise.worlds.means import Means
+from driftwise.core.validation import whole
+from driftwise.families import BudgetRotating
+from driftwise.families.knapsack.means import Means
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.seeding import generator, key
 from driftwise.core.types import Budgets, Problem, trace_for
-from driftwise.measure.budgets.plan import best_plan
+from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
 from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
 from driftwise.papers.knapsacks.forms import FORMS, tuned
 from driftwise.papers.knapsacks.powers import column
-from driftwise.policies import GreedyRatio, SlidingKnapsackUCB
+from driftwise.families import GreedyRatio, SlidingKnapsackUCB
 from driftwise.study.claims import Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.worlds import KnapsackExample
+from driftwise.families import KnapsackExample
 
 ROUNDS = 20_000
 INSTANCES = {"quick": 6, "full": 24}

@@ -5,17 +5,17 @@ from functools import partial
 
 import numpy as np
 
-from driftwise.core.play import play
+from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import trace_for
-from driftwise.measure.convex.hindsight import best_in_every_round, best_on_average
-from driftwise.measure.convex.past import past_of
-from driftwise.measure.convex.regrets import wandering
+from driftwise.families.convex.hindsight import best_in_every_round, best_on_average
+from driftwise.families.convex.loss_history import past_of
+from driftwise.families.convex.constraint_violation import wandering
 from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
 from driftwise.papers.knapsacks.points import GAPS, HORIZONS, ROUGHLY, grown
-from driftwise.policies import VirtualQueue
+from driftwise.families import VirtualQueue
 from driftwise.study.claims import Evidence, Finding
-from driftwise.worlds import ConvexGap, ConvexLinear
+from driftwise.families import ConvexGap, ConvexLinear
 
 ROUNDS = 1000
 SMALL = 1e-6

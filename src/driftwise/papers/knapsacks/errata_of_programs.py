@@ -8,18 +8,18 @@ from scipy.optimize import linprog
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
-from driftwise.kernels.step_lp import new_step_lp, solve_step
-from driftwise.measure.budgets.bound import knapsack_bound
-from driftwise.measure.budgets.centre import nearest_centres
-from driftwise.measure.budgets.chain import chain
-from driftwise.measure.budgets.plan import best_plan
-from driftwise.measure.budgets.prices import even_plan, prices
-from driftwise.measure.budgets.unrest import Unrest
+from driftwise.families.knapsack.round_lp import new_step_lp, solve_step
+from driftwise.families.knapsack.hindsight.regret_bound import knapsack_bound
+from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
+from driftwise.families.knapsack.hindsight.sandwich import chain
+from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
+from driftwise.families.knapsack.hindsight.resource_prices import even_plan, prices
+from driftwise.families.knapsack.hindsight.path_length import Unrest
 from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
-from driftwise.policies import SlidingKnapsackUCB
+from driftwise.families import SlidingKnapsackUCB
 from driftwise.study.claims import Evidence, Finding
-from driftwise.worlds import KnapsackExample
-from driftwise.worlds.means import Means
+from driftwise.families import KnapsackExample
+from driftwise.families.knapsack.means import Means
 
 SMALL = 1e-6
 

@@ -15,10 +15,10 @@ from driftwise.papers.knapsacks import future, measures, points, recommended, sl
 from driftwise.papers.knapsacks.forms import FORMS
 from driftwise.papers.knapsacks.powers import Power
 from driftwise.study.claims import Evidence
-from driftwise.study.lines import Line, Panel, draw_lines
+from driftwise.study.plots.lines import Line, Panel, draw_lines
 
 if TYPE_CHECKING:
-    from driftwise.study.canvas import Figure, Sheet
+    from driftwise.study.plots.style import Figure, Sheet
 
 FITTED = (
     "Mean regret with 95% bands on logarithmic scales; behind each name the slope that fits, dotted that of theory."
@@ -44,7 +44,7 @@ def figures(evidence: Evidence) -> list[Any]:
 
 
 def _drawing(title: str, caption: str, draw: "Callable[[Sheet], Figure]") -> Any:
-    from driftwise.study.verdicts import Drawing
+    from driftwise.study.verdict_report import Drawing
 
     return Drawing(title, caption, draw)
 
@@ -188,7 +188,7 @@ def _shares(evidence: Evidence) -> Iterator[Any]:
 
 
 def _draw_shares(sheet: "Sheet", *, evidence: Evidence, worlds: list[str]) -> "Figure":
-    from driftwise.study.canvas import COLOURS, INK, End, name_ends, panels, plain, text_width
+    from driftwise.study.plots.style import COLOURS, INK, End, name_ends, panels, plain, text_width
 
     with plain():
         policies = list(evidence.studies[f"recommended/{worlds[0]}"].policies)

@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.seeding import generator
-from driftwise.kernels.projections import box
-from driftwise.measure.convex.hindsight import best_in_every_round, best_on_average
-from driftwise.measure.convex.past import Recorded, past_of
-from driftwise.measure.convex.regrets import wandering
+from driftwise.families.convex.projections import box
+from driftwise.families.convex.hindsight import best_in_every_round, best_on_average
+from driftwise.families.convex.loss_history import Recorded, past_of
+from driftwise.families.convex.constraint_violation import wandering
 from driftwise.papers.knapsacks.powers import Power, column
-from driftwise.policies import VirtualQueue
+from driftwise.families import VirtualQueue
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.worlds import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic
-from driftwise.worlds.convex import linear
+from driftwise.families import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic
+from driftwise.families.convex.worlds.base import linear
 
 HORIZONS = {"quick": tuple(250 * 4**k for k in range(5)), "full": tuple(250 * 4**k for k in range(6))}
 RUNS = {"quick": 3, "full": 20}

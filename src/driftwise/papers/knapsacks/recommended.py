@@ -14,12 +14,12 @@ import numpy as np
 
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats
-from driftwise.measure.budgets.unrest import steps
+from driftwise.families.knapsack.hindsight.path_length import steps
 from driftwise.measure.summary import estimate, paired_difference
-from driftwise.oracles import BestPlanOracle, EvenSpending
+from driftwise.families import BestPlanOracle, EvenSpending
 from driftwise.papers.knapsacks.forms import forms
 from driftwise.papers.knapsacks.powers import column
-from driftwise.policies import (
+from driftwise.families import (
     BanditOverBandit,
     GreedyRatio,
     LagrangeBwK,
@@ -30,7 +30,7 @@ from driftwise.policies import (
 )
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.worlds import AdPacing, BudgetSinusoidal, BudgetSwitching, NetworkPricing
+from driftwise.families import AdPacing, BudgetSinusoidal, BudgetSwitching, NetworkPricing
 
 ROUNDS, SEED, WANTED = 20_000, 2022, 0.85
 RUNS = {"quick": 20, "full": 50}

@@ -14,11 +14,11 @@ from driftwise.measure.summary import band
 from driftwise.papers.sliding_window_thompson.sensitivity import sweep
 from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, ARMS, FIGURE_5_ARMS, SIGMAS
 from driftwise.study.claims import Evidence
-from driftwise.study.lines import Line, Panel, draw_lines
-from driftwise.worlds import SCMAB
+from driftwise.study.plots.lines import Line, Panel, draw_lines
+from driftwise.families import SCMAB
 
 if TYPE_CHECKING:
-    from driftwise.study.canvas import Figure, Sheet
+    from driftwise.study.plots.style import Figure, Sheet
 
 INCREASES = (0.5, 1.0, 2.0)
 
@@ -39,7 +39,7 @@ def _draw(
 
 
 def _drawing(title: str, caption: str, draw: "Callable[[Sheet], Figure]") -> Any:
-    from driftwise.study.verdicts import Drawing
+    from driftwise.study.verdict_report import Drawing
 
     return Drawing(title, caption, draw)
 

@@ -18,7 +18,7 @@ from driftwise.papers.sliding_window_thompson.studies import (
     reported,
 )
 from driftwise.study.claims import Claim, Evidence, Finding
-from driftwise.worlds import SCMAB
+from driftwise.families import SCMAB
 
 
 def prose(scale: str) -> Iterator[Claim]:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from driftwise.papers.sliding_window_thompson.printed_ucb import PrintedUCB
-from driftwise.policies import REXP3, SER4, SlidingKLUCB, SlidingThompson, SlidingUCB, Thompson
+from driftwise.families import REXP3, SER4, SlidingKLUCB, SlidingThompson, SlidingUCB, Thompson
 from driftwise.study.study import Study
-from driftwise.worlds import ACMAB, ASCMAB, SCMAB
+from driftwise.families import ACMAB, ASCMAB, SCMAB
 
 ARMS = (5, 10, 20, 30)
 HORIZONS = {"quick": (10_000,), "full": (10_000, 100_000, 1_000_000)}

@@ -23,10 +23,10 @@ from driftwise.papers.whittle.studies import (
     table,
 )
 from driftwise.study.claims import Evidence
-from driftwise.study.lines import Line, Panel, draw_lines
+from driftwise.study.plots.lines import Line, Panel, draw_lines
 
 if TYPE_CHECKING:
-    from driftwise.study.canvas import Figure, Sheet
+    from driftwise.study.plots.style import Figure, Sheet
 
 TITLES = {"ladder": "one-dimensional bandit", "ages": "wireless scheduling"}
 NAMES = {"ours-literal": "literal", "ours-calibrated": "calibrated", RECOMMENDED: "adaptive"}
@@ -41,7 +41,7 @@ def figures(evidence: Evidence) -> list[Any]:
 
 
 def _drawing(title: str, caption: str, draw: Any) -> Any:
-    from driftwise.study.verdicts import Drawing
+    from driftwise.study.verdict_report import Drawing
 
     return Drawing(title, caption, draw)
 

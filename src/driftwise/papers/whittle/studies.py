@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from driftwise.papers import Shelf
-from driftwise.policies import WIQL, AdaptiveWhittle, RandomArms, SlidingWhittle, UCWhittle, WhittleThompson
+from driftwise.families import WIQL, AdaptiveWhittle, RandomArms, SlidingWhittle, UCWhittle, WhittleThompson
 from driftwise.study.study import Study
-from driftwise.worlds import AgeOfInformation, Climbing
+from driftwise.families import AgeOfInformation, Climbing
 
 RUNS = {"quick": 10, "full": 50}
 EPISODES, SLOTS, EPSILON = 50, 100, 0.05

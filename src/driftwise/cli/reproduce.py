@@ -1,0 +1,119 @@
+"""`driftwise papers` and `driftwise reproduce`: published numbers, made again."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from driftwise.cli.command import Count, main
+from driftwise.cli._progress import announce, play_missing
+from driftwise.errors import ParameterError
+
+
+@main.command(short_help="Whose numbers can be made again.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def papers(as_json: bool) -> None:
+    """Whose numbers can be made again: papers, with what there is to reproduce."""
+    from driftwise.papers import names, paper
+
+    found = [paper(name) for name in names()]
+    entries = [{"name": each.name, "title": each.title, "source": each.source} for each in found]
+    if as_json:
+        click.echo(json.dumps(entries))
+        return
+    for entry in entries:
+        click.secho(entry["name"], bold=True)
+        click.echo(f"    {entry['title']}\n    {entry['source']}")
+    click.echo("\nMake its numbers again: driftwise reproduce NAME", err=True)
+
+
+@main.command(short_help="Make a paper's numbers again, and judge.")
+@click.argument("paper", metavar="PAPER")
+@click.option("--claim", metavar="ID", help="Only this claim, or those below it, e.g. table2 or table2/K=10.")
+@click.option(
+    "--scale", type=click.Choice(["quick", "full"]), default="quick", show_default=True, help="Minutes, or hours."
+)
+@click.option("--runs", type=Count(), metavar="N", help="Runs per cell, instead of the scale's own number.")
+@click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Data a paper could not hand on.")
+@click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder; out/PAPER if not given.")
+def reproduce(
+    paper: str,
+    claim: str | None,
+    scale: str,
+    runs: int | None,
+    data: Path | None,
+    threads: int | None,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Make a paper's numbers again, and judge every claim.
+
+    `quick` takes minutes and covers the short horizons; `full` covers all of them. Results are kept: a run that was
+    stopped goes on where it was. Exits with 1 when a claim differs without a known reason.
+
+    Some papers played data that only their owner hands out. Such a paper plays a stand-in and says so; with --data it
+    plays your file.
+    """
+    from driftwise.core.validation import whole
+    from driftwise.papers import paper as find
+    from driftwise.study.claims import DIFFERS, Evidence, choose, judge, needed, summary
+    from driftwise.study.claims import as_json as plain
+    from driftwise.cli.terminal import progress_bar, show_tally
+
+    for name, value in (("runs", runs), ("threads", threads)):
+        if value is not None:
+            whole(name, value)
+    chosen = find(paper)
+    if data is not None:
+        if chosen.with_data is None:
+            raise ParameterError(f"{paper} takes no --data: all it played can be played here")
+        chosen = chosen.with_data(data)
+    claims = choose(chosen.claims(scale), claim)
+    studies = needed(claims, chosen.studies(scale, runs))
+    out = out or Path("out") / paper
+    results = play_missing(list(studies.values()), out, threads)
+    with progress_bar() as bar:  # some claims are judged by programs that take their time
+        told = bar.track(claims, description=f"judging {len(claims):,} claims")
+        verdicts = judge(told, Evidence(studies, results))
+    if as_json:
+        about = {"paper": paper, "scale": scale} | ({"data": chosen.data} if chosen.data else {})
+        click.echo(json.dumps(about | {"claims": plain(verdicts)}))
+    else:
+        show_tally(summary(verdicts), claims=len(verdicts))
+    options = {"scale": scale, "claim": claim, "runs": runs, "data": data}
+    evidence = Evidence(studies, results)
+    announce(
+        "Every claim, line by line, and the figures", lambda: _verdict_page(chosen, options, verdicts, evidence, out)
+    )
+    if any(each.verdict == DIFFERS for each in verdicts):
+        raise SystemExit(1)
+
+
+def _verdict_page(paper: Any, options: dict[str, Any], verdicts: Any, evidence: Any, out: Path) -> Path:
+    from driftwise.study.verdict_report import write_verdicts
+
+    given = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
+    counts = [study.runs for study in evidence.studies.values()]
+    seeds = [study.seed for study in evidence.studies.values()] or [0]
+    path: Path = write_verdicts(
+        out / "report.html",
+        verdicts,
+        paper.figures(evidence),
+        title=paper.title,
+        source=paper.source,
+        notes=paper.notes,
+        scale=options["scale"],
+        runs=_span(counts) if counts else "no",
+        seed=_span(seeds),
+        command=f"driftwise reproduce {paper.name} {' '.join(given)}",
+    )
+    return path
+
+
+def _span(counts: list[int]) -> str:
+    """`7`, or `3 to 50`."""
+    return " to ".join(map(str, dict.fromkeys([min(counts), max(counts)])))

@@ -1,0 +1,159 @@
+"""`driftwise serve` and `driftwise keys`: decisions over HTTP, and who may ask for them."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import click
+from click.core import ParameterSource
+
+from driftwise.cli.command import Count, main
+from driftwise.core.extras import needed_for
+
+STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
+
+
+@main.command(short_help="Decide over HTTP, and lose nothing.")
+@click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="H", help="Address; any but loopback needs an API key."
+)
+@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, metavar="N", help="Port.")
+@click.option(
+    "--durability",
+    type=click.Choice(["full", "normal"]),
+    default="full",
+    show_default=True,
+    help="full: answered when the disk has it; nothing acknowledged is lost, even by a power cut. normal: answered "
+    "when the operating system has it; a power cut may lose the last moments, a crash does not.",
+)
+@click.option("--max-body", type=Count(), default=262_144, show_default=True, metavar="BYTES", help="Longest request.")
+@click.option("--max-connections", type=Count(), default=1000, show_default=True, metavar="N", help="At one time.")
+@click.option(
+    "--max-per-client",
+    type=Count(),
+    default=500,
+    show_default=True,
+    metavar="N",
+    help="Of them from one address; a proxy is one.",
+)
+@click.option("--no-auth", is_flag=True, help="Ask for no token: for a development machine, on loopback only.")
+@click.option("--log-requests", is_flag=True, help="A line in the log for every request.")
+@click.option("--demo", is_flag=True, help="Simulate clients to look at; without --store nothing is kept.")
+@click.pass_context
+def serve(
+    context: click.Context,
+    store: str,
+    host: str,
+    port: int,
+    durability: str,
+    max_body: int,
+    max_connections: int,
+    max_per_client: int,
+    no_auth: bool,
+    log_requests: bool,
+    demo: bool,
+) -> None:
+    """Decide over HTTP: deployments that decide now and learn later, and lose nothing.
+
+    The dashboard is at /, the OpenAPI document at /openapi.json; docs/service.md has examples.
+
+    Until the first API key exists (driftwise keys create), every request needs a token. The first start creates it,
+    each start prints a link to the dashboard with it, and `driftwise keys token` prints it again.
+    """
+    with _service():
+        from driftwise.service.demo import LOOK, play
+        from driftwise.service.http.endpoint import Limits
+        from driftwise.service.http.server import orderly, scratch
+        from driftwise.service.http.server import serve as run
+
+    limits = Limits(max_body, max_connections, max_per_client)
+    scratched = demo and context.get_parameter_source("store") == ParameterSource.DEFAULT
+    with ExitStack() as stack:
+        stack.enter_context(orderly())
+        if scratched:
+            store = f"sqlite:///{stack.enter_context(scratch())}/demo.db"
+        if demo:
+            click.echo(LOOK.format(url=f"http://{host}:{port}"), err=True)
+        run(
+            store,
+            host=host,
+            port=port,
+            durability=durability,
+            limits=limits,
+            log_requests=log_requests,
+            auth=not (no_auth or scratched),  # a demonstration of its own holds nothing but made-up data
+            beside=play if demo else None,
+            say=(lambda _: None) if scratched else click.echo,
+        )
+
+
+@main.group(short_help="Who may ask the service for what.")
+def keys() -> None:
+    """API keys for the service: who may read, decide, learn and administer.
+
+    Create the first one, with --scopes admin, while the service is stopped. From then on every request needs a key, and
+    the token works no more. While the service runs, use --url with an admin key in the environment variable
+    DRIFTWISE_KEY.
+    """
+
+
+@keys.command("create")
+@click.option("--name", default="key", show_default=True, help="Whose key, for the list.")
+@click.option("--scopes", default="decide,learn", show_default=True, help="Of read, decide, learn and admin.")
+@click.option("--days", type=float, metavar="N", help="It expires after this; never if not given.")
+@click.option("--deployment", multiple=True, metavar="NAME", help="Good for this deployment only; repeatable.")
+@click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
+@click.option("--url", metavar="URL", help="A running service, instead of its store.")
+def create_key(
+    name: str, scopes: str, days: float | None, deployment: tuple[str, ...], store: str, url: str | None
+) -> None:
+    """Make a key. It is shown once: only its hash is kept."""
+    with _service():
+        from driftwise.cli.keys import create
+
+    wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
+    made = create(store, url, name=name, scopes=wanted, days=days, deployments=list(deployment) or None)
+    click.echo(made)
+    click.echo("Keep it: it cannot be shown again.", err=True)
+
+
+@keys.command("token")
+@click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
+def show_token(store: str) -> None:
+    """Print the token of a service that has no API keys yet."""
+    with _service():
+        from driftwise.service.http.token import show_token
+
+    click.echo(show_token(store))
+
+
+@keys.command("list")
+@click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
+@click.option("--url", metavar="URL", help="A running service, instead of its store.")
+def list_keys(store: str, url: str | None) -> None:
+    """List keys: id, name, scopes, deployments and when they expire."""
+    with _service():
+        from driftwise.cli.keys import listed
+
+    for line in listed(store, url):
+        click.echo(line)
+
+
+@keys.command("revoke")
+@click.argument("id")
+@click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
+@click.option("--url", metavar="URL", help="A running service, instead of its store.")
+def revoke_key(id: str, store: str, url: str | None) -> None:
+    """Revoke the key with this ID."""
+    with _service():
+        from driftwise.cli.keys import revoke
+
+    revoke(store, url, id)
+    click.echo(f"API key {id} revoked", err=True)
+
+
+@contextmanager
+def _service() -> Iterator[None]:
+    """Say which extra is missing."""
+    with needed_for("the service"):
+        yield

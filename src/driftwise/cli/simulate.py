@@ -1,0 +1,170 @@
+"""`driftwise simulate` and `driftwise demo`: policies that compete in a drifting world."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+
+from driftwise import __version__
+from driftwise.cli.command import Count, main
+from driftwise.cli._progress import announce, play_missing
+from driftwise.errors import ParameterError
+
+
+@main.command(short_help="See in a minute why forgetting matters.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out/demo"), show_default=True, help="Folder.")
+def demo(out: Path) -> None:
+    """See in a minute why forgetting matters: a world that changes, five policies, a table and a report.
+
+    The report needs the extra `report`; the table and the results do not.
+    """
+    from driftwise.families import UCB1, SlidingThompson, SlidingUCB, Thompson, Uniform
+    from driftwise.study.study import Study
+    from driftwise.families import Abrupt
+
+    click.echo(
+        "Five arms pay off with unknown chances. Every 4,000 rounds all the chances change, and nobody says so.\n"
+        "Two policies remember everything, two only the last 1,000 rounds, one guesses. Who loses least?\n",
+        err=True,
+    )
+    study = Study(
+        name="demo",
+        worlds={"abrupt": Abrupt(n_arms=5, phases=5)},
+        policies={
+            "uniform": Uniform(),
+            "ucb1": UCB1(),
+            "thompson": Thompson(),
+            "sliding-ucb": SlidingUCB(window=1000),
+            "sliding-thompson": SlidingThompson(window=1000),
+        },
+        horizon=20_000,
+        runs=40,
+    )
+    results = play_missing([study], out, threads=None)
+    _show(study, results)
+    announce("The drift, the curves and every parameter", lambda: _report(study, results, out))
+
+
+@main.command(short_help="Let policies compete in a drifting world.")
+@click.option("--world", "world", required=True, metavar="W", help="A world: `name` or `name:param=value,...`.")
+@click.option("--policy", "policy", required=True, multiple=True, metavar="P", help="A policy, likewise; repeatable.")
+@click.option("--horizon", type=Count(), default=10_000, show_default=True, metavar="N", help="Rounds per run.")
+@click.option(
+    "--seeds",
+    "--runs",
+    "seeds",
+    type=Count(),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Runs; every policy meets the same worlds.",
+)
+@click.option(
+    "--seed", type=Count(), default=0, show_default=True, metavar="N", help="The one seed all randomness comes from."
+)
+@click.option("--delay", default="0", show_default=True, metavar="D", help="Rewards D rounds late, or `geometric:D`.")
+@click.option("--lost", default=0.0, show_default=True, metavar="SHARE", help="Share of rewards that never come.")
+@click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Keep results and a report here.",
+)
+def simulate(
+    world: str,
+    policy: tuple[str, ...],
+    horizon: int,
+    seeds: int,
+    seed: int,
+    delay: str,
+    lost: float,
+    threads: int | None,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Let policies compete in a drifting world.
+
+    With --out, results are kept in DIR/results.sqlite: a run that was stopped goes on where it was, and adding a policy
+    plays only the new one. See `driftwise worlds` and `driftwise policies` for what there is.
+    """
+    from driftwise.core.validation import whole
+    from driftwise.core.spec import parse
+    from driftwise.families import ORACLES
+    from driftwise.families import POLICIES
+    from driftwise.study.study import Study
+    from driftwise.families import WORLDS
+
+    whole("seeds", seeds)
+    if threads is not None:
+        whole("threads", threads)
+    bare = parse(world, WORLDS, "world")
+    chosen = _delayed(bare, delay, lost)
+    label = world if chosen is bare else f"{world}, delay {delay}, lost {lost:g}"
+    competitors = {text: parse(text, POLICIES | ORACLES, "policy") for text in policy}
+    study = Study(name=label, worlds={label: chosen}, policies=competitors, horizon=horizon, runs=seeds, seed=seed)
+    results = play_missing([study], out, threads)
+    if as_json:
+        asked = {"seed": seed, "delay": delay, "lost": lost, "version": __version__}
+        click.echo(json.dumps(_document(study, results) | {"world": world} | asked))
+    else:
+        _show(study, results)
+    if out is not None:
+        announce("Report", lambda: _report(study, results, out))
+
+
+def _delayed(world: Any, delay: str, lost: float) -> Any:
+    """The world as it is, or behind a mailbox."""
+    from driftwise.families.composite.worlds.delayed import Delayed
+
+    kind, _, length = delay.rpartition(":")
+    try:
+        rounds = float(length)
+    except ValueError:
+        raise ParameterError(f"delay={delay} is not a number of rounds or geometric:mean") from None
+    if rounds == 0.0 and lost == 0.0 and not kind:
+        return world
+    return Delayed(world=world, delay=rounds, kind=kind or "fixed", lost=lost)
+
+
+def _show(study: Any, results: Any) -> None:
+    from driftwise.study.choices import choices_of
+    from driftwise.cli.terminal import show_policies
+
+    (world,) = study.worlds.values()
+    show_policies(_document(study, results), choices_of(world))
+
+
+def _document(study: Any, results: Any) -> dict[str, Any]:
+    """What `simulate --json` prints."""
+    from statistics import median
+
+    from driftwise.core.seeding import key
+    from driftwise.measure.summary import estimate
+    from driftwise.measure.variation import norms_of
+    from driftwise.study.choices import choices_of, column_values
+
+    (world,) = study.worlds
+    columns, told = choices_of(study.worlds[world]).columns, {}
+    for policy in study.policies:
+        cells = study.cells_of(world, policy)
+        regret = estimate(results.column(cells, "regret"))
+        told[policy] = {
+            "regret": {"mean": regret.mean, "ci95": None if math.isnan(regret.ci95) else regret.ci95},
+            "optimal_rate": float(results.column(cells, "optimal_rate").mean()),
+            "seconds": float(results.column(cells, "seconds").sum()),
+            "ns_per_round": 1e9 * float(median(results.column(cells, "seconds"))) / study.horizon,
+            **{column.name: float(column_values(results, cells, column).mean()) for column in columns},
+        }
+    norms = norms_of(study.worlds[world], study.horizon, int(key(study.seed, 0, "world")))
+    return {"world": world, "horizon": study.horizon, "seeds": study.runs, "variation": norms, "policies": told}
+
+
+def _report(study: Any, results: Any, out: Path) -> Path:
+    from driftwise.study.report import write_report
+
+    report: Path = write_report(study, results, out / "report.html")
+    return report

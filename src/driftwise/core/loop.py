@@ -1,0 +1,89 @@
+"""The one loop. Every policy meets every world here; production calls the same verbs one at a time."""
+
+from typing import Any
+
+from driftwise.core.dispatch import decision_of, note, outcome_of
+from driftwise.core.kernel import kernel
+from driftwise.core.random import branch, stream
+from driftwise.core.types import Decision, Trace
+from driftwise.core.verbs import advance, deliver, observe, pend, respond, select, settle, update
+
+
+@kernel
+def play(policy: Any, state: Any, tape: Any, nature: Any, rng: Any, trace: Trace, horizon: int) -> int:
+    """Play the rounds of `trace` up to `horizon`; return how many were played before the world closed."""
+    start = trace.start
+    stop = min(horizon, start + len(trace.actions))
+    for t in range(start, stop):
+        own = stream(rng, t)
+        advance(policy, state, t, own)
+        context, is_open = observe(tape, nature, t)
+        if not is_open:
+            return t - start
+        action, propensity = select(policy, state, t, context, own)
+        outcome = respond(tape, nature, t, action)
+        decision = decision_of(t, action, propensity, context, action, own)
+        deliver(tape, nature, policy, state, decision, outcome)
+        note(trace.actions, t - start, action)
+        trace.rewards[t - start] = outcome.reward
+    return stop - start
+
+
+@kernel
+def choose_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float, Any]:
+    """Time comes to round `t`, and the policy chooses; the stream it drew from comes too."""
+    own = stream(rng, t)
+    advance(policy, state, t, own)
+    action, propensity = select(policy, state, t, context, own)
+    return action, propensity, own
+
+
+@kernel
+def pend_once(policy: Any, state: Any, t: int, action: Any, propensity: float, context: Any, rng: Any) -> None:
+    """From now on the decision of round `t` is under way; `context` is what describes its action."""
+    pend(policy, state, Decision(t, action, propensity, context, stream(rng, t)))
+
+
+@kernel
+def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any, override: int) -> tuple[int, float, Any]:
+    """The first half of a round, for a program that lives in the real world: choose one arm and let it pend.
+
+    An `override` that is not negative is the arm that was chosen outside, and takes the place of the policy's.
+    """
+    own = stream(rng, t)
+    advance(policy, state, t, own)
+    action, propensity = select(policy, state, t, context, own)
+    if override >= 0:
+        action = override
+    pend(policy, state, decision_of(t, action, propensity, context, action, own))
+    return action, propensity, own
+
+
+@kernel
+def share_of(policy: Any, state: Any, t: int, context: Any, own: Any, action: int, draws: int) -> float:
+    """How likely the arm just chosen was, counted: the share of it in `draws` with other luck and in the one made."""
+    other, same = branch(branch(branch(own))), 1
+    for i in range(draws):
+        again, _ = select(policy, state, t, context, stream(other, i))
+        same += again == action
+    return same / (draws + 1)
+
+
+@kernel
+def learn_once(
+    policy: Any,
+    state: Any,
+    t: int,
+    action: Any,
+    propensity: float,
+    context: Any,
+    rng: Any,
+    told: Any,
+    now: int,
+    known: bool,
+) -> None:
+    """The second half: the decision of round `t` is over, and, if that is `known`, what came of it by round `now`."""
+    decision = Decision(t, action, propensity, context, stream(rng, t))
+    settle(policy, state, decision)
+    if known:
+        update(policy, state, decision, outcome_of(told), now)

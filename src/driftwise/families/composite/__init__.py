@@ -1,0 +1,1 @@
+"""Policies over policies of any family, and worlds over worlds."""

@@ -1,0 +1,385 @@
+"""Arms that move on their own: a decision is shown the states of all arms, and names those to activate.
+
+    decide(states={"ana": "lapsed", ...})        or a list, in the order of the arms
+    learn(decision, states=..., rewards=...)     where the arms went, told likewise, and perhaps what each earned
+
+An arm whose next state is not told teaches nothing; rewards that are not told are those of the states. A policy that
+learns from states alone refuses rewards, which it would not learn. Arms may join and leave between a decision and its
+outcome: the others go on teaching.
+
+Arms of a class in the same state have the same index. Policies take those with the lowest numbers first, as papers do;
+where arms are people the alphabet would decide. So among equals an agent draws lots, unless it was made with
+`ties="first"`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.families.restless.arguments import Words, told_dynamics, with_arms
+from driftwise.core.adapter import Manner
+from driftwise.core.arm_registry import Roster
+from driftwise.core.encoding import Facts, packed, unpacked
+from driftwise.families.restless.problem import ACTIONS, restless
+from driftwise.core.seeding import generator
+from driftwise.core.serialization import Packed
+from driftwise.core.types import Floats, Ints, Moves, Problem
+from driftwise.core.verbs import ABOUT
+from driftwise.errors import ArmError, MoveError, ParameterError, RewardError, StateError
+from driftwise.families.restless.random_subset import chance_of_set
+
+UNSEEN = -1
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One arm at a decision: its state and index, whether it is to be activated, and why."""
+
+    arm: Any
+    state: Any
+    index: float
+    chosen: bool
+    why: str
+
+
+class Latest(NamedTuple):
+    """The latest decision: the states of the arms, their indices, and the places of those to activate."""
+
+    states: Ints
+    indices: Floats
+    chosen: Ints
+
+
+class Told(NamedTuple):
+    """What `learn` was given, each by arm or in order; states are numbers already."""
+
+    states: Any
+    rewards: Any
+
+
+class RestlessArms(Manner):
+    """The manner of policies that activate some of many arms."""
+
+    takes = ("states",)
+    tells = ("states", "rewards")
+    shown = None
+
+    def __init__(self, policy: Any, problem: Problem, roster: Roster, words: Words) -> None:
+        super().__init__(policy, problem, roster)
+        self.words, self.learns_rewards = words, ABOUT[type(policy)].learns_rewards
+        self._places, self._names = words.places, {name: place for place, name in enumerate(roster.names)}
+        n_arms = len(roster)
+        still = Moves(0.0, np.zeros(n_arms), np.zeros(n_arms, np.int64))
+        self.answers = np.zeros(problem.slate, np.int64), np.zeros(n_arms, np.int64), still
+        self.latest: Latest | None = None
+
+    # ---- a decision ----
+
+    def show(self, t: int, asked: dict[str, Any]) -> Any:
+        """The state of every arm."""
+        self.refuse(asked)
+        states = asked.get("states")
+        if states is None:
+            raise MoveError(f"{self.name} must know the states of the arms: decide(states=...)")
+        told = self._by_place("states", self._checked("states", states), len(self.roster))
+        missing = [name for name, place in self._names.items() if place not in told]
+        if missing:
+            raise MoveError(f"states says nothing of the arm {missing[0]!r}: a decision needs them all")
+        return np.array([told[place] for place in range(len(self.roster))], np.int64)
+
+    def choose(self, place: Any, shown: Any) -> tuple[Any, Any, Any]:
+        """The names of the arms to activate; of all arms, numbers and states are kept."""
+        names, numbers = self.roster.names, self.roster.numbers
+        places = place.tolist()
+        row = np.stack([np.array(numbers, np.int64), shown])
+        return tuple(names[each] for each in places), tuple(numbers[each] for each in places), row
+
+    def place_of(self, action: Any) -> Any:
+        """Where arms are that were activated elsewhere, in any order."""
+        if isinstance(action, str) or not isinstance(action, Iterable):
+            raise ArmError(f"{action!r} is not a list of arms")
+        places = sorted(self.roster.place(each) for each in action)
+        if len(set(places)) < len(places):
+            raise ArmError(f"{list(action)!r} names an arm twice")
+        return np.array(places, np.int64)
+
+    def told_row(self, row: Any) -> Any:
+        """The states as they were told."""
+        calls = self.words.calls
+        return tuple(calls[state] for state in row[1].tolist())
+
+    def by_lot(self, place: Ints, indices: Floats, own: Any) -> tuple[Ints, float]:
+        """Of arms with equal indices, of which some are chosen and some not, others; and how likely just these were.
+
+        Where that is 1, there was nothing to draw; where no float holds it, nan.
+        """
+        chosen = np.zeros(len(indices), bool)
+        chosen[place] = True
+        least = indices[chosen].min(initial=np.inf)
+        if not self.words.lots or not (indices[~chosen] <= least).all() or not (indices[~chosen] == least).any():
+            return place, 1.0  # there is no choice, or the policy explores, or goes by no index
+        sure, tied = np.flatnonzero(indices > least), np.flatnonzero(indices == least)
+        many = len(place) - len(sure)
+        drawn = generator(int(own), "ties").choice(tied, size=many, replace=False)
+        return np.sort(np.concatenate([sure, drawn])), chance_of_set(len(tied), many)
+
+    def checkpoint(self) -> Any:
+        """The latest decision."""
+        return self.latest
+
+    def rollback(self, checkpoint: Any) -> None:
+        """The decision that was the latest then."""
+        self.latest = checkpoint
+
+    def keep(self, shown: Ints, indices: Floats, chosen: Any) -> None:
+        """Remember the latest decision, for whoever asks why."""
+        self.latest = Latest(shown.copy(), indices, chosen.copy())
+
+    def ranking(self) -> tuple[Ranked, ...]:
+        """All arms at the latest decision, those with the largest indices first."""
+        if self.latest is None:
+            raise ArmError("there is no decision to tell of yet: ask after decide(states=...)")
+        states, indices, chosen = self.latest
+        active, calls = set(chosen.tolist()), self.words.calls
+        falling = -np.nan_to_num(indices, nan=-np.inf)
+        lots = self._lots(indices, chosen)
+        order = sorted(
+            range(len(indices)), key=lambda place: (falling[place], lots[place] > 0 and place not in active, place)
+        )
+        return tuple(
+            Ranked(
+                self.roster.names[place],
+                calls[states[place]],
+                float(indices[place]),
+                place in active,
+                _why(indices[place], rank, len(active), len(order), place in active)
+                + (f", by lot among {lots[place]} alike" if lots[place] else ""),
+            )
+            for rank, place in enumerate(order, start=1)
+        )
+
+    def _lots(self, indices: Floats, chosen: Ints) -> Ints:
+        """How many arms each had to draw lots with, itself among them; 0 where its index decided."""
+        if not self.words.lots or np.isnan(indices).any():
+            return np.zeros(len(indices), np.int64)
+        _, groups, sizes = np.unique(indices, return_inverse=True, return_counts=True)
+        won = np.bincount(groups[chosen], minlength=len(sizes))
+        drawn: Ints = np.where((won > 0) & (won < sizes), sizes, 0)[groups]
+        return drawn
+
+    # ---- its outcome ----
+
+    def find(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
+        """Where the arms are now, and the states they were in; those that are gone are left out."""
+        places = self.roster.places
+        there = [places.get(number, UNSEEN) for number in row[0].tolist()]
+        if max(there) < 0:
+            return None
+        states = np.full(len(self.roster), UNSEEN)
+        for place, state in zip(there, row[1].tolist(), strict=True):
+            if place >= 0:
+                states[place] = state
+        active = [places[number] for number in chosen if number in places]
+        return np.array(active, np.int64), states
+
+    def read(self, told: dict[str, Any]) -> Told:
+        """What was told, as far as it can be checked without its decision."""
+        self.only(told)
+        if "states" not in told:
+            raise MoveError(f"states is missing: {self.name} learns from the states that arms went to")
+        if "rewards" in told and not self.learns_rewards:
+            raise RewardError(
+                f"{self.name} does not learn from rewards, only from states: leave out rewards; what an arm earns in "
+                "each state was given when the agent was made"
+            )
+        states, rewards = self._checked("states", told["states"]), told.get("rewards")
+        return Told(states, None if rewards is None else _each("rewards", rewards, _reward))
+
+    def complete(self, value: Any, chosen: Any, row: Any) -> Moves:
+        """What was told, arm by arm as they are now; an arm that could not have gone there is refused."""
+        numbers, before = row
+        n_arms, setting = len(self.roster), self.problem.setting
+        states, rewards = np.full(n_arms, UNSEEN), np.zeros(n_arms)
+        gone = any(number not in self.roster.places for number in numbers.tolist())
+        went = self._told_of("states", value.states, numbers, gone)
+        paid = {} if value.rewards is None else self._told_of("rewards", value.rewards, numbers, gone)
+        active, total = set(chosen), 0.0
+        for number, state in zip(numbers.tolist(), before.tolist(), strict=True):
+            place = self.roster.places.get(number)
+            if place is None or place not in went:
+                continue
+            own, action, after = setting.classes[place], int(number in active), went[place]
+            if not setting.support[own, action, state, after]:
+                raise MoveError(self._impossible(place, state, after, action))
+            states[place], rewards[place] = after, paid.get(place, setting.rewards[own, after])
+            total += rewards[place] - action * setting.costs[place]
+        return Moves(float(total), rewards, states)
+
+    def _impossible(self, place: int, state: int, after: int, action: int) -> str:
+        calls = self.words.calls
+        return (
+            f"the arm {self.roster.names[place]!r} cannot have gone from {calls[state]!r} to {calls[after]!r} "
+            f"when {ACTIONS[action]}: the structure forbids it"
+        )
+
+    def _told_of(self, what: str, told: Any, numbers: Any, gone: bool) -> dict[int, Any]:
+        """By place, what was told by name, or in the order the arms had at the decision."""
+        if isinstance(told, dict):
+            return self._by_place(what, told, len(numbers), lenient=gone)
+        if len(told) != len(numbers):
+            raise MoveError(f"{what} has {len(told)} entries for the {len(numbers)} arms of that decision")
+        places = (self.roster.places.get(number) for number in numbers.tolist())
+        return {place: each for place, each in zip(places, told, strict=True) if place is not None and each is not None}
+
+    def _by_place(self, what: str, told: Any, count: int, lenient: bool = False) -> dict[int, Any]:
+        """By place; a name that no arm has is let pass only where it may be that of one that has left."""
+        if isinstance(told, dict):
+            unknown = [name for name in told if name not in self._names]
+            if unknown and not lenient:
+                raise ArmError(f"there is no arm {unknown[0]!r}: {what} may name {_some(self.roster.names)}")
+            return {self._names[name]: each for name, each in told.items() if name in self._names}
+        if len(told) != count:
+            raise MoveError(f"{what} has {len(told)} entries for {count} arms")
+        return {place: each for place, each in enumerate(told) if each is not None}
+
+    def _checked(self, what: str, given: Any) -> Any:
+        """States as numbers."""
+        return _each(what, given, self._state)
+
+    def _state(self, name: Any) -> int:
+        name = int(name) if isinstance(name, np.integer) else str(name) if isinstance(name, np.str_) else name
+        known = isinstance(name, str | int) and not isinstance(name, bool) and name in self._places
+        if not known:
+            calls = self.words.calls
+            there = _some(calls) if self.words.states else f"0 to {len(calls) - 1}"
+            raise MoveError(f"state {name!r} is not one of those there are: {there}")
+        return self._places[name]
+
+    # ---- arms that come and go, and how many are activated ----
+
+    def regrouped(self, policy: Any, roster: Roster, features: Any) -> "RestlessArms":
+        """The same with other arms; one that joins brings its class and its cost, as a pair."""
+        kept = self.roster.kept(roster)
+        setting = with_arms(self.problem.setting, self.words, kept, features or (None, None))
+        return RestlessArms(policy, self.problem._replace(n_arms=len(roster), setting=setting), roster, self.words)
+
+    def columns(self, kept: list[int]) -> list[int] | None:
+        """Where arms are classes of their own, classes come and go with them."""
+        return kept if self.words.own else None
+
+    # ---- on paper ----
+
+    def paper(self) -> tuple[Facts, list[Packed]]:
+        """The words, and the latest decision."""
+        words = self.words
+        facts: Facts = {"states": list(words.states), "classes": list(words.classes)}
+        facts |= {"n_states": words.n_states, "own": words.own, "lots": words.lots}
+        latest = [] if self.latest is None else list(zip(Latest._fields, self.latest, strict=True))
+        return facts, [packed(name, array) for name, array in latest]
+
+    @classmethod
+    def from_paper(
+        cls, policy: Any, problem: Problem, roster: Roster, facts: Facts, arrays: dict[str, Packed]
+    ) -> "RestlessArms":
+        """What was written down; it must fit the problem."""
+        states, classes, own = facts.get("states"), facts.get("classes"), facts.get("own")
+        if not isinstance(states, list) or not isinstance(classes, list):
+            raise StateError("the saved agent does not name its states and classes")
+        n_classes, size = _sound(problem, len(roster))
+        if len(states) not in (0, size) or len(classes) not in (0, n_classes):
+            raise StateError("the saved arms do not fit the saved problem")
+        words = Words(tuple(states), tuple(classes), size, bool(own), bool(facts.get("lots")))
+        manner = cls(policy, problem, roster, words)
+        if arrays:
+            manner.latest = _latest(arrays, len(roster), size)
+        return manner
+
+    def pack_rows(self, rows: list[Any]) -> list[Packed]:
+        """The numbers and states of pending decisions, one after another, and how many each has."""
+        if not rows:
+            return []
+        lengths = np.array([row.shape[1] for row in rows], np.int64)
+        return [packed("lengths", lengths), packed("states", np.concatenate(rows, axis=1))]
+
+    def unpack_rows(self, saved: list[Packed], count: int) -> list[Any]:
+        """Numbers and states of each decision."""
+        if not count:
+            return []
+        if len(saved) != 2:
+            raise StateError("the saved decisions have lost the states of their arms")
+        lengths, rows = unpacked(saved[0], (count,), "<i8"), unpacked(saved[1], (2, None), "<i8")
+        wrong = lengths.min() < 1 or lengths.sum() != rows.shape[1]
+        if wrong or rows.min() < 0 or rows[1].max() >= self.words.n_states:
+            raise StateError("the saved decisions do not fit the states of this agent")
+        return [np.ascontiguousarray(row) for row in np.split(rows, np.cumsum(lengths)[:-1], axis=1)]
+
+    def check_kept(self, t: int, chosen: Any) -> Any:
+        """The arms to activate, as they came from paper."""
+        if not isinstance(chosen, list):
+            raise StateError(f"the saved decision {t} does not name the arms to activate")
+        return tuple(chosen)
+
+
+def restless_arms(policy: Any, base: Problem, roster: Roster, made: Mapping[str, Any]) -> tuple[Problem, Words]:
+    """The problem of an agent, from what it was made with, and the words for it."""
+    setting, words = told_dynamics(type(policy).__name__, roster, made)
+    low, high = float(setting.rewards.min()), float(setting.rewards.max())
+    return base._replace(low=low, high=high, setting=setting), words
+
+
+def _sound(problem: Problem, n_arms: int) -> tuple[int, int]:
+    """How many classes and states a saved setting has; kernels trust it, so all of it is checked."""
+    setting = problem.setting
+    whole_numbers = {"episode": setting.episode.ravel(), "discount": setting.discount.ravel()}
+    try:
+        plain = setting._asdict() | {name: value[0].item() for name, value in whole_numbers.items()}
+        restless(plain.pop("rewards"), n_arms=n_arms, **plain)
+    except (ParameterError, IndexError) as error:
+        raise StateError(f"the saved arms do not fit the saved problem: {error}") from None
+    n_classes, size = setting.rewards.shape
+    return int(n_classes), int(size)
+
+
+def _latest(arrays: dict[str, Packed], n_arms: int, n_states: int) -> Latest:
+    if sorted(arrays) != sorted(Latest._fields):
+        raise StateError("the latest decision of the saved agent is not complete")
+    states = unpacked(arrays["states"], (n_arms,), "<i8")
+    chosen = unpacked(arrays["chosen"], (None,), "<i8")
+    if (states < 0).any() or (states >= n_states).any() or (chosen < 0).any() or (chosen >= n_arms).any():
+        raise StateError("the latest decision of the saved agent does not fit its arms")
+    return Latest(states, unpacked(arrays["indices"], (n_arms,)), chosen)
+
+
+def _each(what: str, given: Any, read: Any) -> Any:
+    """A mapping by arm, or a list, with every entry read; None stands for nothing told."""
+    if isinstance(given, Mapping):
+        return {name: read(each) for name, each in given.items() if each is not None}
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise MoveError(f"{what}={given!r} is neither a mapping from arms nor a list in their order")
+    return [None if each is None else read(each) for each in given]
+
+
+def _reward(value: Any) -> float:
+    try:
+        reward = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise RewardError(f"reward={value!r} is not a number") from None
+    if not np.isfinite(reward):
+        raise RewardError(f"reward={reward} is not finite")
+    return reward
+
+
+def _why(index: float, rank: int, size: int, n_arms: int, chosen: bool) -> str:
+    if np.isnan(index):
+        return "this policy goes by no index"
+    place = f"index {rank} of {n_arms}"
+    if chosen:
+        return place if rank <= size else f"explored, with {place}"
+    return place if rank > size else f"left out to explore, with {place}"
+
+
+def _some(names: Any) -> str:
+    shown = ", ".join(map(repr, names[:8]))
+    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")

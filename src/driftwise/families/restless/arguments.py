@@ -1,0 +1,260 @@
+"""What a program says of arms that move on their own: their states, what those earn, classes, and what is known.
+
+    states      a number of them, called 0, 1, ..., or a list of names
+    rewards     a number per state, in their order or by name; with classes perhaps one such for each class
+    classes     the class of each arm, in their order or by name; "own" where no two arms are alike
+    structure   {"passive": ..., "active": ..., "still": ...}, or one such for each class
+
+A kernel of the structure maps states to what follows them: chances, {"lapsed": 0.2, "engaged": 0.8}, where they are
+known, and a list of states where it is only known which can follow. A matrix of chances is a kernel that is known
+altogether. Of states that are not mentioned, nothing is known. `still` names what is the same for ever though not
+known: "passive", "active", or pairs such as ("active", "lapsed"). All the rest may drift.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.arm_registry import Roster
+from driftwise.families.restless.problem import ACTIONS, DRIFTING, KNOWN, ROUNDING, STATIONARY, restless
+from driftwise.core.validation import number, one_of, whole
+from driftwise.core.types import Floats, Ints, Restless
+from driftwise.errors import ArmError, ParameterError
+
+OWN = "own"
+
+
+class Words(NamedTuple):
+    """How a program calls states and classes; none where they are only numbered, or every arm is its own class.
+
+    `lots` is whether arms with equal indices draw lots.
+    """
+
+    states: tuple[str, ...]
+    classes: tuple[str, ...]
+    n_states: int
+    own: bool
+    lots: bool
+
+    @property
+    def calls(self) -> tuple[Any, ...]:
+        """The states as a program knows them."""
+        return self.states or tuple(range(self.n_states))
+
+    @property
+    def places(self) -> dict[Any, int]:
+        """Where each state is."""
+        return {name: place for place, name in enumerate(self.calls)}
+
+
+def told_dynamics(policy: str, roster: Roster, made: Mapping[str, Any]) -> tuple[Restless, Words]:
+    """The setting of an agent, from what it was made with."""
+    for name, example in (("states", "['lapsed', 'engaged']"), ("rewards", "[0.0, 1.0]")):
+        if made[name] is None:
+            raise ParameterError(f"{policy} activates arms that move on their own: give {name}={example}")
+    states = _states(made["states"])
+    classes, members = _classes(made["classes"], roster)
+    lots = one_of("ties", made["ties"] or "lot", ("lot", "first")) == "lot"
+    named = states if isinstance(states, tuple) else ()
+    words = Words(named, classes, _count(states), _is_own(made["classes"]), lots)
+    n_classes = len(roster) if words.own else max(1, len(classes))
+    rewards, tables = _rewards(made["rewards"], words), _structures(made["structure"], words)
+    spread = len(rewards) == 1 < n_classes
+    setting = restless(
+        np.repeat(rewards, n_classes, axis=0) if spread else rewards,
+        n_arms=len(roster),
+        classes=members,
+        **dict(zip(("support", "kinds", "known"), tables, strict=True)),
+        episode=0 if made["episode"] is None else made["episode"],
+        discount=0.99 if made["discount"] is None else made["discount"],
+        costs=_costs(made["activation_cost"], roster),
+    )
+    return setting, words
+
+
+def with_arms(setting: Restless, words: Words, kept: Sequence[int], joined: tuple[Any, Any]) -> Restless:
+    """The setting of other arms: `kept[new]` is the old place of arm `new`, or -1 for one that has `joined`.
+
+    Where every arm is a class of its own, a new one is taken to be like the first: rewards and structure are those of
+    all.
+    """
+    old, (arm_class, cost) = np.asarray(kept, np.int64), joined
+    fresh = old < 0
+    costs = setting.costs[old]
+    costs[fresh] = 0.0 if cost is None else number("activation_cost", cost)
+    if words.own:
+        rows = np.where(fresh, 0, old)
+        tables = {name: getattr(setting, name)[rows] for name in ("rewards", "support", "kinds", "known")}
+        return setting._replace(classes=np.arange(len(old)), costs=costs, **tables)
+    classes = setting.classes[old]
+    if fresh.any():
+        classes[fresh] = _class_of(arm_class, words)
+    return setting._replace(classes=classes, costs=costs)
+
+
+def _class_of(name: Any, words: Words) -> int:
+    if not words.classes:
+        if name is not None:
+            raise ArmError(f"arm_class={name!r} means nothing: all arms of this agent are alike")
+        return 0
+    if name not in words.classes:
+        raise ArmError(f"arm_class={name!r} is not one of {', '.join(map(repr, words.classes))}")
+    return words.classes.index(name)
+
+
+def _states(given: Any) -> int | tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return whole("states", given, low=1)
+    names = tuple(given)
+    for name in names:
+        if not isinstance(name, str) or not name.isprintable():
+            raise ParameterError(f"state {name!r} is not named by printable text")
+    if len(set(names)) < len(names) or not names:
+        raise ParameterError(f"states={list(names)} does not name each state once")
+    return names
+
+
+def _is_own(classes: Any) -> bool:
+    return isinstance(classes, str) and classes == OWN
+
+
+def _count(states: int | tuple[str, ...]) -> int:
+    return states if isinstance(states, int) else len(states)
+
+
+def _classes(given: Any, roster: Roster) -> tuple[tuple[str, ...], Ints | None]:
+    """The names of the classes, and the class of each arm; none where all are alike, or each is its own."""
+    if given is None or _is_own(given):
+        return (), None
+    told = _by_arm("classes", given, roster)
+    for name in told:
+        if not isinstance(name, str) or not name.isprintable():
+            raise ParameterError(f"class {name!r} is not named by printable text")
+    names = tuple(dict.fromkeys(told))
+    return names, np.array([names.index(name) for name in told], np.int64)
+
+
+def _costs(given: Any, roster: Roster) -> Any:
+    if given is None:
+        return 0.0
+    if isinstance(given, Mapping) or not np.isscalar(given):
+        return [number("activation_cost", each) for each in _by_arm("activation_cost", given, roster)]
+    return number("activation_cost", given)
+
+
+def _by_arm(what: str, given: Any, roster: Roster) -> list[Any]:
+    """One thing for every arm, told in their order or by name."""
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in roster.names:
+                raise ParameterError(f"{what} names {name!r}, which is not one of the arms")
+        for name in roster.names:
+            if name not in given:
+                raise ParameterError(f"{what} says nothing of the arm {name!r}")
+        return [given[name] for name in roster.names]
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ParameterError(f"{what}={given!r} is neither a list, one for each arm, nor a mapping from arms")
+    told = list(given)
+    if len(told) != len(roster):
+        raise ParameterError(f"{what} has {len(told)} entries for {len(roster)} arms")
+    return told
+
+
+def _rewards(given: Any, words: Words) -> Floats:
+    """A row for all classes, or one for each."""
+    if words.classes and isinstance(given, Mapping) and set(given) == set(words.classes):
+        return np.array([_row_of_rewards(given[name], words) for name in words.classes])
+    return np.array([_row_of_rewards(given, words)])
+
+
+def _row_of_rewards(given: Any, words: Words) -> list[float]:
+    if isinstance(given, Mapping):
+        for name in given:
+            _place("rewards", name, words)
+        for name in words.calls:
+            if name not in given:
+                raise ParameterError(f"rewards says nothing of the state {name!r}")
+        given = [given[name] for name in words.calls]
+    if isinstance(given, str) or not isinstance(given, Iterable) or len(told := list(given)) != words.n_states:
+        raise ParameterError(f"rewards={given!r} is not a number for each of {words.n_states} states")
+    return [number("reward", each) for each in told]
+
+
+def _place(what: str, name: Any, words: Words) -> int:
+    if name not in words.places:
+        raise ParameterError(f"{what} names the state {name!r}: there are {', '.join(map(repr, words.calls))}")
+    return words.places[name]
+
+
+Tables = tuple[Any, Any, Any]  # support, kinds and known rows, with the axes (action, state, next state)
+
+
+def _structures(given: Any, words: Words) -> Tables:
+    """Tables for all classes, or with one more axis for each."""
+    if words.classes and isinstance(given, Mapping) and set(given) == set(words.classes):
+        support, kinds, known = zip(*(_structure(given[name], words) for name in words.classes), strict=True)
+        return np.stack(support), np.stack(kinds), np.stack(known)
+    return _structure(given, words)
+
+
+def _structure(given: Any, words: Words) -> Tables:
+    size = words.n_states
+    support, kinds = np.ones((2, size, size), np.bool_), np.full((2, size), DRIFTING)
+    known = np.zeros((2, size, size))
+    if given is None:
+        return support, kinds, known
+    if not isinstance(given, Mapping) or not set(given) <= {*ACTIONS, "still"}:
+        raise ParameterError(f"structure={given!r} does not map passive, active and still to what is known of them")
+    for action, name in enumerate(ACTIONS):
+        if name in given:
+            _kernel(name, given[name], words, (support[action], kinds[action], known[action]))
+    for action, place in _still(given.get("still", ()), words):
+        kinds[action, place] = np.where(kinds[action, place] == KNOWN, KNOWN, STATIONARY)
+    return support, kinds, known
+
+
+def _kernel(name: str, given: Any, words: Words, tables: Tables) -> None:
+    """Write what is known of one kernel."""
+    support, kinds, known = tables
+    if not isinstance(given, Mapping):
+        try:
+            known[...] = _square(np.asarray(given, np.float64), len(known))
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"structure: {name} is not a matrix with a row for each of {len(known)} states"
+            ) from None
+        kinds[...] = KNOWN
+        return
+    for state, follows in given.items():
+        place = _place(f"structure: {name}", state, words)
+        if isinstance(follows, str) or not isinstance(follows, Iterable):
+            raise ParameterError(
+                f"structure: what follows {state!r} is neither a mapping to chances nor a list of states"
+            )
+        if isinstance(follows, Mapping):
+            for after, chance in follows.items():
+                at = _place(f"structure: {name}", after, words)
+                known[place, at] = number(f"the chance of {after!r}", chance, above=0.0, below=1.0, closed="[]")
+            total = known[place].sum()
+            if abs(total - 1.0) > ROUNDING:
+                raise ParameterError(f"structure: what follows {state!r} when {name} sums to {total:.9g}, not to one")
+            kinds[place] = KNOWN
+        else:
+            support[place] = False
+            support[place, [_place(f"structure: {name}", after, words) for after in follows]] = True
+
+
+def _square(matrix: Floats, size: int) -> Floats:
+    if matrix.shape != (size, size):
+        raise ValueError
+    return matrix
+
+
+def _still(given: Any, words: Words) -> Iterable[tuple[int, Any]]:
+    """Which rows do not drift: the number of the action, and the place of the state, or all of them."""
+    for each in [given] if isinstance(given, str) else given:
+        name, *state = (each,) if isinstance(each, str) else tuple(each)
+        if name not in ACTIONS or len(state) > 1:
+            raise ParameterError(f"structure: still names {each!r}: passive, active, or a pair of one and a state")
+        yield ACTIONS.index(name), _place("structure: still", state[0], words) if state else slice(None)

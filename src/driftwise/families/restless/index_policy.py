@@ -1,0 +1,44 @@
+"""Turns by a table of indices: what all policies that keep one do alike, whatever they believe of kernels.
+
+Their states have `counts` of moves, a `table` of indices by group and state, `arms`, `costs`, room (`indices`, `spare`,
+`chosen`), and `fresh`, which is 1 before the first plan.
+"""
+
+from typing import Any
+
+from driftwise.core.kernel import kernel
+from driftwise.core.types import Decision, Floats, Ints, Moves
+from driftwise.families.restless.transitions.counts import close_episode, count_moves
+from driftwise.families.restless.index_planning import read_indices
+from driftwise.families.restless.top_m import top_arms
+
+
+@kernel
+def time_to_plan(state: Any, t: int) -> bool:
+    """Come to slot `t`, closing the episodes that have ended; whether one did, or nothing was planned yet."""
+    episode = t // state.counts.period[0]
+    due: bool = state.fresh[0] == 1 or state.counts.episode[0] < episode
+    while state.counts.episode[0] < episode:
+        close_episode(state.counts)
+    state.fresh[0] = 0
+    return due
+
+
+@kernel
+def rank_by_index(policy: Any, state: Any, t: int, context: Ints, indices: Floats) -> None:
+    """The index of every arm in the state it is in."""
+    read_indices(state.table, state.counts.groups, state.costs, state.arms.discount[0], context, indices)
+
+
+@kernel
+def select_by_index(policy: Any, state: Any, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
+    """The arms with the largest indices, of equal ones those with the lowest numbers."""
+    rank_by_index(policy, state, t, context, state.indices)
+    top_arms(state.indices, state.spare, state.chosen)
+    return state.chosen, 1.0
+
+
+@kernel
+def count_outcome(policy: Any, state: Any, decision: Decision, outcome: Moves, now: int) -> None:
+    """Count where arms went."""
+    count_moves(state.counts, decision, outcome)

@@ -1,0 +1,99 @@
+"""Whittle's index policy with the true kernels of every episode: what restless runs are held against.
+
+    activate the M arms with the largest  W_n(s_n) / discount - c_n        W_n of the kernels of the episode at hand
+
+W is for rewards of the state an arm is in, and a slot earns in the state it leads to, one discount later: so W by the
+discount is what activating is worth in the slot itself, where its cost c_n counts. Indices within 1e-7 are equal, and
+of equal ones the lowest arms win. The policy is not the best there is, only as good as one by one: it becomes optimal
+as arms grow many. An arm that is not indexable gets the charge from which on it stays passive, and a warning says so.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.families.restless.problem import restless_problem
+from driftwise.core.types import About, Decision, Floats, Ints, Moves, Problem, Scratch, Shared
+from driftwise.core.verbs import register
+from driftwise.families.restless.whittle.api import whittle_index
+from driftwise.families.restless.top_m import top_arms
+from driftwise.core.foresight import not_live
+
+CHUNK = 1 << 22  # numbers in the kernels that are worked out at a time
+
+
+class WhittleOracleState(NamedTuple):
+    """The indices of every segment, class and state; the segment of every episode, and how long those are."""
+
+    indices: Shared
+    segments: Shared
+    episode: Shared
+    classes: Shared
+    costs: Shared
+    chosen: Scratch
+    room: Scratch
+
+
+class WhittleOracle(NamedTuple):
+    """Knows all kernels, and activates the arms with the largest indices."""
+
+    def init(self, problem: Problem) -> WhittleOracleState:
+        """Refused: it needs the world."""
+        not_live(self, problem)
+
+    def foresee(self, problem: Problem, world: Any, horizon: int, seed: int) -> WhittleOracleState:
+        """Work out the indices of all kernels to come."""
+        n_arms, size, setting = restless_problem("whittle-oracle", problem)
+        path, segments = world.segments(horizon, seed)
+        return WhittleOracleState(
+            indices=indices_of(world, path) / setting.discount[0],
+            segments=segments,
+            episode=np.array([world.episode], np.int64),
+            classes=setting.classes,
+            costs=setting.costs,
+            chosen=np.zeros(size, np.int64),
+            room=np.zeros((2, n_arms)),
+        )
+
+
+def indices_of(world: Any, path: Floats) -> Floats:
+    """The Whittle indices of a restless world for each row of its drifting numbers, by class and state."""
+    setting = world.setting()
+    (n_classes, n_states), discount = setting.rewards.shape, float(setting.discount[0])
+    indices = np.empty((len(path), n_classes, n_states))
+    size = max(1, CHUNK // setting.support.size)
+    for start in range(0, len(path), size):
+        kernels = world.checked(path[start : start + size]).reshape(-1, 2, n_states, n_states)
+        rewards = np.tile(setting.rewards, (len(kernels) // n_classes, 1))
+        found = whittle_index(kernels[:, 0], kernels[:, 1], rewards, discount, threads=1)
+        indices[start : start + size] = found.values.reshape(-1, n_classes, n_states)
+    return indices
+
+
+@kernel
+def _rank(policy: WhittleOracle, state: WhittleOracleState, t: int, context: Ints, indices: Floats) -> None:
+    segment = state.segments[t // state.episode[0]]
+    for arm in range(len(context)):
+        indices[arm] = state.indices[segment, state.classes[arm], context[arm]] - state.costs[arm]
+
+
+@kernel
+def _select(policy: WhittleOracle, state: WhittleOracleState, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
+    _rank(policy, state, t, context, state.room[0])
+    top_arms(state.room[0], state.room[1], state.chosen)
+    return state.chosen, 1.0
+
+
+@kernel
+def _update(policy: WhittleOracle, state: WhittleOracleState, decision: Decision, outcome: Moves, now: int) -> None:
+    """Nothing to learn."""
+
+
+register(
+    WhittleOracle,
+    about=About("the world itself", "the standard", "Whittle 1988", family="restless", learns_rewards=False),
+    select=_select,
+    update=_update,
+    rank=_rank,
+)

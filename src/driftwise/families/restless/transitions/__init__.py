@@ -1,0 +1,1 @@
+"""Transitions of restless arms: counted, pooled, bounded from above, and how fast they drift."""

@@ -1,0 +1,85 @@
+"""Do the balls hold the truth? Of a run of `sliding-whittle`, episode by episode: who is inside, and how far off.
+
+    inside    |P_true(. | s, a) - frequencies|_1 <= radius        of pairs that were seen; others may go anywhere
+    Lemma 1   (Shisher, Tripathi, Chiang & Brinton): by (13) all pairs of all arms are inside in all episodes, with
+              chance 1 - eta1 - eta2, where epsilon is the most a row moves in an episode
+
+With `certain` a ball is a point, and only what was met exactly is inside; the error is of use all the same.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.loop import play
+from driftwise.families.restless.problem import DRIFTING, KNOWN
+from driftwise.core.validation import cast
+from driftwise.core.seeding import at, key
+from driftwise.core.types import Floats, trace_for
+from driftwise.core.verbs import advance
+from driftwise.families.restless.transitions.optimistic import ball_size
+from driftwise.families.restless.policies.sliding_whittle import ALL, LATELY, SlidingWhittle
+
+
+class Coverage(NamedTuple):
+    """At the start of every episode but the first: the share of pairs inside their balls, and the mean L1 error.
+
+    Both are over pairs that were seen, of all arms, or of classes where counts are pooled; nan where there are none.
+    """
+
+    inside: Floats
+    errors: Floats
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether no pair was ever outside: what Lemma 1 is about."""
+        return bool((np.isnan(self.inside) | (self.inside == 1.0)).all())
+
+
+def coverage(policy: SlidingWhittle, world: Any, horizon: int, seed: int) -> Coverage:
+    """Play a run, and hold every ball against the kernels of its episode.
+
+    >>> from driftwise.families import Climbing
+    >>> coverage(SlidingWhittle(epsilon=0.1), Climbing(), horizon=500, seed=0).everywhere
+    True
+    """
+    policy, problem, nature = cast(policy), world.problem(horizon), world.nature(horizon)
+    state, rng = policy.init(problem), key(seed, "coverage")
+    path, segments = world.segments(horizon, seed)
+    kernels, found = world.checked(path), []
+    for tape in world.tapes(horizon, seed, size=world.episode):
+        slots = len(tape.levels.rows)
+        play(policy, state, tape, nature, rng, trace_for(problem, tape.start, slots), horizon)
+        begins = tape.start + slots
+        if begins < horizon:
+            advance(policy, state, begins, at(rng, begins))
+            found.append(_held(policy, state, problem, kernels[segments[begins // world.episode]]))
+    inside, errors = np.array(found).reshape(-1, 2).T
+    return Coverage(inside, errors)
+
+
+def _held(policy: SlidingWhittle, state: Any, problem: Any, truth: Floats) -> tuple[float, float]:
+    """The share inside and the mean error, at the start of an episode whose kernels are `truth`."""
+    size, inside, errors = _size(policy, state, problem), [], []
+    for group, own in enumerate(state.classes):
+        for action, here in np.ndindex(*truth.shape[1:3]):
+            kind = problem.setting.kinds[own, action, here]
+            view = LATELY if kind == DRIFTING else ALL
+            seen = state.counts.views[group, view, action, here]
+            if kind == KNOWN or not seen.sum():
+                continue
+            slack = policy.window * policy.epsilon if kind == DRIFTING and policy.conf == "literal" else 0.0
+            error = float(np.abs(seen / seen.sum() - truth[own, action, here]).sum())
+            inside.append(error <= math.sqrt(size / seen.sum()) + slack + 1e-12)
+            errors.append(error)
+    return (float(np.mean(inside)), float(np.mean(errors))) if errors else (math.nan, math.nan)
+
+
+def _size(policy: SlidingWhittle, state: Any, problem: Any) -> float:
+    """What a squared radius is before it is divided by the count."""
+    if policy.conf != "literal":
+        return policy.scale if policy.conf == "calibrated" else 0.0
+    n_states, period = problem.setting.rewards.shape[1], int(state.counts.period[0])
+    episodes = problem.horizon // period or int(state.counts.episode[0]) + 1
+    return ball_size(n_states, n_states, problem.n_arms, max(2, episodes), policy.eta)

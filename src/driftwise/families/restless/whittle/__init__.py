@@ -1,0 +1,1 @@
+"""Whittle indices: of one arm, of many, again after a small change, and what they bound."""

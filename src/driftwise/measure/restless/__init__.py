@@ -1,1 +1,0 @@
-"""What is measured of runs with restless arms; what they are held against is in `study/rival.py`."""

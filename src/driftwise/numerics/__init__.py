@@ -1,0 +1,1 @@
+"""Compiled mathematics that two or more families share."""

@@ -1,0 +1,1 @@
+"""Deployments: what is decided, learned, changed and asked, over the journal."""

@@ -1,0 +1,1 @@
+"""The journal and where it is kept: SQLite or PostgreSQL."""

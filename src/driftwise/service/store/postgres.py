@@ -1,0 +1,243 @@
+"""A journal in PostgreSQL: the same streams, answers and snapshots, in a schema of its own.
+
+    postgresql://user@host/database?schema=shop        tables in the schema `shop`; `driftwise` if not given
+    ...&prepared=0                                     no prepared statements, for a pooler between us and the server
+
+One process writes to a schema: it holds an advisory lock, and the unique numbers of events would stop a second one
+even without it. More processes share a server by having a schema each. No row is ever updated for an event, and a
+batch is one COPY per table, whatever its size (measured: a third of the time of INSERT ... unnest, for 500 rows).
+
+A commit that fails may have happened. Its session is given up; the next one ends it for good before it writes, and
+only then is the store read again. So nothing is ever repeated in the hope that it failed.
+"""
+
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+
+from driftwise.errors import ParameterError
+from driftwise.service.store.journal import CATALOGUE, Answer, Event, JournalError, Snapshot
+from driftwise.service.store.postgres_session import Address, Began, Session, forbid_lending, short, take_lock
+from driftwise.service.store.sql import FORGET, FORGOTTEN, SQLJournal
+
+FORMAT = 1
+SCHEMA = """
+CREATE TABLE events (
+    stream bigint NOT NULL, number bigint NOT NULL, at bigint NOT NULL, kind text NOT NULL, body bytea NOT NULL,
+    ref bigint NOT NULL, PRIMARY KEY (stream, number)
+);
+CREATE UNIQUE INDEX by_decision ON events (stream, ref) WHERE ref >= 0;
+CREATE TABLE answers (
+    key text PRIMARY KEY, print bytea NOT NULL, at bigint NOT NULL, status integer NOT NULL, body bytea NOT NULL
+);
+CREATE INDEX by_age ON answers (at);
+CREATE TABLE snapshots (
+    stream bigint NOT NULL, number bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (stream, number)
+);
+CREATE TABLE format (version integer NOT NULL);
+"""
+HELD = "SELECT relname FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %s) ORDER BY 1"
+TYPES = {
+    "events (stream, number, at, kind, body, ref)": ("int8", "int8", "int8", "text", "bytea", "int8"),
+    "answers (key, print, at, status, body)": ("text", "bytea", "int8", "int4", "bytea"),
+}
+EVENTS, ANSWERS = TYPES
+SIZE = "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(%s::text[]) AS name"
+SYNCHRONOUS = {"full": "on", "normal": "off"}
+REASONS = {
+    "53100": "the disk of the database is full",
+    "53300": "the database has no connection to spare",
+    "55P03": "another session has locked a table",
+    "57014": "the database takes too long",
+    "57P01": "the database is stopping",
+    "57P03": "the database is starting",
+    "25006": "the database is read-only",
+    "42501": "the database denies access",
+}
+NO_ANSWER = "the database does not answer"
+
+
+class PostgresJournal(SQLJournal):
+    """See `journal.Journal`."""
+
+    quick, apart = False, True
+
+    def __init__(self, url: str, durability: str = "full") -> None:
+        self._address = Address(url)
+        self.schema = self._address.schema
+        self.path = f"postgresql schema {self.schema}"  # without the password that a URL may hold
+        self.durability = durability
+        self._idle: list[Session] = []  # sessions to read with
+        self._idling = threading.Lock()
+        self._began: Began | None = None
+        self._closed = False
+        self._writer: Session | None = None
+        try:
+            self.recover()
+        except BaseException:
+            self.close()
+            raise
+
+    # ---- writing ----
+
+    def append(
+        self, events: Sequence[Event] = (), answers: Sequence[Answer] = (), snapshots: Sequence[Snapshot] = ()
+    ) -> None:
+        """Write all of it in one transaction."""
+        writer = self.recover()
+        # what deployments and keys there are is never left to chance: it is read once, and then believed
+        vital = self.durability != "full" and any(event.stream == CATALOGUE for event in events)
+        try:
+            if not (answers or snapshots or vital):
+                self._copy(EVENTS, events)  # one COPY is a transaction by itself
+                return
+            with writer.transaction():
+                if vital:
+                    writer.execute("SET LOCAL synchronous_commit = on")
+                self._copy(EVENTS, events)
+                self._copy(ANSWERS, answers)
+                for snapshot in snapshots:
+                    self._keep(snapshot)
+        except psycopg.Error as error:
+            self._give_up()
+            raise self._error("written", error) from None
+
+    def _copy(self, table: str, rows: Sequence[Any]) -> None:
+        if not rows:
+            return
+        assert self._writer is not None
+        with self._writer.cursor() as cursor, cursor.copy(f"COPY {table} FROM STDIN (FORMAT BINARY)") as copy:
+            copy.set_types(TYPES[table])
+            for row in rows:
+                copy.write_row(row)
+
+    def _write(self, statement: str, values: Sequence[Any]) -> Any:
+        assert self._writer is not None
+        return self._writer.execute(_marked(statement), values)
+
+    def forget_answers(self, before: int) -> bool:
+        """Drop some answers given before a moment; whether there may be more of them."""
+        self.recover()
+        try:
+            return len(self._write(FORGET, (before, FORGOTTEN)).fetchall()) == FORGOTTEN
+        except psycopg.Error as error:
+            self._give_up()
+            raise self._error("written", error) from None
+
+    def _error(self, what: str, error: psycopg.Error) -> JournalError:
+        """What went wrong, for the log and for anybody."""
+        reason = REASONS.get(error.sqlstate or "", JournalError.reason if error.sqlstate else NO_ANSWER)
+        return JournalError(f"{self.path} could not be {what}: {short(error)}", reason)
+
+    def _give_up(self) -> None:
+        """A commit that failed may have happened: the session goes, and what is there will be read anew."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with suppress(psycopg.Error):
+                writer.close()
+
+    def recover(self) -> Session:
+        """The session that writes; a new one, if the last was given up. Then that one is over, whatever it did."""
+        if self._writer is None:
+            try:
+                self._writer = self._connect_writer()
+            except psycopg.Error as error:
+                raise self._error("opened", error) from None
+        return self._writer
+
+    # ---- reading ----
+
+    def _ask(self, question: str, values: tuple[Any, ...]) -> list[Any]:
+        """Ask in a session that is free; where the server has ended it meanwhile, once more in a new one."""
+        try:
+            while True:
+                with self._idling:
+                    if self._closed:
+                        raise JournalError(f"{self.path} is closed", "the store is closed")
+                    session = self._idle.pop() if self._idle else None
+                used = session is not None
+                session = session or self._address.connect("reader")
+                try:
+                    found: list[Any] = session.execute(_marked(question), values).fetchall()
+                except psycopg.Error:
+                    lost = session.broken
+                    session.close()
+                    if not (used and lost):
+                        raise
+                except BaseException:
+                    session.close()
+                    raise
+                else:
+                    self._put_back(session)
+                    return found
+        except psycopg.Error as error:
+            raise self._error("read", error) from None
+
+    def _put_back(self, session: Session) -> None:
+        with self._idling:
+            if not self._closed:
+                self._idle.append(session)
+                return
+        session.close()
+
+    def size(self) -> int:
+        """Bytes of all tables and indexes."""
+        return int(self._ask(SIZE, (["events", "answers", "snapshots"],))[0][0])
+
+    def backup(self, path: str) -> None:
+        """PostgreSQL has its own: `pg_dump --schema=...`."""
+        raise ParameterError(f"a store in PostgreSQL is copied with pg_dump --schema={self.schema}")
+
+    # ---- opening and closing ----
+
+    def _connect_writer(self) -> Session:
+        writer = self._address.connect("writer", synchronous_commit=SYNCHRONOUS[self.durability])
+        try:
+            first = self._began is None
+            self._began = take_lock(writer, self.schema, self._began)
+            if first:
+                reader = self._address.connect("reader")
+                self._put_back(reader)
+                forbid_lending(self._began, reader)
+            self._make_tables(writer)
+        except BaseException:
+            writer.close()
+            raise
+        return writer
+
+    def _make_tables(self, writer: Session) -> None:
+        """What is missing; nothing, if it is there, so that a role that may not make tables can go on with them."""
+        with writer.transaction():
+            held = [name for (name,) in writer.execute(HELD, (self.schema,))]
+            if "format" in held:
+                (version,) = writer.execute("SELECT version FROM format").fetchone() or (0,)
+                if version != FORMAT:
+                    raise ParameterError(f"{self.path} has format {version}; this version of driftwise reads {FORMAT}")
+                return
+            if held:
+                raise ParameterError(f"{self.path} belongs to something else: it holds {held[0]}")
+            if not writer.execute("SELECT FROM pg_namespace WHERE nspname = %s", (self.schema,)).rowcount:
+                writer.execute(f'CREATE SCHEMA "{self.schema}"')
+            for statement in filter(str.strip, SCHEMA.split(";")):
+                writer.execute(statement)
+            writer.execute("INSERT INTO format VALUES (%s)", (FORMAT,))
+
+    def close(self) -> None:
+        """Let go of all sessions."""
+        with self._idling:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for session in idle:
+            session.close()
+        if self._writer is not None:
+            with suppress(psycopg.Error):
+                self._writer.execute("SELECT pg_advisory_unlock_all()")  # now, not when the server notices
+        self._give_up()
+
+
+def _marked(statement: str) -> str:
+    """A statement as psycopg wants it, with its values marked its way."""
+    return statement.replace("?", "%s")

@@ -1,0 +1,144 @@
+"""Sessions with a PostgreSQL server that end: whatever hangs, a request gets an answer.
+
+The server is told to give up a statement after a while, and a lock sooner. When the server itself does not answer (it
+hangs, or the network is gone), the session stops waiting a little later. The other way round, the server looks after
+its clients, so that the lock of one that vanished is free again in half a minute.
+
+The one that writes holds an advisory lock, as long as its session lives: not even `kill -9` leaves it behind.
+"""
+
+import os
+import platform
+import zlib
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
+
+from driftwise.errors import ParameterError
+from driftwise.service.store.journal import InUseError, JournalError
+
+STATEMENT_S = 10
+PATIENCE_S = 12  # longer than the server takes to give up
+CONNECT_S = 5
+LOCK_S = 2  # a process that was killed may need a moment to let go
+SETTINGS = {
+    "statement_timeout": f"{STATEMENT_S}s",
+    "lock_timeout": f"{LOCK_S}s",
+    "idle_in_transaction_session_timeout": f"{2 * STATEMENT_S}s",
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+}
+PREPARE_AFTER = 5  # times a statement is run before it is prepared
+LOCKS = 0x6477  # the first half of the number of all our locks
+HOLDER = """
+SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE locktype = 'advisory' AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND classid = %s AND objid = %s AND objsubid = 2 AND granted
+"""
+BEGAN = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND backend_start = %s"
+
+
+class Session(psycopg.Connection[Any]):
+    """A connection that does not wait for ever."""
+
+    def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+        """Wait for an answer, but not longer than is reasonable; then the session is over."""
+        try:
+            return super().wait(gen, *args, **({"timeout": PATIENCE_S} | options))
+        except psycopg.OperationalError:
+            if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
+                raise
+            self.close()
+            raise psycopg.OperationalError(f"no answer in {PATIENCE_S} seconds") from None
+
+
+class Began(NamedTuple):
+    """Which session of the server: numbers come again, moments do not."""
+
+    pid: int
+    at: datetime
+
+
+class Address:
+    """Where a store is: `postgresql://user@host/database?schema=shop&prepared=0`. No error repeats a password."""
+
+    def __init__(self, url: str) -> None:
+        place, _, query = url.partition("?")
+        ours = {"schema": "driftwise", "prepared": "1"}
+        theirs = []
+        for part in filter(None, query.split("&")):
+            word, _, value = part.partition("=")
+            if word in ours:
+                ours[word] = value
+            else:
+                theirs.append(part)
+        self.schema = ours["schema"]
+        if not (self.schema.isidentifier() and self.schema.isascii() and len(self.schema) <= 50):
+            raise ParameterError(f"schema={self.schema!r} is not a name of at most 50 letters, digits and _")
+        if ours["prepared"] not in ("0", "1"):
+            raise ParameterError(f"prepared={ours['prepared']} is neither 0 nor 1")
+        self.prepared = ours["prepared"] == "1"
+        try:
+            self._parts = conninfo_to_dict(f"{place}?{'&'.join(theirs)}" if theirs else place)
+        except psycopg.Error:
+            raise ParameterError(
+                "store=postgresql://... is not a URL that PostgreSQL understands (it is not repeated here, for it may "
+                "hold a password): in names and passwords write / as %2F, @ as %40, : as %3A, ? as %3F and % as %25"
+            ) from None
+
+    def connect(self, role: str, **settings: str) -> Session:
+        """A session, with all settings made by statements: a pooler lets no others through."""
+        name = f"driftwise {role}, process {os.getpid()} on {platform.node()}"[:63]
+        parts: dict[str, Any] = {"application_name": name, "connect_timeout": CONNECT_S} | self._parts
+        threshold = PREPARE_AFTER if self.prepared else None
+        session = Session.connect(**parts, autocommit=True, prepare_threshold=threshold)
+        try:
+            settings = SETTINGS | settings | {"search_path": f'"{self.schema}"'}
+            words = ", ".join(["set_config(%s, %s, false)"] * len(settings))
+            session.execute(f"SELECT {words}", [word for setting in settings.items() for word in setting])
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+
+def take_lock(session: Session, schema: str, before: Began | None) -> Began:
+    """Become the one that writes to a schema. `before` is an earlier session of ours, which is ended.
+
+    When the lock is had, an earlier session is over: what it did is done, and what it did not do never will be.
+    """
+    number = zlib.crc32(schema.encode())
+    if before is not None:
+        session.execute(END, before)
+    try:
+        session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCKS, number - 2**31))
+    except psycopg.errors.LockNotAvailable:
+        holder = session.execute(HOLDER, (LOCKS, (number - 2**31) % 2**32)).fetchone()
+        who = holder[0] if holder and holder[0] else "another process"
+        raise InUseError(
+            f"postgresql schema {schema} is in use by {who}: only one can write to a store; "
+            "use another schema, or wait until it has ended"
+        ) from None
+    return Began(*session.execute(BEGAN).fetchone())  # type: ignore[misc]
+
+
+def forbid_lending(writer: Began, other: Session) -> None:
+    """Refuse a pooler that lends sessions out between transactions: there a lock holds nobody off."""
+    if Began(*other.execute(BEGAN).fetchone()) == writer:  # type: ignore[misc]
+        with suppress(psycopg.Error):
+            other.execute("SELECT pg_advisory_unlock_all()")
+        raise JournalError(
+            "a pooler between us and PostgreSQL lends out sessions between transactions: let it pool sessions "
+            "(PgBouncer: pool_mode = session), or connect to the server itself"
+        )
+
+
+def short(error: Exception) -> str:
+    """The first line of what PostgreSQL says: later lines repeat values."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

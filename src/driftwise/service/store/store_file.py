@@ -1,0 +1,156 @@
+"""The file of a SQLite store: only its owner reads it, and only one process writes to it, whatever name it goes by.
+
+A lock file beside the store keeps a second process out and says which one is in. The store itself is locked too, for
+it may have other names: a hard link, or a new name since it was opened. (Only on Linux: elsewhere such a lock would
+shut SQLite out as well.) A symbolic link is followed to the file.
+"""
+
+import fcntl
+import logging
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+from driftwise.errors import ParameterError
+from driftwise.service.store.journal import InUseError, JournalError
+
+OWNER_ONLY = 0o600
+BESIDE = ("", "-wal", "-shm", ".lock")
+NETWORKED = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glusterfs", "lustre")
+LOCKS, MOUNTS = Path("/proc/locks"), Path("/proc/mounts")
+log = logging.getLogger("driftwise.service")
+
+Identity = tuple[int, int]  # device and inode
+_OPEN: set[Identity] = set()  # the stores of this process
+
+
+class StoreFile:
+    """A store's file, made if it is not there, and locked until `release`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+        _check_folder(self.path)
+        self._open: list[int] = []
+        self._identity: Identity | None = None
+        try:
+            self._take_lock()
+            self._take_store()
+            self._close_to_others()
+        except BaseException:
+            self.release()
+            raise
+
+    def check_in_place(self) -> None:
+        """Refuse to go on when the path names another file, or none: what is written would be found by nobody."""
+        if _identity(self.path) != self._identity:
+            raise JournalError(
+                f"{self.path} was removed or replaced while in use: put the file back", "the file of the store is gone"
+            )
+
+    def release(self) -> None:
+        """Let others in. Whoever closes a file loses the locks of SQLite on it: its connections must be closed."""
+        for file in self._open:
+            os.close(file)
+        self._open.clear()
+        if self._identity is not None:
+            _OPEN.discard(self._identity)
+            self._identity = None
+
+    def _take_lock(self) -> None:
+        """Lock the file beside the store, and write into it who has it."""
+        file = self._opened(f"{self.path}.lock")
+        if not _locked(file):
+            self._refuse(os.read(file, 20).decode(errors="replace").strip())
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+
+    def _take_store(self) -> None:
+        """Lock the store itself, which may have other names."""
+        if _identity(self.path) in _OPEN:
+            self._refuse(str(os.getpid()))
+        file = self._opened(self.path)
+        found = os.fstat(file)
+        if sys.platform == "linux" and not _locked(file):
+            self._refuse(_owner(found.st_ino))
+        if found.st_nlink > 1:
+            raise ParameterError(
+                f"{self.path} has {found.st_nlink} names (hard links): remove all but one, for SQLite keeps the newest "
+                "commits beside one name and would not find them by another"
+            )
+        self._identity = found.st_dev, found.st_ino
+        _OPEN.add(self._identity)
+
+    def _opened(self, path: str | Path) -> int:
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
+        except OSError as error:
+            raise JournalError(f"{path} could not be opened: {error.strerror}") from None
+        self._open.append(file)
+        return file
+
+    def _refuse(self, owner: str) -> NoReturn:
+        who = f"process {owner}" if owner else "another process"
+        raise InUseError(f"{self.path} is in use by {who}: only one can write to a store")
+
+    def _close_to_others(self) -> None:
+        """Take from other users what a copy gave them; the files SQLite makes follow the mode of the store."""
+        for end in BESIDE:
+            path = Path(f"{self.path}{end}")
+            with suppress(FileNotFoundError):
+                mode = path.stat().st_mode & 0o777
+                if mode & ~OWNER_ONLY == 0:
+                    continue
+                try:
+                    path.chmod(OWNER_ONLY)
+                    done = "its mode is now 600"
+                except OSError as error:
+                    done = f"its mode could not be changed ({error.strerror})"
+                log.warning("other users of this machine could open %s (mode %o): %s", path, mode, done)
+
+
+def _locked(file: int) -> bool:
+    """Whether an open file could be locked."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _identity(path: Path) -> Identity | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _owner(inode: int) -> str:
+    """The process that has locked a file, where Linux tells it."""
+    with suppress(OSError):
+        for line in LOCKS.read_text().splitlines():
+            words = line.split()
+            if "FLOCK" in words and "->" not in words and words[5].endswith(f":{inode}") and int(words[4]) > 0:
+                return words[4]
+    return ""
+
+
+def _check_folder(path: Path) -> None:
+    if path.is_dir() or not path.parent.is_dir():
+        raise ParameterError(f"{path} cannot be a store: {'it is' if path.is_dir() else 'there is no such'} folder")
+    kind = _file_system(path.parent)
+    if kind.startswith(NETWORKED):
+        raise ParameterError(f"{path} lies on {kind}, where locks cannot be trusted: use a local disk, or PostgreSQL")
+
+
+def _file_system(folder: Path) -> str:
+    """The type of the file system a folder lies on, where Linux tells it."""
+    best, kind = "", ""
+    for line in MOUNTS.read_text().splitlines() if MOUNTS.exists() else []:
+        _, point, type_, *_ = line.split()
+        inside = str(folder).startswith(point.rstrip("/") + "/") or str(folder) == point
+        if inside and len(point) >= len(best):
+            best, kind = point, type_
+    return kind

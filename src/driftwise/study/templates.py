@@ -1,0 +1,50 @@
+"""The frame of every page: one file of HTML that needs nothing but itself.
+
+Needs the extra `report`.
+"""
+
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import driftwise
+from driftwise.core.extras import needed_for
+from driftwise.errors import ParameterError
+
+with needed_for("a report"):
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup as Markup
+
+from driftwise.study.formatting import brief, count, interval, percent, spread
+
+FILTERS = {"spread": spread, "percent": percent, "interval": interval, "count": count, "brief": brief}
+
+
+def fill(template: str, **content: Any) -> str:
+    """A page of this folder's templates; whatever it is given is escaped unless marked as safe."""
+    environment = Environment(
+        loader=PackageLoader("driftwise", "study"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= FILTERS
+    return environment.get_template(template).render(versions=versions(), **content)
+
+
+def write(page: str, path: Path) -> Path:
+    """Put a page where it belongs, and say where that is."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ParameterError(f"{path} cannot be written: {error.strerror}") from None
+    return path
+
+
+def versions() -> dict[str, str]:
+    """What made the numbers."""
+    own = {"driftwise": driftwise.__version__, "Python": platform.python_version()}
+    return own | {name: version(name) for name in ("numba", "numpy")}
