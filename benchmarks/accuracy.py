@@ -23,11 +23,11 @@ from benchmarks.stopwatch import RNG
 from benchmarks.table import Row, row
 from driftwise.core.loop import play
 from driftwise.core.types import Floats, Problem, new_trace
-from driftwise.families.contextual.linear_optimism import most_promising_row, radius_for
-from driftwise.numerics.ridge import solve
 from driftwise.families import SlidingLinUCB
-from driftwise.families.multi_armed.worlds.base import Levels
+from driftwise.families.contextual.linear_optimism import most_promising_row, radius_for
 from driftwise.families.contextual.worlds.base import GAUSSIAN, FeatureTape
+from driftwise.measure.levels import Levels
+from driftwise.numerics.ridge import solve
 
 ROWS, POOL, NOISE, STRETCH = 40, 64, 0.1, 10_000
 

@@ -15,8 +15,7 @@ from benchmarks.stopwatch import RNG, timed_play
 from benchmarks.table import Row, not_measured, row
 from benchmarks.twin import twin
 from driftwise.core.types import Problem, new_trace
-from driftwise.families import SlidingLinUCB, SlidingThompson, SlidingUCB
-from driftwise.families import Abrupt, Rotating
+from driftwise.families import Abrupt, Rotating, SlidingLinUCB, SlidingThompson, SlidingUCB
 
 ARMED = Abrupt(n_arms=10)
 LINEAR = Rotating(dim=5, n_actions=40)

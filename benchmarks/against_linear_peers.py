@@ -14,10 +14,9 @@ from benchmarks.scaling import two_tapes
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row
 from driftwise.core.types import Floats, Problem
-from driftwise.families import LinUCB
-from driftwise.families import Rotating
-from driftwise.families.multi_armed.worlds.base import Levels
+from driftwise.families import LinUCB, Rotating
 from driftwise.families.contextual.worlds.base import GAUSSIAN, FeatureTape
+from driftwise.measure.levels import Levels
 
 ARMS, WARM_UP = 40, 200
 ROUNDS = {"river": 1500, "mabwiser": 400, "contextualbandits": 400}

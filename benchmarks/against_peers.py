@@ -19,7 +19,8 @@ from benchmarks.sizes import Sizes
 from benchmarks.stopwatch import timed_play, timed_run
 from benchmarks.table import TARGETS, Row, not_measured, row
 from driftwise.core.types import Problem, new_trace
-from driftwise.families.multi_armed.worlds.base import BernoulliTape, Levels
+from driftwise.families.multi_armed.worlds.base import BernoulliTape
+from driftwise.measure.levels import Levels
 
 ARMS, WINDOW = 10, 1000
 PLAIN = ("uniform", "epsilon-greedy", "ucb1", "kl-ucb", "thompson", "gaussian-thompson", "exp3")

@@ -13,16 +13,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from driftwise.service.store import events as kinds
-from driftwise.service.http.access import Access
-from driftwise.service.http.schemas.responses import Decision
-from driftwise.service.http.app import make_app
 from driftwise.service.deployments.engine import Engine
-from driftwise.service.store.events import Decided
+from driftwise.service.http.access import Access
+from driftwise.service.http.app import make_app
 from driftwise.service.http.endpoint import Call, Endpoint, Limits, Service
-from driftwise.service.store.journal import Event, open_journal
-from driftwise.service.http.server import server_of
 from driftwise.service.http.schemas.requests import Asked
+from driftwise.service.http.schemas.responses import Decision
+from driftwise.service.http.server import server_of
+from driftwise.service.store import events as kinds
+from driftwise.service.store.events import Decided
+from driftwise.service.store.journal import Event, open_journal
 
 BODY = kinds.encode(Decided("red", None, {}))
 REPLY = Decision(12345, "red", None, 1794850411.016538)

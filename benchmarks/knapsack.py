@@ -19,9 +19,8 @@ from benchmarks.stopwatch import RNG, timed_play
 from benchmarks.table import Row, not_measured, row
 from benchmarks.twin import twin
 from driftwise.core.types import Trace, new_trace
-from driftwise.families import PrequentialPacing, SlidingKnapsackUCB
+from driftwise.families import BudgetSwitching, PrequentialPacing, SlidingKnapsackUCB
 from driftwise.families.knapsack.policies.sliding_knapsack_ucb import RHO
-from driftwise.families import BudgetSwitching
 from driftwise.families.knapsack.worlds.base import BudgetTape, Till
 
 SHAPES = ((10, 1), (20, 3), (100, 10))  # arms and resources

@@ -11,8 +11,7 @@ from benchmarks.stopwatch import timed_run
 from benchmarks.table import Row, row
 from driftwise.core.verbs import ABOUT
 from driftwise.errors import DriftwiseError
-from driftwise.families import SlidingLinUCB
-from driftwise.families import Rotating
+from driftwise.families import Rotating, SlidingLinUCB
 
 WINDOWS = (100, 1_000, 10_000, 100_000)
 FEATURES = (5, 10, 20, 50, 100, 200)
@@ -67,7 +66,7 @@ def cost_by_features(sizes: Sizes) -> Costs:
     """Nanoseconds per round of every policy for features, default parameters, forty actions, by number of features."""
     costs: Costs = {}
     for name, kind in chosen(sizes).items():
-        if ABOUT[kind].family == "features":
+        if ABOUT[kind].family == "contextual":
             matches = {dim: (kind(), Rotating(dim=dim, n_actions=40)) for dim in BY_FEATURES}
             try:
                 costs[name] = _costs(matches, 500, sizes.feature_curve_rounds, repeats=2)

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from driftwise.service.store import events as kinds
 from driftwise.service.deployments import spec as papers
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
+from driftwise.service.http.schemas.requests import Settings
+from driftwise.service.store import events as kinds
 from driftwise.service.store.events import Created
 from driftwise.service.store.journal import CATALOGUE, Event, Snapshot, open_journal
-from driftwise.service.http.schemas.requests import Settings
 
 AT = 10**15
 WEIGHED = 2000

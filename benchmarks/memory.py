@@ -11,10 +11,9 @@ from typing import Any
 
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, not_measured, row
-from driftwise.families import SlidingUCB
+from driftwise.families import WORLDS, SlidingUCB
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from driftwise.families import WORLDS
 
 ROOT = Path(__file__).resolve().parents[1]
 

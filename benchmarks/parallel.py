@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
-from driftwise.families import SlidingThompson, SlidingUCB
+from driftwise.families import Abrupt, SlidingThompson, SlidingUCB
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from driftwise.families import Abrupt
 
 QUIET = 0.05  # of one core, taken by others
 

@@ -15,8 +15,8 @@ from scipy.optimize import linprog
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
 from driftwise.core.types import Floats
-from driftwise.families.knapsack.hindsight.minimal_spread import Centres, nearest_centres
 from driftwise.families.knapsack.hindsight.hindsight_lp import Plan, best_plan
+from driftwise.families.knapsack.hindsight.minimal_spread import Centres, nearest_centres
 from driftwise.families.knapsack.means import Means
 
 ARMS, RESOURCES = 10, 5

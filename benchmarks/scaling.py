@@ -13,8 +13,7 @@ from benchmarks.stopwatch import timed_run
 from benchmarks.table import Row, row
 from driftwise.core.spec import parameters
 from driftwise.errors import DriftwiseError
-from driftwise.families import POLICIES, SlidingThompson, SlidingUCB
-from driftwise.families import Abrupt
+from driftwise.families import POLICIES, Abrupt, SlidingThompson, SlidingUCB
 
 ARMS = (2, 10, 50, 100, 500, 1000)
 WARM_UP = 5_000

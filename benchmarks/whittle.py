@@ -19,8 +19,8 @@ from benchmarks.peers.measure import ask
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, not_measured, row
 from driftwise.core.types import Floats
-from driftwise.families.restless.whittle.api import whittle_index
 from driftwise.families.restless.whittle.advantage_lines import RestlessArm
+from driftwise.families.restless.whittle.api import whittle_index
 from driftwise.families.restless.whittle.index import new_whittle_room, whittle_indices
 from driftwise.families.restless.whittle.warm_start import new_whittle_memory
 

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.families.restless.problem import DRIFTING, KNOWN, STATIONARY, restless
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Ints, Moves, Problem
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, rank, select, update
 from driftwise.families import POLICIES
+from driftwise.families.restless.problem import DRIFTING, KNOWN, STATIONARY, restless
 from tests.reference import RESTLESS_TWINS
 from tests.reference.restless_log import RestlessTwin
 
@@ -23,7 +23,7 @@ def problem(n_arms: int = 5, size: int = 2, *, episode: int = 4, horizon: int = 
     kinds[0, 0, 1], kinds[1, 1] = KNOWN, STATIONARY
     known = np.zeros((2, 2, 3, 3))
     known[0, 0, 1] = 0.5, 0.25, 0.25
-    setting = restless(
+    structure = restless(
         [[0.0, 0.4, 1.0], [-1.0, 0.5, 2.0]],
         n_arms=n_arms,
         classes=np.arange(n_arms) % 2,
@@ -34,18 +34,18 @@ def problem(n_arms: int = 5, size: int = 2, *, episode: int = 4, horizon: int = 
         discount=0.9,
         costs=0.1 * np.arange(n_arms),
     )
-    return Problem(n_arms, -1.0, 2.0, horizon=horizon, slate=size, setting=setting)
+    return Problem(n_arms, -1.0, 2.0, horizon=horizon, slate=size, structure=structure, family="restless")
 
 
 def walk(luck: np.random.Generator, asked: Problem, states: Ints, unseen: float = 0.1) -> Moves:
     """Where arms could have gone; some are not seen."""
     after = np.array(
         [
-            luck.choice(np.flatnonzero(asked.setting.support[c, 0, s]))
-            for c, s in zip(asked.setting.classes, states, strict=True)
+            luck.choice(np.flatnonzero(asked.structure.support[c, 0, s]))
+            for c, s in zip(asked.structure.classes, states, strict=True)
         ]
     )
-    rewards = asked.setting.rewards[asked.setting.classes, after] + 0.1 * luck.standard_normal(len(after))
+    rewards = asked.structure.rewards[asked.structure.classes, after] + 0.1 * luck.standard_normal(len(after))
     return Moves(float(rewards.sum()), rewards, np.where(luck.random(len(after)) < unseen, -1, after))
 
 

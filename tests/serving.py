@@ -12,8 +12,8 @@ from driftwise.service.deployments import admin as changing
 from driftwise.service.deployments import clock
 from driftwise.service.deployments import decisions as deciding
 from driftwise.service.deployments.engine import NO_KEY, Engine, Keyed
-from driftwise.service.store.journal import open_journal
 from driftwise.service.http.schemas.requests import Asked, Settings, Told
+from driftwise.service.store.journal import open_journal
 
 START = 1_700_000_000_000_000
 

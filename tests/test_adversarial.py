@@ -23,12 +23,12 @@ from driftwise.core.serialization import clone, equal, regroup
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
-from driftwise.numerics.weights import SLACK, Weights, draw, level, new_weights, place, raise_weight
-from driftwise.families import EXP3, EXP3IX, EXP3S, POLICIES, REXP3, SER4
-from driftwise.families.multi_armed.policies.ser4 import OUT
-from driftwise.families import Abrupt
-from driftwise.families.multi_armed.worlds.base import BernoulliTape, Levels
+from driftwise.families import EXP3, EXP3IX, EXP3S, POLICIES, REXP3, SER4, Abrupt
 from driftwise.families.composite.worlds.delayed import Delayed
+from driftwise.families.multi_armed.policies.ser4 import OUT
+from driftwise.families.multi_armed.worlds.base import BernoulliTape
+from driftwise.measure.levels import Levels
+from driftwise.numerics.weights import SLACK, Weights, draw, level, new_weights, place, raise_weight
 from tests.reference.pair import Pair
 from tests.reference.splitmix import before
 

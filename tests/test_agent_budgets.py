@@ -118,7 +118,7 @@ def test_budgets_and_horizon_can_be_changed_while_it_runs() -> None:
     assert chosen(one).action is not None
     one.change(horizon=1000)
     assert one.problem.horizon == 1000
-    np.testing.assert_allclose(one.problem.setting.amounts, [25.0, 30.0])  # in units of the most a decision costs
+    np.testing.assert_allclose(one.problem.structure.amounts, [25.0, 30.0])  # in units of the most a decision costs
 
 
 def test_the_horizon_ends_and_can_be_moved() -> None:

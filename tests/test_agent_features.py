@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.core.encoding import from_paper, on_paper
+from driftwise.agent.serialization import from_paper, on_paper
 from driftwise.core import serialization as states
 from driftwise.errors import ArmError, FeatureError, ParameterError, RewardError, StateError
 
@@ -413,7 +413,7 @@ def test_bytes_of_another_format_are_refused() -> None:
         ("facts", lambda facts: facts | {"given": 1 + facts["given"]}, "do not fit the saved problem"),
         ("facts", lambda facts: facts | {"given": "many"}, "does not say where its features come from"),
         ("pending", lambda pending: [[0, [0, 1], 1.0]], "does not fit a single choice"),
-        ("setting", lambda setting: [["tides.amounts", "<f8", [1], bytes(8)]], "'tides' is not one this version"),
+        ("structure", lambda structure: [["tides.amounts", "<f8", [1], bytes(8)]], "'tides' is not one this version"),
         ("numbers", lambda numbers: [0], "do not fit the saved problem"),
     ],
 )
@@ -457,7 +457,7 @@ def _update(policy: Homemade, state: HomemadeState, decision: dw.Decision, outco
     state.counts[decision.action] += 1
 
 
-dw.register(Homemade, about=dw.About("", "", "", family="features"), select=_select, update=_update)
+dw.register(Homemade, about=dw.About("", "", "", family="contextual"), select=_select, update=_update)
 
 
 def test_a_policy_of_ones_own_inside_another_is_found_by_its_name() -> None:

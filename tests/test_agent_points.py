@@ -9,9 +9,9 @@ import driftwise as dw
 from driftwise.core import serialization as states
 from driftwise.core.types import Floats
 from driftwise.errors import DriftwiseError, ParameterError, RewardError, StateError
-from driftwise.families.convex.loss_history import Functions
-from driftwise.families.convex.constraint_violation import regrets
 from driftwise.families import ConvexLinear
+from driftwise.families.convex.constraint_violation import regrets
+from driftwise.families.convex.loss_history import Functions
 
 DOMAIN = dw.product(dw.box(0.0, 1.0, size=2), dw.ball(0.0, 1.0, size=2), dw.simplex(3))
 
@@ -70,9 +70,9 @@ def test_the_first_point_can_be_given() -> None:
 
 def test_it_plays_as_the_loop_does() -> None:
     """The same world round by round: every point is the same, bit for bit."""
+    from driftwise.core.family import trace_for
     from driftwise.core.loop import play
     from driftwise.core.seeding import key
-    from driftwise.core.types import trace_for
     from driftwise.core.verbs import respond
 
     world, rounds = ConvexLinear(noise=0.2), 300
@@ -183,11 +183,11 @@ def test_bytes_with_another_domain_inside_are_refused() -> None:
     """A saved domain is checked as one that was made: kernels trust it."""
     import msgspec
 
-    from driftwise.core.encoding import Saved
+    from driftwise.agent.serialization import Saved
 
     agent = fresh()
     saved = msgspec.msgpack.decode(states.unseal(agent.dumps()), type=Saved)
-    for each in saved.setting:
+    for each in saved.structure:
         if each.path == "convex.domain.stops":
             each.data = np.array([2, 4, 700]).astype("<i8").tobytes()
     with pytest.raises((ParameterError, StateError)):

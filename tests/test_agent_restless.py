@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from driftwise import Agent
-from driftwise.families.restless.adapter import RestlessArms
+from driftwise.core.family import trace_for
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.serialization import equal
-from driftwise.core.types import trace_for
+from driftwise.core.validation import cast
 from driftwise.core.verbs import observe, respond
 from driftwise.errors import ArmError, BudgetError, DriftwiseError, MoveError, ParameterError, RewardError, StateError
-from driftwise.families import UCB1, WIQL, Myopic, RandomArms, RoundRobin
-from driftwise.families import Climbing
+from driftwise.families import UCB1, WIQL, Climbing, Myopic, RandomArms, RoundRobin
+from driftwise.families.restless.adapter import RestlessArms
 
 NAMES = ["ana", "bea", "cleo", "dina"]
 LEVELS = ["lapsed", "wavering", "engaged"]
@@ -75,7 +74,7 @@ def test_states_may_be_told_by_name_or_in_order_or_be_numbers() -> None:
 @pytest.mark.parametrize("policy", [WIQL(), Myopic(), RandomArms(), RoundRobin()])
 def test_an_agent_does_what_the_loop_does(policy: Any) -> None:
     world, rounds = Climbing(n_arms=6, activate=2, rungs=4, episode=20), 200
-    setting, problem = world.setting(), world.problem(0)
+    structure, problem = world.structure(), world.problem(0)
     agent = Agent(
         policy,
         n_arms=6,
@@ -84,7 +83,7 @@ def test_an_agent_does_what_the_loop_does(policy: Any) -> None:
         rewards={"known": range(4), "drifting": range(4)},
         classes=["known"] * 3 + ["drifting"] * 3,
         structure={
-            "known": {"passive": setting.known[0, 0], "active": setting.known[0, 1]},
+            "known": {"passive": structure.known[0, 0], "active": structure.known[0, 1]},
             "drifting": {
                 "passive": {s: [max(s - 1, 0), s] for s in range(4)},
                 "active": {s: [s, min(s + 1, 3)] for s in range(4)},
@@ -94,7 +93,7 @@ def test_an_agent_does_what_the_loop_does(policy: Any) -> None:
         episode=20,
         ties="first",
     )
-    for mine, its in zip(agent.problem.setting, setting, strict=True):
+    for mine, its in zip(agent.problem.structure, structure, strict=True):
         np.testing.assert_array_equal(mine, its)
     tape, herd = world.draw(rounds, 5)
     for t in range(rounds):
@@ -250,12 +249,12 @@ def test_a_list_is_in_the_order_that_arms_had_at_the_decision() -> None:
 
 def test_classes_share_what_they_learn_and_new_arms_name_theirs() -> None:
     agent = made(Myopic(), classes={"ana": "young", "bea": "old", "cleo": "young", "dina": "old"})
-    assert agent.problem.setting.classes.tolist() == [0, 1, 0, 1]
+    assert agent.problem.structure.classes.tolist() == [0, 1, 0, 1]
     live(agent, 30)
     known = agent.state.weights
     agent.add_arm("emma", arm_class="old", activation_cost=0.2)
-    assert agent.problem.setting.classes.tolist() == [0, 1, 0, 1, 1]
-    assert agent.problem.setting.costs.tolist() == [0.0, 0.0, 0.0, 0.0, 0.2]
+    assert agent.problem.structure.classes.tolist() == [0, 1, 0, 1, 1]
+    assert agent.problem.structure.costs.tolist() == [0.0, 0.0, 0.0, 0.0, 0.2]
     np.testing.assert_array_equal(agent.state.weights, known)
     for wrong in ("middle", None):
         with pytest.raises(ArmError, match="is not one of 'young', 'old'"):
@@ -273,7 +272,7 @@ def test_where_every_arm_is_its_own_class_classes_come_and_go_with_arms() -> Non
     agent.add_arm("emma")
     np.testing.assert_array_equal(agent.state.weights[:3], known[[0, 2, 3]])
     assert not agent.state.weights[3].any()
-    assert agent.problem.setting.support.shape == (4, 2, 3, 3)
+    assert agent.problem.structure.support.shape == (4, 2, 3, 3)
     live(agent, 10)
 
 
@@ -307,11 +306,11 @@ def test_as_many_arms_must_stay_as_are_activated() -> None:
 
 
 def test_structure_says_what_is_known_what_can_happen_and_what_stays() -> None:
-    setting = made(structure=LADDER).problem.setting
-    assert setting.kinds[0].tolist() == [[0, 2, 2], [1, 1, 0]]
-    assert setting.support[0, 0].tolist() == [[True, False, False], [True, True, False], [False, True, True]]
-    assert setting.support[0, 1].tolist() == [[True, True, False], [True, True, True], [False, False, True]]
-    pair = made(structure={"still": [("passive", "lapsed")]}).problem.setting
+    structure = made(structure=LADDER).problem.structure
+    assert structure.kinds[0].tolist() == [[0, 2, 2], [1, 1, 0]]
+    assert structure.support[0, 0].tolist() == [[True, False, False], [True, True, False], [False, True, True]]
+    assert structure.support[0, 1].tolist() == [[True, True, False], [True, True, True], [False, False, True]]
+    pair = made(structure={"still": [("passive", "lapsed")]}).problem.structure
     assert pair.kinds[0].tolist() == [[1, 2, 2], [2, 2, 2]]
 
 
@@ -458,16 +457,16 @@ def test_bytes_that_do_not_fit_are_refused() -> None:
     agent.decide(states=["lapsed"] * 4)
     manner: Any = agent._manner
     assert isinstance(manner, RestlessArms)
-    setting = manner.problem.setting
+    structure = manner.problem.structure
     wrongs = [
-        setting._replace(classes=np.array([0, 0, 0, 1])),
-        setting._replace(classes=np.array([0, 0, 0])),
-        setting._replace(discount=np.array([2.0])),
-        setting._replace(discount=np.zeros(0)),
-        setting._replace(support=np.zeros_like(setting.support)),
+        structure._replace(classes=np.array([0, 0, 0, 1])),
+        structure._replace(classes=np.array([0, 0, 0])),
+        structure._replace(discount=np.array([2.0])),
+        structure._replace(discount=np.zeros(0)),
+        structure._replace(support=np.zeros_like(structure.support)),
     ]
     for wrong in wrongs:
-        good, manner.problem = manner.problem, manner.problem._replace(setting=wrong)
+        good, manner.problem = manner.problem, manner.problem._replace(structure=wrong)
         blob = agent.dumps()
         manner.problem = good
         with pytest.raises(StateError, match="the saved arms do not fit the saved problem"):
@@ -484,8 +483,8 @@ def test_bytes_that_do_not_fit_are_refused() -> None:
 def test_kernels_are_compiled_once_whatever_the_classes() -> None:
     """Tables that are spread over classes lie in memory as others do: numba would compile for each layout."""
     for classes in (None, "own", ["old", "young", "old", "young"]):
-        setting = made(classes=classes, structure=LADDER).problem.setting
-        assert all(table.flags.c_contiguous for table in setting)
+        structure = made(classes=classes, structure=LADDER).problem.structure
+        assert all(table.flags.c_contiguous for table in structure)
 
 
 def test_what_an_outcome_is_worth_is_the_mean_of_those_told_of_less_costs() -> None:

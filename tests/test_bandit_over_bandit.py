@@ -14,16 +14,16 @@ from driftwise.checks.arms import names_do_not_matter
 from driftwise.checks.fixtures import HORIZON, ROUNDS, Ground, ground_of
 from driftwise.core.family import family_of
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.spec import describe, parse
 from driftwise.core.serialization import arrays, clone, equal
+from driftwise.core.spec import describe, parse
 from driftwise.core.types import Decision, Floats, Outcome, Problem, SlateOutcome
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, restart, select, update
 from driftwise.errors import ParameterError
-from driftwise.families.composite.hedge import new_hedge, plan
 from driftwise.families import (
     POLICIES,
+    Abrupt,
     BanditOverBandit,
     SlidingArmedUCB,
     SlidingLinUCB,
@@ -32,8 +32,8 @@ from driftwise.families import (
     SlidingUCB,
     Uniform,
 )
+from driftwise.families.composite.hedge import new_hedge, plan
 from driftwise.families.composite.policies.bandit_over_bandit import FIRST, LONGEST
-from driftwise.families import Abrupt
 from tests.reference import TWINS
 from tests.reference.bandit_over_bandit import BanditOverBanditTwin
 
@@ -43,7 +43,7 @@ LEFT_OVER = ("stale", "repairs", "rows")  # counters, which go on, and rows that
 RING = ("window.arms", "window.rewards", "window.costs")  # with budgets, a place in it follows from the room there is
 RESTARTED = [name for name, kind in POLICIES.items() if kind in restart.kernels]
 BELL: dict[str, Any] = {"low": -math.inf, "high": math.inf, "noise": 0.3, "unit": 1.0}
-LINEAR = Problem(5, **BELL, dim=2, horizon=150)
+LINEAR = Problem(5, **BELL, dim=2, horizon=150, family="contextual")
 
 
 # ---- a policy started over ----
@@ -63,7 +63,7 @@ def test_a_restarted_policy_is_as_new(name: str, window: int) -> None:
 
 @pytest.mark.parametrize("name", ["sliding-ucb", "sliding-kl-ucb"])
 def test_a_restarted_policy_is_as_new_with_so_many_arms_that_it_keeps_a_tree(name: str) -> None:
-    policy, ground = cast(POLICIES[name](window=151)), Ground("armed", Abrupt(n_arms=120, phases=3))
+    policy, ground = cast(POLICIES[name](window=151)), Ground("multi-armed", Abrupt(n_arms=120, phases=3))
     new = restarted(policy, policy.init(ground.problem), 151, 50)
     assert_same(ground, policy, restarted(policy, ground.played(policy)[0], 151, 50), policy, new)
 
@@ -83,7 +83,7 @@ def assert_same(ground: Ground, policy: Any, state: Any, other: Any, another: An
         play(who, has, tape, ground.world.nature(ROUNDS), key(9), traces[-1], ROUNDS)
     np.testing.assert_array_equal(traces[0].actions, traces[1].actions)
     for (path, now), (_, then) in zip(arrays(state), arrays(wanted), strict=True):
-        placed = ground.family == "budgets" and path in RING
+        placed = ground.family == "knapsack" and path in RING
         if path.split(".")[-1] not in LEFT_OVER and not placed:
             within = tuple(slice(size) for size in then.shape)  # it may have more room than it uses
             np.testing.assert_array_equal(now[within], then, err_msg=path)
@@ -150,7 +150,14 @@ class Planned(NamedTuple):
 
 PLANS = [
     Planned(Problem(2), SlidingUCB(), 447, [1, 2, 5, 13, 32, 78, 186, 447], 0.208, 224),
-    Planned(Problem(40, **BELL, dim=5), SlidingLinUCB(), 1581, [1, 2, 6, 15, 39, 99, 250, 629, 1581], 0.424, 64),
+    Planned(
+        Problem(40, **BELL, dim=5, family="contextual"),
+        SlidingLinUCB(),
+        1581,
+        [1, 2, 6, 15, 39, 99, 250, 629, 1581],
+        0.424,
+        64,
+    ),
 ]
 
 
@@ -350,7 +357,7 @@ def test_a_bounded_range_uses_the_whole_scale(reward: float, share: float) -> No
 def test_a_slate_is_worth_as_much_as_its_items() -> None:
     """Two of three items, each in [0, 2]: a block that paid 1.5 in all per round used 3/8 of its range."""
     policy, rng = cast(BanditOverBandit(policy=SlidingSlateUCB())), key(1)
-    state = policy.init(Problem(3, 0.0, 2.0, slate=2, horizon=27))
+    state = policy.init(Problem(3, 0.0, 2.0, slate=2, horizon=27, family="slate"))
     assert state.hedge.block[0] == math.isqrt(3 * 27)
     first = step = 0
     for t in range(10):
@@ -363,7 +370,9 @@ def test_a_slate_is_worth_as_much_as_its_items() -> None:
         decision = Decision(t, slate.copy(), 1.0, (), at(rng, t))
         update(policy, state, decision, SlateOutcome(1.5, np.array([1.0, 0.5])), t)
     assert state.hedge.logs[first] == pytest.approx(step)
-    unbounded = BanditOverBandit(policy=SlidingSlateUCB(), scale=3.0).init(Problem(3, **BELL, slate=2, horizon=27))
+    unbounded = BanditOverBandit(policy=SlidingSlateUCB(), scale=3.0).init(
+        Problem(3, **BELL, slate=2, horizon=27, family="slate")
+    )
     np.testing.assert_allclose(unbounded.laws, [3.0, 3.0])
     np.testing.assert_allclose([unbounded.scale.unit[0], unbounded.scale.noise[0]], [2.0, 0.3 * math.sqrt(2)])
 
@@ -443,8 +452,8 @@ def test_a_policy_inside_is_written_in_parentheses() -> None:
     assert policy == BanditOverBandit(policy=SlidingLinUCB(ridge=0.5, norm=2.0), literal=1)
     assert describe(policy, POLICIES) == text
     assert parse("bandit-over-bandit:policy=sliding-thompson", POLICIES, "policy").policy == SlidingThompson()
-    assert family_of(policy) == "features"
-    assert family_of(BanditOverBandit()) == "armed"
+    assert family_of(policy) == "contextual"
+    assert family_of(BanditOverBandit()) == "multi-armed"
 
 
 def test_the_propensity_is_told_only_where_the_policy_inside_is_deterministic() -> None:

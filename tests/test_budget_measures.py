@@ -11,12 +11,12 @@ import pytest
 
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.families.knapsack.hindsight.regret_bound import knapsack_bound
-from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
-from driftwise.families.knapsack.hindsight.sandwich import Chain, chain
 from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
-from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program, prices
+from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
 from driftwise.families.knapsack.hindsight.path_length import Unrest, distances, spread, steps, unrest
+from driftwise.families.knapsack.hindsight.regret_bound import knapsack_bound
+from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program, prices
+from driftwise.families.knapsack.hindsight.sandwich import Chain, chain
 from driftwise.families.knapsack.means import Means
 from tests.budgeted import KINDS, full_spread, random_run, random_runs, step_value
 

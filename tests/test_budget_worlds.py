@@ -14,10 +14,6 @@ from driftwise.core.spec import describe, parse
 from driftwise.core.types import Floats
 from driftwise.core.verbs import observe, respond
 from driftwise.errors import ParameterError
-from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
-from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
-from driftwise.families.knapsack.hindsight.resource_prices import even_plan
-from driftwise.families.knapsack.hindsight.path_length import unrest
 from driftwise.families import (
     WORLDS,
     AdPacing,
@@ -28,10 +24,14 @@ from driftwise.families import (
     KnapsackExample,
     NetworkPricing,
 )
+from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
+from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
+from driftwise.families.knapsack.hindsight.path_length import unrest
+from driftwise.families.knapsack.hindsight.resource_prices import even_plan
+from driftwise.families.knapsack.means import Means
 from driftwise.families.knapsack.worlds.base import BudgetWorld
 from driftwise.families.knapsack.worlds.glide import STEPS
 from driftwise.families.knapsack.worlds.knapsack_example import KINDS
-from driftwise.families.knapsack.means import Means
 from tests.families import BUDGETED_WORLDS
 
 ALARM = 1e-5
@@ -239,7 +239,7 @@ def test_portions_are_foreseen_and_a_purchase_that_fails_waits_for_the_next() ->
 
 def test_a_surprise_is_not_planned_with_before_it_comes() -> None:
     world = Exact(surprise=1.0, budget=(4.0,))
-    assert world.problem(8).setting.amounts == [4.0], "nobody is told"
+    assert world.problem(8).structure.amounts == [4.0], "nobody is told"
     shown = rates_of(world, 8, [-1] * 8)
     np.testing.assert_allclose(shown, [4 / 8, 4 / 7, 4 / 6, 4 / 5, 8 / 4, 8 / 3, 8 / 2, 8 / 1])
     assert sum(run(world, 8, [0] * 8)[0]) == 8.0
@@ -293,7 +293,7 @@ def test_rotating_moves_arms_around_and_leaves_what_can_be_earned() -> None:
         row = means.rows[100 * phase]
         np.testing.assert_array_equal(means.rewards[row], np.roll(means.rewards[0], -phase))
         np.testing.assert_array_equal(means.costs[row], np.roll(means.costs[0], -phase, axis=1))
-    budgets = world.problem(horizon).setting.amounts
+    budgets = world.problem(horizon).structure.amounts
     even = even_plan(means, budgets)
     assert best_plan(means, budgets).value == pytest.approx(even.value, rel=1e-8), "saving for later gains nothing"
 
@@ -348,7 +348,7 @@ def test_what_glides_is_kept_in_steps_however_long_the_run() -> None:
     for world in (NetworkPricing(), AdPacing(), BudgetSinusoidal()):
         short, long = world.means(STEPS, 0), world.means(10 * STEPS, 0)
         assert len(long.rewards) <= STEPS
-        values = [best_plan(each, world.problem(each.horizon).setting.amounts).value for each in (short, long)]
+        values = [best_plan(each, world.problem(each.horizon).structure.amounts).value for each in (short, long)]
         assert values[1] == pytest.approx(10.0 * values[0], rel=1e-3)
 
 
@@ -360,7 +360,7 @@ def test_what_glides_is_kept_in_steps_however_long_the_run() -> None:
 def test_motivating_example(delta: float, sign: int) -> None:
     """LP(T) = T / 2 max(1, 1 + sign delta), and rewards are divided by 1 + delta."""
     world, horizon = KnapsackExample(delta=delta, sign=sign), 1000
-    means, budgets = world.means(horizon, 0), world.problem(horizon).setting.amounts
+    means, budgets = world.means(horizon, 0), world.problem(horizon).structure.amounts
     np.testing.assert_allclose(means.rewards.ravel() * (1.0 + delta), [1.0, 1.0 + sign * delta])
     assert (means.costs == 1.0).all() and budgets == [500.0]
     assert best_plan(means, budgets).value * (1.0 + delta) == pytest.approx(500.0 * max(1.0, 1.0 + sign * delta))
@@ -379,7 +379,7 @@ def test_figure_one(k: int) -> None:
 
 def test_appendix_c2() -> None:
     world = KnapsackExample(kind="c2")
-    means, budgets = world.means(900, 0), world.problem(900).setting.amounts
+    means, budgets = world.means(900, 0), world.problem(900).structure.amounts
     np.testing.assert_allclose(budgets, [600.0, 600.0])
     v1, v2, w1, w2 = unrest(means)
     assert (v1, v2.tolist(), w1, w2) == (0.0, [1.0, 1.0], 0.0, 900.0)
@@ -415,7 +415,7 @@ def test_second_lower_bound() -> None:
     assert (means.rewards == 1.0).all() and (costs[1000:] == 0.2).all()
     np.testing.assert_allclose(np.sort(costs[:1000], axis=1), [[0.2, *[0.2 + dearer] * 4]] * 1000)
     assert (costs[:1000].reshape(10, 100, 5) == costs[:1000:100, None]).all(), "the best arm is that of its stretch"
-    np.testing.assert_allclose(world.problem(horizon).setting.amounts, [0.2 * horizon])
+    np.testing.assert_allclose(world.problem(horizon).structure.amounts, [0.2 * horizon])
     assert KnapsackExample(kind="lower-bound-2", stretch=1, rate=0.5).means(100, 0).costs.max() == 1.0
 
 
@@ -429,7 +429,7 @@ def test_third_lower_bound(delta1: float, delta2: float) -> None:
         for sign in (1, -1)
     )
     values = [
-        best_plan(each.means(horizon, 0), each.problem(horizon).setting.amounts).value for each in (better, worse)
+        best_plan(each.means(horizon, 0), each.problem(horizon).structure.amounts).value for each in (better, worse)
     ]
     rich = horizon / 2.0 * (r + delta1) + horizon * delta2 * r / (4.0 * b)
     assert values == pytest.approx([rich, horizon * r / 2.0])

@@ -14,14 +14,13 @@ from scipy import special
 
 from driftwise.agent import Agent
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
+from driftwise.families import POLICIES, Abrupt
 from driftwise.numerics import detectors
-from driftwise.families import POLICIES
-from driftwise.families import Abrupt
 from tests.reference.glr_kl_ucb import GLRKLUCBTwin
 from tests.reference.glr_kl_ucb import price as slow_price
 from tests.reference.pair import Pair
@@ -199,7 +198,7 @@ BOUNDED = ("glr-kl-ucb", "practical-ad-switch")
 
 
 def scenarios() -> Iterator[Any]:
-    """Every policy and setting with every kind of reward it takes; arms and what becomes of rewards take turns."""
+    """Every policy and structure with every kind of reward it takes; arms and what becomes of rewards take turns."""
     for name, settings in EAGER.items():
         for i, parameters in enumerate(settings):
             for j, rewards in enumerate(kind for kind in KINDS if name not in BOUNDED or kind != "gaussian"):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments import admin as changing
+from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments.background_tasks import tend
 from driftwise.service.deployments.clock import LASTING_S, STEP_S, Clock, now_us
 from driftwise.service.deployments.engine import Engine, Keyed

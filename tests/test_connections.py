@@ -13,13 +13,13 @@ import msgspec
 import pytest
 import uvloop
 
-from driftwise.service.http.schemas.responses import Saved
+from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.app import make_app
 from driftwise.service.http.connection import MAX_HEAD
-from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.endpoint import Call, Endpoint, Limits, Service
-from driftwise.service.store.journal import open_journal
+from driftwise.service.http.schemas.responses import Saved
 from driftwise.service.http.server import Server, server_of
+from driftwise.service.store.journal import open_journal
 from tests.patience import HANG_S, patient, until_so
 from tests.service import Service as Process
 from tests.test_service import OPEN

@@ -18,13 +18,14 @@ from driftwise.errors import ParameterError
 from driftwise.families import (
     POLICIES,
     WIQL,
+    WORLDS,
     BanditOverBandit,
+    Flights,
     SlidingKnapsackUCB,
     SlidingLinUCB,
     SlidingSlateUCB,
     SlidingWhittle,
 )
-from driftwise.families import WORLDS, Flights
 from driftwise.families.composite.worlds.delayed import Delayed
 from driftwise.families.knapsack.worlds.knapsack_example import KINDS
 
@@ -48,7 +49,7 @@ EVERYDAY |= {"sliding-knapsack-ucb", "greedy-ratio", "wiql"}
 
 def tried(name: str) -> Any:
     """A policy to try every day, or only when all are."""
-    everyday = family_of(EVERY_POLICY[name]) == "armed" or name in EVERYDAY
+    everyday = family_of(EVERY_POLICY[name]) == "multi-armed" or name in EVERYDAY
     return name if everyday else pytest.param(name, marks=pytest.mark.deep)
 
 

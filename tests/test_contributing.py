@@ -35,7 +35,7 @@ def test_the_example_keeps_every_contract(shop: ModuleType) -> None:
 
 
 def test_the_line_puts_it_in_the_table(shop: ModuleType) -> None:
-    table = catalogue("shop", vars(shop))
+    table = catalogue(shop)
     assert parse("recency:step=0.2", table, "policy") == shop.Recency(step=0.2)
 
 

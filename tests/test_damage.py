@@ -20,13 +20,13 @@ import psycopg
 import pytest
 
 from driftwise.errors import DriftwiseError
+from driftwise.service.client.client import AsyncClient, Refused
 from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
-from driftwise.service.client.client import AsyncClient, Refused
-from driftwise.service.deployments.engine import Engine
-from driftwise.service.store.events import ArmRetired, Decided, Learned, encode
 from driftwise.service.http.endpoint import Service
+from driftwise.service.store.events import ArmRetired, Decided, Learned, encode
 from driftwise.service.store.journal import JournalError, open_journal
 from tests.patience import HANG_S
 from tests.service import SOURCE

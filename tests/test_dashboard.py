@@ -19,14 +19,14 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from driftwise.service.dashboard.pages import STATIC
+from driftwise.service.demo import ARMS, FIRST_CHANGE_S, POLICIES, Coins, play
 from driftwise.service.deployments import spec as papers
 from driftwise.service.deployments.catalogue import Catalogue
 from driftwise.service.deployments.clock import now_us
-from driftwise.service.demo import ARMS, FIRST_CHANGE_S, POLICIES, Coins, play
+from driftwise.service.deployments.stats.collector import Monitor
 from driftwise.service.store.events import Created
 from driftwise.service.store.journal import open_journal
-from driftwise.service.deployments.stats.collector import Monitor
-from driftwise.service.dashboard.pages import STATIC
 from tests.patience import HANG_S, get, patient, post, until, until_so
 from tests.service import SOURCE, Service, admin_key, free_port
 from tests.serving import create, decide, running, settings

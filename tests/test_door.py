@@ -6,10 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
-from driftwise.service.deployments import queries as asking
-from driftwise.service.deployments import decisions as deciding
-from driftwise.service.http.access import Access, is_local, is_loopback
 from driftwise.service.client.client import Refused
+from driftwise.service.deployments import decisions as deciding
+from driftwise.service.deployments import queries as asking
+from driftwise.service.http.access import Access, is_local, is_loopback
 from driftwise.service.http.token import drop_token, ensure_token, load_token, token_file
 from tests.patience import HANG_S, patient
 from tests.service import Service as Process

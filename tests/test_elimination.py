@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from driftwise.numerics.lu import back_substitute, factor, solve_factored
 from driftwise.numerics.double_double import add_long, dot_long, times_long, two_product, two_sum
+from driftwise.numerics.lu import back_substitute, factor, solve_factored
 
 
 @pytest.mark.parametrize("wide", [1, 2, 33])

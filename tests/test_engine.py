@@ -11,15 +11,15 @@ import pytest
 
 from driftwise.core.serialization import seal, unseal
 from driftwise.errors import DriftwiseError, RewardError
-from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments import admin as changing
 from driftwise.service.deployments import decisions as deciding
+from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine, Keyed
 from driftwise.service.deployments.fold import fold, replay
-from driftwise.service.store.journal import JournalError, open_journal
 from driftwise.service.http.errors import Busy, Conflict, Full, KeyReused, Paused, Unavailable, Unknown
 from driftwise.service.http.schemas.requests import Asked, Changes, Told
+from driftwise.service.store.journal import JournalError, open_journal
 from tests.patience import until_so
 from tests.serving import Clock, create, decide, learn, running, settings
 

@@ -19,8 +19,8 @@ from driftwise.cli import main
 from driftwise.core import verbs
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.families.contextual.worlds import flights
 from driftwise.families import Flights, PiecewiseLinear, Rotating, SinePair
+from driftwise.families.composite.worlds import flights
 from driftwise.families.contextual.worlds.base import LAWS, FeaturedWorld
 
 ALARM = 1e-5
@@ -242,7 +242,7 @@ def test_features_of_flights_tell_the_hour() -> None:
     world = Flights(features=1, n_arms=2, per_hour=1)
     tape, _ = world.draw(40, 0)
     hours = flights.read_timetable("carrier").hours
-    assert world.problem().dim == 6 and world.problem().family == "features"
+    assert world.problem().dim == 6 and world.problem().family == "contextual"
     for t in range(40):
         angle = 2.0 * math.pi * hours[t] / 24.0
         time = np.array([1.0, math.cos(angle), math.sin(angle)]) / math.sqrt(2.0)

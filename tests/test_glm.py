@@ -12,20 +12,19 @@ from scipy import integrate, linalg
 
 from driftwise.agent import Agent
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.spec import describe, parse
 from driftwise.core.serialization import dump, equal, load, regroup
+from driftwise.core.spec import describe, parse
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, restart, select, update
 from driftwise.errors import ParameterError
+from driftwise.families import POLICIES, Rotating, SlidingGLMUCB, Uniform
 from driftwise.families.contextual.feature_window import new_feature_window
 from driftwise.families.contextual.glm import LINKS, LOOKS, TOLERANCE, estimate, mean_at, new_glm_fit, slope_at
 from driftwise.families.contextual.pivoted_qr import NO_ROW, farthest, new_span, widen
-from driftwise.families.contextual.row_counts import LOOSE, build, new_tally
-from driftwise.families import POLICIES, SlidingGLMUCB, Uniform
 from driftwise.families.contextual.policies.sliding_glm_ucb import radius_of
-from driftwise.families import Rotating
+from driftwise.families.contextual.row_counts import LOOSE, build, new_tally
 from tests.reference import FEATURE_TWINS
 from tests.reference import sliding_glm_ucb as reference
 
@@ -36,7 +35,7 @@ RANGES = {"identity": (-np.inf, np.inf), "logistic": (0.0, 1.0), "poisson": (0.0
 
 def problem_of(link: str, dim: int = DIM, horizon: int = HORIZON) -> Problem:
     low, high = RANGES[link]
-    return Problem(ROWS, low, high, noise=0.7, horizon=horizon, dim=dim, unit=1.0)
+    return Problem(ROWS, low, high, noise=0.7, horizon=horizon, dim=dim, unit=1.0, family="contextual")
 
 
 def reward_of(link: str, score: float, luck: np.random.Generator) -> float:
@@ -428,15 +427,31 @@ def test_windows_of_theorem_nine() -> None:
 @pytest.mark.parametrize(
     ("problem", "parameters", "sentence"),
     [
-        (Problem(4, -1.0, 1.0, dim=3), {"link": "logistic"}, "link=logistic is for rewards in [0, 1], those of this"),
-        (Problem(4, 0.0, np.inf, dim=3), {"link": "logistic"}, "lie in [0, inf]"),
-        (Problem(4, -0.1, 1.0, dim=3), {"link": "poisson"}, "link=poisson is for rewards in [0, inf], those of this"),
-        (Problem(4, dim=3), {"link": "probit"}, "link=probit is not one of identity, logistic, poisson"),
-        (Problem(4, dim=3), {"link": None}, "link=None is not one of"),
-        (Problem(4, dim=3), {"index": "theta"}, "index=theta is not one of linear, mu"),
-        (Problem(4, dim=3), {"link": "poisson", "norm": 500.0}, "norm * reach=500.0 is outside (0, 100)"),
-        (Problem(4, dim=3), {"beta_scale": 0.0}, "beta_scale=0.0 is outside (0, inf)"),
-        (Problem(4, dim=3), {"coverage": -1.0}, "coverage=-1.0 is outside [0, inf)"),
+        (
+            Problem(4, -1.0, 1.0, dim=3, family="contextual"),
+            {"link": "logistic"},
+            "link=logistic is for rewards in [0, 1], those of this",
+        ),
+        (Problem(4, 0.0, np.inf, dim=3, family="contextual"), {"link": "logistic"}, "lie in [0, inf]"),
+        (
+            Problem(4, -0.1, 1.0, dim=3, family="contextual"),
+            {"link": "poisson"},
+            "link=poisson is for rewards in [0, inf], those of this",
+        ),
+        (
+            Problem(4, dim=3, family="contextual"),
+            {"link": "probit"},
+            "link=probit is not one of identity, logistic, poisson",
+        ),
+        (Problem(4, dim=3, family="contextual"), {"link": None}, "link=None is not one of"),
+        (Problem(4, dim=3, family="contextual"), {"index": "theta"}, "index=theta is not one of linear, mu"),
+        (
+            Problem(4, dim=3, family="contextual"),
+            {"link": "poisson", "norm": 500.0},
+            "norm * reach=500.0 is outside (0, 100)",
+        ),
+        (Problem(4, dim=3, family="contextual"), {"beta_scale": 0.0}, "beta_scale=0.0 is outside (0, inf)"),
+        (Problem(4, dim=3, family="contextual"), {"coverage": -1.0}, "coverage=-1.0 is outside [0, inf)"),
         (Problem(4), {}, "dim=0 is not a whole number of at least 1"),
     ],
 )

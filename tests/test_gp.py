@@ -13,19 +13,18 @@ import pytest
 from scipy import stats
 
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, dump, equal, load, regroup
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, respond, restart, select, update
 from driftwise.errors import ParameterError
+from driftwise.families import BanditOverBandit, DriftingSurface, SlidingGPUCB
 from driftwise.families.contextual.gp import COLUMNS, HOPELESS, TOLERANCE, audit, information_gain, most_gain
-from driftwise.families import BanditOverBandit, SlidingGPUCB
-from driftwise.families import DriftingSurface
 from tests.reference.sliding_gp_ucb import SlidingGPUCBTwin
 
 CLOSE = 1e-9
-PROBLEM = Problem(30, -np.inf, np.inf, 0.3, 1000, dim=2, unit=1.0)
+PROBLEM = Problem(30, -np.inf, np.inf, 0.3, 1000, dim=2, unit=1.0, family="contextual")
 SHAPES: dict[str, dict[str, Any]] = {
     "the theorem's ridge": {},
     "the posterior": {"ridge": 0.0, "length": 0.4},

@@ -14,8 +14,8 @@ import pytest
 
 from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments.engine import Engine, Keyed
-from driftwise.service.store.journal import LEVELS, JournalError, open_journal
 from driftwise.service.http.errors import Busy, Unavailable
+from driftwise.service.store.journal import LEVELS, JournalError, open_journal
 from tests.serving import Clock, create, decide, learn
 
 

@@ -21,14 +21,14 @@ import driftwise as dw
 from driftwise.core.types import Decision, Outcome, Problem
 from driftwise.core.verbs import update
 from driftwise.errors import ParameterError
-from driftwise.measure.bounds import sliding_lin_ucb_bound
+from driftwise.families.contextual.regret_bounds import sliding_lin_ucb_bound
 from driftwise.papers import paper
 from driftwise.papers.hedging_the_drift import auto_loans, gradual, piecewise, played_on
 from driftwise.papers.hedging_the_drift.growth import Growth, growth
 from driftwise.papers.hedging_the_drift.piecewise import Size
 from driftwise.papers.hedging_the_drift.ratios import ratio_of_means
-from driftwise.study.plots.style import NARROW, WIDE, svg
 from driftwise.study.claims import Evidence, Verdict, choose, judge, needed
+from driftwise.study.plots.style import NARROW, WIDE, svg
 
 NAME, SMALL = "hedging-the-drift", "small"
 TWO = dict(list(auto_loans.STAND_IN.worlds.items())[:2])
@@ -226,7 +226,7 @@ def test_no_run_crosses_the_bound(verdicts: dict[str, Verdict]) -> None:
 
 
 def test_the_bound_is_equation_60() -> None:
-    problem = Problem(4, noise=0.5, horizon=1000, dim=2)
+    problem = Problem(4, noise=0.5, horizon=1000, dim=2, family="contextual")
     policy = dw.SlidingLinUCB(window=100, ridge=2.0, norm=3.0, reach=1.5)
     beta = 0.5 * math.sqrt(2 * math.log((1 + 100 * 2.25 / 2) * 1000)) + math.sqrt(2) * 3
     uncertain = 2 * beta * 1000 * math.sqrt(2 * 2 / 100 * math.log((2 * 2 + 100 * 2.25) / (2 * 2)))
@@ -242,7 +242,7 @@ def test_the_bound_is_equation_60() -> None:
 
 def test_the_best_window_is_near_where_the_bound_is_least() -> None:
     """Only near: equation (90) takes T for w inside the logarithms."""
-    problem = Problem(2, noise=0.1, horizon=100_000, dim=2)
+    problem = Problem(2, noise=0.1, horizon=100_000, dim=2, family="contextual")
 
     def bound(window: int) -> float:
         return sliding_lin_ucb_bound(dw.SlidingLinUCB(window=window), problem, 42.98)

@@ -9,12 +9,12 @@ from scipy.optimize import linprog
 import driftwise as dw
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.families.convex.projections import Domain
-from driftwise.families.convex.quadratics import Quadratics, most_over
+from driftwise.families import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic
+from driftwise.families.convex.constraint_violation import regrets, wandering
 from driftwise.families.convex.hindsight import best_in_every_round, best_on_average
 from driftwise.families.convex.loss_history import Functions, Recorded, past_of
-from driftwise.families.convex.constraint_violation import regrets, wandering
-from driftwise.families import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic
+from driftwise.families.convex.projections import Domain
+from driftwise.families.convex.quadratics import Quadratics, most_over
 
 CLOSE = 1e-6
 SHAPES = {

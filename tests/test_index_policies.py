@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.core.validation import cast
 from driftwise.core.types import Decision, Moves
+from driftwise.core.validation import cast
 from driftwise.core.verbs import update
-from driftwise.families.restless.transitions.pooling import add_to_pool, believed_row, empty_pool
-from driftwise.families.restless.transitions.counts import close_episode, count_moves, new_counts
 from driftwise.families import AdaptiveWhittle, SlidingWhittle, UCWhittle, WhittleThompson
+from driftwise.families.restless.transitions.counts import close_episode, count_moves, new_counts
+from driftwise.families.restless.transitions.pooling import add_to_pool, believed_row, empty_pool
 from tests.herds import follow, problem
 
 POLICIES_TRIED: dict[str, Any] = {
@@ -51,7 +51,7 @@ def test_an_arm_that_was_not_there_has_no_say_in_the_charge() -> None:
     for states, charge in (([0, 0, 0, 0, -1], 2.0), ([-1, -1, -1, -1, 0], 2.0)):
         last = Decision(6, np.array([2, 3]), 1.0, np.array(states), 0)
         update(policy, state, last, Moves(0.0, np.zeros(5), np.zeros(5, np.int64)), 6)
-        assert state.charge[0] == charge - 0.9 * asked.setting.costs[2]
+        assert state.charge[0] == charge - 0.9 * asked.structure.costs[2]
 
 
 def test_windows_of_episodes_are_what_a_recount_of_the_log_gives() -> None:

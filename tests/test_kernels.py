@@ -16,12 +16,12 @@ from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal
 from driftwise.core.types import Floats, Problem
+from driftwise.families import SlidingGaussianThompson
 from driftwise.families.multi_armed.beta_thompson import log_factorial, log_height, trial
 from driftwise.families.multi_armed.gaussian_thompson import believe
+from driftwise.numerics.argmax_tree import SMALL, best, new_tree, repair
 from driftwise.numerics.optimism import most_promising, tally
 from driftwise.numerics.window import Window, remember, slide
-from driftwise.numerics.argmax_tree import SMALL, best, new_tree, repair
-from driftwise.families import SlidingGaussianThompson
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 ARMS = 3

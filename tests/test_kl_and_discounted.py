@@ -20,13 +20,12 @@ from driftwise.core.serialization import arrays, clone, equal
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
+from driftwise.families import KLUCB, POLICIES, Abrupt, DiscountedThompson, DiscountedUCB, EpsilonGreedy, SlidingKLUCB
+from driftwise.families.composite.worlds.delayed import Delayed
+from driftwise.families.multi_armed.policies.discounted_ucb import FAINT
 from driftwise.numerics import kl as kl_module
 from driftwise.numerics.discount import LIMIT, fade, new_discount, weight
 from driftwise.numerics.kl import exploration, gap_of, information, kl, kl_gap, kl_upper, most_optimistic
-from driftwise.families import KLUCB, POLICIES, DiscountedThompson, DiscountedUCB, EpsilonGreedy, SlidingKLUCB
-from driftwise.families.multi_armed.policies.discounted_ucb import FAINT
-from driftwise.families import Abrupt
-from driftwise.families.composite.worlds.delayed import Delayed
 from tests.reference.kl_ucb import divergence, upper
 from tests.reference.log import readable, tries
 from tests.reference.pair import Pair

@@ -7,25 +7,28 @@ import numpy as np
 import pytest
 
 from driftwise.agent import Agent
+from driftwise.core.family import trace_for
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.spec import describe
-from driftwise.core.types import Budgets, Decision, Floats, Problem, Spent, trace_for
+from driftwise.core.types import Decision, Floats, Problem, Spent
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, appraise, select, update
 from driftwise.errors import ParameterError
-from driftwise.families.knapsack.bounds import width
 from driftwise.families import (
     POLICIES,
     BanditOverBandit,
+    BudgetStationary,
     GreedyRatio,
+    KnapsackExample,
     LagrangeBwK,
     PrequentialPacing,
     PrimalDualBwK,
     SlidingKnapsackUCB,
     UCBBwK,
 )
-from driftwise.families import BudgetStationary, KnapsackExample
+from driftwise.families.knapsack.bounds import width
+from driftwise.families.knapsack.problem import Budgets
 from tests.families import BUDGETED
 from tests.reference import BUDGET_TWINS
 from tests.reference.budget_log import Bill
@@ -136,7 +139,7 @@ def delays(arrivals: str, luck: np.random.Generator) -> list[int]:
 def drive(pair: Beside, problem: Problem, arrivals: str, rounds: int, seed: int) -> None:
     """Lead a policy and its twin through the same rounds, half of them not of the policy's choice."""
     rng, luck, due = key(seed, "twins"), np.random.default_rng(seed), dict[int, list[tuple[Decision, Spent]]]()
-    resources, most = len(problem.setting.amounts), 4  # costs and rewards are multiples of a quarter, or any number
+    resources, most = len(problem.structure.amounts), 4  # costs and rewards are multiples of a quarter, or any number
     for t in range(rounds):
         own, rates = at(rng, t), luck.uniform(0.02, 0.7, resources)
         advance(pair.policy, pair.state, t, own)
@@ -163,7 +166,7 @@ def bill_of(decision: Decision, outcome: Spent, now: int) -> Bill:
 
 
 def problem_of(n_arms: int, rates: list[float], horizon: int = HORIZON, high: float = 1.0) -> Problem:
-    return Problem(n_arms, high=high, horizon=horizon, setting=Budgets(horizon * np.array(rates)))
+    return Problem(n_arms, high=high, horizon=horizon, structure=Budgets(horizon * np.array(rates)), family="knapsack")
 
 
 CASES = [
@@ -312,8 +315,8 @@ def test_an_agent_over_windows_has_prices() -> None:
 
 def refusals() -> Iterator[tuple[dict[str, Any], str]]:
     yield {"horizon": 0}, "must know for how many rounds its budgets are to last"
-    yield {"setting": ()}, "spends budgets, and this problem has none"
-    yield {"setting": Budgets(np.array([1.0, -1.0]))}, "budget=-1 is not a finite number above 0"
+    yield {"structure": ()}, "spends budgets, and this problem has none"
+    yield {"structure": Budgets(np.array([1.0, -1.0]))}, "budget=-1 is not a finite number above 0"
     yield {"low": -1.0}, "needs rewards from 0 on"
     yield {"low": -np.inf, "high": np.inf}, "needs rewards in a bounded range"
 
@@ -333,7 +336,7 @@ def test_a_budget_smaller_than_one_round_is_lived_with() -> None:
             policy, problem = cast(kind(**windowed)), problem_of(1, [1e-3 / horizon], horizon)
             state = policy.init(problem)
             for t in range(horizon):
-                rates = problem.setting.amounts / (horizon - t)
+                rates = problem.structure.amounts / (horizon - t)
                 advance(policy, state, t, at(key(0), t))
                 arm, propensity = select(policy, state, t, rates, at(key(0), t))
                 told = Spent(1.0, np.ones(1)) if arm >= 0 else Spent(0.0, np.zeros(1))

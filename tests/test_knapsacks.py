@@ -15,13 +15,14 @@ import pytest
 
 import driftwise as dw
 from driftwise.checks import check_world
+from driftwise.core.family import trace_for
 from driftwise.core.loop import play
 from driftwise.core.random import stream
 from driftwise.core.seeding import key
-from driftwise.core.types import trace_for
 from driftwise.core.verbs import advance
-from driftwise.families.knapsack.hindsight.sandwich import chain
+from driftwise.families import KnapsackExample
 from driftwise.families.knapsack.hindsight.path_length import steps
+from driftwise.families.knapsack.hindsight.sandwich import chain
 from driftwise.papers import paper
 from driftwise.papers.knapsacks import (
     errata_in_play,
@@ -36,9 +37,8 @@ from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.forms import FORMS, tuned
 from driftwise.papers.knapsacks.powers import Power
 from driftwise.papers.knapsacks.slopes import SlopeSize
-from driftwise.study.plots.style import NARROW, WIDE, svg
 from driftwise.study.claims import Evidence, Verdict, choose, judge, needed
-from driftwise.families import KnapsackExample
+from driftwise.study.plots.style import NARROW, WIDE, svg
 
 NAME, SMALL = "knapsacks", "small"
 SIZES = {

@@ -13,10 +13,10 @@ import pytest
 from scipy import stats
 
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, dump, equal, load
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, restart, select, settle, update
 from driftwise.errors import ParameterError
 from driftwise.families import (
@@ -26,10 +26,11 @@ from driftwise.families import (
     KalmanMixture,
     LinThompson,
     LinUCB,
+    PiecewiseLinear,
+    Rotating,
     SlidingLinThompson,
     SlidingLinUCB,
 )
-from driftwise.families import PiecewiseLinear, Rotating
 from driftwise.families.composite.worlds.delayed import LOST, Delayed
 from tests.families import FEATURED
 from tests.reference import FEATURE_TWINS
@@ -143,7 +144,7 @@ def drive(pair: Pair, rounds: int, seed: int, shown: str = "unit vectors", arriv
 @pytest.mark.parametrize("shown", SHOWN)
 @pytest.mark.parametrize("name", EVERY)
 def test_policy_agrees_with_its_twin(name: str, shown: str, arrivals: str) -> None:
-    problem = Problem(6, -np.inf, np.inf, noise=0.3, horizon=1000, dim=SHOWN[shown][0], unit=1.0)
+    problem = Problem(6, -np.inf, np.inf, noise=0.3, horizon=1000, dim=SHOWN[shown][0], unit=1.0, family="contextual")
     drive(Pair.of(name, problem), 60, 7, shown, arrivals)
 
 
@@ -161,7 +162,7 @@ DECLARED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", EVERY)
 def test_policy_agrees_with_its_twin_on_how_large_rewards_are(name: str, arrivals: str, declared: str) -> None:
     told = {"low": -np.inf, "high": np.inf} | DECLARED[declared]
-    drive(Pair.of(name, Problem(6, **told, horizon=1000, dim=3)), 60, 9, "unit vectors", arrivals)
+    drive(Pair.of(name, Problem(6, **told, horizon=1000, dim=3, family="contextual")), 60, 9, "unit vectors", arrivals)
 
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
@@ -180,7 +181,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("name", "parameters"), VARIANTS, ids=str)
 @pytest.mark.parametrize("horizon", [0, 500])
 def test_policy_agrees_with_its_twin_for_other_parameters(name: str, parameters: dict[str, Any], horizon: int) -> None:
-    problem = Problem(6, -np.inf, np.inf, noise=0.7, horizon=horizon, dim=3, unit=1.0)
+    problem = Problem(6, -np.inf, np.inf, noise=0.7, horizon=horizon, dim=3, unit=1.0, family="contextual")
     drive(Pair.of(name, problem, **parameters), 60, 8, arrivals="shuffled")
 
 
@@ -226,7 +227,11 @@ def test_a_run_saved_and_loaded_goes_on_the_same(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_select_reads_only(name: str) -> None:
-    pair = Pair.of(name, Problem(6, noise=0.3, horizon=100, dim=3), **({"scale": 9.0} if name in RANDOM else {}))
+    pair = Pair.of(
+        name,
+        Problem(6, noise=0.3, horizon=100, dim=3, family="contextual"),
+        **({"scale": 9.0} if name in RANDOM else {}),
+    )
     drive(pair, 30, 9)
     before, context = clone(pair.state), directions(np.random.default_rng(1), 6, 3)
     chosen = {select(pair.policy, pair.state, 31, context, at(key(2), i))[0] for i in range(50)}
@@ -236,14 +241,14 @@ def test_select_reads_only(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_of_equal_rows_the_first_is_chosen(name: str) -> None:
-    pair = Pair.of(name, Problem(6, noise=0.3, horizon=100, dim=3))
+    pair = Pair.of(name, Problem(6, noise=0.3, horizon=100, dim=3, family="contextual"))
     for t in range(20):
         context = directions(np.random.default_rng(t), 3, 3).repeat(2, axis=0)
         assert select(pair.policy, pair.state, t, context, at(key(2), t))[0] % 2 == 0
         pair.tell(t, context[0], 1.0, t)
         advance(pair.policy, pair.state, t + 1, key(0))
     if name not in RANDOM:
-        fresh = Pair.of(name, Problem(6, noise=0.3, horizon=100, dim=3))
+        fresh = Pair.of(name, Problem(6, noise=0.3, horizon=100, dim=3, family="contextual"))
         assert select(fresh.policy, fresh.state, 0, np.eye(3), key(0))[0] == fresh.twin.choose(0, np.eye(3)) == 0
 
 
@@ -258,7 +263,7 @@ def test_the_bonus_is_as_large_as_the_twin_says(name: str, rounds: int) -> None:
     context = np.array([[1.0, 0.0], [0.2, 1.0]])
 
     def told(value: float) -> Pair:
-        pair = Pair.of(name, Problem(2, noise=0.3, horizon=1000, dim=2), **{factor: value})
+        pair = Pair.of(name, Problem(2, noise=0.3, horizon=1000, dim=2, family="contextual"), **{factor: value})
         for t in range(rounds):
             row = int(t % 7 == 3)
             pair.tell(t, context[row], 0.4 - 0.1 * row, t)
@@ -275,7 +280,7 @@ def test_the_bonus_is_as_large_as_the_twin_says(name: str, rounds: int) -> None:
 
 def test_the_radius_by_hand() -> None:
     """Before anything is seen the index of x is beta |x| / sqrt(lambda)."""
-    problem = Problem(2, noise=2.0, horizon=100, dim=1)
+    problem = Problem(2, noise=2.0, horizon=100, dim=1, family="contextual")
     twin: Any = FEATURE_TWINS["lin-ucb"](LinUCB(ridge=4.0, norm=0.5), problem)
     beta = 2.0 * math.sqrt(math.log(1.25 / 0.01)) + 1.0
     np.testing.assert_allclose(twin.indices(0, np.array([[3.0]])), 1.5 * beta)
@@ -285,7 +290,7 @@ def test_the_radius_by_hand() -> None:
 
 
 def test_without_fading_discounted_is_undiscounted() -> None:
-    problem = Problem(6, noise=0.3, horizon=1000, dim=3)
+    problem = Problem(6, noise=0.3, horizon=1000, dim=3, family="contextual")
     plain, faded = Pair.of("lin-ucb", problem), Pair.of("discounted-lin-ucb", problem, gamma=1.0)
     for pair in (plain, faded):
         drive(pair, 50, 3)
@@ -301,7 +306,7 @@ def test_discounts_for_a_known_variation() -> None:
 
 
 def test_a_long_silence_fades_all_and_not_the_ridge() -> None:
-    pair = Pair.of("discounted-lin-ucb", Problem(2, noise=0.3, dim=2), gamma=0.5)
+    pair = Pair.of("discounted-lin-ucb", Problem(2, noise=0.3, dim=2, family="contextual"), gamma=0.5)
     pair.tell(0, np.array([1.0, 0.0]), 1.0, 0)
     advance(pair.policy, pair.state, 5000, key(0))
     select(pair.policy, pair.state, 5000, np.eye(2), key(0))
@@ -320,7 +325,7 @@ DRAWS = 4000
 def test_draws_have_the_law_of_the_posterior(name: str, shown: str, rounds: int) -> None:
     """Lengths and places of the whitened draws, and by chi-square the rows chosen against their chances."""
     dim = SHOWN[shown][0]
-    pair = Pair.of(name, Problem(4, noise=0.3, horizon=1000, dim=dim), scale=1.5)
+    pair = Pair.of(name, Problem(4, noise=0.3, horizon=1000, dim=dim, family="contextual"), scale=1.5)
     drive(pair, rounds, 4, shown)
     t, context = rounds + 1, SHOWN[shown][1](np.random.default_rng(5))[: dim + 1]
     advance(pair.policy, pair.state, t, key(0))
@@ -347,7 +352,7 @@ def test_draws_have_the_law_of_the_posterior(name: str, shown: str, rounds: int)
 
 def test_the_theorem_draws_as_wide_as_it_says() -> None:
     """Before anything is seen, one stream gives the posterior's draw times sqrt(9 d ln(t / delta))."""
-    problem, draws = Problem(2, noise=0.5, dim=2), []
+    problem, draws = Problem(2, noise=0.5, dim=2, family="contextual"), []
     for pair in (Pair.of("lin-thompson", problem), Pair.of("lin-thompson", problem, confidence=0.1)):
         select(pair.policy, pair.state, 9, np.eye(2), at(key(4), 9))
         draws.append(pair.state.draw)
@@ -355,7 +360,7 @@ def test_the_theorem_draws_as_wide_as_it_says() -> None:
 
 
 def test_the_chances_of_the_twin_are_right_where_they_are_known() -> None:
-    twin: Any = FEATURE_TWINS["lin-thompson"](LinThompson(), Problem(3, noise=0.5, dim=3))
+    twin: Any = FEATURE_TWINS["lin-thompson"](LinThompson(), Problem(3, noise=0.5, dim=3, family="contextual"))
     np.testing.assert_allclose(twin.win_probabilities(0, np.eye(3)), 1.0 / 3.0, atol=1e-4)
     twin.learn(0, np.eye(3)[0], 1.0)
     ahead = stats.norm.cdf(0.5 / (0.5 * math.sqrt(1.5)))  # N(1/2, 1/8) against N(0, 1/4)
@@ -369,7 +374,7 @@ def test_the_chances_of_the_twin_are_right_where_they_are_known() -> None:
 @pytest.mark.parametrize("name", SLIDING)
 @pytest.mark.parametrize("memory", [1, 9, 20])
 def test_started_over_it_is_as_new_with_another_memory(name: str, memory: int) -> None:
-    problem = Problem(6, noise=0.3, horizon=1000, dim=3)
+    problem = Problem(6, noise=0.3, horizon=1000, dim=3, family="contextual")
     used, fresh = Pair.of(name, problem), Pair.of(name, problem, window=memory)
     drive(used, 50, 3)
     restart(used.policy, used.state, memory, memory)
@@ -393,7 +398,7 @@ def test_started_over_it_is_as_new_with_another_memory(name: str, memory: int) -
 
 def test_the_slowest_filter_is_bayesian_regression() -> None:
     """With a pace of R^2 / 10^8 forty rounds are as good as none: the posterior under N(0, s_0^2 I)."""
-    pair = Pair.of("kalman-mixture", Problem(6, noise=0.3, dim=3), prior_sd=2.0)
+    pair = Pair.of("kalman-mixture", Problem(6, noise=0.3, dim=3, family="contextual"), prior_sd=2.0)
     drive(pair, 40, 2)
     rows, rewards = pair.twin.pairs(41)
     precision = np.eye(3) / 4.0 + rows.T @ rows / 0.09
@@ -403,7 +408,7 @@ def test_the_slowest_filter_is_bayesian_regression() -> None:
 
 def test_a_late_reward_is_blurred_by_the_walk_since() -> None:
     """By hand: R = s_0 = 1, q = 1 for the fastest; a reward of 3 for x = 1, two rounds late, that nobody waited for."""
-    pair = Pair.of("kalman-mixture", Problem(2, noise=1.0, dim=1), models=2, share=0.5)
+    pair = Pair.of("kalman-mixture", Problem(2, noise=1.0, dim=1, family="contextual"), models=2, share=0.5)
     advance(pair.policy, pair.state, 2, key(0))
     pair.tell(0, np.ones(1), 3.0, 2)
     np.testing.assert_allclose(pair.state.means[1], 3.0 / (1.0 + 1.0 + 2.0))
@@ -417,7 +422,11 @@ def test_a_late_reward_is_blurred_by_the_walk_since() -> None:
 @pytest.mark.parametrize("exponent", [-6, -4, -2])
 def test_rewards_tell_the_pace(exponent: int) -> None:
     """When a parameter has walked for long, the model of its pace or a neighbour has most of the weight."""
-    policy, problem, luck = KalmanMixture(prior_sd=10.0), Problem(2, noise=0.5, dim=1), np.random.default_rng(1)
+    policy, problem, luck = (
+        KalmanMixture(prior_sd=10.0),
+        Problem(2, noise=0.5, dim=1, family="contextual"),
+        np.random.default_rng(1),
+    )
     state, theta = policy.init(problem), 0.0
     for t in range(20_000 if exponent == -6 else 2000):
         theta += 0.5 * 10.0 ** (exponent / 2.0) * luck.standard_normal()
@@ -429,7 +438,7 @@ def test_rewards_tell_the_pace(exponent: int) -> None:
 
 
 def test_variances_stay_below_the_prior_and_covariances_symmetric() -> None:
-    pair = Pair.of("kalman-mixture", Problem(6, noise=0.8, dim=3), prior_sd=0.7)
+    pair = Pair.of("kalman-mixture", Problem(6, noise=0.8, dim=3, family="contextual"), prior_sd=0.7)
     drive(pair, 100, 5, arrivals="lost")
     advance(pair.policy, pair.state, 200, key(0))
     covariances = pair.state.covariances
@@ -442,7 +451,7 @@ def test_variances_stay_below_the_prior_and_covariances_symmetric() -> None:
 @pytest.mark.parametrize(("noise", "size"), [(0.1, 1e8), (1e-9, 1.0), (1e-9, 1e5), (1e6, 1e-3)])
 def test_no_size_of_features_or_noise_breaks_it(noise: float, size: float) -> None:
     policy, luck = KalmanMixture(), np.random.default_rng(2)
-    state = policy.init(Problem(3, noise=noise, dim=3))
+    state = policy.init(Problem(3, noise=noise, dim=3, family="contextual"))
     for t in range(500):
         x = size * luck.standard_normal(3)
         y = x.sum() + noise * luck.standard_normal()
@@ -501,7 +510,7 @@ def test_linear_policies_learn_what_stands_still() -> None:
 # ---- parameters ----
 
 
-FEATURES = Problem(4, dim=3, horizon=1000)
+FEATURES = Problem(4, dim=3, horizon=1000, family="contextual")
 
 
 @pytest.mark.parametrize(
@@ -510,7 +519,7 @@ FEATURES = Problem(4, dim=3, horizon=1000)
         (lambda: LinUCB(ridge=0.0).init(FEATURES), r"ridge=0.0 is outside \(0, inf\)"),
         (lambda: LinUCB(confidence=1.0).init(FEATURES), r"confidence=1.0 is outside \[0, 1\)"),
         (lambda: LinUCB().init(Problem(4)), "dim=0 is not a whole number of at least 1"),
-        (lambda: LinUCB().init(Problem(0, dim=2)), "n_arms=0 is not a whole number"),
+        (lambda: LinUCB().init(Problem(0, dim=2, family="contextual")), "n_arms=0 is not a whole number"),
         (lambda: LinThompson(scale=-1.0).init(FEATURES), r"scale=-1.0 is outside \(0, inf\)"),
         (lambda: LinThompson(confidence=1.0).init(FEATURES), r"confidence=1.0 is outside \[0, 1\)"),
         (lambda: SlidingLinThompson(window=0).init(FEATURES), "window=0 is not a whole number of at least 1"),

@@ -14,13 +14,13 @@ from scipy import stats
 from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import Trace, new_trace
-from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, checkpoints, enter, new_ledger
-from driftwise.measure.recovery import recovery_times
+from driftwise.families import Abrupt, RandomWalk, Stationary, Uniform
+from driftwise.families.multi_armed.worlds.base import BernoulliTape
 from driftwise.measure.comparator import BestChoice, ByMeans, ByPath
+from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, checkpoints, enter, new_ledger
+from driftwise.measure.levels import Levels
+from driftwise.measure.recovery import recovery_times
 from driftwise.measure.summary import band, estimate, paired_difference
-from driftwise.families import Uniform
-from driftwise.families import Abrupt, RandomWalk, Stationary
-from driftwise.families.multi_armed.worlds.base import BernoulliTape, Levels
 
 # ---- the ledger ----
 

@@ -15,11 +15,11 @@ import pytest
 from driftwise import Agent
 from driftwise.errors import ArmError, DriftwiseError, MoveError, ParameterError, RewardError
 from driftwise.families import WIQL
-from driftwise.service.deployments import queries as asking
-from driftwise.service.deployments import admin as changing
-from driftwise.service.deployments import decisions as deciding
 from driftwise.service.client import calls as requests
 from driftwise.service.client.client import AsyncClient, Client
+from driftwise.service.deployments import admin as changing
+from driftwise.service.deployments import decisions as deciding
+from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.export import export
 from driftwise.service.deployments.spec import agent_of
@@ -262,14 +262,14 @@ def test_every_way_to_say_what_is_known_can_be_sent() -> None:
         made = settings(**given | {"classes": {"0": "old", "1": "1", "2": "old"}} | words)
         again = msgspec.json.decode(msgspec.json.encode(made), type=type(made))
         assert again == made
-        setting = agent_of(again).problem.setting
-        assert setting.classes.tolist() == [0, 1, 0]
+        structure = agent_of(again).problem.structure
+        assert structure.classes.tolist() == [0, 1, 0]
         if "rewards" in words and "old" in words["rewards"]:
-            assert setting.rewards.tolist() == [[0.0, 1.0], [0.5, 2.0]]
+            assert structure.rewards.tolist() == [[0.0, 1.0], [0.5, 2.0]]
         if "activation_cost" in words:
-            assert setting.costs.tolist() == [0.1, 0.2, 0.3]
+            assert structure.costs.tolist() == [0.1, 0.2, 0.3]
         if "structure" in words and "active" in words["structure"]:
-            assert setting.known[0, 1].tolist() == [[1.0, 0.0], [0.25, 0.75]]
+            assert structure.known[0, 1].tolist() == [[1.0, 0.0], [0.25, 0.75]]
 
 
 @together

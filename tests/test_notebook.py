@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.core.kernel import Kernel, kernel
 from driftwise.core.fingerprint import code_tag
+from driftwise.core.kernel import Kernel, kernel
 from driftwise.core.verbs import VERBS, register
 from driftwise.errors import KernelError
 from tests.notebook import Notebook, notebook
@@ -22,7 +22,7 @@ IMPORTS = """
 import numpy as np
 import driftwise as dw
 from typing import Any, NamedTuple
-from driftwise.families.multi_armed.worlds.base import Levels
+from driftwise.measure.levels import Levels
 """
 CLASSES = """
 class NotedState(NamedTuple):

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Outcome, Problem, SlateOutcome, new_trace
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, pend, select, settle, update
-from driftwise.families import POLICIES, SlidingSlateUCB
-from driftwise.families import Abrupt
+from driftwise.families import POLICIES, Abrupt, SlidingSlateUCB
 from driftwise.families.composite.worlds.delayed import Delayed
 from tests.families import ARMED
 from tests.reference.log import readable
@@ -161,7 +160,11 @@ def test_a_world_that_delays_and_loses_rewards_says_what_is_pending(name: str) -
 @pytest.mark.parametrize("window", [3, 40])
 @pytest.mark.parametrize("bounded", [True, False])
 def test_slates_agree_with_their_twin_while_rewards_are_under_way(window: int, bounded: bool) -> None:
-    problem = Problem(5, 0.0, 1.0, slate=2) if bounded else Problem(5, -np.inf, np.inf, 0.3, slate=2)
+    problem = (
+        Problem(5, 0.0, 1.0, slate=2, family="slate")
+        if bounded
+        else Problem(5, -np.inf, np.inf, 0.3, slate=2, family="slate")
+    )
     policy, luck = cast(SlidingSlateUCB(window=window, scale=0.4)), np.random.default_rng(window)
     state, twin = policy.init(problem), SlidingSlateUCBTwin(policy, problem)
     ends: dict[int, list[tuple[Decision, bool]]] = {}

@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import dump
 from driftwise.core.types import Decision, Floats, Outcome, Problem
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, pend, restart, select, settle, update
-from driftwise.families.contextual.gp_pending import MOST
 from driftwise.families import POLICIES, SlidingGPUCB
+from driftwise.families.contextual.gp_pending import MOST
 from tests.reference import FEATURE_TWINS
 
 CLOSE = 1e-6
 DIM = 3
-PROBLEM = Problem(6, -np.inf, np.inf, noise=0.3, horizon=500, dim=DIM, unit=1.0)
-LEARNED = Problem(6, -np.inf, np.inf, horizon=500, dim=DIM)
+PROBLEM = Problem(6, -np.inf, np.inf, noise=0.3, horizon=500, dim=DIM, unit=1.0, family="contextual")
+LEARNED = Problem(6, -np.inf, np.inf, horizon=500, dim=DIM, family="contextual")
 
 
 class Fate(NamedTuple):
@@ -108,7 +108,7 @@ KINDS: dict[str, tuple[str, Problem, dict[str, Any]]] = {
     **{f"glm {window}": ("sliding-glm-ucb", PROBLEM, {"window": window, "beta_scale": 0.02}) for window in (2, 9, 200)},
     "glm logistic": (
         "sliding-glm-ucb",
-        Problem(6, horizon=500, dim=DIM),
+        Problem(6, horizon=500, dim=DIM, family="contextual"),
         {"window": 40, "link": "logistic", "index": "mu", "beta_scale": 0.01},
     ),
 }

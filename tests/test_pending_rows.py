@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal
 from driftwise.core.types import Decision, Floats, Outcome, Problem
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, pend, restart, select, settle, update
-from driftwise.families.contextual.linear_draw import fill_normals
 from driftwise.families import POLICIES, LinUCB, SlidingLinThompson, SlidingLinUCB
+from driftwise.families.contextual.linear_draw import fill_normals
 from tests.reference import FEATURE_TWINS
 
 CLOSE = 1e-8
@@ -54,7 +54,7 @@ class Beside(NamedTuple):
     @classmethod
     def of(cls, name: str, dim: int, **parameters: Any) -> "Beside":
         policy = cast(POLICIES[name](**parameters))
-        problem = Problem(6, -np.inf, np.inf, noise=0.3, dim=dim, unit=1.0)
+        problem = Problem(6, -np.inf, np.inf, noise=0.3, dim=dim, unit=1.0, family="contextual")
         return cls(name, policy, policy.init(problem), FEATURE_TWINS[name](policy, problem))
 
     def end(self, decision: Decision, reward: float | None, now: int) -> None:
@@ -148,7 +148,7 @@ def test_rows_that_are_arms_have_the_bonus_of_arms() -> None:
 
 @pytest.mark.parametrize("policy", [SlidingLinUCB(window=9), SlidingLinThompson(window=9)])
 def test_a_restart_forgets_what_is_under_way(policy: Any) -> None:
-    problem, policy = Problem(3, noise=0.3, dim=3), cast(policy)
+    problem, policy = Problem(3, noise=0.3, dim=3, family="contextual"), cast(policy)
     state = policy.init(problem)
     new = clone(state)
     for t in range(5):

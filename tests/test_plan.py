@@ -7,8 +7,8 @@ import pytest
 
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.families.knapsack.hindsight.master_lp import Lottery
 from driftwise.families.knapsack.hindsight.hindsight_lp import Plan, best_plan
+from driftwise.families.knapsack.hindsight.master_lp import Lottery
 from driftwise.families.knapsack.hindsight.resource_prices import even_plan
 from driftwise.families.knapsack.means import Means
 from tests.budgeted import KINDS, full_value, random_run, random_runs, step_value

@@ -108,12 +108,12 @@ def test_reading_holds_nobody_up(journal: PostgresJournal, postgres_server: Serv
     assert [*journal.read(1)] == [event(0), event(1)]
 
 
-@pytest.mark.parametrize(("durability", "setting"), [("full", "on"), ("normal", "off")])
-def test_durability_is_that_of_commits(store: str, durability: str, setting: str) -> None:
+@pytest.mark.parametrize(("durability", "structure"), [("full", "on"), ("normal", "off")])
+def test_durability_is_that_of_commits(store: str, durability: str, structure: str) -> None:
     journal = open_journal(store, durability)
-    assert ask(journal, "SHOW synchronous_commit") == setting
+    assert ask(journal, "SHOW synchronous_commit") == structure
     journal.append([event(0, stream=0)])  # the catalogue; it leaves no trace in the session
-    assert ask(journal, "SHOW synchronous_commit") == setting
+    assert ask(journal, "SHOW synchronous_commit") == structure
     journal.close()
 
 

@@ -9,15 +9,15 @@ import httpx
 import psycopg
 import pytest
 
-from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments import admin as changing
-from driftwise.service.store import postgres_session as sessions
+from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine, Keyed
-from driftwise.service.store.journal import JournalError, open_journal
-from driftwise.service.store.postgres import PostgresJournal
 from driftwise.service.http.errors import Unavailable
 from driftwise.service.http.schemas.requests import Changes
+from driftwise.service.store import postgres_session as sessions
+from driftwise.service.store.journal import JournalError, open_journal
+from driftwise.service.store.postgres import PostgresJournal
 from tests.patience import HANG_S, get, until, until_more, until_so
 from tests.postgres import Server, binary
 from tests.service import Service

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 import driftwise as dw
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.families.convex.projections import Convex, Domain, checked, convex, excess
+from driftwise.families.convex.projections import ConvexStructure, Domain, checked, convex, excess
 from tests.reference.projections import most_linear, nearest
 
 CLOSE = 1e-10
@@ -142,4 +142,4 @@ def test_nonsense_is_refused_with_a_sentence(make: Any, sentence: str) -> None:
 def test_a_domain_that_was_tampered_with_is_refused(wrong: dict[str, Any]) -> None:
     good = convex(dw.box(0.0, 1.0, size=2), 1)
     with pytest.raises(ParameterError, match="does not fit together"):
-        checked(Convex(good.domain._replace(**wrong), good.constraints, good.start))
+        checked(ConvexStructure(good.domain._replace(**wrong), good.constraints, good.start))

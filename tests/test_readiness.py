@@ -15,10 +15,10 @@ import httpx
 import psycopg
 import pytest
 
-from driftwise.service.http.access import Access
-from driftwise.service.http.app import make_app
 from driftwise.service.deployments.background_tasks import tend
 from driftwise.service.deployments.engine import Engine
+from driftwise.service.http.access import Access
+from driftwise.service.http.app import make_app
 from driftwise.service.http.endpoint import Service
 from driftwise.service.store.journal import Event, JournalError, open_journal
 from driftwise.service.store.sqlite import SQLiteJournal
@@ -97,7 +97,9 @@ def on_every_store(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
     def run(store: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
         caplog.set_level(logging.INFO, "driftwise.service")
-        monkeypatch.setattr("driftwise.service.deployments.readiness.IDLE_S", HANG_S)  # the store is tried when a test wants it
+        monkeypatch.setattr(
+            "driftwise.service.deployments.readiness.IDLE_S", HANG_S
+        )  # the store is tried when a test wants it
         monkeypatch.setattr("driftwise.service.deployments.engine.ANSWER_S", HANG_S)
 
         async def look() -> None:

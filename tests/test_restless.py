@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from driftwise.families.restless.problem import DRIFTING, KNOWN, restless
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Problem
+from driftwise.core.validation import cast
 from driftwise.core.verbs import select, update
 from driftwise.errors import ParameterError
+from driftwise.families import WIQL, Myopic, RandomArms, RoundRobin
+from driftwise.families.restless.problem import DRIFTING, KNOWN, restless
 from driftwise.families.restless.random_subset import chance_of_set, draw_arms
 from driftwise.families.restless.top_m import TIE, kth_largest, top_arms
-from driftwise.families import WIQL, Myopic, RandomArms, RoundRobin
 from tests.families import RESTLESS
 from tests.herds import follow, problem, walk
 from tests.reference import RESTLESS_TWINS
@@ -171,15 +171,15 @@ def test_the_row_that_is_wrong_is_named() -> None:
 
 
 def test_what_is_known_leaves_no_room_for_other_moves() -> None:
-    setting = restless([0.0, 1.0], n_arms=1, kinds=[[KNOWN, DRIFTING]] * 2, known=[np.eye(2)] * 2)
-    assert setting.support[0, 0].tolist() == [[True, False], [True, True]]
-    assert setting.known[0, 0].tolist() == [[1.0, 0.0], [0.0, 0.0]]
+    structure = restless([0.0, 1.0], n_arms=1, kinds=[[KNOWN, DRIFTING]] * 2, known=[np.eye(2)] * 2)
+    assert structure.support[0, 0].tolist() == [[True, False], [True, True]]
+    assert structure.known[0, 0].tolist() == [[1.0, 0.0], [0.0, 0.0]]
 
 
 @pytest.mark.parametrize("kind", RESTLESS.values())
 def test_a_problem_without_arms_that_move_is_refused(kind: Any) -> None:
     with pytest.raises(ParameterError, match="this problem has none"):
-        kind().init(Problem(3, slate=1))
+        kind().init(Problem(3, slate=1, family="slate"))
     with pytest.raises(ParameterError, match="n_arms=4 does not fit the classes of 5 arms"):
         kind().init(problem()._replace(n_arms=4))
     with pytest.raises(ParameterError, match="slate=6 is not a whole number of at least 1 and at most 5"):

@@ -8,13 +8,11 @@ from scipy.optimize import linprog
 
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
+from driftwise.families import AgeOfInformation, Climbing, MachineMaintenance, SlidingWhittle, WhittleOracle
 from driftwise.families.restless.transitions.coverage import coverage
 from driftwise.families.restless.whittle.lagrangian import lagrangian_bound, lagrangian_regret
-from driftwise.families import WhittleOracle
-from driftwise.families import SlidingWhittle
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from driftwise.families import AgeOfInformation, Climbing, MachineMaintenance
 
 WORLDS: dict[str, Any] = {
     "ladder": Climbing(n_arms=4, activate=1, episode=6, rungs=3),
@@ -25,9 +23,9 @@ WORLDS: dict[str, Any] = {
 
 def by_program(world: Any, kernels: Floats) -> float:
     """The most that arms earn when M are activated *on average*: how often each is where, doing what, in each slot."""
-    setting, slots = world.setting(), int(world.episode)
+    structure, slots = world.structure(), int(world.episode)
     fade = world.discount if world.discounted else 1.0
-    size = int(setting.rewards.shape[1])
+    size = int(structure.rewards.shape[1])
     width = world.n_arms * slots * 2 * size
 
     def place(arm: int, slot: int, action: int, state: int) -> int:
@@ -35,10 +33,10 @@ def by_program(world: Any, kernels: Floats) -> float:
 
     gains, rows, right, total = np.zeros(width), [], [], np.zeros(width)
     for arm in range(world.n_arms):
-        own = setting.classes[arm]
+        own = structure.classes[arm]
         for slot in range(slots):
             for action, state in np.ndindex(2, size):
-                earns = kernels[own, action, state] @ setting.rewards[own] - action * setting.costs[arm]
+                earns = kernels[own, action, state] @ structure.rewards[own] - action * structure.costs[arm]
                 gains[place(arm, slot, action, state)] = fade**slot * earns
                 total[place(arm, slot, action, state)] = action * fade**slot
             for state in range(size):

@@ -18,19 +18,29 @@ from typing import Any
 import numpy as np
 import pytest
 
+from driftwise.core.family import trace_for
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import key
-from driftwise.core.types import Floats, trace_for
+from driftwise.core.types import Floats
+from driftwise.core.validation import cast
 from driftwise.core.verbs import rank
 from driftwise.errors import ParameterError
-from driftwise.families import ORACLES, WhittleOracle
-from driftwise.families import WIQL, Myopic, RandomArms
+from driftwise.families import (
+    ORACLES,
+    WIQL,
+    AgeOfInformation,
+    Climbing,
+    HealthAdherence,
+    MachineMaintenance,
+    Myopic,
+    RandomArms,
+    RestlessTable,
+    WhittleOracle,
+)
+from driftwise.families.composite.worlds.delayed import Delayed
 from driftwise.families.restless.comparator import Rival, WhittleRival
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from driftwise.families import AgeOfInformation, Climbing, HealthAdherence, MachineMaintenance, RestlessTable
-from driftwise.families.composite.worlds.delayed import Delayed
 
 CELLS = ((10, 1), (10, 4), (20, 4))
 

@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from driftwise.core.family import drift_of, trace_for
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import key
-from driftwise.core.types import Floats, Trace, trace_for
+from driftwise.core.types import Floats, Trace
+from driftwise.core.validation import cast
 from driftwise.core.verbs import observe, respond
 from driftwise.errors import ParameterError
-from driftwise.families.restless.transitions.drift import epsilon
-from driftwise.measure.variation import courses, norms_of
-from driftwise.families import RandomArms
 from driftwise.families import (
     AgeOfInformation,
     Climbing,
     HealthAdherence,
     MachineMaintenance,
+    RandomArms,
     RestlessTable,
 )
+from driftwise.families.restless.transitions.drift import epsilon
 from driftwise.families.restless.worlds.base import RestlessTape, sums_of
 from tests.families import RESTLESS_WORLDS
 
@@ -48,16 +48,16 @@ def played(world: Any, rounds: int, seed: int) -> Trace:
 @pytest.mark.parametrize("name", RESTLESS_WORLDS)
 def test_a_run_by_hand_from_the_formulas_is_the_same_run(name: str) -> None:
     world, rounds = RESTLESS_WORLDS[name](), 150
-    trace, (tape, _), setting = played(world, rounds, 3), world.draw(rounds, 3), world.setting()
+    trace, (tape, _), structure = played(world, rounds, 3), world.draw(rounds, 3), world.structure()
     kernels, states = kernels_of(tape), world.origins()
     for t in range(rounds):
         if world.restarts and t % world.episode == 0:
             states = world.origins()
         active = np.isin(np.arange(world.n_arms), trace.actions[t]).astype(int)
-        for arm, (own, action) in enumerate(zip(setting.classes, active, strict=True)):
+        for arm, (own, action) in enumerate(zip(structure.classes, active, strict=True)):
             row = kernels[tape.levels.rows[t], own, action, states[arm]]
             states[arm] = np.flatnonzero(tape.noise[t, arm] < np.cumsum(row) + 1e-15)[0]
-        earned = setting.rewards[setting.classes, states].sum() - setting.costs[trace.actions[t]].sum()
+        earned = structure.rewards[structure.classes, states].sum() - structure.costs[trace.actions[t]].sum()
         weight = world.discount ** (t % world.episode) if world.discounted else 1.0
         assert trace.rewards[t] == pytest.approx(weight * earned, rel=1e-12)
 
@@ -66,7 +66,7 @@ def test_a_run_by_hand_from_the_formulas_is_the_same_run(name: str) -> None:
 def test_arms_go_where_their_kernels_say_as_often_as_they_say(name: str) -> None:
     """Of one row, the share of each next state over many noises; 5 standard errors, false alarms below 1e-4 in all."""
     world, draws = RESTLESS_WORLDS[name](drift="none"), 20_000
-    (tape, _), size = world.draw(draws // world.n_arms, 7), world.setting().support.shape[-1]
+    (tape, _), size = world.draw(draws // world.n_arms, 7), world.structure().support.shape[-1]
     row = kernels_of(tape)[0, -1, 1, size // 2]
     found = np.searchsorted(np.cumsum(row)[:-1], tape.noise.ravel(), side="right")
     shares, n = np.bincount(found, minlength=size) / found.size, found.size
@@ -127,27 +127,27 @@ def test_activating_costs() -> None:
 
 def test_climbing_is_the_one_dimensional_bandit() -> None:
     world = Climbing(n_arms=10)
-    setting, kernels = world.setting(), world.kernels(np.array([[0.3]]))[0]
-    assert setting.classes.tolist() == [0] * 5 + [1] * 5
-    assert setting.rewards.tolist() == [list(range(10))] * 2
-    assert (setting.episode[0], setting.discount[0], world.discounted, world.origins().max()) == (100, 0.99, 1, 0)
-    assert setting.kinds[0].tolist() == [[0] * 10] * 2  # all is known
-    assert setting.kinds[1].tolist() == [[2] * 10, [1] * 10]  # slips drift, climbs stay the same
+    structure, kernels = world.structure(), world.kernels(np.array([[0.3]]))[0]
+    assert structure.classes.tolist() == [0] * 5 + [1] * 5
+    assert structure.rewards.tolist() == [list(range(10))] * 2
+    assert (structure.episode[0], structure.discount[0], world.discounted, world.origins().max()) == (100, 0.99, 1, 0)
+    assert structure.kinds[0].tolist() == [[0] * 10] * 2  # all is known
+    assert structure.kinds[1].tolist() == [[2] * 10, [1] * 10]  # slips drift, climbs stay the same
     assert kernels[0, 0, 4, 3:6].tolist() == [0.5, 0.5, 0.0]
     assert kernels[0, 1, 4, 3:6].tolist() == [0.0, 0.0, 1.0]
     assert kernels[1, 0, 4, 3:6].tolist() == [0.3, 0.7, 0.0]
     assert kernels[1, 1, 4, 3:6].tolist() == [0.0, 0.5, 0.5]
     assert (kernels[:, 0, 0, 0] == 1.0).all() and (kernels[:, 1, 9, 9] == 1.0).all()  # the ends
-    assert setting.support[1].sum() == 2 * (2 * 10 - 1)
+    assert structure.support[1].sum() == 2 * (2 * 10 - 1)
 
 
 def test_age_of_information_is_the_wireless_scheduling() -> None:
     world = AgeOfInformation(n_arms=10, oldest=4)
-    setting, kernels = world.setting(), world.kernels(np.array([[0.3]]))[0]
+    structure, kernels = world.structure(), world.kernels(np.array([[0.3]]))[0]
     assert (AgeOfInformation().oldest, world.discounted, world.restarts) == (30, 0, 1)
-    assert setting.kinds.tolist() == [[[0] * 4, [1] * 4], [[0] * 4, [2] * 4]]
-    np.testing.assert_allclose(setting.rewards[1], [-0.5 * np.log2(1.0 - 0.9**age) for age in (1, 2, 3, 4)])
-    np.testing.assert_allclose(setting.rewards[0], [-0.5 * np.log2(1.0 - 0.4**age) for age in (1, 2, 3, 4)])
+    assert structure.kinds.tolist() == [[[0] * 4, [1] * 4], [[0] * 4, [2] * 4]]
+    np.testing.assert_allclose(structure.rewards[1], [-0.5 * np.log2(1.0 - 0.9**age) for age in (1, 2, 3, 4)])
+    np.testing.assert_allclose(structure.rewards[0], [-0.5 * np.log2(1.0 - 0.4**age) for age in (1, 2, 3, 4)])
     older = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]]
     assert kernels[0, 0].tolist() == kernels[1, 0].tolist() == older
     assert kernels[0, 1].tolist() == [[1, 0, 0, 0]] * 4
@@ -204,7 +204,7 @@ def test_epsilon_is_the_most_any_row_moves_between_episodes(name: str, rounds: i
     firsts = kernels_of(tape)[tape.levels.rows[:: world.episode]]
     slow = max((float(np.abs(b - a).sum(axis=-1).max()) for a, b in itertools.pairwise(firsts)), default=0.0)
     assert epsilon(world, rounds, 6) == pytest.approx(slow, abs=1e-9)
-    assert norms_of(world, rounds, 6) == {"epsilon": epsilon(world, rounds, 6)}
+    assert drift_of(world, rounds, 6) == {"epsilon": epsilon(world, rounds, 6)}
 
 
 def test_epsilon_looks_across_blocks_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +216,7 @@ def test_epsilon_looks_across_blocks_of_kernels(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_picture_follows_the_numbers_behind() -> None:
     world = Climbing(episode=10)
-    (course,) = courses(world, 95, 1)
+    (course,) = world.courses(95, 1)
     lines = course.parameters.table[course.parameters.rows]
     np.testing.assert_array_equal(lines, np.repeat(world.path(10, 1), 10, axis=0)[:95])
 
@@ -244,7 +244,7 @@ def test_a_table_plays_what_its_file_says(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         kernels_of(tape)[tape.levels.rows[39], :, 1], active[3], atol=1e-12
     )  # the last one stays
-    assert world.setting().costs.tolist() == [0.0, 0.1, 0.2]
+    assert world.structure().costs.tolist() == [0.0, 0.1, 0.2]
     assert len(world.labels) == world.lines(world.path(8, 0)).shape[1] == passive[0].size * 2
 
 
@@ -253,7 +253,7 @@ def test_results_follow_what_is_in_the_file_and_not_its_name(tmp_path: Path) -> 
     one = RestlessTable.write(file, passive=still, active=still, rewards=[0, 1])
     other = RestlessTable.write(file, passive=still, active=still, rewards=[0, 2])
     assert one.digest != other.digest
-    assert other.setting().rewards.tolist() == [[0.0, 2.0]]
+    assert other.structure().rewards.tolist() == [[0.0, 2.0]]
 
 
 @pytest.mark.parametrize(
@@ -313,5 +313,5 @@ def test_parameters_that_cannot_be_are_refused(made: Any, sentence: str) -> None
 @pytest.mark.parametrize("levels", [2, 3, 4, 5])
 def test_people_may_have_two_to_five_levels_and_all_be_different(levels: int) -> None:
     world = HealthAdherence(levels=levels, n_arms=300, groups=300, activate=10)
-    assert world.setting().classes.tolist() == list(range(300))
+    assert world.structure().classes.tolist() == list(range(300))
     assert np.isfinite(played(world, 50, 0).rewards).all()

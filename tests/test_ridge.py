@@ -9,10 +9,12 @@ import pytest
 
 from benchmarks.accuracy import STREAMS, Game, Stream, directions, exact, worst_error
 from driftwise.core.types import Floats, Problem
-from driftwise.numerics import ridge as kernels
+from driftwise.families import SlidingLinUCB
 from driftwise.families.contextual.feature_window import remember_features, slide_features
 from driftwise.families.contextual.linear_optimism import most_promising_row
 from driftwise.families.contextual.pending_rows import new_pending_rows
+from driftwise.numerics import ridge as kernels
+from driftwise.numerics.quadratic_forms import LANES, measure_rows, new_row_forms
 from driftwise.numerics.ridge import (
     TOLERANCE,
     Ridge,
@@ -26,8 +28,6 @@ from driftwise.numerics.ridge import (
     repair,
     solve,
 )
-from driftwise.numerics.quadratic_forms import LANES, measure_rows, new_row_forms
-from driftwise.families import SlidingLinUCB
 
 LIMIT = 1e-8  # what is promised of an index
 

@@ -19,10 +19,10 @@ import httpx
 import pytest
 
 import driftwise as dw
-from driftwise.service.http.access import Access
-from driftwise.service.http.app import make_app
 from driftwise.service.client.client import AsyncClient, OutcomeUnknown, Refused
 from driftwise.service.deployments.engine import Engine
+from driftwise.service.http.access import Access
+from driftwise.service.http.app import make_app
 from driftwise.service.http.endpoint import Limits, Service
 from driftwise.service.store.journal import open_journal
 from tests.patience import patient

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from driftwise.errors import DriftwiseError
-from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments import admin as changing
+from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments.background_tasks import tend
 from driftwise.service.deployments.engine import Engine, Keyed
-from driftwise.service.store.journal import open_journal
 from driftwise.service.http.errors import Conflict, Full, KeyReused, Paused, Unknown
 from driftwise.service.http.schemas.requests import Changes
+from driftwise.service.store.journal import open_journal
 from tests.patience import HANG_S, patient
 from tests.service import SOURCE, Service
 from tests.serving import Clock, create, decide, learn

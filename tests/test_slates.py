@@ -15,20 +15,19 @@ from scipy import stats
 
 from driftwise.cli import main
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.spec import describe, parse
 from driftwise.core.serialization import clone, dump, equal, load
+from driftwise.core.spec import describe, parse
 from driftwise.core.types import Decision, Floats, Ints, Problem, SlateOutcome, new_trace
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, observe, respond, restart, select, update
 from driftwise.errors import ParameterError
-from driftwise.measure.ledger import enter, new_ledger
+from driftwise.families import POLICIES, WORLDS, Abrupt, BanditOverBandit, Slates, SlidingSlateUCB
+from driftwise.families.composite.worlds.delayed import Delayed
 from driftwise.measure.comparator import BestChoice
-from driftwise.families import POLICIES, BanditOverBandit, SlidingSlateUCB
+from driftwise.measure.ledger import enter, new_ledger
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from driftwise.families import WORLDS, Abrupt, Slates
-from driftwise.families.composite.worlds.delayed import Delayed
 from tests.families import ARMED, FEATURED, SLATED, SLATED_WORLDS
 from tests.reference import SLATE_TWINS
 from tests.reference.log import readable
@@ -91,7 +90,7 @@ def assert_agree(twin: SlidingSlateUCBTwin, policy: Any, state: Any, t: int) -> 
 @pytest.mark.parametrize("horizon", [0, 1000])
 @pytest.mark.parametrize("size", [1, 3])
 def test_agrees_with_its_twin_whatever_rewards_do(window: int, horizon: int, size: int) -> None:
-    problem = Problem(6, -np.inf, np.inf, 0.3, horizon, slate=size)
+    problem = Problem(6, -np.inf, np.inf, 0.3, horizon, slate=size, family="slate")
     policy = cast(SlidingSlateUCB(window=window, scale=0.7))
     state, twin, luck = policy.init(problem), SlidingSlateUCBTwin(policy, problem), np.random.default_rng(window)
     for t, arrived in told(150, problem, luck):
@@ -109,7 +108,7 @@ def tell(policy: Any, state: Any, t: int, slate: Any, rewards: Any, now: int) ->
 
 
 def test_takes_the_largest_and_among_equals_the_lowest() -> None:
-    problem = Problem(5, horizon=100, slate=3)
+    problem = Problem(5, horizon=100, slate=3, family="slate")
     policy = cast(SlidingSlateUCB(window=50))
     state = policy.init(problem)
     assert indices_of(policy, state, 0)[1] == (0, 1, 2)
@@ -121,7 +120,7 @@ def test_takes_the_largest_and_among_equals_the_lowest() -> None:
 
 @pytest.mark.parametrize("horizon", [0, 400])
 def test_restart_makes_a_state_as_new_with_another_window(horizon: int) -> None:
-    problem = Problem(6, horizon=horizon, slate=2)
+    problem = Problem(6, horizon=horizon, slate=2, family="slate")
     policy, luck = cast(SlidingSlateUCB(window=30)), np.random.default_rng(0)
     used, fresh = policy.init(problem), cast(SlidingSlateUCB(window=9)).init(problem)
     for t in range(45):
@@ -137,7 +136,7 @@ def test_restart_makes_a_state_as_new_with_another_window(horizon: int) -> None:
 
 
 def test_the_bonus_of_an_unknown_horizon_follows_time_and_the_window() -> None:
-    policy, problem = cast(SlidingSlateUCB(window=50)), Problem(4, slate=2)
+    policy, problem = cast(SlidingSlateUCB(window=50)), Problem(4, slate=2, family="slate")
     state = policy.init(problem)
     tell(policy, state, 0, (0, 1), (0.0, 0.0), 0)
     for t, rounds in ((1, 50), (40, 50)):
@@ -158,10 +157,10 @@ def test_windows_for_a_known_variation() -> None:
 @pytest.mark.parametrize(
     ("policy", "problem", "word"),
     [
-        (SlidingSlateUCB(window=0), Problem(4, slate=2), "window=0"),
-        (SlidingSlateUCB(window=20), Problem(4, horizon=10, slate=2), "window=20"),
-        (SlidingSlateUCB(scale=0.0), Problem(4, slate=2), "scale=0"),
-        (SlidingSlateUCB(), Problem(4, slate=5), "slate=5"),
+        (SlidingSlateUCB(window=0), Problem(4, slate=2, family="slate"), "window=0"),
+        (SlidingSlateUCB(window=20), Problem(4, horizon=10, slate=2, family="slate"), "window=20"),
+        (SlidingSlateUCB(scale=0.0), Problem(4, slate=2, family="slate"), "scale=0"),
+        (SlidingSlateUCB(), Problem(4, slate=5, family="slate"), "slate=5"),
         (SlidingSlateUCB(), Problem(4), "slate=0"),
     ],
 )

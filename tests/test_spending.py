@@ -6,21 +6,20 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.core.family import trace_for
 from driftwise.core.kernel import kernel
 from driftwise.core.loop import play
 from driftwise.core.seeding import key
-from driftwise.core.types import PerArm, Trace, trace_for
+from driftwise.core.types import PerArm, Trace
 from driftwise.core.verbs import advance, register
 from driftwise.errors import ParameterError
-from driftwise.families.knapsack.cost_windows import Spending, awaits, clear, enter, new_spending, pass_rounds
+from driftwise.families import BestPlanOracle, BudgetSwitching, EvenSpending, PrequentialPacing, Uniform
+from driftwise.families.composite.worlds.delayed import Delayed
 from driftwise.families.knapsack.comparator import BestPlan
+from driftwise.families.knapsack.cost_windows import Spending, awaits, clear, enter, new_spending, pass_rounds
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, new_ledger
 from driftwise.measure.ledger import enter as book
-from driftwise.families import BestPlanOracle, EvenSpending
-from driftwise.families import PrequentialPacing, Uniform
 from driftwise.study.study import Study, state_of
-from driftwise.families import BudgetSwitching
-from driftwise.families.composite.worlds.delayed import Delayed
 
 ARMS, RESOURCES = 3, 2
 

@@ -17,8 +17,9 @@ import pytest
 import driftwise as dw
 from driftwise.core.seeding import key
 from driftwise.errors import ParameterError
+from driftwise.families.multi_armed.worlds.base import ArmedWorld
+from driftwise.measure.levels import Levels
 from driftwise.study.run import missing
-from driftwise.families.multi_armed.worlds.base import ArmedWorld, Levels
 
 WORLDS = {"abrupt": dw.Abrupt(n_arms=4), "late": dw.Delayed(world=dw.RandomWalk(n_arms=4), delay=9, kind="geometric")}
 POLICIES = {"ucb": dw.SlidingUCB(window=100), "ts": dw.SlidingThompson(window=100), "guess": dw.Uniform()}
@@ -168,7 +169,8 @@ def test_a_world_edited_is_played_again(tmp_path: Path) -> None:
 from dataclasses import dataclass
 import numpy as np
 from settings import LEVEL
-from driftwise.families.multi_armed.worlds.base import ArmedWorld, Levels
+from driftwise.measure.levels import Levels
+from driftwise.families.multi_armed.worlds.base import ArmedWorld
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(ArmedWorld):

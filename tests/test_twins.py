@@ -11,10 +11,19 @@ import pytest
 from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, new_trace
-from driftwise.families import PrequentialPacing, SlidingKnapsackUCB, SlidingLinUCB, SlidingThompson, SlidingUCB
-from driftwise.families import Abrupt, BudgetSwitching, Rotating, Sinusoidal
-from driftwise.families.knapsack.worlds.base import EXACT, TOGETHER, BudgetWorld
+from driftwise.families import (
+    Abrupt,
+    BudgetSwitching,
+    PrequentialPacing,
+    Rotating,
+    Sinusoidal,
+    SlidingKnapsackUCB,
+    SlidingLinUCB,
+    SlidingThompson,
+    SlidingUCB,
+)
 from driftwise.families.knapsack.means import Means
+from driftwise.families.knapsack.worlds.base import EXACT, TOGETHER, BudgetWorld
 
 SOURCE = Path(__file__).parents[1] / "benchmarks" / "twin" / "twin.py"
 ROUNDS = 5000

@@ -22,10 +22,9 @@ from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, select, update
-from driftwise.families.multi_armed import beta_thompson as beta_race
-from driftwise.families import POLICIES
-from driftwise.families import Abrupt
+from driftwise.families import POLICIES, Abrupt
 from driftwise.families.composite.worlds.delayed import Delayed
+from driftwise.families.multi_armed import beta_thompson as beta_race
 from tests.families import ARMED
 from tests.reference import TWINS
 from tests.reference.log import readable

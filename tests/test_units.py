@@ -15,8 +15,8 @@ from driftwise.checks.units import rewards_have_no_unit
 from driftwise.core.types import Problem
 from driftwise.errors import ParameterError
 from driftwise.numerics.reward_scale import measure, new_scale
-from driftwise.service.deployments.stats.collector import Monitor
 from driftwise.service.deployments.spec import agent_of
+from driftwise.service.deployments.stats.collector import Monitor
 from driftwise.service.http.schemas.requests import Settings
 
 INF = math.inf
@@ -42,14 +42,14 @@ def test_noise_and_unit_follow_from_the_range(problem: Problem, spread: float, s
 
 
 def test_what_is_declared_is_not_learned() -> None:
-    scale = new_scale(Problem(2, 0.0, 10.0, dim=3))
+    scale = new_scale(Problem(2, 0.0, 10.0, dim=3, family="contextual"))
     measure(scale, 10.0)
     assert (scale.noise[0], scale.unit[0]) == (5.0, 10.0)
     assert not scale.learned.any()
 
 
 def test_what_is_not_declared_is_learned() -> None:
-    scale = new_scale(Problem(2, -INF, INF, dim=3))
+    scale = new_scale(Problem(2, -INF, INF, dim=3, family="contextual"))
     measure(scale, 0.0)
     assert (scale.noise[0], scale.unit[0]) == (0.5, 1.0), "zeros tell nothing"
     rewards = [0.0, -8.0, 3.0, 5.0, 5.0]
@@ -61,7 +61,10 @@ def test_what_is_not_declared_is_learned() -> None:
 
 
 def test_one_of_the_two_may_be_declared() -> None:
-    noise, unit = new_scale(Problem(2, -INF, INF, 0.2, dim=3)), new_scale(Problem(2, -INF, INF, dim=3, unit=4.0))
+    noise, unit = (
+        new_scale(Problem(2, -INF, INF, 0.2, dim=3, family="contextual")),
+        new_scale(Problem(2, -INF, INF, dim=3, unit=4.0, family="contextual")),
+    )
     assert (noise.noise[0], noise.unit[0]) == (0.2, 0.4), "at first, as if the range were two noises wide"
     assert (unit.noise[0], unit.unit[0]) == (2.0, 4.0)
     for scale in (noise, unit):

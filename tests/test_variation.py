@@ -13,10 +13,11 @@ import driftwise as dw
 from driftwise.cli import main
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats
+from driftwise.families.multi_armed.worlds.base import ArmedWorld
 from driftwise.measure import variation as module
-from driftwise.measure.variation import lasting, variation
+from driftwise.measure.levels import Drift, Levels
+from driftwise.measure.variation import variation
 from driftwise.study.study import Study
-from driftwise.families.multi_armed.worlds.base import ArmedWorld, Drift, Levels
 
 HORIZON = 500
 
@@ -71,7 +72,7 @@ def test_every_step_counts_those_between_blocks_too(world: Any, block: int, monk
     found = variation(world, HORIZON, seed=1)
     l2, sup = by_hand(world)
     assert found.l2 == pytest.approx(l2, rel=1e-9, abs=1e-12)
-    if lasting(world):
+    if world.lasting:
         assert found.sup == pytest.approx(sup, rel=1e-9, abs=1e-12)
     else:
         assert math.isnan(found.sup)

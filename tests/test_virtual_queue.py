@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.core.family import trace_for
 from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
-from driftwise.core.types import Decision, Floats, Problem, Slopes, trace_for
+from driftwise.core.types import Decision, Floats, Problem, Slopes
 from driftwise.core.verbs import respond, select, update
 from driftwise.errors import ParameterError
-from driftwise.families.convex.projections import convex
+from driftwise.families import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic, VirtualQueue
+from driftwise.families.convex.constraint_violation import regrets
 from driftwise.families.convex.hindsight import best_on_average
 from driftwise.families.convex.loss_history import past_of
-from driftwise.families.convex.constraint_violation import regrets
-from driftwise.families import VirtualQueue
-from driftwise.families import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic
+from driftwise.families.convex.projections import convex
 from tests.families import POINTED
 from tests.reference import POINT_TWINS
 from tests.reference.virtual_queue import VirtualQueueTwin, algorithm_2
@@ -40,11 +40,11 @@ POLICIES = {
 
 def problem_of(name: str, constraints: int = 2, horizon: int = 0) -> Problem:
     domain = DOMAINS[name]
-    return Problem(1, -np.inf, np.inf, 1.0, horizon, domain.dim, setting=convex(domain, constraints))
+    return Problem(1, -np.inf, np.inf, 1.0, horizon, domain.dim, structure=convex(domain, constraints), family="convex")
 
 
 def any_answer(luck: np.random.Generator, problem: Problem) -> Slopes:
-    count, dim = int(problem.setting.constraints[0]), problem.dim
+    count, dim = int(problem.structure.constraints[0]), problem.dim
     return Slopes(0.0, luck.standard_normal(dim), luck.standard_normal(count), luck.standard_normal((count, dim)))
 
 
@@ -102,7 +102,7 @@ def test_it_stays_in_the_domain_whatever_it_is_told() -> None:
     state = policy.init(problem)
     for t in range(100):
         point = chosen(policy, state, t)
-        assert problem.setting.domain.contains(point)
+        assert problem.structure.domain.contains(point)
         _, gradient, values, jacobian = any_answer(luck, problem)
         answer = Slopes(0.0, 1e60 * gradient, 1e60 * values, 1e60 * jacobian)
         update(policy, state, Decision(t, point, 1.0, (), key(0)), answer, t)
@@ -110,7 +110,7 @@ def test_it_stays_in_the_domain_whatever_it_is_told() -> None:
 
 def test_queues_count_what_is_overdrawn_and_push_back() -> None:
     """By hand: T = 100, so beta / (2 alpha) = 1/20 and a queue weighs 1/200."""
-    problem = Problem(1, dim=1, horizon=100, setting=convex(dw.box(0.0, 1.0), 1))
+    problem = Problem(1, dim=1, horizon=100, structure=convex(dw.box(0.0, 1.0), 1), family="convex")
     policy = VirtualQueue()
     state = policy.init(problem)
     points = []

@@ -12,9 +12,9 @@ from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
 from driftwise.families.restless.whittle import index as fast
+from driftwise.families.restless.whittle.advantage_lines import RestlessArm, reward_scale
 from driftwise.families.restless.whittle.age_of_information import age_index
 from driftwise.families.restless.whittle.api import whittle_index
-from driftwise.families.restless.whittle.advantage_lines import RestlessArm, reward_scale
 from driftwise.families.restless.whittle.index import new_whittle_room, whittle_indices
 from driftwise.families.restless.whittle.sweep import INDEXABLE, NOT_INDEXABLE, UNDEFINED, sweep
 from tests.reference import whittle as slow

@@ -15,10 +15,10 @@ from driftwise.core import verbs
 from driftwise.core.kernel import kernel
 from driftwise.core.loop import play
 from driftwise.core.random import integers
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import arrays, equal
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
+from driftwise.core.validation import cast
 from driftwise.errors import ParameterError
 from driftwise.families import Abrupt, RandomWalk, Sinusoidal, Stationary
 from driftwise.families.composite.worlds.delayed import LOST, Delayed

@@ -11,10 +11,10 @@ import numpy as np
 
 from driftwise.core import random
 from driftwise.core.types import Trace
-from driftwise.families.multi_armed import beta_thompson as beta_race
-from driftwise.families.contextual.linear_optimism import radius_for
 from driftwise.families import PrequentialPacing, SlidingKnapsackUCB, SlidingLinUCB, SlidingThompson, SlidingUCB
+from driftwise.families.contextual.linear_optimism import radius_for
 from driftwise.families.knapsack.worlds.base import BudgetTape, Till
+from driftwise.families.multi_armed import beta_thompson as beta_race
 
 SOURCES = [str(Path(__file__).with_name(name)) for name in ("twin.c", "linear.c", "knapsack.c", "pacing.c")]
 FLAGS = ["-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC"]

@@ -31,18 +31,16 @@ if TYPE_CHECKING:
     from driftwise.core.types import Slopes as Slopes
     from driftwise.core.verbs import register as register
     from driftwise.errors import DriftwiseError as DriftwiseError
-    from driftwise.families.restless.whittle.api import whittle_index as whittle_index
+    from driftwise.families import *  # noqa: F403  # noqa: F403
     from driftwise.families.convex.projections import ball as ball
     from driftwise.families.convex.projections import box as box
     from driftwise.families.convex.projections import product as product
     from driftwise.families.convex.projections import simplex as simplex
+    from driftwise.families.restless.whittle.api import whittle_index as whittle_index
     from driftwise.families.restless.whittle.warm_start import new_whittle_memory as new_whittle_memory
-    from driftwise.families import *  # noqa: F403
     from driftwise.study.results import Results as Results
     from driftwise.study.run import run as run
     from driftwise.study.study import Study as Study
-    from driftwise.families import *  # noqa: F403
-    from driftwise.families.composite.worlds.delayed import Delayed as Delayed
 
 __version__ = "0.1.0"
 
@@ -55,31 +53,30 @@ _HOMES = {
     ],
     "core.verbs": ["register"],
     "errors": ["DriftwiseError"],
-    "kernels.many_arms": ["whittle_index"],
-    "kernels.projections": ["ball", "box", "product", "simplex"],
-    "kernels.whittle_again": ["new_whittle_memory"],
+    "families.restless.whittle.api": ["whittle_index"],
+    "families.convex.projections": ["ball", "box", "product", "simplex"],
+    "families.restless.whittle.warm_start": ["new_whittle_memory"],
     "study.results": ["Results"],
     "study.run": ["run"],
     "study.study": ["Study"],
-    "worlds.delayed": ["Delayed"],
+    "families.composite.worlds.delayed": ["Delayed"],
 }
-_CATALOGUES = {"policies": "POLICIES", "worlds": "WORLDS"}
+_TABLES = ("POLICIES", "WORLDS")
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
-    home = next((home for home, names in _HOMES.items() if name in names), None)
-    for place in [home] if home else _CATALOGUES:
-        value = getattr(import_module(f"driftwise.{place}"), name, None)
-        if value is not None:
-            return globals().setdefault(name, value)
-    raise AttributeError(f"module 'driftwise' has no attribute {name!r}")
+    home = next((home for home, names in _HOMES.items() if name in names), "families")
+    value = getattr(import_module(f"driftwise.{home}"), name, None)
+    if value is None:
+        raise AttributeError(f"module 'driftwise' has no attribute {name!r}")
+    return globals().setdefault(name, value)
 
 
 def __dir__() -> list[str]:
+    families = import_module("driftwise.families")
     named = [name for names in _HOMES.values() for name in names]
-    for place, table in _CATALOGUES.items():
-        kinds = getattr(import_module(f"driftwise.{place}"), table)
-        named += [table, *(kind.__name__ for kind in kinds.values())]
+    for table in _TABLES:
+        named += [table, *(kind.__name__ for kind in getattr(families, table).values())]
     return sorted(named)

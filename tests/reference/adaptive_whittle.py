@@ -9,9 +9,9 @@ import math
 import numpy as np
 
 from driftwise.core.random import branch, gamma
-from driftwise.families.restless.problem import DRIFTING, KNOWN
 from driftwise.core.seeding import at
 from driftwise.core.types import Floats
+from driftwise.families.restless.problem import DRIFTING, KNOWN
 from tests.reference.index_plan import IndexTwin
 
 EXPERTS = [(window, borrow) for borrow in (0.0, 10.0, 100.0) for window in (1, 2, 4, 8, 16, 32, 0)]
@@ -23,14 +23,14 @@ class AdaptiveWhittleTwin(IndexTwin):
 
     def plan(self, start: int) -> Floats:
         rng, table = branch(np.uint64(branch(at(self.rng, start)))), []
-        for own in range(len(self.setting.rewards)):
-            kernel = np.zeros((2, *self.setting.support.shape[2:]))
+        for own in range(len(self.structure.rewards)):
+            kernel = np.zeros((2, *self.structure.support.shape[2:]))
             for action in range(2):
                 window, borrow = self.expert(start, own, action)
                 now = self.ongoing(start, own, start // self.period)[action]
                 drifting = self.lately(start, own, window)[action] + now
                 lasting = self.lately(start, own, 0)[action] + now
-                kinds = self.setting.kinds[own, action]
+                kinds = self.structure.kinds[own, action]
                 counts = np.where((kinds == DRIFTING)[:, None], drifting, lasting)
                 pool = self.pool(own, action, counts)
                 for places in sorted(pool):
@@ -38,7 +38,7 @@ class AdaptiveWhittleTwin(IndexTwin):
                         pool[places][place], rng = gamma(pool[places][place], np.uint64(rng))
                 for state in range(len(counts)):
                     kernel[action, state] = (
-                        self.setting.known[own, action, state]
+                        self.structure.known[own, action, state]
                         if kinds[state] == KNOWN
                         else self.belief(own, action, state, counts[state], pool, borrow)
                     )
@@ -50,8 +50,8 @@ class AdaptiveWhittleTwin(IndexTwin):
         size = len(counts)
         pool = {places: np.full(places, 0.5) for places in range(size + 1)}
         for state in range(size):
-            if self.setting.kinds[own, action, state] != KNOWN:
-                allowed = self.setting.support[own, action, state]
+            if self.structure.kinds[own, action, state] != KNOWN:
+                allowed = self.structure.support[own, action, state]
                 pool[int(allowed.sum())] += counts[state][allowed]
         return pool
 
@@ -59,7 +59,7 @@ class AdaptiveWhittleTwin(IndexTwin):
         self, own: int, action: int, state: int, counts: Floats, pool: dict[int, Floats], borrow: float
     ) -> Floats:
         """A row as an expert sees it."""
-        allowed = self.setting.support[own, action, state]
+        allowed = self.structure.support[own, action, state]
         places = pool[int(allowed.sum())]
         extra = borrow * places / places.sum() if borrow else np.full(len(places), 0.5)
         row = np.zeros(len(counts))
@@ -82,7 +82,7 @@ class AdaptiveWhittleTwin(IndexTwin):
         counts = self._before(episode, end, own, window)[action]
         pool, happened, loss = self.pool(own, action, counts), self.ongoing(end, own, episode)[action], 0.0
         for state in range(len(counts)):
-            if self.setting.kinds[own, action, state] != KNOWN:
+            if self.structure.kinds[own, action, state] != KNOWN:
                 row = self.belief(own, action, state, counts[state], pool, borrow)
                 loss -= sum(happened[state, j] * math.log(row[j]) for j in np.flatnonzero(happened[state]))
         return loss

@@ -32,7 +32,7 @@ class BudgetTwin:
 
     def __init__(self, policy: Any, problem: Problem) -> None:
         self.policy, self.problem = policy, problem
-        self.amounts: Floats = problem.setting.amounts
+        self.amounts: Floats = problem.structure.amounts
         self.m, self.d, self.horizon = problem.n_arms, len(self.amounts), problem.horizon
         self.log: list[Bill] = []
 

@@ -20,8 +20,8 @@ class IndexTwin(RestlessTwin):
 
     def __init__(self, policy: Any, problem: Problem) -> None:
         super().__init__(policy, problem)
-        self.period = int(self.setting.episode[0]) or policy.every
-        self.groups: Ints = self.setting.classes
+        self.period = int(self.structure.episode[0]) or policy.every
+        self.groups: Ints = self.structure.classes
         self._tables: dict[int, Floats] = {}
 
     def plan_of(self, t: int) -> int:
@@ -40,12 +40,12 @@ class IndexTwin(RestlessTwin):
         return self._tables[start]
 
     def indices(self, t: int, states: Ints) -> Floats:
-        table, discount = self.table(t), self.setting.discount[0]
-        return np.array([table[self.groups[n], s] - discount * self.setting.costs[n] for n, s in enumerate(states)])
+        table, discount = self.table(t), self.structure.discount[0]
+        return np.array([table[self.groups[n], s] - discount * self.structure.costs[n] for n, s in enumerate(states)])
 
     def count(self, before: int, which: Callable[[Passage], bool]) -> Floats:
         """Moves told before a slot, by action, state and next state, of the passages that `which` lets through."""
-        size = self.setting.rewards.shape[1]
+        size = self.structure.rewards.shape[1]
         counts = np.zeros((2, size, size))
         for each in self.passages(before):
             if which(each):
@@ -72,8 +72,8 @@ class IndexTwin(RestlessTwin):
 
     def indices_under(self, own: int, kernel: Floats) -> Floats:
         """Whittle's indices of a class under a kernel."""
-        rewards = self.setting.rewards[own]
-        return brute_force(RestlessArm(kernel[0], kernel[1], rewards, rewards, float(self.setting.discount[0])))[0]
+        rewards = self.structure.rewards[own]
+        return brute_force(RestlessArm(kernel[0], kernel[1], rewards, rewards, float(self.structure.discount[0])))[0]
 
 
 def hopeful(centre: Floats, radii: Floats, allowed: Floats, rewards: Floats, discount: float, charge: float) -> Floats:

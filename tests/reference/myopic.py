@@ -14,19 +14,19 @@ KNOWN, STATIONARY = 0, 1
 
 class MyopicTwin(RestlessTwin):
     def mean(self, t: int, own: int, action: int, state: int) -> float:
-        setting = self.setting
-        rewards, kind = setting.rewards[own], setting.kinds[own, action, state]
+        structure = self.structure
+        rewards, kind = structure.rewards[own], structure.kinds[own, action, state]
         if kind == KNOWN:
-            return float(setting.known[own, action, state] @ rewards)
-        total, weight = float(rewards[setting.support[own, action, state]].mean()), 1.0
+            return float(structure.known[own, action, state] @ rewards)
+        total, weight = float(rewards[structure.support[own, action, state]].mean()), 1.0
         for each in self.passages(t):
-            if (setting.classes[each.arm], each.action, each.state) == (own, action, state):
+            if (structure.classes[each.arm], each.action, each.state) == (own, action, state):
                 left = 1.0 if kind == STATIONARY else self.policy.fade ** (t - each.t)
                 total += left * each.reward
                 weight += left
         return total / weight
 
     def indices(self, t: int, states: Ints) -> Floats:
-        owns = self.setting.classes
+        owns = self.structure.classes
         gains = [self.mean(t, owns[arm], 1, s) - self.mean(t, owns[arm], 0, s) for arm, s in enumerate(states)]
-        return np.array(gains) - self.setting.costs
+        return np.array(gains) - self.structure.costs

@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at
 from driftwise.core.types import Problem, Trace
+from driftwise.core.validation import cast
 from driftwise.families import POLICIES
 from driftwise.families.composite.worlds.delayed import LOST, Delayed, DelayedTape
 from tests.reference import TWINS

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.core.types import Floats, Ints, Problem, Restless
+from driftwise.core.types import Floats, Ints, Problem
+from driftwise.families.restless.problem import RestlessStructure
 
 TIE = 1e-7
 
@@ -41,7 +42,7 @@ class RestlessTwin:
     def __init__(self, policy: Any, problem: Problem) -> None:
         self.policy = policy
         self.problem = problem
-        self.setting: Restless = problem.setting
+        self.structure: RestlessStructure = problem.structure
         self.log: list[Slot] = []
         self.rng: Any = 0  # the stream that those of slots are taken from, for who draws
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.families.restless.problem import DRIFTING, KNOWN
 from driftwise.core.types import Floats, Problem
+from driftwise.families.restless.problem import DRIFTING, KNOWN
 from tests.reference.index_plan import IndexTwin, hopeful
 
 
@@ -20,33 +20,33 @@ class SlidingWhittleTwin(IndexTwin):
             self.groups = np.arange(problem.n_arms)
 
     def plan(self, start: int) -> Floats:
-        groups = range(len(self.setting.rewards) if self.policy.pooled else self.problem.n_arms)
+        groups = range(len(self.structure.rewards) if self.policy.pooled else self.problem.n_arms)
         return np.array([self._row(start, group) for group in groups])
 
     def _row(self, start: int, group: int) -> Floats:
-        own = group if self.policy.pooled else int(self.setting.classes[group])
+        own = group if self.policy.pooled else int(self.structure.classes[group])
         ever, lately = self.lately(start, group, 0), self.lately(start, group, self.policy.window)
-        size = self.setting.rewards.shape[1]
+        size = self.structure.rewards.shape[1]
         centre, radii = np.zeros((2, size, size)), np.zeros((2, size))
         for action in range(2):
             for state in range(size):
-                kind = self.setting.kinds[own, action, state]
+                kind = self.structure.kinds[own, action, state]
                 counts = (lately if kind == DRIFTING else ever)[action, state]
                 if kind == KNOWN:
-                    centre[action, state] = self.setting.known[own, action, state]
+                    centre[action, state] = self.structure.known[own, action, state]
                 elif counts.sum() == 0.0:
-                    allowed = self.setting.support[own, action, state]
+                    allowed = self.structure.support[own, action, state]
                     centre[action, state] = allowed / allowed.sum()
                     radii[action, state] = self._radius(start, 0.0, drifts=True)
                 else:
                     centre[action, state] = counts / counts.sum()
                     radii[action, state] = self._radius(start, counts.sum(), drifts=kind == DRIFTING)
-        support = self.setting.support[own].astype(float)
-        kernel = hopeful(centre, radii, support, self.setting.rewards[own], float(self.setting.discount[0]), 0.0)
+        support = self.structure.support[own].astype(float)
+        kernel = hopeful(centre, radii, support, self.structure.rewards[own], float(self.structure.discount[0]), 0.0)
         return self.indices_under(own, kernel)
 
     def _radius(self, start: int, seen: float, *, drifts: bool) -> float:
-        policy, size = self.policy, self.setting.rewards.shape[1]
+        policy, size = self.policy, self.structure.rewards.shape[1]
         if policy.conf == "certain":
             return 0.0
         if policy.conf == "calibrated":

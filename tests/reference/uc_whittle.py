@@ -29,13 +29,13 @@ class UCWhittleTwin(IndexTwin):
         return float(np.sort(indices)[-self.problem.slate])
 
     def _row(self, start: int, arm: int, charge: float) -> Floats:
-        counts, own = self.lately(start, arm, 0), int(self.setting.classes[arm])
+        counts, own = self.lately(start, arm, 0), int(self.structure.classes[arm])
         size = counts.shape[1]
         episodes = self.problem.horizon // self.period or max(2, start // self.period + 1)
         inside = 2.0 * size * math.log(4.0 * size * self.problem.n_arms * episodes / self.policy.eta)
         seen = counts.sum(axis=-1)
         centre = np.where(seen[..., None] > 0, counts / np.maximum(seen, 1.0)[..., None], 1.0 / size)
         radii = np.where(seen > 0, np.sqrt((self.policy.size or inside) / np.maximum(seen, 1.0)), 2.0)
-        discount = float(self.setting.discount[0])
-        kernel = hopeful(centre, radii, np.ones_like(centre), self.setting.rewards[own], discount, charge)
+        discount = float(self.structure.discount[0])
+        kernel = hopeful(centre, radii, np.ones_like(centre), self.structure.rewards[own], discount, charge)
         return self.indices_under(own, kernel)

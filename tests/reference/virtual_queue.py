@@ -45,7 +45,7 @@ class VirtualQueueTwin:
 
     def replayed(self) -> tuple[Floats, Floats]:
         """The point to play next, and the queues."""
-        domain, (count,), start = self.problem.setting
+        domain, (count,), start = self.problem.structure
         x, queues = np.array(start), np.zeros(count)
         for i, answer in enumerate(self.log):
             if i >= 1:
@@ -58,7 +58,7 @@ class VirtualQueueTwin:
 
 def algorithm_2(policy: Any, problem: Problem, ask: Callable[[int, Floats], tuple[Floats, Floats, Floats]]) -> Floats:
     """x_1 .. x_T, a row each, where `ask(t, x)` tells gradient, constraints and their gradients in round t = 1 .. T."""
-    domain, (count,), start = problem.setting
+    domain, (count,), start = problem.structure
     rounds = problem.horizon
     beta, alpha = factors(policy, rounds)
     x = {0: np.array(start), 1: np.array(start)}

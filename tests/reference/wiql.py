@@ -14,14 +14,16 @@ from tests.reference.restless_log import RestlessTwin
 class WIQLTwin(RestlessTwin):
     def values(self, t: int) -> Floats:
         """Q by arm, state and action."""
-        q = np.zeros((self.problem.n_arms, self.setting.rewards.shape[1], 2))
+        q = np.zeros((self.problem.n_arms, self.structure.rewards.shape[1], 2))
         seen = np.zeros(q.shape)
         for each in self.passages(t):
             pair = each.arm, each.state, each.action
             seen[pair] += 1
             alpha = self.policy.step or 1.0 / (1.0 + seen[pair])
-            net = each.reward - self.setting.costs[each.arm] * each.action
-            q[pair] = (1.0 - alpha) * q[pair] + alpha * (net + self.setting.discount[0] * q[each.arm, each.after].max())
+            net = each.reward - self.structure.costs[each.arm] * each.action
+            q[pair] = (1.0 - alpha) * q[pair] + alpha * (
+                net + self.structure.discount[0] * q[each.arm, each.after].max()
+            )
         return q
 
     def indices(self, t: int, states: Ints) -> Floats:
@@ -30,7 +32,7 @@ class WIQLTwin(RestlessTwin):
 
     def explores(self, t: int) -> float:
         """The chance that arms are chosen at random."""
-        length = self.setting.episode[0]
+        length = self.structure.episode[0]
         episode = t + 1 if self.policy.by_slot or not length else t // length + 1
         return float(self.problem.n_arms / (self.problem.n_arms + episode))
 

@@ -15,28 +15,29 @@ import msgspec
 import numpy as np
 
 from driftwise.agent.bound import Bound
-from driftwise.families.knapsack.adapter import Budgeted
-from driftwise.families.contextual.adapter import Features
-from driftwise.core.adapter import Manner
 from driftwise.agent.manners import MANNERS, manner_of
-from driftwise.families.restless.adapter import Ranked, RestlessArms
 from driftwise.agent.rollback import Rewind, Step
-from driftwise.core.arm_registry import Roster, plain_name, roster_of
-from driftwise.core.encoding import Arm, Saved, from_paper, on_paper, setting_from_paper, setting_on_paper
+from driftwise.agent.serialization import Saved, from_paper, on_paper, structure_from_paper, structure_on_paper
 from driftwise.core import serialization as states
+from driftwise.core.adapter import Manner
+from driftwise.core.arm_registry import Roster, plain_name, roster_of
+from driftwise.core.encoding import Arm
 from driftwise.core.family import family_of
+from driftwise.core.fingerprint import code_tag
 from driftwise.core.kernel import kinds
 from driftwise.core.loop import choose_once, decide_once, learn_once, pend_once, share_of
-from driftwise.core.validation import cast, number, whole
 from driftwise.core.seeding import key
-from driftwise.core.fingerprint import code_tag
 from driftwise.core.types import ArmIds, Decision, PerArm, Problem, Scratch
+from driftwise.core.validation import cast, number, whole
 from driftwise.core.verbs import advance, appraise, pend, rank
 from driftwise.errors import ArmError, BudgetError, DecisionError, FeatureError, ParameterError, StateError
+from driftwise.families.contextual.adapter import Features
+from driftwise.families.knapsack.adapter import Budgeted
+from driftwise.families.restless.adapter import Ranked, RestlessArms
 
 Row = Any  # one row of features: numbers in any sequence
 Pending = tuple[Any, float, Any]  # what waits for its outcome: the lasting number of its arm, the propensity, its row
-COUNTED = ("armed", "features", "budgets")  # families of which one arm is chosen
+COUNTED = ("multi-armed", "contextual", "knapsack")  # families of which one arm is chosen
 
 
 class Agent:
@@ -411,12 +412,12 @@ class Agent:
         action, chosen, row = manner.choose(place, shown)
         decision = Decision(t, action, propensity, () if action is None else manner.told_row(row), own)
         ends = action is None  # nothing will come of it that is not known
-        if self._pend is not None and not (ends and family_of(self.policy) != "budgets"):
+        if self._pend is not None and not (ends and family_of(self.policy) != "knapsack"):
             where = place.copy() if isinstance(place, np.ndarray) else place  # perhaps room that a policy works in
             described = manner.rows.whole(row, place) if isinstance(manner, Features) else row
             steps.append((self._pend, (t, where, propensity, described, self._rng)))
             self._pend(self._plain, self._state, *steps[-1][1])
-        if ends and family_of(self.policy) == "budgets":
+        if ends and family_of(self.policy) == "knapsack":
             steps.append((self._learn, (t, -1, propensity, row, self._rng, manner.answers[2], t, True)))
             self._learn(self._plain, self._state, *steps[-1][1])
         if self._past is not None:
@@ -648,8 +649,9 @@ class Agent:
             policy=policy.policy,
             parameters=policy.parameters,
             tag=self._bound.tag,
-            problem=list(self.problem[:-1]),
-            setting=setting_on_paper(self.problem.setting),
+            problem=list(self.problem[:-2]),
+            family=self.problem.family,
+            structure=structure_on_paper(self.problem),
             arms=[*roster.names],
             numbers=[*roster.numbers],
             next_number=roster.following,
@@ -677,7 +679,8 @@ class Agent:
         except msgspec.DecodeError as error:
             raise StateError(f"these bytes hold something other than an agent: {error}") from None
         chosen = from_paper(saved, policy)
-        problem = Problem(*saved.problem, setting=setting_from_paper(saved.setting))  # type: ignore[arg-type, misc]
+        structure = structure_from_paper(saved.family, saved.structure)
+        problem = Problem(*saved.problem, structure=structure, family=saved.family)  # type: ignore[arg-type, misc]
         if len(saved.arms) != len(saved.numbers):
             raise StateError("the saved arms do not fit the saved problem")
         roster = Roster(saved.arms, saved.numbers, saved.next_number)

@@ -6,8 +6,8 @@ Kernels registered later do not change how it decides; an agent that is loaded f
 from collections.abc import Callable
 from typing import Any
 
-from driftwise.core.kernel import Kernel, kinds, load_numba
 from driftwise.core.fingerprint import code_tag
+from driftwise.core.kernel import Kernel, kinds, load_numba
 from driftwise.core.verbs import VERBS, Verb
 
 

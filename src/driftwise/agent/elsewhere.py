@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.agent.agent import Agent
-from driftwise.families.restless.adapter import RestlessArms
-from driftwise.families.restless.problem import ACTIONS
 from driftwise.core.types import Floats
 from driftwise.errors import ArmError
+from driftwise.families.restless.adapter import RestlessArms
+from driftwise.families.restless.problem import ACTIONS
 
 
 class Movers(NamedTuple):
@@ -30,8 +30,8 @@ def herd_of(agent: Agent) -> Movers:
     manner = agent._manner
     if not isinstance(manner, RestlessArms):
         raise ArmError("the arms of this agent do not move on their own")
-    setting = manner.problem.setting
-    return Movers(manner.words.calls, manner.words.classes, setting.classes.tolist(), setting.costs.tolist())
+    structure = manner.problem.structure
+    return Movers(manner.words.calls, manner.words.classes, structure.classes.tolist(), structure.costs.tolist())
 
 
 def index_table(agent: Agent) -> Floats:

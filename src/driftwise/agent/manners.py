@@ -4,32 +4,33 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from driftwise.families.knapsack.adapter import Budgeted, purse_of
-from driftwise.families.contextual.adapter import Features, rows_of, said_of
 from driftwise.core.adapter import Manner, no_features
-from driftwise.families.convex.adapter import Points
-from driftwise.families.restless.adapter import RestlessArms, restless_arms
 from driftwise.core.arm_registry import Roster
-from driftwise.families.slate.adapter import Slates
 from driftwise.core.family import check_fit, family_of
+from driftwise.core.types import Problem
 from driftwise.core.validation import whole
-from driftwise.core.types import Budgets, Problem
 from driftwise.errors import ParameterError
+from driftwise.families.contextual.adapter import Features, rows_of, said_of
+from driftwise.families.convex.adapter import Points
 from driftwise.families.convex.projections import convex
+from driftwise.families.knapsack.adapter import Budgeted, purse_of
+from driftwise.families.knapsack.problem import Budgets
+from driftwise.families.restless.adapter import RestlessArms, restless_arms
+from driftwise.families.slate.adapter import Slates
 
 MANNERS: dict[str, type[Manner]] = {
-    "armed": Manner,
-    "features": Features,
-    "slates": Slates,
-    "budgets": Budgeted,
+    "multi-armed": Manner,
+    "contextual": Features,
+    "slate": Slates,
+    "knapsack": Budgeted,
     "convex": Points,
     "restless": RestlessArms,
 }
 
 # What an agent is made with says its family, where it says anything.
 SAYS = {
-    "slates": ("slate",),
-    "budgets": ("budgets", "most"),
+    "slate": ("slate",),
+    "knapsack": ("budgets", "most"),
     "convex": ("domain", "constraints", "start"),
     "restless": (
         *("activate", "states", "rewards", "classes", "structure", "episode", "discount", "activation_cost", "ties"),
@@ -41,7 +42,7 @@ def manner_of(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) 
     """How this agent is asked and answered; `base` is what its problem has whatever the family."""
     own = family_of(policy)
     said = said_of(made["arms"], made["features"], made["context"])
-    if own != "features":
+    if own != "contextual":
         no_features(policy, said)
     family = next((name for name, words in SAYS.items() if any(made[word] is not None for word in words)), own)
     return MAKERS[family](policy, base, roster, made)
@@ -54,21 +55,21 @@ def _bare(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> M
 
 def _features(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
     rows = rows_of(policy, roster, made["arms"], made["features"], made["context"])
-    problem = base._replace(dim=rows.dim)
+    problem = base._replace(dim=rows.dim, family="contextual")
     check_fit(policy, problem)
     return Features(policy, problem, roster, rows)
 
 
 def _slates(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
     slate = made["slate"]
-    problem = base if slate is None else base._replace(slate=whole("slate", slate, high=len(roster)))
+    problem = base if slate is None else base._replace(slate=whole("slate", slate, high=len(roster)), family="slate")
     check_fit(policy, problem)
     return Slates(policy, problem, roster)
 
 
 def _budgets(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
     purse = purse_of(policy, made["budgets"], made["most"], made["overspend"], base.horizon)
-    problem = base._replace(setting=Budgets(purse.scaled))
+    problem = base._replace(structure=Budgets(purse.scaled), family="knapsack")
     check_fit(policy, problem)
     return Budgeted(policy, problem, roster, purse)
 
@@ -76,8 +77,10 @@ def _budgets(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -
 def _points(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
     if made["domain"] is None:
         raise ParameterError(f"{type(policy).__name__} chooses points: give the domain they lie in, domain=box(0, 1)")
-    setting = convex(made["domain"], made["constraints"] or 0, made["start"])
-    problem = base._replace(low=-math.inf, high=math.inf, dim=setting.domain.dim, setting=setting)
+    structure = convex(made["domain"], made["constraints"] or 0, made["start"])
+    problem = base._replace(
+        low=-math.inf, high=math.inf, dim=structure.domain.dim, structure=structure, family="convex"
+    )
     check_fit(policy, problem)
     return Points(policy, problem, roster)
 
@@ -88,17 +91,17 @@ def _restless(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) 
         raise ParameterError(f"{type(policy).__name__} knows no arms that move on their own: leave out {said[0]}")
     if made["activate"] is None:
         raise ParameterError(f"{type(policy).__name__} activates some of many arms: say how many, activate=3")
-    base = base._replace(slate=whole("activate", made["activate"], high=len(roster)))
+    base = base._replace(slate=whole("activate", made["activate"], high=len(roster)), family="restless")
     problem, words = restless_arms(policy, base, roster, made)
     check_fit(policy, problem)
     return RestlessArms(policy, problem, roster, words)
 
 
 MAKERS: Mapping[str, Callable[[Any, Problem, Roster, dict[str, Any]], Manner]] = {
-    "armed": _bare,
-    "features": _features,
-    "slates": _slates,
-    "budgets": _budgets,
+    "multi-armed": _bare,
+    "contextual": _features,
+    "slate": _slates,
+    "knapsack": _budgets,
     "convex": _points,
     "restless": _restless,
 }

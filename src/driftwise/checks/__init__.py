@@ -16,6 +16,12 @@ from driftwise.checks.arms import (
     names_do_not_matter,
     sizes_follow_the_arms,
 )
+from driftwise.checks.basics import (
+    compiles_once,
+    memory_is_bounded,
+    refuses_other_families,
+    rejects_nonsense,
+)
 from driftwise.checks.failures import (
     bare_kernels_cannot_fail,
     broken_calls_change_nothing,
@@ -49,12 +55,6 @@ from driftwise.checks.runs import (
     propensities_are_frequencies,
     same_seed_same_run,
     select_reads_only,
-)
-from driftwise.checks.basics import (
-    compiles_once,
-    memory_is_bounded,
-    refuses_other_families,
-    rejects_nonsense,
 )
 from driftwise.checks.units import (
     costs_have_no_unit,

@@ -7,10 +7,10 @@ import numpy as np
 from driftwise.agent import Agent
 from driftwise.checks._helpers import alike, called, differences
 from driftwise.checks.fixtures import ContractError, Way, ground_of, require
-from driftwise.core.validation import cast
 from driftwise.core.seeding import key
 from driftwise.core.serialization import regroup
 from driftwise.core.types import Decision
+from driftwise.core.validation import cast
 
 
 def arms_come_and_go(policy: Any) -> str | None:
@@ -37,7 +37,7 @@ def sizes_follow_the_arms(policy: Any) -> str | None:
     ground, policy = ground_of(policy), cast(policy)
     if not ground.has_arms:
         return f"{called(policy)} chooses points, not arms"
-    problem, name = ground.problem, "dim" if ground.family == "features" else "n_arms"
+    problem, name = ground.problem, "dim" if ground.family == "contextual" else "n_arms"
     if hasattr(policy, "settled"):  # what it sizes by the arms stays by choice
         policy = policy.settled(problem)
     for kept in ([0, 1, 2, 3, -1], [0, 2, 3]):
@@ -60,7 +60,7 @@ def arms_can_be_renumbered(policy: Any) -> str | None:
     state, order = ground.played(policy)[0], [2, 0, 3, 1, *range(4, ground.problem.n_arms)]
     back = [order.index(k) for k in range(len(order))]
     for one, other in (order, back), (back, order):
-        columns = (one, other) if ground.family == "features" else (None, None)
+        columns = (one, other) if ground.family == "contextual" else (None, None)
         there = regroup(state, policy.init(ground.problem), one, columns[0])
         again = regroup(there, policy.init(ground.problem), other, columns[1])
         require(alike(state, again), f"the state of {policy} changed when arms were renumbered and back")
@@ -70,7 +70,7 @@ def arms_can_be_renumbered(policy: Any) -> str | None:
 def names_do_not_matter(policy: Any) -> str | None:
     """Permuting the arms of the world permutes how often they are chosen (a z-test; false alarms below 1e-4)."""
     ground, runs, rounds = ground_of(policy), 80, 400
-    if ground.family == "features":
+    if ground.family == "contextual":
         return f"{called(policy)} chooses rows: `rows_do_not_matter` asks more of it"
     if not ground.has_arms:
         return f"{called(policy)} chooses points, not arms"

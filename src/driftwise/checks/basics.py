@@ -7,13 +7,12 @@ import numpy as np
 
 from driftwise.checks._helpers import inside
 from driftwise.checks.fixtures import ROUNDS, ContractError, ground_in, ground_of, require
-from driftwise.core.family import BLIND, check_fit, family_of
+from driftwise.core.family import FAMILIES, check_fit, family_of
 from driftwise.core.kernel import kinds
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import key
 from driftwise.core.serialization import arrays
-from driftwise.core.types import FAMILIES
+from driftwise.core.validation import cast
 from driftwise.errors import ParameterError
 
 
@@ -37,7 +36,7 @@ def refuses_other_families(policy: Any) -> None:
     for family in FAMILIES:
         problem = ground_in(family).problem
         fits = _error_of(check_fit, policy, problem) is None
-        allowed = family == family_of(policy) or (family_of(policy) == "armed" and family in BLIND)
+        allowed = FAMILIES[family].accepts(family_of(policy))
         require(fits == allowed, f"{policy} {'refuses' if allowed else 'accepts'} a problem of the family {family}")
         error = _error_of(cast(policy).init, problem)
         right = error is None or isinstance(error, ParameterError)

@@ -153,7 +153,7 @@ def _outcome(agent: Agent, ground: Ground, luck: Luck) -> dict[str, Any]:
 def _override(agent: Agent, ground: Ground) -> Any:
     """An action that could have been chosen elsewhere."""
     if ground.family == "convex":
-        return tuple(agent.problem.setting.domain.centres.tolist())
+        return tuple(agent.problem.structure.domain.centres.tolist())
     arms = agent.arms or (0,)
     return list(arms[-SLATE:]) if ground.problem.slate else arms[-1]
 
@@ -179,7 +179,7 @@ def _good_calls(agent: Agent, ground: Ground, way: Way, luck: Luck) -> Iterator[
         yield "learn late", lambda agent: agent.learn(waiting, **late)
     if ground.family == "restless":
         yield "change", lambda agent: agent.change(activate=1)
-    if ground.family == "budgets":
+    if ground.family == "knapsack":
         least = {name: HORIZON * 0.5 - agent.remaining[name] + agent.reserved[name] for name in ("units",)}
         yield "change", lambda agent: agent.change(budgets=least, horizon=HORIZON + 10)
         yield "decide nothing", lambda agent: agent.decide()
@@ -268,7 +268,7 @@ def _bad_calls(agent: Agent, ground: Ground, way: Way, luck: Luck) -> list[Bad]:
 
 
 def _bad_contexts(ground: Ground, way: Way) -> list[dict[str, Any]]:
-    if ground.family == "features":
+    if ground.family == "contextual":
         return [*bad_features(way), {"states": [0] * ARMS}]
     foreign: list[dict[str, Any]] = [{"actions": np.ones((ARMS, DIM))}, {"context": [1.0]}]
     if ground.family != "restless":
@@ -300,7 +300,7 @@ def _bad_changes(agent: Agent, ground: Ground) -> list[dict[str, Any]]:
     changes += [{"activate": each} for each in (0, -1, 99, 1.5, "much")]
     changes += [{"budgets": {"euros": each}} for each in (-1.0, 0.0, np.nan, np.inf, "much", None)]
     changes += [{"budgets": each} for each in ({"gold": 1.0}, 5)]
-    if ground.family == "budgets":
+    if ground.family == "knapsack":
         more = {name: 2.0 * amount for name, amount in agent.remaining.items()}
         changes += [{"budgets": more | {"gold": 1.0}}, {"budgets": more, "horizon": 1}, {"budgets": {"units": 1e-6}}]
         changes += [{"budgets": more, "activate": 1}]

@@ -8,10 +8,10 @@ from driftwise.agent import Agent
 from driftwise.checks._helpers import called, inside
 from driftwise.checks.fixtures import DIM, NAMES, ROUNDS, ContractError, Way, ground_of, require, rows
 from driftwise.core import verbs
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import equal
 from driftwise.core.types import Decision
+from driftwise.core.validation import cast
 from driftwise.errors import ArmError, DriftwiseError, FeatureError
 
 # By which power of the unit of features a parameter changes, for policies that have the first one.
@@ -21,7 +21,7 @@ UNITS = ({"length": 1}, {"ridge": 2, "coverage": 2, "reach": 1, "norm": -1}, {"p
 def rows_do_not_matter(policy: Any) -> str | None:
     """Permuting the rows of a matrix permutes the choice, wherever it is not drawn by a number told as propensity."""
     ground, policy = ground_of(policy), cast(policy)
-    if ground.family != "features":
+    if ground.family != "contextual":
         return f"{called(policy)} is shown no rows"
     luck = np.random.default_rng(5)
     state = ground.played(policy)[0]
@@ -38,7 +38,7 @@ def rows_do_not_matter(policy: Any) -> str | None:
 def update_reads_the_chosen_row(policy: Any) -> str | None:
     """What is learned depends on the features of the choice, not on which row they stood in."""
     ground, policy = ground_of(policy), cast(policy)
-    if ground.family != "features":
+    if ground.family != "contextual":
         return f"{called(policy)} is shown no rows"
     one, other, luck = policy.init(ground.problem), policy.init(ground.problem), np.random.default_rng(6)
     for t in range(100):
@@ -54,7 +54,7 @@ def features_have_no_unit(policy: Any) -> str | None:
     """Features twice as large, and bounds and priors changed to match, lead to the same choices, bit for bit."""
     ground = ground_of(policy)
     doubled = _doubled(policy)
-    if ground.family != "features" or doubled is None:
+    if ground.family != "contextual" or doubled is None:
         return f"{called(policy)} has nothing that could follow the unit of features"
     tape, nature = ground.world.draw(ROUNDS, seed=1)
     _, once = ground.play(policy, tape, nature, key(2), ROUNDS)
@@ -70,7 +70,7 @@ def bad_features_are_refused(policy: Any) -> str | None:
     Large ones may be met too late, when their reward comes; then too the agent goes on with others.
     """
     ground = ground_of(policy)
-    if ground.family != "features":
+    if ground.family != "contextual":
         return f"{called(policy)} is shown no rows"
     luck = np.random.default_rng(7)
     for how, way in ground.ways.items():

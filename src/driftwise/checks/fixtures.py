@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from driftwise.agent import Agent
 from driftwise.core import verbs
-from driftwise.core.family import family_of
+from driftwise.core.family import family_of, trace_for
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import key
-from driftwise.core.types import Decision, Moves, Outcome, Problem, SlateOutcome, Spent, Trace, trace_for
+from driftwise.core.types import Decision, Moves, Outcome, Problem, SlateOutcome, Spent, Trace
+from driftwise.core.validation import cast
 from driftwise.errors import DriftwiseError
-from driftwise.families.convex.projections import ball, box, product, simplex
 from driftwise.families import Abrupt, BudgetSwitching, Climbing, ConvexLinear, Rotating, Slates
+from driftwise.families.convex.projections import ball, box, product, simplex
 
 ARMS, DIM, SLATE, RESOURCES, STATES, ROUNDS, HORIZON = 4, 4, 2, 2, 3, 600, 2000
 NAMES = ("a", "b", "c")
@@ -92,15 +92,15 @@ def _any_states(luck: Luck) -> dict[str, Any]:
 
 _UNITS = dict(zip((*NAMES, "d"), np.eye(DIM), strict=True))
 WAYS = {
-    "armed": {"arms": Way({"arms": NAMES}, {}, _nothing)},
-    "features": {
+    "multi-armed": {"arms": Way({"arms": NAMES}, {}, _nothing)},
+    "contextual": {
         "rows that come with decisions": Way({"features": DIM}, {}, _any_rows),
         "arms with features": Way(
             {"arms": {name: _UNITS[name] for name in NAMES}}, {"features": _UNITS["d"]}, _nothing, forgets=False
         ),
         "arms and a context": Way({"arms": NAMES, "context": 2}, {}, _any_context),
     },
-    "slates": {"slates": Way({"arms": (*NAMES, "e"), "slate": SLATE}, {}, _nothing)},
+    "slate": {"slates": Way({"arms": (*NAMES, "e"), "slate": SLATE}, {}, _nothing)},
     "restless": {
         "arms that move": Way(
             {"arms": (*NAMES, "e"), "activate": SLATE, "states": STATES, "rewards": [0.0, 0.5, 1.0], "episode": 50}
@@ -113,7 +113,7 @@ WAYS = {
     "convex": {
         "points": Way({"domain": product(box(0.0, 1.0), ball(0.0, 1.0), simplex(2)), "constraints": 2}, {}, _nothing)
     },
-    "budgets": {
+    "knapsack": {
         "budgets": Way(
             {"arms": NAMES, "budgets": {"euros": 0.2 * HORIZON, "units": 0.5 * HORIZON}}, {}, _nothing, adds=_costs
         ),
@@ -157,13 +157,13 @@ class Ground(NamedTuple):
     def observe(self, tape: Any, nature: Any, t: int) -> tuple[Any, bool]:
         """What round `t` of a whole tape shows, and whether the world is open."""
         shown, is_open = verbs.observe(tape, nature, t)
-        return tape.sets[tape.which[t]] if self.family == "features" else shown, bool(is_open)
+        return tape.sets[tape.which[t]] if self.family == "contextual" else shown, bool(is_open)
 
     def any_context(self, luck: Luck, count: int = ARMS) -> Any:
         """Something a policy could be shown."""
         contexts: dict[str, Callable[[], Any]] = {
-            "features": lambda: rows(luck, count),
-            "budgets": lambda: luck.uniform(0.1, 0.5, RESOURCES),
+            "contextual": lambda: rows(luck, count),
+            "knapsack": lambda: luck.uniform(0.1, 0.5, RESOURCES),
             "restless": lambda: luck.integers(STATES, size=self.problem.n_arms),
         }
         return contexts.get(self.family, tuple)()
@@ -177,11 +177,11 @@ class Ground(NamedTuple):
 
     def any_row(self, luck: Luck) -> Any:
         """What could describe an action chosen."""
-        return rows(luck, 1)[0] if self.family == "features" else self.any_context(luck)
+        return rows(luck, 1)[0] if self.family == "contextual" else self.any_context(luck)
 
     def any_outcome(self, luck: Luck) -> Any:
         """What could come of a decision."""
-        if self.family == "budgets":
+        if self.family == "knapsack":
             return Spent(float(luck.integers(2)), luck.random(RESOURCES))
         if self.family == "restless":
             states = self.any_context(luck)
@@ -193,7 +193,7 @@ class Ground(NamedTuple):
 
     def any_told(self, luck: Luck) -> dict[str, Any]:
         """What could be told to an agent."""
-        if self.family == "slates":
+        if self.family == "slate":
             return {"rewards": (luck.random(SLATE) < 0.5).astype(float).tolist()}
         if self.family == "convex":
             gradient, (values, *jacobian) = luck.standard_normal(DIM), luck.standard_normal((DIM + 1, 2))
@@ -201,12 +201,12 @@ class Ground(NamedTuple):
         if self.family == "restless":
             return {"states": luck.integers(STATES, size=ARMS).tolist()}
         reward = float(luck.random())
-        return {"reward": reward} | (_costs(reward) if self.family == "budgets" else {})
+        return {"reward": reward} | (_costs(reward) if self.family == "knapsack" else {})
 
     def bad_told(self, luck: Luck) -> list[dict[str, Any]]:
         """What an agent must refuse to be told."""
         bad: tuple[Any, ...] = (np.nan, np.inf, 1.5, "much")
-        if self.family == "slates":
+        if self.family == "slate":
             return [{"rewards": each} for each in [*([0.0, each] for each in bad), [0.0], 0.5]]
         if self.family == "convex":
             good, wrong = self.any_told(luck), [np.full(DIM, each) for each in (np.nan, np.inf)]
@@ -222,7 +222,7 @@ class Ground(NamedTuple):
     @property
     def bad_costs(self) -> list[Any]:
         """Costs that an agent must refuse to be told; none where nothing costs."""
-        if self.family != "budgets":
+        if self.family != "knapsack":
             return []
         whole: dict[str, Any] = {"euros": 0.5, "units": 0.5}
         wrong = [whole | {"units": each} for each in (np.nan, np.inf, 1.5, -0.1, "much", None)]
@@ -236,9 +236,9 @@ class Ground(NamedTuple):
     def exists(self, action: Any) -> bool:
         """Whether this could be chosen."""
         if self.family == "convex":
-            return bool(self.problem.setting.domain.contains(action))
+            return bool(self.problem.structure.domain.contains(action))
         chosen, n_arms = action if isinstance(action, tuple) else (action,), self.problem.n_arms
-        least = -1 if self.family == "budgets" else 0  # the null arm
+        least = -1 if self.family == "knapsack" else 0  # the null arm
         right = all(isinstance(each, int) and least <= each < n_arms for each in chosen)
         return right and len(set(chosen)) == max(1, self.problem.slate)
 
@@ -247,13 +247,15 @@ class Ground(NamedTuple):
         problem = self.problem._replace(n_arms=len(kept))
         if self.family != "restless":
             return problem
-        setting = problem.setting
-        return problem._replace(setting=setting._replace(classes=setting.classes[kept], costs=setting.costs[kept]))
+        structure = problem.structure
+        return problem._replace(
+            structure=structure._replace(classes=structure.classes[kept], costs=structure.costs[kept])
+        )
 
     @property
     def bare(self) -> bool:
         """Whether one arm is chosen, and nothing is shown."""
-        return self.family == "armed"
+        return self.family == "multi-armed"
 
     @property
     def has_arms(self) -> bool:
@@ -270,11 +272,11 @@ def ground_of(policy: Any) -> Ground:
 def ground_in(family: str, link: str = "identity") -> Ground:
     """The proving ground of a family."""
     worlds: dict[str, Callable[[], Any]] = {
-        "armed": lambda: Abrupt(n_arms=ARMS, phases=3),
-        "features": lambda: Rotating(n_actions=ARMS, dim=DIM, link=link),
-        "slates": lambda: Slates(size=SLATE, drift=f"abrupt:n_arms={ARMS},phases=3"),
+        "multi-armed": lambda: Abrupt(n_arms=ARMS, phases=3),
+        "contextual": lambda: Rotating(n_actions=ARMS, dim=DIM, link=link),
+        "slate": lambda: Slates(size=SLATE, drift=f"abrupt:n_arms={ARMS},phases=3"),
         "restless": lambda: Climbing(n_arms=ARMS, activate=SLATE, rungs=STATES, episode=50),
         "convex": lambda: ConvexLinear(dim=DIM, variation=1.0, noise=0.3),
-        "budgets": lambda: BudgetSwitching(n_arms=ARMS, resources=RESOURCES, phases=3, rate=0.4),
+        "knapsack": lambda: BudgetSwitching(n_arms=ARMS, resources=RESOURCES, phases=3, rate=0.4),
     }
     return Ground(family, worlds[family]())

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from driftwise.checks.fixtures import ContractError, require
-from driftwise.service.store.journal import Answer, Event, InUseError, JournalError, Snapshot
 from driftwise.service.deployments.readiness import TRIAL, WRITTEN, Readiness
+from driftwise.service.store.journal import Answer, Event, InUseError, JournalError, Snapshot
 
 Open = Callable[[], Any]
 

@@ -8,15 +8,14 @@ import numpy as np
 from driftwise.checks._helpers import called, differences
 from driftwise.checks.fixtures import ARMS, Ground, ground_of, require
 from driftwise.core import verbs
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import lasting
 from driftwise.core.types import Decision
-from driftwise.families import Uniform
+from driftwise.core.validation import cast
+from driftwise.families import Abrupt, Uniform
+from driftwise.families.composite.worlds.delayed import Delayed
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from driftwise.families import Abrupt
-from driftwise.families.composite.worlds.delayed import Delayed
 
 LATE, HORIZON, RUNS = 100, 5000, 4
 TEACHES, FORGETS = 0.5, 0.75  # of the regret of uniform play: at most without delay, and at most with it
@@ -78,12 +77,12 @@ def pending_is_carried_along(policy: Any) -> str | None:
 def late_rewards_still_teach(policy: Any) -> str | None:
     """Where it does well when rewards come at once, it does not play like one that never learns when they come late."""
     ground = ground_of(policy)
-    if ground.family not in ("armed", "features"):
+    if ground.family not in ("multi-armed", "contextual"):
         return f"{called(policy)} is not tried with late rewards here: its family has measures of its own"
     memory = _memory(policy.init(ground.problem._replace(horizon=HORIZON)))
     if memory < 4 * LATE:
         return f"{called(policy)} forgets after {memory} rounds: of rewards {LATE} rounds late it can use too few"
-    world = Abrupt(n_arms=10, phases=2) if ground.family == "armed" else ground.world
+    world = Abrupt(n_arms=10, phases=2) if ground.family == "multi-armed" else ground.world
     study = Study(
         name="late rewards",
         worlds={"at once": world, "late": Delayed(world=world, delay=LATE)},
@@ -115,11 +114,11 @@ def _memory(state: Any) -> float:
 def every_arm_is_tried(policy: Any) -> str | None:
     """A policy that tries all arms when there are few also does when there are more than its window has rounds."""
     ground = ground_of(policy)
-    if ground.family != "armed" or "window" not in policy._fields:
+    if ground.family != "multi-armed" or "window" not in policy._fields:
         return f"{called(policy)} has no window that arms could be too many for"
     small = cast(policy._replace(window=max(2, 2 * (ARMS // 2))))
     many = 5 * ARMS
-    wide = Ground("armed", Abrupt(n_arms=many, phases=1))
+    wide = Ground("multi-armed", Abrupt(n_arms=many, phases=1))
     rounds = 40 * many
     for late in (0, 3):
         world = Delayed(world=wide.world, delay=late) if late else wide.world

@@ -8,10 +8,10 @@ from driftwise.agent import Agent
 from driftwise.checks._helpers import called
 from driftwise.checks.fixtures import ARMS, ROUNDS, STATES, Ground, Luck, ground_of, require
 from driftwise.core import verbs
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal, lasting, regroup, roles
 from driftwise.core.types import Decision, Moves, PerArm
+from driftwise.core.validation import cast
 from driftwise.errors import RewardError
 
 CROWD = 1200

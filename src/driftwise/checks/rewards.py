@@ -8,9 +8,9 @@ from driftwise.agent import Agent
 from driftwise.checks._helpers import alike, called
 from driftwise.checks.fixtures import ROUNDS, ground_of, require
 from driftwise.core import verbs
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision
+from driftwise.core.validation import cast
 
 
 def late_rewards_enter_by_decision(policy: Any) -> str | None:

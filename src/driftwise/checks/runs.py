@@ -9,9 +9,9 @@ from driftwise.checks.fixtures import ROUNDS, ground_of, require
 from driftwise.core import verbs
 from driftwise.core.dispatch import decision_of
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, dump, equal, load
+from driftwise.core.validation import cast
 
 
 def select_reads_only(policy: Any) -> None:

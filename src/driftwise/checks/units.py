@@ -43,10 +43,10 @@ def _states(factor: float) -> dict[str, Any]:
 
 # What an agent may be told of rewards from 0 to 1, times a factor; the first must be enough for every policy.
 DECLARATIONS: dict[str, tuple[Declaration, ...]] = {
-    "armed": (_range, _noise, _nothing),
-    "features": (_range, _noise, _nothing),
-    "slates": (_range, _noise, _nothing),
-    "budgets": (_range,),
+    "multi-armed": (_range, _noise, _nothing),
+    "contextual": (_range, _noise, _nothing),
+    "slate": (_range, _noise, _nothing),
+    "knapsack": (_range,),
     "restless": (_states,),
 }
 
@@ -75,7 +75,7 @@ def rewards_have_no_origin(policy: Any) -> str | None:
     Not so with features, where a reward is what the features add up to; nor with budgets, where nothing pays 0.
     """
     ground = ground_of(policy)
-    if ground.family not in ("armed", "slates"):
+    if ground.family not in ("multi-armed", "slate"):
         return f"{called(policy)} is one for which a reward of 0 means something"
     for how, way in ground.ways.items():
         once = _choices(ground, way, policy, _range(1.0))
@@ -87,7 +87,7 @@ def rewards_have_no_origin(policy: Any) -> str | None:
 def costs_have_no_unit(policy: Any) -> str | None:
     """Budgets, costs and the most a decision can cost, times a factor, lead to the same choices."""
     ground = ground_of(policy)
-    if ground.family != "budgets":
+    if ground.family != "knapsack":
         return f"{called(policy)} has no budgets"
     for way in ground.ways.values():
         once = _choices(ground, way, policy, {})
@@ -171,7 +171,7 @@ def _answer(ground: Ground, way: Way, agent: Agent, decision: Decision, luck: Lu
     else:
         merits = [(agent.arms.index(each) + 1) / len(agent.arms) if each is not None else 0.0 for each in chosen]
     rewards = [0.4 * merit + 0.6 * luck.random() for merit in merits]
-    return {"rewards": rewards} if ground.family == "slates" else {"reward": rewards[0]} | way.adds(rewards[0])
+    return {"rewards": rewards} if ground.family == "slate" else {"reward": rewards[0]} | way.adds(rewards[0])
 
 
 def _points(ground: Ground, way: Way, policy: Any, loss: float, constraint: float) -> Any:

@@ -7,13 +7,13 @@ import numpy as np
 
 from driftwise.checks.fixtures import ROUNDS, require
 from driftwise.core import verbs
-from driftwise.core.family import BLIND, family_of
+from driftwise.core.family import FAMILIES, family_of, trace_for
 from driftwise.core.loop import play
-from driftwise.families.restless.problem import DRIFTING, KNOWN
 from driftwise.core.seeding import key
 from driftwise.core.serialization import equal
-from driftwise.core.types import Floats, Problem, trace_for
+from driftwise.core.types import Floats, Problem
 from driftwise.families import POLICIES, Uniform
+from driftwise.families.restless.problem import DRIFTING, KNOWN
 
 
 def same_seed_same_tape(world: Any) -> str | None:
@@ -53,10 +53,10 @@ def answers_every_action(world: Any) -> None:
 def spends_what_there_is(world: Any) -> str | None:
     """With budgets a choice costs from 0 to 1, the null arm nothing; no more is ever spent than there is by then."""
     problem = world.problem(ROUNDS)
-    if problem.family != "budgets":
+    if problem.family != "knapsack":
         return f"{type(world).__name__} has no budgets"
     tape, nature = world.draw(ROUNDS, seed=4)
-    stages, spent = getattr(tape, "tape", tape).stages, np.zeros(len(problem.setting.amounts))
+    stages, spent = getattr(tape, "tape", tape).stages, np.zeros(len(problem.structure.amounts))
     for t in range(ROUNDS):
         if not verbs.observe(tape, nature, t)[1]:
             break
@@ -76,7 +76,7 @@ def spends_what_there_is(world: Any) -> str | None:
 def shows_what_it_declares(world: Any) -> str | None:
     """Every round shows a row of `dim` finite features per action, not all of them zero."""
     problem = world.problem(ROUNDS)
-    if problem.family != "features":
+    if problem.family != "contextual":
         return f"{type(world).__name__} shows nothing"
     shown = _rounds(world.tapes(ROUNDS, seed=4))["sets"]
     fits = shown.shape == (ROUNDS, problem.n_arms, problem.dim)
@@ -117,11 +117,11 @@ def moves_as_declared(world: Any) -> str | None:
     problem = world.problem(ROUNDS)
     if problem.family != "restless":
         return f"{type(world).__name__} has no kernels"
-    setting, (tape, _) = problem.setting, world.draw(ROUNDS, seed=5)
+    structure, (tape, _) = problem.structure, world.draw(ROUNDS, seed=5)
     kernels = np.diff(tape.levels.table, axis=-1, prepend=0.0)
-    require(bool((kernels[:, ~setting.support] == 0.0).all()), f"{world} makes moves that its support forbids")
-    known, still = setting.kinds == KNOWN, setting.kinds != DRIFTING
-    as_known = np.allclose(kernels[:, known], setting.known[known], atol=1e-12)
+    require(bool((kernels[:, ~structure.support] == 0.0).all()), f"{world} makes moves that its support forbids")
+    known, still = structure.kinds == KNOWN, structure.kinds != DRIFTING
+    as_known = np.allclose(kernels[:, known], structure.known[known], atol=1e-12)
     require(as_known, f"{world} moves otherwise than it is known to")
     require(bool((kernels[:, still] == kernels[0, still]).all()), f"{world} drifts where it is said to stand still")
     return None
@@ -142,11 +142,11 @@ WORLD_CHECKS: tuple[Callable[[Any], str | None], ...] = (
 def _actions(problem: Problem) -> Iterator[Any]:
     """Every arm or row, and the null arm where there is one; slates that hold every item; points all over a domain."""
     if problem.family == "convex":
-        domain = problem.setting.domain
+        domain = problem.structure.domain
         yield from (domain.project(point) for point in (domain.lows, domain.centres, domain.highs))
         return
     if not problem.slate:
-        yield from range(-1 if problem.family == "budgets" else 0, problem.n_arms)
+        yield from range(-1 if problem.family == "knapsack" else 0, problem.n_arms)
         return
     for first in range(problem.n_arms):
         slate = (first + np.arange(problem.slate)) % problem.n_arms
@@ -161,7 +161,7 @@ def _paid(problem: Problem, outcome: Any) -> Floats:
 
 def _player(problem: Problem) -> Any:
     """A policy that can play this problem; bare arms, rows, and arms that cost can be chosen without looking."""
-    if problem.family in ("armed", *BLIND):
+    if FAMILIES[problem.family].accepts(family_of(Uniform())):
         return Uniform()
     return next(kind() for kind in POLICIES.values() if family_of(kind()) == problem.family)
 

@@ -12,9 +12,9 @@ from driftwise.errors import ExtraError, ParameterError
 
 def play_missing(studies: list[Any], out: Path | None, threads: int | None) -> Any:
     """Play what is missing, with a bar on standard error."""
+    from driftwise.cli.terminal import progress_bar
     from driftwise.study.results import Results
     from driftwise.study.run import missing, run, warm
-    from driftwise.cli.terminal import progress_bar
 
     results = Results(folder(out) / "results.sqlite" if out else None)
     cells = {study.name: sum(map(len, missing(study, results))) for study in studies}

@@ -12,10 +12,10 @@ from typing import Any
 from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.service.deployments.catalogue import Catalogue, read_catalogue
 from driftwise.service.deployments.clock import now_us
-from driftwise.service.store.events import Body, KeyRevoked
-from driftwise.service.store.journal import InUseError, open_journal
 from driftwise.service.http.api_keys import new_key
 from driftwise.service.http.token import drop_token
+from driftwise.service.store.events import Body, KeyRevoked
+from driftwise.service.store.journal import InUseError, open_journal
 
 DAY_S = 86_400
 

@@ -18,8 +18,7 @@ def policies(name: str | None, as_json: bool) -> None:
 
     Those that must know the world itself are oracles, for comparison.
     """
-    from driftwise.families import ORACLES
-    from driftwise.families import POLICIES
+    from driftwise.families import ORACLES, POLICIES
 
     _catalogue(POLICIES | ORACLES, "policy", name, as_json)
 
@@ -36,8 +35,8 @@ def worlds(name: str | None, as_json: bool) -> None:
 
 def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool) -> None:
     """List what there is, or tell all about one of it."""
-    from driftwise.core.spec import lookup
     from driftwise.cli.terminal import show_list, signature
+    from driftwise.core.spec import lookup
 
     chosen = {name: lookup(name, table, what)} if name else table
     entries = [_entry(each, kind) for each, kind in chosen.items()]

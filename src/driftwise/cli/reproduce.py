@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from driftwise.cli.command import Count, main
 from driftwise.cli._progress import announce, play_missing
+from driftwise.cli.command import Count, main
 from driftwise.errors import ParameterError
 
 
@@ -58,11 +58,11 @@ def reproduce(
     Some papers played data that only their owner hands out. Such a paper plays a stand-in and says so; with --data it
     plays your file.
     """
+    from driftwise.cli.terminal import progress_bar, show_tally
     from driftwise.core.validation import whole
     from driftwise.papers import paper as find
     from driftwise.study.claims import DIFFERS, Evidence, choose, judge, needed, summary
     from driftwise.study.claims import as_json as plain
-    from driftwise.cli.terminal import progress_bar, show_tally
 
     for name, value in (("runs", runs), ("threads", threads)):
         if value is not None:

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from driftwise import __version__
-from driftwise.cli.command import Count, main
 from driftwise.cli._progress import announce, play_missing
+from driftwise.cli.command import Count, main
 from driftwise.errors import ParameterError
 
 
@@ -20,9 +20,8 @@ def demo(out: Path) -> None:
 
     The report needs the extra `report`; the table and the results do not.
     """
-    from driftwise.families import UCB1, SlidingThompson, SlidingUCB, Thompson, Uniform
+    from driftwise.families import UCB1, Abrupt, SlidingThompson, SlidingUCB, Thompson, Uniform
     from driftwise.study.study import Study
-    from driftwise.families import Abrupt
 
     click.echo(
         "Five arms pay off with unknown chances. Every 4,000 rounds all the chances change, and nobody says so.\n"
@@ -91,12 +90,10 @@ def simulate(
     With --out, results are kept in DIR/results.sqlite: a run that was stopped goes on where it was, and adding a policy
     plays only the new one. See `driftwise worlds` and `driftwise policies` for what there is.
     """
-    from driftwise.core.validation import whole
     from driftwise.core.spec import parse
-    from driftwise.families import ORACLES
-    from driftwise.families import POLICIES
+    from driftwise.core.validation import whole
+    from driftwise.families import ORACLES, POLICIES, WORLDS
     from driftwise.study.study import Study
-    from driftwise.families import WORLDS
 
     whole("seeds", seeds)
     if threads is not None:
@@ -131,24 +128,24 @@ def _delayed(world: Any, delay: str, lost: float) -> Any:
 
 
 def _show(study: Any, results: Any) -> None:
-    from driftwise.study.choices import choices_of
     from driftwise.cli.terminal import show_policies
+    from driftwise.core.family import words_of
 
     (world,) = study.worlds.values()
-    show_policies(_document(study, results), choices_of(world))
+    show_policies(_document(study, results), words_of(world))
 
 
 def _document(study: Any, results: Any) -> dict[str, Any]:
     """What `simulate --json` prints."""
     from statistics import median
 
+    from driftwise.core.family import drift_of, words_of
     from driftwise.core.seeding import key
     from driftwise.measure.summary import estimate
-    from driftwise.measure.variation import norms_of
-    from driftwise.study.choices import choices_of, column_values
+    from driftwise.study.results import column_values
 
     (world,) = study.worlds
-    columns, told = choices_of(study.worlds[world]).columns, {}
+    columns, told = words_of(study.worlds[world]).columns, {}
     for policy in study.policies:
         cells = study.cells_of(world, policy)
         regret = estimate(results.column(cells, "regret"))
@@ -159,7 +156,7 @@ def _document(study: Any, results: Any) -> dict[str, Any]:
             "ns_per_round": 1e9 * float(median(results.column(cells, "seconds"))) / study.horizon,
             **{column.name: float(column_values(results, cells, column).mean()) for column in columns},
         }
-    norms = norms_of(study.worlds[world], study.horizon, int(key(study.seed, 0, "world")))
+    norms = drift_of(study.worlds[world], study.horizon, int(key(study.seed, 0, "world")))
     return {"world": world, "horizon": study.horizon, "seeds": study.runs, "variation": norms, "policies": told}
 
 

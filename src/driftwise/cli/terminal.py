@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from driftwise.study.choices import Choices
+    from driftwise.core.words import Words
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def progress_bar() -> Iterator[Progress]:
         yield bar
 
 
-def show_policies(told: dict[str, Any], words: "Choices") -> None:
+def show_policies(told: dict[str, Any], words: "Words") -> None:
     """The policies of a study, least regret first; `words` are those of its world."""
     title = f"{told['world']}: {told['horizon']:,} rounds, {told['seeds']} runs"
     sizes = {norm: f"{size:.4g}" for norm, size in told["variation"].items() if size is not None}

@@ -21,9 +21,9 @@ from typing import Any
 
 from driftwise.core.arm_registry import Roster
 from driftwise.core.encoding import Facts
-from driftwise.core.validation import number
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Problem
+from driftwise.core.validation import number
 from driftwise.errors import FeatureError, ParameterError, RewardError, StateError
 
 NOTHING: Any = ()

@@ -1,20 +1,79 @@
-"""Which policies can play which problems: by what they are shown, and what they answer with."""
+"""A family is a kind of problem: what is shown, what is chosen, what comes back.
 
+Everything that is particular to one family lives in its own package; the rest of the product asks `FAMILIES[name]` and
+never compares names. A new family is a folder in `families/` and a line in `families/__init__.py`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from driftwise.core.types import FAMILIES, Problem
+from driftwise.core.types import Problem, Trace, new_trace
 from driftwise.core.verbs import ABOUT
+from driftwise.core.words import Words
 from driftwise.errors import ParameterError
 
-BLIND = ("features", "budgets")  # what a policy for bare arms also plays: it looks at neither rows nor costs
+ANY = "any"  # the family of policies over policies
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """All that other layers know of a family.
+
+    Parameters
+    ----------
+    name : str
+        What it is called on the command line and in JSON.
+    chooses : str
+        What a policy chooses, as errors say it: "one arm, without features".
+    comparator : type
+        What regret is measured against; see `driftwise.core.protocols.Comparator`.
+    words : callable
+        What choices, columns and axes of a world are called in tables, plots and pages.
+    drift : callable
+        How far one run of a world drifts, by the names of measures.
+    structure : type, optional
+        What `Problem.structure` is: a NamedTuple of arrays.
+    guests : tuple of str
+        Other families whose policies also play problems of this one: they ignore what they do not know.
+    points : bool
+        Whether a choice is a point of `dim` coordinates, not an arm or several.
+    policies, worlds, oracles : mapping
+        What there is of each, by name.
+    """
+
+    name: str
+    chooses: str
+    comparator: type[Any]
+    words: Callable[[Any], Words]
+    drift: Callable[[Any, int, int], dict[str, float | None]]
+    structure: type[Any] | None = None
+    guests: tuple[str, ...] = ()
+    points: bool = False
+    policies: Mapping[str, type] = field(default_factory=dict)
+    worlds: Mapping[str, type] = field(default_factory=dict)
+    oracles: Mapping[str, type] = field(default_factory=dict)
+
+    def accepts(self, name: str) -> bool:
+        """Whether policies of the family `name` play problems of this one."""
+        return name == self.name or name in self.guests
+
+
+FAMILIES: dict[str, Family] = {}
+
+
+def add_family(family: Family) -> Family:
+    """Put a family into the table."""
+    FAMILIES[family.name] = family
+    return family
 
 
 def family_of(policy: Any) -> str:
-    """The family of a policy; of one over policies, that of the policy inside."""
+    """The name of a policy's family; of a policy over policies, that of the policy inside."""
     if hasattr(policy, "policy"):
         return family_of(_instance(policy.policy))
     about = ABOUT.get(type(policy))
-    return about.family if about else "armed"
+    return about.family if about else Problem(1).family
 
 
 def _instance(policy: Any) -> Any:
@@ -25,8 +84,23 @@ def _instance(policy: Any) -> Any:
 
 def check_fit(policy: Any, problem: Problem) -> None:
     """Refuse a policy that could not read this problem, or whose answers it could not read."""
-    own, offered = family_of(policy), problem.family
-    if own != offered and not (own == "armed" and offered in BLIND):
+    own, offered = family_of(policy), FAMILIES[problem.family]
+    if not offered.accepts(own):
         inner = getattr(policy, "policy", policy)
         name = type(policy).__name__ + (f" over {type(inner).__name__}" if inner is not policy else "")
-        raise ParameterError(f"{name} chooses {FAMILIES[own]}; this problem asks for {FAMILIES[offered]}")
+        raise ParameterError(f"{name} chooses {FAMILIES[own].chooses}; this problem asks for {offered.chooses}")
+
+
+def trace_for(problem: Problem, start: int, rounds: int) -> Trace:
+    """An empty trace for what is chosen in this problem."""
+    return new_trace(start, rounds, problem.slate, problem.dim if FAMILIES[problem.family].points else 0)
+
+
+def words_of(world: Any) -> Words:
+    """What choices are called in this world."""
+    return FAMILIES[world.problem().family].words(world)
+
+
+def drift_of(world: Any, horizon: int, seed: int) -> dict[str, float | None]:
+    """How far one run of a world drifts, by the names of measures."""
+    return FAMILIES[world.problem(horizon).family].drift(world, horizon, seed)

@@ -22,8 +22,18 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.core.code_references import (
+    PLAIN,
+    Reads,
+    closure_of,
+    frozen,
+    functions_of,
+    home_of,
+    matters,
+    places_of,
+    values_of,
+)
 from driftwise.core.kernel import OPTIONS, Kernel, generation
-from driftwise.core.code_references import PLAIN, Reads, closure_of, frozen, functions_of, home_of, matters, places_of, values_of
 from driftwise.core.verbs import kernels_of
 
 UNUSED_DAYS = 30

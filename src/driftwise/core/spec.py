@@ -7,17 +7,18 @@ A parameter that is itself a policy is a name, in parentheses where it has param
 import difflib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from types import ModuleType
 from typing import Any
 
 from driftwise.errors import ParameterError
 
 
-def catalogue(package: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
+def catalogue(package: ModuleType) -> dict[str, Any]:
     """The classes a package imports from its own files, by the name of the file: `sliding_ucb.py`, `sliding-ucb`."""
     return {
         thing.__module__.rpartition(".")[2].replace("_", "-"): thing
-        for thing in namespace.values()
-        if isinstance(thing, type) and thing.__module__.startswith(f"{package}.")
+        for thing in vars(package).values()
+        if isinstance(thing, type) and thing.__module__.startswith(f"{package.__name__}.")
     }
 
 

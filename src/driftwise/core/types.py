@@ -20,72 +20,15 @@ PerFeaturePair = Annotated[NDArray[Any], "the last two axes run over features"]
 Scratch = Annotated[NDArray[Any], "room to work in: holds nothing from one call to the next, and is not saved"]
 
 
-# What a policy chooses. A policy for bare arms also plays worlds with features: it takes
-# the rows for arms and does not look at them.
-FAMILIES = {
-    "armed": "one arm, without features",
-    "features": "one row of a matrix of features",
-    "slates": "several items at once",
-    "budgets": "one arm or none, each spending from budgets",
-    "convex": "a point of a convex set",
-    "restless": "several arms that move on their own",
-}
-
-
-class Budgets(NamedTuple):
-    """What may be spent of each resource over the whole run, in units in which one choice costs at most 1."""
-
-    amounts: Floats
-
-    @property
-    def family(self) -> str:
-        """Its name in FAMILIES."""
-        return "budgets"
-
-
-class Restless(NamedTuple):
-    """Arms that go from state to state on their own, and otherwise when activated: what is known of them beforehand.
-
-    There are N arms in C classes, with S states. Arms of a class share their rewards and their two kernels: of an arm
-    that is left alone (0) and of one that is activated (1). `core/restless.py` makes one and checks it.
-
-    classes (N)            the class of each arm
-    rewards (C, S)         what an arm earns in a slot, by the state that the slot leads to
-    support (C, 2, S, S)   which transitions can happen
-    kinds (C, 2, S)        of each row of a kernel: 0 known, 1 unknown and always the same, 2 drifting
-    known (C, 2, S, S)     the rows that are known; the others are 0
-    episode (1)            slots after which all arms start over; 0 when they never do
-    discount (1)           of rewards, from slot to slot
-    costs (N)              of activating each arm
-    """
-
-    classes: Ints
-    rewards: Floats
-    support: NDArray[np.bool_]
-    kinds: Ints
-    known: Floats
-    episode: Ints
-    discount: Floats
-    costs: Floats
-
-    @property
-    def family(self) -> str:
-        """Its name in FAMILIES."""
-        return "restless"
-
-
-SETTINGS: dict[str, Any] = {"budgets": Budgets, "restless": Restless}
-
-
 class Problem(NamedTuple):
     """What a policy may know before the first round.
 
     Rewards lie in [low, high]. `noise` is their standard deviation around the mean, and `unit` how large a mean can be,
     whatever its sign; both are in the unit of rewards, and 0 where nobody says: then they follow from the range, and
-    without one policies with features learn them (`kernels/reward_scale.py`), the others refuse or do without.
+    without one policies with features learn them (`numerics/reward_scale.py`), the others refuse or do without.
     `horizon` is 0 when nobody knows how long the run will be. Where choices are described by features, `dim` is how
-    many there are; where several items are chosen at once, `slate` is how many. `setting` is what only some families
-    have: `Budgets`, `Convex` or `Restless`. A point has `dim` coordinates.
+    many there are; where several items are chosen at once, `slate` is how many. A point has `dim` coordinates.
+    `family` is the name of the problem's family, and `structure` what only that family has.
     """
 
     n_arms: int
@@ -96,14 +39,8 @@ class Problem(NamedTuple):
     dim: int = 0
     slate: int = 0
     unit: float = 0.0
-    setting: Any = ()
-
-    @property
-    def family(self) -> str:
-        """What kind of choices these are: one of FAMILIES."""
-        if self.setting:
-            return str(self.setting.family)
-        return "slates" if self.slate else "features" if self.dim else "armed"
+    structure: Any = ()
+    family: str = "multi-armed"
 
     @property
     def bounded(self) -> bool:
@@ -212,11 +149,6 @@ def new_trace(start: int, rounds: int, slate: int = 0, point: int = 0) -> Trace:
     return Trace(int(start), actions, np.full(rounds, np.nan))
 
 
-def trace_for(problem: Problem, start: int, rounds: int) -> Trace:
-    """An empty trace for what is chosen in this problem."""
-    return new_trace(start, rounds, problem.slate, problem.dim if problem.family == "convex" else 0)
-
-
 class About(NamedTuple):
     """What `driftwise policies` says of a policy: what must be known in advance, its guarantee, where it is from.
 
@@ -228,5 +160,5 @@ class About(NamedTuple):
     bound: str
     paper: str
     drifts: bool = True
-    family: str = "armed"
+    family: str = "multi-armed"
     learns_rewards: bool = True

@@ -115,7 +115,7 @@ def budgeted(policy: str, problem: Problem) -> tuple[int, Floats, float]:
     low, span = bounded_range(policy, problem.low, problem.high)
     if low != 0.0:
         raise ParameterError(f"{policy} needs rewards from 0 on, these start at {low:g}: to choose nothing pays 0")
-    amounts = np.asarray(getattr(problem.setting, "amounts", ()), float)
+    amounts = np.asarray(getattr(problem.structure, "amounts", ()), float)
     if not len(amounts):
         raise ParameterError(f"{policy} spends budgets, and this problem has none")
     for amount in amounts:

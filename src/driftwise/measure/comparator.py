@@ -12,7 +12,7 @@ optimal-arm rate        share of rounds in which no arm had a larger mean
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats
 from driftwise.core.verbs import register
 from driftwise.measure.ledger import REGRET, Ledger
-from driftwise.measure.variation import lasting, levels_of
 
 SAME = 1e-9  # what is the same may differ in the last bits of a sum, or of a price
 
@@ -63,29 +62,17 @@ register(ByMeans, missed=_missed_by_means)
 register(ByPath, missed=_missed_by_path)
 
 
-class Standard(Protocol):
-    """What a family is held against, in one run of a world."""
-
-    def __init__(self, world: Any, horizon: int, seed: int) -> None: ...
-
-    def block(self, tape: Any) -> Any:
-        """The standard of the rounds of a tape; called once for each, in order."""
-
-    def tell(self, ledger: Ledger, nature: Any) -> Mapping[str, float]:
-        """What is known of a run at its end, by the names of results."""
-
-
 class BestChoice:
     """The best arm, row or slate of every round."""
 
     def __init__(self, world: Any, horizon: int, seed: int) -> None:
         self._slate = world.problem(horizon).slate
-        self._lasts = lasting(world)
+        self._lasts = world.lasting
         self._offered, self._each = 0.0, 0.0
 
     def block(self, tape: Any) -> ByMeans:
         """The means of a tape; what they offer is summed up."""
-        levels = levels_of(tape)
+        levels = tape.levels
         best = best_of(levels, self._slate)
         shares = np.bincount(levels.rows, minlength=len(levels.table)).astype(float)
         self._offered += float(shares @ best)

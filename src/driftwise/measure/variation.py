@@ -3,8 +3,8 @@
 l2        sum_t |theta_{t+1} - theta_t|                 of the parameter; of the means, where there is none behind them
 sup       sum_t max_k |mean_{t+1,k} - mean_{t,k}|       of the means; nan where every round has actions of its own
 changes   the rounds at which something jumps
-W         sum_t sum_i sup_x |g_{t,i} - mean of g_i|     of constraints on points (`measure/convex/regrets.py`)
-epsilon   max_e max_row |P_{e+1} - P_e|_1               of kernels of restless arms (`measure/restless/kernel_drift.py`)
+W         sum_t sum_i sup_x |g_{t,i} - mean of g_i|     of constraints on points (`families/convex`)
+epsilon   max_e max_row |P_{e+1} - P_e|_1               of transitions of restless arms (`families/restless`)
 
 Cheung, Simchi-Levi & Zhu call the first B_T, Besbes, Gur & Zeevi the second V_T. Bare arms are basis vectors, and their
 means the parameter.
@@ -12,16 +12,14 @@ means the parameter.
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.core.validation import whole
+from driftwise.core.protocols import World
 from driftwise.core.types import Floats
-from driftwise.families.convex.loss_history import past_of
-from driftwise.families.convex.constraint_violation import wandering
-from driftwise.families.restless.transitions.drift import epsilon
-from driftwise.families.multi_armed.worlds.base import BLOCK, Levels
+from driftwise.core.validation import whole
+from driftwise.measure.levels import Levels
 
 
 class Variation(NamedTuple):
@@ -40,7 +38,7 @@ class Course(NamedTuple):
     means: Levels | None
 
 
-def variation(world: Any, horizon: int, seed: int) -> Variation:
+def variation(world: World, horizon: int, seed: int) -> Variation:
     """Go through a world block by block and add up every step it takes, those between blocks included.
 
     >>> from driftwise.families import Abrupt, SinePair
@@ -51,7 +49,7 @@ def variation(world: Any, horizon: int, seed: int) -> Variation:
     """
     l2, sup = 0.0, 0.0
     before: Course | None = None
-    for course in courses(world, horizon, seed):
+    for course in world.courses(horizon, seed):
         l2 += float(np.linalg.norm(_steps(course.parameters, before and before.parameters), axis=1).sum())
         if course.means is None:
             sup = math.nan
@@ -61,53 +59,18 @@ def variation(world: Any, horizon: int, seed: int) -> Variation:
     return Variation(l2, sup, len(world.changes(horizon, seed)))
 
 
-def norms_of(world: Any, horizon: int, seed: int) -> dict[str, float | None]:
-    """How far one run of a world goes, by the names of measures; None where a measure says nothing of it.
-
-    >>> from driftwise.families import ConvexHard
-    >>> norms_of(ConvexHard(delta=0.2), 1000, seed=0)
-    {'W': 200.0}
-    """
-    family = world.problem(horizon).family
-    if family == "convex":
-        return {"W": round(wandering(past_of(world, horizon, seed)), 9)}
-    if family == "restless":
-        return {"epsilon": epsilon(world, horizon, seed)}
+def norms(world: World, horizon: int, seed: int) -> dict[str, float | None]:
+    """How far one run of a world goes, by the names of measures; None where a measure does not apply."""
     moved = variation(world, horizon, seed)
     return {"l2": moved.l2, "sup": None if math.isnan(moved.sup) else moved.sup}
 
 
-def courses(world: Any, horizon: int, seed: int) -> Iterator[Course]:
-    """What drifts in a world, block by block; of fresh actions, and behind kernels, only the parameter is drawn."""
-    inner, horizon = getattr(world, "world", world), whole("horizon", horizon)
-    if inner.problem(horizon).family == "restless":
-        path, which = inner.segments(horizon, seed)
-        yield Course(0, Levels(inner.lines(path), which[np.arange(horizon) // inner.episode].astype(np.int32)), None)
-        return
-    if lasting(world):
-        for tape in world.tapes(horizon, seed, getattr(world, "block", BLOCK)):
-            yield Course(tape.start, _parameters(tape), levels_of(tape))
-        return
-    path = inner.path(horizon, seed)
-    for start in range(0, horizon, BLOCK):
-        yield Course(start, Levels.of_each_round(path(start, min(horizon, start + BLOCK))), None)
-
-
-def lasting(world: Any) -> bool:
-    """Whether action k is the same action in every round; of fresh actions, no mean can be followed through time."""
-    return bool(getattr(getattr(world, "world", world), "lasting", True))
-
-
-def levels_of(tape: Any) -> Any:
-    """The means a tape was made from; a delayed one carries another inside."""
-    return getattr(tape, "tape", tape).levels
-
-
-def _parameters(tape: Any) -> Levels:
-    """The parameter behind a tape; its means, where there is none."""
-    path = getattr(getattr(tape, "tape", tape), "path", None)
-    means: Levels = levels_of(tape)
-    return means if path is None or path.shape[1] == 0 else Levels.of_each_round(path)
+def courses(world: World, horizon: int, seed: int) -> Iterator[Course]:
+    """What drifts in a world, block by block, from its tapes: the parameter behind them, and the means."""
+    for tape in world.tapes(whole("horizon", horizon), seed, world.block):
+        path = getattr(tape, "path", None)
+        parameters = tape.levels if path is None or path.shape[1] == 0 else Levels.of_each_round(path)
+        yield Course(tape.start, parameters, tape.levels)
 
 
 def _steps(levels: Levels, before: Levels | None) -> Floats:

@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import bounded_range
 from driftwise.core.types import Cache, Floats, PerArm, Problem
+from driftwise.core.validation import bounded_range
 
 BLOCK = 12  # splits bounded together; measured
 WORTH = 0.6  # a block is tried split by split when its bound exceeds this share of the threshold; measured

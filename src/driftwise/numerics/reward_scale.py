@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number
 from driftwise.core.types import Problem, Shared
+from driftwise.core.validation import number
 
 COUNT, MEAN, SQUARES, LARGEST = range(4)
 

@@ -16,9 +16,9 @@ import msgspec
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments import admin as changing
 from driftwise.service.deployments import decisions as deciding
-from driftwise.service.http.schemas.responses import Decision
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.schemas.requests import Asked, Settings, Told
+from driftwise.service.http.schemas.responses import Decision
 
 ARMS = ["penny", "dime", "nickel"]
 HEADS = (0.8, 0.4, 0.2)  # of the best, the second and the worst coin

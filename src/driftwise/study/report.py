@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import driftwise
+from driftwise.core.family import drift_of, words_of
 from driftwise.core.seeding import key
 from driftwise.core.types import About
 from driftwise.core.verbs import ABOUT
+from driftwise.core.words import Words
 from driftwise.measure.summary import Difference, Estimate, estimate, paired_difference
-from driftwise.measure.variation import norms_of
-from driftwise.study.plots.style import NARROW, WIDE, pen, svg
-from driftwise.study.choices import Choices, choices_of, column_values
+from driftwise.study.formatting import count, interval, listed, spread
 from driftwise.study.plots.drift import marked
 from driftwise.study.plots.study_figure import cells_by_policy, draw, picture
-from driftwise.study.templates import Markup, fill, write
-from driftwise.study.results import Results
+from driftwise.study.plots.style import NARROW, WIDE, pen, svg
+from driftwise.study.results import Results, column_values
 from driftwise.study.study import Cell, Study, inside, is_oracle, values
-from driftwise.study.formatting import count, interval, listed, spread
+from driftwise.study.templates import Markup, fill, write
 
 FEWEST_RUNS = 6
 MOST_NAMES = 3  # in one sentence
@@ -59,7 +59,7 @@ class Section(NamedTuple):
     verdict: Markup
     wide: Markup
     narrow: Markup
-    choices: Choices
+    words: Words
     changes: list[int]
     norms: dict[str, float | None]
     tags: dict[str, str]
@@ -102,14 +102,14 @@ def render(study: Study, results: Results, *, title: str | None = None) -> str:
         worlds=[_entry(label, world) for label, world in study.worlds.items()],
         recipe=recipe(study),
         best=best_of_all(sections),
-        words=sections[0].choices,
+        words=sections[0].words,
         first_seed=_seed_of_run_0(study),
     )
 
 
 def best_of_all(sections: Sequence[Section]) -> str:
     """What the best option is called on this page; "best option" where its worlds differ in that."""
-    names = {section.choices.best for section in sections}
+    names = {section.words.best for section in sections}
     return names.pop() if len(names) == 1 else "best option"
 
 
@@ -122,7 +122,7 @@ def _seed_of_run_0(study: Study) -> int:
 
 def _section(study: Study, results: Results, world: str, place: int) -> Section:
     cells = cells_by_policy(study, results, world)
-    rows = _rows(study, results, cells, choices_of(study.worlds[world]))
+    rows = _rows(study, results, cells, words_of(study.worlds[world]))
     shown = picture(study, results, cells)
     title = f"Drift of {world} and regret of every policy in it; the table below has the numbers"
     wide, narrow = (
@@ -135,14 +135,14 @@ def _section(study: Study, results: Results, world: str, place: int) -> Section:
         verdict(study, world, rows),
         wide,
         narrow,
-        choices=shown.drift.choices,
+        words=shown.drift.words,
         changes=marked(shown.drift.changes),
-        norms=norms_of(study.worlds[world], study.horizon, _seed_of_run_0(study)),
+        norms=drift_of(study.worlds[world], study.horizon, _seed_of_run_0(study)),
         tags={label: row[0].facts["tag"] for label, row in cells.items()},
     )
 
 
-def _rows(study: Study, results: Results, cells: dict[str, list[Cell]], words: Choices) -> list[Row]:
+def _rows(study: Study, results: Results, cells: dict[str, list[Cell]], words: Words) -> list[Row]:
     """A row for each policy; the first has the least mean regret, the last are oracles."""
 
     def place(label: str) -> tuple[bool, float]:
@@ -153,7 +153,7 @@ def _rows(study: Study, results: Results, cells: dict[str, list[Cell]], words: C
     return sorted(rows, key=lambda row: (row.oracle, not row.best, row.regret.mean))
 
 
-def _row(study: Study, results: Results, cells: list[Cell], best: list[Cell], words: Choices) -> Row:
+def _row(study: Study, results: Results, cells: list[Cell], best: list[Cell], words: Words) -> Row:
     label = cells[0].policy
     colour, stroke = pen(list(study.policies).index(label))
     regrets = results.column(cells, "regret")

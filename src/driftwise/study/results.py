@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.types import Floats, Ints
+from driftwise.core.words import Column
 from driftwise.errors import ParameterError
 from driftwise.study.study import Cell, Study
 
@@ -140,3 +141,9 @@ class Results:
 
 def _marks(columns: Sequence[Any]) -> str:
     return ", ".join("?" * len(columns))
+
+
+def column_values(results: Results, cells: list[Cell], column: Column) -> Floats:
+    """What every run has in a column."""
+    values = results.column(cells, column.outcome)
+    return values / results.column(cells, column.of) if column.of else values

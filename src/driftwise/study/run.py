@@ -15,17 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.family import FAMILIES, trace_for
 from driftwise.core.loop import play
-from driftwise.core.validation import whole
+from driftwise.core.protocols import Comparator
 from driftwise.core.seeding import key
-from driftwise.core.types import Trace, trace_for
+from driftwise.core.types import Trace
+from driftwise.core.validation import whole
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger
 from driftwise.measure.recovery import recovery_times
-from driftwise.measure.comparator import Standard
 from driftwise.study.results import Played, Results
-from driftwise.study.standards import standard_of
 from driftwise.study.study import Cell, Study, state_of
-from driftwise.families.multi_armed.worlds.base import BLOCK
 
 Progress = Callable[[int], None]
 
@@ -105,23 +104,23 @@ def missing(study: Study, results: Results) -> list[list[Cell]]:
 def _job(study: Study, cells: list[Cell], results: Results, progress: Progress | None, stop: Event) -> None:
     world, run_number, horizon = study.worlds[cells[0].world], cells[0].run, study.horizon
     world_seed = int(key(study.seed, run_number, "world"))
-    standard = standard_of(world, horizon, world_seed)
+    comparator = FAMILIES[world.problem(horizon).family].comparator(world, horizon, world_seed)
     runners = [_runner(study, cell, world, world_seed) for cell in cells]
-    block = min(horizon, getattr(world, "block", BLOCK))
+    block = min(horizon, world.block)
     buffer = trace_for(world.problem(horizon), 0, block)  # written over, block after block
     for tape in world.tapes(horizon, world_seed, block):
         rounds = min(block, horizon - tape.start)
-        held = standard.block(tape)
+        best = comparator.block(tape)
         for runner in runners:
             if stop.is_set():
                 return
             trace = Trace(tape.start, buffer.actions[:rounds], buffer.rewards[:rounds])
             _play_block(runner, tape, trace, horizon)
-            enter(runner.ledger, held, trace, rounds)
+            enter(runner.ledger, best, trace, rounds)
             if progress:
                 progress(rounds)
     changes = world.changes(horizon, world_seed)
-    results.save(study, cells, [_played(runner, standard, changes) for runner in runners])
+    results.save(study, cells, [_played(runner, comparator, changes) for runner in runners])
 
 
 def _play_block(runner: Runner, tape: Any, trace: Trace, horizon: int) -> None:
@@ -148,7 +147,7 @@ def _runner(study: Study, cell: Cell, world: Any, world_seed: int) -> Runner:
     )
 
 
-def _played(runner: Runner, standard: Standard, changes: list[int]) -> Played:
+def _played(runner: Runner, comparator: Comparator, changes: list[int]) -> Played:
     totals, horizon = runner.ledger.totals, len(runner.ledger.good)
     times = recovery_times(runner.ledger.good, changes)
     outcomes = {
@@ -158,6 +157,6 @@ def _played(runner: Runner, standard: Standard, changes: list[int]) -> Played:
         "optimal_rate": float(totals[OPTIMAL]) / horizon,
         "recovery": float(times.mean()) if len(times) else None,
         "seconds": runner.seconds[0],
-        **standard.tell(runner.ledger, runner.nature),
+        **comparator.tell(runner.ledger, runner.nature),
     }
     return Played(outcomes, runner.ledger.rounds, runner.ledger.curve)

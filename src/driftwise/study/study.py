@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
-from driftwise.core.family import check_fit
+from driftwise.core.family import FAMILIES, check_fit
+from driftwise.core.fingerprint import code_tag
 from driftwise.core.loop import play
 from driftwise.core.validation import cast, whole
-from driftwise.core.fingerprint import code_tag
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
-from driftwise.study.standards import STANDARDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +79,8 @@ class Study:
     def _tag(self, world: str, policy: str) -> str:
         """The code that a policy in a world depends on, as it is now."""
         a_world, parts = self.worlds[world], [*inside(self.worlds[world]), *inside(self.policies[policy])]
-        standard = STANDARDS[a_world.problem(self.horizon).family]
-        return code_tag(play, enter, standard, *map(type, parts))
+        comparator = FAMILIES[a_world.problem(self.horizon).family].comparator
+        return code_tag(play, enter, comparator, *map(type, parts))
 
     def _cell(self, world: str, policy: str, run: int, tag: str) -> "Cell":
         a_world, a_policy = self.worlds[world], self.policies[policy]

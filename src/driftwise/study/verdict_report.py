@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from driftwise.measure.summary import Estimate
-from driftwise.study.plots.style import NARROW, WIDE, Figure, Sheet, svg
 from driftwise.study.claims import DIFFERS, KNOWN, MATCHES, Verdict, summary
-from driftwise.study.templates import Markup, fill, write
 from driftwise.study.formatting import brief, spread
+from driftwise.study.plots.style import NARROW, WIDE, Figure, Sheet, svg
+from driftwise.study.templates import Markup, fill, write
 
 
 class Drawing(NamedTuple):

@@ -1,0 +1,23 @@
+"""Contextual bandits: every action has a row of features; linear, generalised linear and Gaussian-process rewards."""
+
+from driftwise.core.family import Family, add_family
+from driftwise.core.spec import catalogue
+from driftwise.families.contextual import policies, worlds
+from driftwise.families.contextual.policies import *  # noqa: F403
+from driftwise.families.contextual.words import words_of
+from driftwise.families.contextual.worlds import *  # noqa: F403
+from driftwise.measure.comparator import BestChoice
+from driftwise.measure.variation import norms
+
+CONTEXTUAL = add_family(
+    Family(
+        name="contextual",
+        chooses="one row of a matrix of features",
+        comparator=BestChoice,
+        words=words_of,
+        drift=norms,
+        policies=catalogue(policies),
+        worlds=catalogue(worlds),
+        guests=("multi-armed",),
+    )
+)

@@ -7,12 +7,12 @@ import numpy as np
 
 from driftwise.core.adapter import Manner
 from driftwise.core.arm_registry import Roster
-from driftwise.families.contextual.rows import Rows, reach_of
 from driftwise.core.encoding import Facts, packed, unpacked
-from driftwise.core.validation import whole
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Problem
+from driftwise.core.validation import whole
 from driftwise.errors import ArmError, FeatureError, ParameterError, StateError
+from driftwise.families.contextual.rows import Rows, reach_of
 
 
 class Features(Manner):

@@ -22,7 +22,14 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Decision, Floats, PerFeature, PerFeaturePair, Scratch, Shared
 from driftwise.families.contextual.linear_draw import apply_lower, apply_matrix, fill_normals
-from driftwise.families.contextual.pending_rows import PendingRows, add_row, any_pending, drop_row, fade_rows, invert_with
+from driftwise.families.contextual.pending_rows import (
+    PendingRows,
+    add_row,
+    any_pending,
+    drop_row,
+    fade_rows,
+    invert_with,
+)
 from driftwise.numerics.ridge import dot, factorise, invert
 
 

@@ -22,8 +22,8 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Cache, Floats, Scratch
 from driftwise.families.contextual.feature_window import FeatureWindow
-from driftwise.numerics.ridge import dot, factorise
 from driftwise.families.contextual.row_counts import LOOSE, Tally
+from driftwise.numerics.ridge import dot, factorise
 
 IDENTITY, LOGISTIC, POISSON = 0, 1, 2
 TOLERANCE = 1e-5  # length of the last Newton step

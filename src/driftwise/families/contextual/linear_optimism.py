@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number
 from driftwise.core.types import Floats, Problem
+from driftwise.core.validation import number
 from driftwise.families.contextual.pending_rows import PendingRows, any_pending, narrow
+from driftwise.numerics.quadratic_forms import LANES, measure_rows
 from driftwise.numerics.reward_scale import RewardScale
 from driftwise.numerics.ridge import Ridge
-from driftwise.numerics.quadratic_forms import LANES, measure_rows
 
 UNKNOWN_HORIZON = 0.01  # the confidence taken when nobody knows how long the run will be
 

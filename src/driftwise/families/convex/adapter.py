@@ -14,9 +14,9 @@ import numpy as np
 from driftwise.core.adapter import NOTHING, Manner
 from driftwise.core.arm_registry import Roster
 from driftwise.core.encoding import packed, unpacked
-from driftwise.core.validation import finite, number
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Problem, Slopes
+from driftwise.core.validation import finite, number
 from driftwise.errors import ParameterError, RewardError, StateError
 from driftwise.families.convex.projections import LARGEST
 
@@ -30,7 +30,7 @@ class Points(Manner):
         if roster:
             raise ParameterError(f"{type(policy).__name__} chooses points of a domain, not arms: leave out the arms")
         super().__init__(policy, problem, roster)
-        dim, count = problem.dim, int(problem.setting.constraints[0])
+        dim, count = problem.dim, int(problem.structure.constraints[0])
         self.answers = np.zeros(dim), (), Slopes(0.0, np.zeros(dim), np.zeros(count), np.zeros((count, dim)))
 
     def choose(self, place: Any, shown: Any) -> tuple[Any, Any, Any]:

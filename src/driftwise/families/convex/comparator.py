@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.families.convex.constraint_violation import losses_at
 from driftwise.families.convex.hindsight import best_on_average
 from driftwise.families.convex.loss_history import past_of
-from driftwise.families.convex.constraint_violation import losses_at
-from driftwise.measure.ledger import Ledger
 from driftwise.measure.comparator import ByPath
+from driftwise.measure.ledger import Ledger
 
 
 class BestPoint:

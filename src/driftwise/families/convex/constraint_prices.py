@@ -13,9 +13,9 @@ which is least over the domain at a y known in closed form. What it falls short 
 import numpy as np
 
 from driftwise.core.types import Floats
-from driftwise.families.convex.projections import BALL, BOX, Domain
 from driftwise.families.convex.loss_history import Past
 from driftwise.families.convex.point_program import highs
+from driftwise.families.convex.projections import BALL, BOX, Domain
 
 BINDING = 1e-6  # a row counts as binding from this far below 0 on, relative to how far rows change over the domain
 

@@ -9,16 +9,16 @@ closed form. Of Python functions nothing is known but values and gradients: find
 functions is a hard problem, and no W is told.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.families.convex.quadratics import Quadratics, farthest_from_mean, value_at
 from driftwise.families.convex.hindsight import best_on_average
-from driftwise.families.convex.loss_history import Functions, Past, Recorded
+from driftwise.families.convex.loss_history import Functions, Past, Recorded, past_of
+from driftwise.families.convex.quadratics import Quadratics, farthest_from_mean, value_at
 
 
 class Regrets(NamedTuple):
@@ -97,3 +97,13 @@ def _add_along(forms: Quadratics, points: Floats, sums: Floats) -> None:
 def _fill_losses(forms: Quadratics, point: Floats, losses: Floats) -> None:
     for t in range(len(losses)):
         losses[t] = value_at(forms, forms.rows[t], 0, point)
+
+
+def drift(world: Any, horizon: int, seed: int) -> dict[str, float | None]:
+    """How far the constraints of one run stray, by the name of the measure.
+
+    >>> from driftwise.families import ConvexHard
+    >>> drift(ConvexHard(delta=0.2), 1000, seed=0)
+    {'W': 200.0}
+    """
+    return {"W": round(wandering(past_of(world, horizon, seed)), 9)}

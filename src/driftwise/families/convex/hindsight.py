@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.core.types import Floats
-from driftwise.families.convex.loss_history import Past
 from driftwise.families.convex.constraint_prices import BINDING, fairest_prices
+from driftwise.families.convex.loss_history import Past
 from driftwise.families.convex.point_program import SLACK, least_loss
 
 ROWS_AT_A_TIME = 5

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from driftwise.core.validation import finite, whole
 from driftwise.core.types import Floats
+from driftwise.core.validation import finite, whole
 from driftwise.errors import ParameterError
 from driftwise.families.convex.projections import Domain
 from driftwise.families.convex.quadratics import Quadratics

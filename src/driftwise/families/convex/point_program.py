@@ -12,8 +12,8 @@ from scipy.optimize import linprog, minimize
 
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
-from driftwise.families.convex.projections import BALL, SIMPLEX, Domain
 from driftwise.families.convex.loss_history import Past
+from driftwise.families.convex.projections import BALL, SIMPLEX, Domain
 
 SLACK = 1e-9  # a row counts as kept up to this, relative to how far rows change over the domain
 PRECISE = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}

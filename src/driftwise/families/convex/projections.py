@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.types import Floats, Ints, Shared
 from driftwise.core.validation import finite, number, whole
-from driftwise.core.types import SETTINGS, Floats, Ints, Shared
 from driftwise.errors import ParameterError
 
 BOX, BALL, SIMPLEX = 0, 1, 2
@@ -71,48 +71,40 @@ class Domain(NamedTuple):
         return finite("point", point, (self.dim,))
 
 
-class Convex(NamedTuple):
-    """The setting of problems whose choices are points: the domain, how many constraints there are, the first point."""
+class ConvexStructure(NamedTuple):
+    """What is known of points to choose: their domain, how many constraints there are, the first one."""
 
     domain: Domain
     constraints: Ints
     start: Floats
 
-    @property
-    def family(self) -> str:
-        """Its name in FAMILIES."""
-        return "convex"
 
-
-SETTINGS["convex"] = Convex
-
-
-def convex(domain: Any, constraints: int = 0, start: Any = None) -> Convex:
-    """The setting for a domain; points start in its middle unless told otherwise."""
+def convex(domain: Any, constraints: int = 0, start: Any = None) -> ConvexStructure:
+    """The structure for a domain; points start in its middle unless told otherwise."""
     if not isinstance(domain, Domain):
         raise ParameterError(f"domain={domain!r} is not a domain: make one with box, ball, simplex or product")
     first = domain.centres.copy() if start is None else finite("start", start, (domain.dim,))
     count = whole("constraints", constraints, low=0, high=10**6)
-    return checked(Convex(domain, np.array([count], np.int64), first))
+    return checked(ConvexStructure(domain, np.array([count], np.int64), first))
 
 
-def checked(setting: Convex) -> Convex:
-    """The same setting, made sure of: kernels trust it, and it may have come from saved bytes."""
-    if not isinstance(setting, Convex):
+def checked(structure: ConvexStructure) -> ConvexStructure:
+    """The same structure, made sure of: kernels trust it, and it may have come from saved bytes."""
+    if not isinstance(structure, ConvexStructure):
         raise ParameterError("this problem has no domain to choose points from: make one with box, ball or simplex")
-    domain = setting.domain
+    domain = structure.domain
     dim, parts = domain.dim, len(domain.kinds)
     tiles = np.array_equal(domain.starts, np.append(0, domain.stops[:-1])) and list(domain.stops[-1:]) == [dim]
     long = all(len(each) == parts for each in (domain.starts, domain.stops, domain.sizes))
-    wide = all(each.shape == (dim,) for each in (domain.highs, domain.centres, setting.start))
+    wide = all(each.shape == (dim,) for each in (domain.highs, domain.centres, structure.start))
     known = long and wide and tiles and bool((domain.stops > domain.starts).all())
     if not known or not bool((domain.lows <= domain.highs).all()) or set(domain.kinds) - {BOX, BALL, SIMPLEX}:
         raise ParameterError("the domain does not fit together: make one with box, ball, simplex or product")
-    if setting.constraints.shape != (1,) or setting.constraints[0] < 0:
-        raise ParameterError(f"constraints={setting.constraints.tolist()} is not a whole number of at least 0")
-    if not domain.contains(setting.start):
-        raise ParameterError(f"the first point {setting.start.tolist()} lies outside the domain")
-    return setting
+    if structure.constraints.shape != (1,) or structure.constraints[0] < 0:
+        raise ParameterError(f"constraints={structure.constraints.tolist()} is not a whole number of at least 0")
+    if not domain.contains(structure.start):
+        raise ParameterError(f"the first point {structure.start.tolist()} lies outside the domain")
+    return structure
 
 
 # ---- making one ----

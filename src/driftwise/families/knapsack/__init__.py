@@ -1,0 +1,27 @@
+"""Bandits with knapsacks: every choice costs something of each budget; to choose nothing is always possible."""
+
+from driftwise.core.family import Family, add_family
+from driftwise.core.spec import catalogue
+from driftwise.families.knapsack import oracles, policies, worlds
+from driftwise.families.knapsack.comparator import BestPlan
+from driftwise.families.knapsack.oracles import *  # noqa: F403
+from driftwise.families.knapsack.policies import *  # noqa: F403
+from driftwise.families.knapsack.problem import Budgets
+from driftwise.families.knapsack.words import words_of
+from driftwise.families.knapsack.worlds import *  # noqa: F403
+from driftwise.measure.variation import norms
+
+KNAPSACK = add_family(
+    Family(
+        name="knapsack",
+        chooses="one arm or none, each spending from budgets",
+        comparator=BestPlan,
+        structure=Budgets,
+        words=words_of,
+        drift=norms,
+        policies=catalogue(policies),
+        worlds=catalogue(worlds),
+        oracles=catalogue(oracles),
+        guests=("multi-armed",),
+    )
+)

@@ -20,8 +20,9 @@ from driftwise.core.adapter import Manner
 from driftwise.core.arm_registry import Roster
 from driftwise.core.encoding import Facts, packed, unpacked
 from driftwise.core.serialization import Packed
-from driftwise.core.types import Budgets, Floats, Problem, Spent
+from driftwise.core.types import Floats, Problem, Spent
 from driftwise.errors import BudgetError, ParameterError, StateError
+from driftwise.families.knapsack.problem import Budgets
 
 Amounts = dict[str, float]
 SLACK = 1e-9  # of a budget: 0.1 + 0.1 + 0.1 fits into 0.3
@@ -192,7 +193,7 @@ class Budgeted(Manner):
     def changed(self, budgets: Mapping[str, Any] | None, horizon: int) -> None:
         """Other budgets, or another horizon, from now on."""
         totals = self.purse.changed({} if budgets is None else budgets)
-        problem = self.problem._replace(horizon=horizon, setting=Budgets(totals / self.purse.most))
+        problem = self.problem._replace(horizon=horizon, structure=Budgets(totals / self.purse.most))
         self.purse.totals, self.problem = totals, problem
 
     # ---- on paper ----
@@ -210,7 +211,7 @@ class Budgeted(Manner):
     ) -> "Budgeted":
         """A purse that was written down."""
         names = facts.get("resources")
-        if not isinstance(names, list) or len(names) != len(problem.setting.amounts):
+        if not isinstance(names, list) or len(names) != len(problem.structure.amounts):
             raise StateError("the saved budgets do not fit the saved problem")
         if sorted(arrays) != ["most", "reserved", "spent", "totals"]:
             raise StateError("the saved budgets are not complete")

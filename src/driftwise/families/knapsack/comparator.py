@@ -13,12 +13,9 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.types import Floats
-from driftwise.families.knapsack.hindsight.hindsight_lp import Plan, best_plan
-from driftwise.measure.ledger import REGRET, Ledger
+from driftwise.families.knapsack.hindsight.hindsight_lp import plan_of
 from driftwise.measure.comparator import ByMeans
-from driftwise.measure.variation import levels_of
-
-GAP = 1e-7  # how well the plan must be known
+from driftwise.measure.ledger import REGRET, Ledger
 
 
 class BestPlan:
@@ -29,31 +26,16 @@ class BestPlan:
         self._table = means.rewards[self.plan.units.segments]
         self._worths = self.plan.worths(means)
         self._tops: Floats = np.maximum(self._worths.max(axis=1), 0.0)
-        self._budget: Floats = stages_of(world, horizon).there[-1]
+        self._budget: Floats = world.stages(horizon).there[-1]
 
     def block(self, tape: Any) -> ByMeans:
         """The units of the rounds of a tape."""
-        rows = self.plan.units.rows[tape.start : tape.start + len(levels_of(tape).rows)]
+        rows = self.plan.units.rows[tape.start : tape.start + len(tape.levels.rows)]
         return ByMeans(rows, self._table, self.plan.rewards, self._worths, self._tops)
 
     def tell(self, ledger: Ledger, nature: Any) -> Mapping[str, float]:
         """What the plan earned, how much of the budget the run used, and its regret without the luck of costs."""
-        till = getattr(nature, "nature", nature)
-        told = {"benchmark": self.plan.value, "spent": float((till.spent / self._budget).max())}
+        told = {"benchmark": self.plan.value, "spent": float((nature.spent / self._budget).max())}
         if self.plan.prices.ndim == 1:
-            told["steady_regret"] = float(ledger.totals[REGRET]) - float(self.plan.prices @ till.luck)
+            told["steady_regret"] = float(ledger.totals[REGRET]) - float(self.plan.prices @ nature.luck)
         return told
-
-
-def plan_of(world: Any, horizon: int, seed: int) -> tuple[Plan, Any]:
-    """The best plan for one run of a world, and the means it is made from."""
-    inner, stages = getattr(world, "world", world), stages_of(world, horizon)
-    means = inner.means(horizon, seed)
-    if len(stages.starts) == 1:
-        return best_plan(means, stages.there[0], tolerance=GAP), means
-    return best_plan(means, stages.there, ends=[*stages.starts[1:].tolist(), horizon], tolerance=GAP), means
-
-
-def stages_of(world: Any, horizon: int) -> Any:
-    """The budget of a world as it comes; of a delayed one, that of the world behind."""
-    return getattr(world, "world", world).stages(horizon)

@@ -1,0 +1,22 @@
+"""Multi-armed bandits: one arm is chosen, one reward comes back."""
+
+from driftwise.core.family import Family, add_family
+from driftwise.core.spec import catalogue
+from driftwise.families.multi_armed import policies, worlds
+from driftwise.families.multi_armed.policies import *  # noqa: F403
+from driftwise.families.multi_armed.words import words_of
+from driftwise.families.multi_armed.worlds import *  # noqa: F403
+from driftwise.measure.comparator import BestChoice
+from driftwise.measure.variation import norms
+
+MULTI_ARMED = add_family(
+    Family(
+        name="multi-armed",
+        chooses="one arm, without features",
+        comparator=BestChoice,
+        words=words_of,
+        drift=norms,
+        policies=catalogue(policies),
+        worlds=catalogue(worlds),
+    )
+)

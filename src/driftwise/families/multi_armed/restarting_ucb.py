@@ -11,8 +11,8 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import integers, uniform
-from driftwise.core.validation import number, whole
 from driftwise.core.types import Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.detectors import Walks, new_walks, stop_walks, unit_range
 from driftwise.numerics.optimism import NEVER_LEFT, log_scale, most_promising, tally

@@ -1,0 +1,26 @@
+"""Restless bandits: arms change state whether or not they are activated; some of many are activated at a time."""
+
+from driftwise.core.family import Family, add_family
+from driftwise.core.spec import catalogue
+from driftwise.families.restless import oracles, policies, worlds
+from driftwise.families.restless.comparator import WhittleRival
+from driftwise.families.restless.oracles import *  # noqa: F403
+from driftwise.families.restless.policies import *  # noqa: F403
+from driftwise.families.restless.problem import RestlessStructure
+from driftwise.families.restless.transitions.drift import drift
+from driftwise.families.restless.words import words_of
+from driftwise.families.restless.worlds import *  # noqa: F403
+
+RESTLESS = add_family(
+    Family(
+        name="restless",
+        chooses="several arms that move on their own",
+        comparator=WhittleRival,
+        structure=RestlessStructure,
+        words=words_of,
+        drift=drift,
+        policies=catalogue(policies),
+        worlds=catalogue(worlds),
+        oracles=catalogue(oracles),
+    )
+)

@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.families.restless.arguments import Words, told_dynamics, with_arms
 from driftwise.core.adapter import Manner
 from driftwise.core.arm_registry import Roster
 from driftwise.core.encoding import Facts, packed, unpacked
-from driftwise.families.restless.problem import ACTIONS, restless
 from driftwise.core.seeding import generator
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Ints, Moves, Problem
 from driftwise.core.verbs import ABOUT
 from driftwise.errors import ArmError, MoveError, ParameterError, RewardError, StateError
+from driftwise.families.restless.arguments import RestlessNames, told_dynamics, with_arms
+from driftwise.families.restless.problem import ACTIONS, restless
 from driftwise.families.restless.random_subset import chance_of_set
 
 UNSEEN = -1
@@ -66,7 +66,7 @@ class RestlessArms(Manner):
     tells = ("states", "rewards")
     shown = None
 
-    def __init__(self, policy: Any, problem: Problem, roster: Roster, words: Words) -> None:
+    def __init__(self, policy: Any, problem: Problem, roster: Roster, words: RestlessNames) -> None:
         super().__init__(policy, problem, roster)
         self.words, self.learns_rewards = words, ABOUT[type(policy)].learns_rewards
         self._places, self._names = words.places, {name: place for place, name in enumerate(roster.names)}
@@ -200,7 +200,7 @@ class RestlessArms(Manner):
     def complete(self, value: Any, chosen: Any, row: Any) -> Moves:
         """What was told, arm by arm as they are now; an arm that could not have gone there is refused."""
         numbers, before = row
-        n_arms, setting = len(self.roster), self.problem.setting
+        n_arms, structure = len(self.roster), self.problem.structure
         states, rewards = np.full(n_arms, UNSEEN), np.zeros(n_arms)
         gone = any(number not in self.roster.places for number in numbers.tolist())
         went = self._told_of("states", value.states, numbers, gone)
@@ -210,11 +210,11 @@ class RestlessArms(Manner):
             place = self.roster.places.get(number)
             if place is None or place not in went:
                 continue
-            own, action, after = setting.classes[place], int(number in active), went[place]
-            if not setting.support[own, action, state, after]:
+            own, action, after = structure.classes[place], int(number in active), went[place]
+            if not structure.support[own, action, state, after]:
                 raise MoveError(self._impossible(place, state, after, action))
-            states[place], rewards[place] = after, paid.get(place, setting.rewards[own, after])
-            total += rewards[place] - action * setting.costs[place]
+            states[place], rewards[place] = after, paid.get(place, structure.rewards[own, after])
+            total += rewards[place] - action * structure.costs[place]
         return Moves(float(total), rewards, states)
 
     def _impossible(self, place: int, state: int, after: int, action: int) -> str:
@@ -262,8 +262,8 @@ class RestlessArms(Manner):
     def regrouped(self, policy: Any, roster: Roster, features: Any) -> "RestlessArms":
         """The same with other arms; one that joins brings its class and its cost, as a pair."""
         kept = self.roster.kept(roster)
-        setting = with_arms(self.problem.setting, self.words, kept, features or (None, None))
-        return RestlessArms(policy, self.problem._replace(n_arms=len(roster), setting=setting), roster, self.words)
+        structure = with_arms(self.problem.structure, self.words, kept, features or (None, None))
+        return RestlessArms(policy, self.problem._replace(n_arms=len(roster), structure=structure), roster, self.words)
 
     def columns(self, kept: list[int]) -> list[int] | None:
         """Where arms are classes of their own, classes come and go with them."""
@@ -290,7 +290,7 @@ class RestlessArms(Manner):
         n_classes, size = _sound(problem, len(roster))
         if len(states) not in (0, size) or len(classes) not in (0, n_classes):
             raise StateError("the saved arms do not fit the saved problem")
-        words = Words(tuple(states), tuple(classes), size, bool(own), bool(facts.get("lots")))
+        words = RestlessNames(tuple(states), tuple(classes), size, bool(own), bool(facts.get("lots")))
         manner = cls(policy, problem, roster, words)
         if arrays:
             manner.latest = _latest(arrays, len(roster), size)
@@ -322,23 +322,23 @@ class RestlessArms(Manner):
         return tuple(chosen)
 
 
-def restless_arms(policy: Any, base: Problem, roster: Roster, made: Mapping[str, Any]) -> tuple[Problem, Words]:
+def restless_arms(policy: Any, base: Problem, roster: Roster, made: Mapping[str, Any]) -> tuple[Problem, RestlessNames]:
     """The problem of an agent, from what it was made with, and the words for it."""
-    setting, words = told_dynamics(type(policy).__name__, roster, made)
-    low, high = float(setting.rewards.min()), float(setting.rewards.max())
-    return base._replace(low=low, high=high, setting=setting), words
+    structure, words = told_dynamics(type(policy).__name__, roster, made)
+    low, high = float(structure.rewards.min()), float(structure.rewards.max())
+    return base._replace(low=low, high=high, structure=structure), words
 
 
 def _sound(problem: Problem, n_arms: int) -> tuple[int, int]:
-    """How many classes and states a saved setting has; kernels trust it, so all of it is checked."""
-    setting = problem.setting
-    whole_numbers = {"episode": setting.episode.ravel(), "discount": setting.discount.ravel()}
+    """How many classes and states a saved structure has; kernels trust it, so all of it is checked."""
+    structure = problem.structure
+    whole_numbers = {"episode": structure.episode.ravel(), "discount": structure.discount.ravel()}
     try:
-        plain = setting._asdict() | {name: value[0].item() for name, value in whole_numbers.items()}
+        plain = structure._asdict() | {name: value[0].item() for name, value in whole_numbers.items()}
         restless(plain.pop("rewards"), n_arms=n_arms, **plain)
     except (ParameterError, IndexError) as error:
         raise StateError(f"the saved arms do not fit the saved problem: {error}") from None
-    n_classes, size = setting.rewards.shape
+    n_classes, size = structure.rewards.shape
     return int(n_classes), int(size)
 
 

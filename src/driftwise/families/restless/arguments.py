@@ -17,15 +17,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.arm_registry import Roster
-from driftwise.families.restless.problem import ACTIONS, DRIFTING, KNOWN, ROUNDING, STATIONARY, restless
+from driftwise.core.types import Floats, Ints
 from driftwise.core.validation import number, one_of, whole
-from driftwise.core.types import Floats, Ints, Restless
 from driftwise.errors import ArmError, ParameterError
+from driftwise.families.restless.problem import (
+    ACTIONS,
+    DRIFTING,
+    KNOWN,
+    ROUNDING,
+    STATIONARY,
+    RestlessStructure,
+    restless,
+)
 
 OWN = "own"
 
 
-class Words(NamedTuple):
+class RestlessNames(NamedTuple):
     """How a program calls states and classes; none where they are only numbered, or every arm is its own class.
 
     `lots` is whether arms with equal indices draw lots.
@@ -48,7 +56,7 @@ class Words(NamedTuple):
         return {name: place for place, name in enumerate(self.calls)}
 
 
-def told_dynamics(policy: str, roster: Roster, made: Mapping[str, Any]) -> tuple[Restless, Words]:
+def told_dynamics(policy: str, roster: Roster, made: Mapping[str, Any]) -> tuple[RestlessStructure, RestlessNames]:
     """The setting of an agent, from what it was made with."""
     for name, example in (("states", "['lapsed', 'engaged']"), ("rewards", "[0.0, 1.0]")):
         if made[name] is None:
@@ -57,7 +65,7 @@ def told_dynamics(policy: str, roster: Roster, made: Mapping[str, Any]) -> tuple
     classes, members = _classes(made["classes"], roster)
     lots = one_of("ties", made["ties"] or "lot", ("lot", "first")) == "lot"
     named = states if isinstance(states, tuple) else ()
-    words = Words(named, classes, _count(states), _is_own(made["classes"]), lots)
+    words = RestlessNames(named, classes, _count(states), _is_own(made["classes"]), lots)
     n_classes = len(roster) if words.own else max(1, len(classes))
     rewards, tables = _rewards(made["rewards"], words), _structures(made["structure"], words)
     spread = len(rewards) == 1 < n_classes
@@ -73,7 +81,9 @@ def told_dynamics(policy: str, roster: Roster, made: Mapping[str, Any]) -> tuple
     return setting, words
 
 
-def with_arms(setting: Restless, words: Words, kept: Sequence[int], joined: tuple[Any, Any]) -> Restless:
+def with_arms(
+    setting: RestlessStructure, words: RestlessNames, kept: Sequence[int], joined: tuple[Any, Any]
+) -> RestlessStructure:
     """The setting of other arms: `kept[new]` is the old place of arm `new`, or -1 for one that has `joined`.
 
     Where every arm is a class of its own, a new one is taken to be like the first: rewards and structure are those of
@@ -93,7 +103,7 @@ def with_arms(setting: Restless, words: Words, kept: Sequence[int], joined: tupl
     return setting._replace(classes=classes, costs=costs)
 
 
-def _class_of(name: Any, words: Words) -> int:
+def _class_of(name: Any, words: RestlessNames) -> int:
     if not words.classes:
         if name is not None:
             raise ArmError(f"arm_class={name!r} means nothing: all arms of this agent are alike")
@@ -161,14 +171,14 @@ def _by_arm(what: str, given: Any, roster: Roster) -> list[Any]:
     return told
 
 
-def _rewards(given: Any, words: Words) -> Floats:
+def _rewards(given: Any, words: RestlessNames) -> Floats:
     """A row for all classes, or one for each."""
     if words.classes and isinstance(given, Mapping) and set(given) == set(words.classes):
         return np.array([_row_of_rewards(given[name], words) for name in words.classes])
     return np.array([_row_of_rewards(given, words)])
 
 
-def _row_of_rewards(given: Any, words: Words) -> list[float]:
+def _row_of_rewards(given: Any, words: RestlessNames) -> list[float]:
     if isinstance(given, Mapping):
         for name in given:
             _place("rewards", name, words)
@@ -181,7 +191,7 @@ def _row_of_rewards(given: Any, words: Words) -> list[float]:
     return [number("reward", each) for each in told]
 
 
-def _place(what: str, name: Any, words: Words) -> int:
+def _place(what: str, name: Any, words: RestlessNames) -> int:
     if name not in words.places:
         raise ParameterError(f"{what} names the state {name!r}: there are {', '.join(map(repr, words.calls))}")
     return words.places[name]
@@ -190,7 +200,7 @@ def _place(what: str, name: Any, words: Words) -> int:
 Tables = tuple[Any, Any, Any]  # support, kinds and known rows, with the axes (action, state, next state)
 
 
-def _structures(given: Any, words: Words) -> Tables:
+def _structures(given: Any, words: RestlessNames) -> Tables:
     """Tables for all classes, or with one more axis for each."""
     if words.classes and isinstance(given, Mapping) and set(given) == set(words.classes):
         support, kinds, known = zip(*(_structure(given[name], words) for name in words.classes), strict=True)
@@ -198,7 +208,7 @@ def _structures(given: Any, words: Words) -> Tables:
     return _structure(given, words)
 
 
-def _structure(given: Any, words: Words) -> Tables:
+def _structure(given: Any, words: RestlessNames) -> Tables:
     size = words.n_states
     support, kinds = np.ones((2, size, size), np.bool_), np.full((2, size), DRIFTING)
     known = np.zeros((2, size, size))
@@ -214,7 +224,7 @@ def _structure(given: Any, words: Words) -> Tables:
     return support, kinds, known
 
 
-def _kernel(name: str, given: Any, words: Words, tables: Tables) -> None:
+def _kernel(name: str, given: Any, words: RestlessNames, tables: Tables) -> None:
     """Write what is known of one kernel."""
     support, kinds, known = tables
     if not isinstance(given, Mapping):
@@ -251,7 +261,7 @@ def _square(matrix: Floats, size: int) -> Floats:
     return matrix
 
 
-def _still(given: Any, words: Words) -> Iterable[tuple[int, Any]]:
+def _still(given: Any, words: RestlessNames) -> Iterable[tuple[int, Any]]:
     """Which rows do not drift: the number of the action, and the place of the state, or all of them."""
     for each in [given] if isinstance(given, str) else given:
         name, *state = (each,) if isinstance(each, str) else tuple(each)

@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from driftwise.core.family import trace_for
 from driftwise.core.loop import play
-from driftwise.core.validation import cast
 from driftwise.core.seeding import key
-from driftwise.core.types import trace_for
-from driftwise.measure.ledger import Ledger
-from driftwise.measure.comparator import ByPath
+from driftwise.core.validation import cast
 from driftwise.families.restless.oracles.whittle_oracle import WhittleOracle
+from driftwise.measure.comparator import ByPath
+from driftwise.measure.ledger import Ledger
 
 
 class Rival:

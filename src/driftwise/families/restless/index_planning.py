@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import Cache, Floats, Ints, Restless, Scratch, Shared
-from driftwise.families.restless.transitions.optimistic import HopeRoom, KernelBall, estimate, hopeful_kernel, new_hope_room
+from driftwise.core.types import Cache, Floats, Ints, Scratch, Shared
+from driftwise.families.restless.problem import RestlessStructure
+from driftwise.families.restless.transitions.optimistic import (
+    HopeRoom,
+    KernelBall,
+    estimate,
+    hopeful_kernel,
+    new_hope_room,
+)
 from driftwise.families.restless.whittle.advantage_lines import RestlessArm
 from driftwise.families.restless.whittle.index import WhittleRoom, new_whittle_room, whittle_indices
 from driftwise.families.restless.whittle.sweep import INDEXABLE
@@ -42,14 +49,14 @@ class PlanRoom(NamedTuple):
     whittle: WhittleRoom
 
 
-def arms_of(setting: Restless) -> Arms:
-    """The classes of a setting."""
+def arms_of(structure: RestlessStructure) -> Arms:
+    """The classes of a structure."""
     return Arms(
-        rewards=np.ascontiguousarray(np.repeat(setting.rewards[:, None], 2, axis=1)),
-        allowed=setting.support.astype(np.float64),
-        kinds=setting.kinds.copy(),
-        known=setting.known.copy(),
-        discount=setting.discount.copy(),
+        rewards=np.ascontiguousarray(np.repeat(structure.rewards[:, None], 2, axis=1)),
+        allowed=structure.support.astype(np.float64),
+        kinds=structure.kinds.copy(),
+        known=structure.known.copy(),
+        discount=structure.discount.copy(),
     )
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Decision, Floats, Ints, Moves
-from driftwise.families.restless.transitions.counts import close_episode, count_moves
 from driftwise.families.restless.index_planning import read_indices
 from driftwise.families.restless.top_m import top_arms
+from driftwise.families.restless.transitions.counts import close_episode, count_moves
 
 
 @kernel

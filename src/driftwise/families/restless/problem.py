@@ -7,19 +7,45 @@ Tables of kernels have the axes (class, action, state, next state); action 0 is 
 One table will do for all classes.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from driftwise.core.types import Floats, Ints, Problem
 from driftwise.core.validation import number, whole
-from driftwise.core.types import Floats, Ints, Problem, Restless
 from driftwise.errors import ParameterError
 
 KNOWN, STATIONARY, DRIFTING = 0, 1, 2
 ACTIONS = ("passive", "active")
 ROUNDING = 1e-6  # how far a row may be from summing to one: what single precision leaves
 MOST_STATES = 10**4
+
+
+class RestlessStructure(NamedTuple):
+    """Arms that go from state to state on their own, and otherwise when activated: what is known of them beforehand.
+
+    There are N arms in C classes, with S states. Arms of a class share their rewards and their two kernels: of an arm
+    that is left alone (0) and of one that is activated (1). `restless` makes one and checks it.
+
+    classes (N)            the class of each arm
+    rewards (C, S)         what an arm earns in a slot, by the state that the slot leads to
+    support (C, 2, S, S)   which transitions can happen
+    kinds (C, 2, S)        of each row of a kernel: 0 known, 1 unknown and always the same, 2 drifting
+    known (C, 2, S, S)     the rows that are known; the others are 0
+    episode (1)            slots after which all arms start over; 0 when they never do
+    discount (1)           of rewards, from slot to slot
+    costs (N)              of activating each arm
+    """
+
+    classes: Ints
+    rewards: Floats
+    support: NDArray[np.bool_]
+    kinds: Ints
+    known: Floats
+    episode: Ints
+    discount: Floats
+    costs: Floats
 
 
 def restless(
@@ -33,8 +59,8 @@ def restless(
     episode: int = 0,
     discount: float = 0.99,
     costs: ArrayLike = 0.0,
-) -> Restless:
-    """A checked setting. What is not said is not known: all transitions can happen, and all rows drift.
+) -> RestlessStructure:
+    """A checked structure. What is not said is not known: all transitions can happen, and all rows drift.
 
     Parameters
     ----------
@@ -75,7 +101,7 @@ def restless(
     if not allowed.any(axis=-1).all():
         c, a, s = np.argwhere(~allowed.any(axis=-1))[0]
         raise ParameterError(f"{_row(c, a, s, n_classes)} leads nowhere: support forbids every transition")
-    return Restless(
+    return RestlessStructure(
         classes=_classes(classes, n_arms, n_classes),
         rewards=np.ascontiguousarray(pays),
         support=allowed,
@@ -87,15 +113,15 @@ def restless(
     )
 
 
-def restless_problem(policy: str, problem: Problem) -> tuple[int, int, Restless]:
+def restless_problem(policy: str, problem: Problem) -> tuple[int, int, RestlessStructure]:
     """How many arms there are, how many are activated, and what is known of them; refused where none move."""
     n_arms = whole("n_arms", problem.n_arms)
-    setting = problem.setting
-    if not isinstance(setting, Restless):
+    structure = problem.structure
+    if not isinstance(structure, RestlessStructure):
         raise ParameterError(f"{policy} activates arms that move on their own, and this problem has none")
-    if len(setting.classes) != n_arms:
-        raise ParameterError(f"n_arms={n_arms} does not fit the classes of {len(setting.classes)} arms")
-    return n_arms, whole("slate", problem.slate, high=n_arms), setting
+    if len(structure.classes) != n_arms:
+        raise ParameterError(f"n_arms={n_arms} does not fit the classes of {len(structure.classes)} arms")
+    return n_arms, whole("slate", problem.slate, high=n_arms), structure
 
 
 def checked_rows(kernels: Floats, which: NDArray[np.bool_] | None = None) -> Floats:

@@ -1,0 +1,22 @@
+"""Slates: several items are chosen at once, and each has a reward."""
+
+from driftwise.core.family import Family, add_family
+from driftwise.core.spec import catalogue
+from driftwise.families.slate import policies, worlds
+from driftwise.families.slate.policies import *  # noqa: F403
+from driftwise.families.slate.words import words_of
+from driftwise.families.slate.worlds import *  # noqa: F403
+from driftwise.measure.comparator import BestChoice
+from driftwise.measure.variation import norms
+
+SLATE = add_family(
+    Family(
+        name="slate",
+        chooses="several items at once",
+        comparator=BestChoice,
+        words=words_of,
+        drift=norms,
+        policies=catalogue(policies),
+        worlds=catalogue(worlds),
+    )
+)

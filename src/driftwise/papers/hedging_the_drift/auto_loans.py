@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.families import LinUCB, SlidingLinUCB
 from driftwise.measure.summary import Estimate, estimate
 from driftwise.papers.hedging_the_drift.lending import Lending
 from driftwise.papers.hedging_the_drift.loans import read
 from driftwise.papers.hedging_the_drift.readings import NOISE, READINGS, bobs
-from driftwise.families import LinUCB, SlidingLinUCB
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
 

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from driftwise.families import EXP3S, SinePair, SlidingArmedUCB, SlidingLinUCB, Uniform
 from driftwise.measure.variation import variation
 from driftwise.papers.hedging_the_drift.growth import growth
 from driftwise.papers.hedging_the_drift.readings import NOISE, READINGS, bobs
-from driftwise.families import EXP3S, SlidingArmedUCB, SlidingLinUCB, Uniform
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.families import SinePair
 
 PHASES = {"printed": 0, "thirds": 1}
 HORIZONS = {"quick": (30_000, 60_000, 120_000, 240_000), "full": tuple(range(30_000, 240_001, 30_000))}

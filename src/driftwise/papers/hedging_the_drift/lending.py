@@ -4,26 +4,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from driftwise.core.random import fill_normal
-from driftwise.core.validation import cast_fields, number, whole
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Problem
+from driftwise.core.validation import cast_fields, number, whole
 from driftwise.errors import ParameterError
+from driftwise.families.contextual.worlds.base import GAUSSIAN, FeatureTape
+from driftwise.measure.base_world import BaseWorld
+from driftwise.measure.levels import BLOCK_NUMBERS, Levels
+from driftwise.measure.variation import Course
 from driftwise.papers.hedging_the_drift import stand_in
 from driftwise.papers.hedging_the_drift.demand import GRID, SCALINGS, Market, market
 from driftwise.papers.hedging_the_drift.loans import Loans, read
-from driftwise.families.multi_armed.worlds.base import Levels
-from driftwise.families.contextual.worlds.base import BLOCK_NUMBERS, GAUSSIAN, FeatureTape
 
 BORROWER = 7  # features of a borrower, without the intercept
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lending:
+class Lending(BaseWorld):
     """Prices for loans, one borrower after the other.
 
     Parameters
@@ -92,7 +93,7 @@ class Lending:
 
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world."""
-        return Problem(len(GRID), -np.inf, np.inf, self.sd, horizon, self.dim, unit=1.0)
+        return Problem(len(GRID), -np.inf, np.inf, self.sd, horizon, self.dim, unit=1.0, family="contextual")
 
     def changes(self, horizon: int, seed: int) -> list[int]:
         """The first round of every day but the first."""
@@ -100,6 +101,10 @@ class Lending:
         if whole("horizon", horizon) > len(day):
             raise ParameterError(f"horizon={horizon} is more than the {len(day):,} applications there are")
         return (np.flatnonzero(np.diff(day[:horizon])) + 1).tolist()
+
+    def courses(self, horizon: int, seed: int) -> Iterator[Course]:
+        """The parameter of every day."""
+        yield Course(0, Levels(self.market.theta, self.market.day[:horizon].astype(np.int32)), None)
 
     def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[FeatureTape]:
         """The applications in blocks of at most `size`; the seed decides the noise alone."""
@@ -111,15 +116,6 @@ class Lending:
             levels = Levels.of_each_round(np.einsum("tad,td->ta", sets, theta))
             which = np.arange(stop - start, dtype=np.int32)
             yield FeatureTape(start, levels, noise, float(self.sd), GAUSSIAN, sets, which, theta)
-
-    def nature(self, horizon: int = 0) -> Any:
-        """What actions may change in this world: nothing."""
-        return ()
-
-    def draw(self, horizon: int, seed: int) -> tuple[FeatureTape, Any]:
-        """All of it as one tape, and a fresh nature."""
-        (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
-        return tape, self.nature()
 
     def company(self, horizon: int) -> Floats:
         """The regret so far, after each round, of the lender's own prices rounded to the grid."""

@@ -14,14 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.types import Floats
+from driftwise.families import EXP3S, LinUCB, PiecewiseLinear, SlidingArmedUCB, SlidingLinUCB
 from driftwise.measure.summary import Estimate
 from driftwise.measure.variation import Variation, variation
 from driftwise.papers.hedging_the_drift.ratios import ratio_of_means
 from driftwise.papers.hedging_the_drift.readings import NOISE, READINGS, bobs
-from driftwise.families import EXP3S, LinUCB, SlidingArmedUCB, SlidingLinUCB
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.families import PiecewiseLinear
 
 HORIZON = 100_000
 SHOWN = 0  # the instance that is shown

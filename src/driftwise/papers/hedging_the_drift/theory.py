@@ -7,13 +7,12 @@ from functools import partial
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from driftwise.measure.bounds import sliding_lin_ucb_bound
+from driftwise.families import PiecewiseLinear, SinePair, SlidingLinUCB
+from driftwise.families.contextual.regret_bounds import sliding_lin_ucb_bound
 from driftwise.measure.variation import variation
 from driftwise.papers.hedging_the_drift import gradual, piecewise
-from driftwise.families import SlidingLinUCB
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.families import PiecewiseLinear, SinePair
 
 RIDGE = 10.0  # at lambda = 1 the slip in (90) does not show
 

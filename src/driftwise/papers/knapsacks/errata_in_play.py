@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.core.family import trace_for
 from driftwise.core.loop import play
 from driftwise.core.seeding import generator, key
-from driftwise.core.types import Budgets, Problem, trace_for
+from driftwise.core.types import Problem
+from driftwise.families import GreedyRatio, KnapsackExample, SlidingKnapsackUCB
 from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
+from driftwise.families.knapsack.problem import Budgets
 from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
 from driftwise.papers.knapsacks.forms import FORMS, tuned
 from driftwise.papers.knapsacks.powers import column
-from driftwise.families import GreedyRatio, SlidingKnapsackUCB
 from driftwise.study.claims import Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.families import KnapsackExample
 
 ROUNDS = 20_000
 INSTANCES = {"quick": 6, "full": 24}
@@ -93,7 +94,7 @@ def _always(world: Any, rounds: int) -> tuple[float, float, float]:
     tape, till = world.draw(rounds, 0)
     trace = trace_for(problem, 0, rounds)
     played = play(policy, policy.init(problem), tape, till, key(0), trace, rounds)
-    plan = best_plan(world.means(rounds, 0), problem.setting.amounts)
+    plan = best_plan(world.means(rounds, 0), problem.structure.amounts)
     return float(trace.rewards[:played].sum()), float(till.spent[0]), plan.value
 
 
@@ -166,7 +167,7 @@ def _epsilon_mended(_: Evidence) -> Finding:
     kept = []
     for rounds in (10**4, 10**5, 10**6):
         policy = SlidingKnapsackUCB.appendix(rounds, 10, 1, 1.0, 1.0)
-        state = policy.init(Problem(10, horizon=rounds, setting=Budgets(np.array([0.3 * rounds]))))
+        state = policy.init(Problem(10, horizon=rounds, structure=Budgets(np.array([0.3 * rounds])), family="knapsack"))
         kept.append(float(state.share[0]))
     listed = ", ".join(f"{share:.2f}" for share in kept)
     return exactly(min(kept), min(kept) >= 0.5, f"{listed} of the budget is left to spend.")

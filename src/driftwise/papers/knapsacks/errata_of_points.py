@@ -5,17 +5,16 @@ from functools import partial
 
 import numpy as np
 
+from driftwise.core.family import trace_for
 from driftwise.core.loop import play
 from driftwise.core.seeding import key
-from driftwise.core.types import trace_for
+from driftwise.families import ConvexGap, ConvexLinear, VirtualQueue
+from driftwise.families.convex.constraint_violation import wandering
 from driftwise.families.convex.hindsight import best_in_every_round, best_on_average
 from driftwise.families.convex.loss_history import past_of
-from driftwise.families.convex.constraint_violation import wandering
 from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
 from driftwise.papers.knapsacks.points import GAPS, HORIZONS, ROUGHLY, grown
-from driftwise.families import VirtualQueue
 from driftwise.study.claims import Evidence, Finding
-from driftwise.families import ConvexGap, ConvexLinear
 
 ROUNDS = 1000
 SMALL = 1e-6

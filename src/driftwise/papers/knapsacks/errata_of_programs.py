@@ -8,18 +8,17 @@ from scipy.optimize import linprog
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
-from driftwise.families.knapsack.round_lp import new_step_lp, solve_step
-from driftwise.families.knapsack.hindsight.regret_bound import knapsack_bound
-from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
-from driftwise.families.knapsack.hindsight.sandwich import chain
+from driftwise.families import KnapsackExample, SlidingKnapsackUCB
 from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
-from driftwise.families.knapsack.hindsight.resource_prices import even_plan, prices
+from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
 from driftwise.families.knapsack.hindsight.path_length import Unrest
-from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
-from driftwise.families import SlidingKnapsackUCB
-from driftwise.study.claims import Evidence, Finding
-from driftwise.families import KnapsackExample
+from driftwise.families.knapsack.hindsight.regret_bound import knapsack_bound
+from driftwise.families.knapsack.hindsight.resource_prices import even_plan, prices
+from driftwise.families.knapsack.hindsight.sandwich import chain
 from driftwise.families.knapsack.means import Means
+from driftwise.families.knapsack.round_lp import new_step_lp, solve_step
+from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
+from driftwise.study.claims import Evidence, Finding
 
 SMALL = 1e-6
 

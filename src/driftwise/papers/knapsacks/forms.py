@@ -10,8 +10,8 @@ All have the windows of Theorem 1 for the V1 and V2 of the world they play in.
 
 from typing import Any
 
-from driftwise.families.knapsack.hindsight.path_length import steps
 from driftwise.families import SlidingKnapsackUCB
+from driftwise.families.knapsack.hindsight.path_length import steps
 
 FORMS: dict[str, dict[str, Any]] = {
     "paper": {},

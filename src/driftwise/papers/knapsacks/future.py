@@ -18,14 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.families import EvenSpending, KnapsackExample, PrequentialPacing
 from driftwise.families.knapsack.hindsight.path_length import spread
-from driftwise.families import EvenSpending
 from driftwise.papers.knapsacks.forms import FORMS, TOLD, tuned
 from driftwise.papers.knapsacks.powers import Power, column
-from driftwise.families import PrequentialPacing
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.families import KnapsackExample
 
 ROUNDS = 20_000
 RUNS = {"quick": 4, "full": 20}

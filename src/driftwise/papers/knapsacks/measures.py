@@ -12,14 +12,14 @@ import numpy as np
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
-from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
-from driftwise.families.knapsack.hindsight.sandwich import Chain, chain
-from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
-from driftwise.families.knapsack.hindsight.resource_prices import even_plan, prices
-from driftwise.families.knapsack.hindsight.path_length import spread, steps, unrest
-from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.families import BudgetSinusoidal, KnapsackExample
+from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
+from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
+from driftwise.families.knapsack.hindsight.path_length import spread, steps, unrest
+from driftwise.families.knapsack.hindsight.resource_prices import even_plan, prices
+from driftwise.families.knapsack.hindsight.sandwich import Chain, chain
 from driftwise.families.knapsack.means import Means
+from driftwise.study.claims import Claim, Evidence, Finding
 
 SAME = 1e-6  # relative; nearest centres are found to that
 INSTANCES = {"quick": 60, "full": 600}

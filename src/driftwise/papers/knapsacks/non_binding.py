@@ -10,15 +10,15 @@ from functools import partial
 
 import numpy as np
 
+from driftwise.families import KnapsackExample
 from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
-from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program
 from driftwise.families.knapsack.hindsight.path_length import unrest
+from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program
 from driftwise.papers.knapsacks.forms import FORMS, TOLD
 from driftwise.papers.knapsacks.future import LONGER, NEAR, ROUNDS, RUNS, maker
 from driftwise.papers.knapsacks.powers import Power, column
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.families import KnapsackExample
 
 
 def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], Study]]]:

@@ -18,16 +18,15 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.seeding import generator
-from driftwise.families.convex.projections import box
+from driftwise.families import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic, VirtualQueue
+from driftwise.families.convex.constraint_violation import wandering
 from driftwise.families.convex.hindsight import best_in_every_round, best_on_average
 from driftwise.families.convex.loss_history import Recorded, past_of
-from driftwise.families.convex.constraint_violation import wandering
+from driftwise.families.convex.projections import box
+from driftwise.families.convex.worlds.base import linear
 from driftwise.papers.knapsacks.powers import Power, column
-from driftwise.families import VirtualQueue
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.families import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic
-from driftwise.families.convex.worlds.base import linear
 
 HORIZONS = {"quick": tuple(250 * 4**k for k in range(5)), "full": tuple(250 * 4**k for k in range(6))}
 RUNS = {"quick": 3, "full": 20}

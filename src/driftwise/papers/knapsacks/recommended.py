@@ -14,23 +14,27 @@ import numpy as np
 
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats
-from driftwise.families.knapsack.hindsight.path_length import steps
-from driftwise.measure.summary import estimate, paired_difference
-from driftwise.families import BestPlanOracle, EvenSpending
-from driftwise.papers.knapsacks.forms import forms
-from driftwise.papers.knapsacks.powers import column
 from driftwise.families import (
+    AdPacing,
     BanditOverBandit,
+    BestPlanOracle,
+    BudgetSinusoidal,
+    BudgetSwitching,
+    EvenSpending,
     GreedyRatio,
     LagrangeBwK,
+    NetworkPricing,
     PrequentialPacing,
     PrimalDualBwK,
     SlidingKnapsackUCB,
     UCBBwK,
 )
+from driftwise.families.knapsack.hindsight.path_length import steps
+from driftwise.measure.summary import estimate, paired_difference
+from driftwise.papers.knapsacks.forms import forms
+from driftwise.papers.knapsacks.powers import column
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.families import AdPacing, BudgetSinusoidal, BudgetSwitching, NetworkPricing
 
 ROUNDS, SEED, WANTED = 20_000, 2022, 0.85
 RUNS = {"quick": 20, "full": 50}

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.families import BudgetStationary, KnapsackExample
 from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.forms import FORMS, TOLD, forms, tuned
 from driftwise.papers.knapsacks.powers import LAST, Power, power
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.families import BudgetStationary, KnapsackExample
 
 ROUGHLY = 0.1  # slopes this near are as said; so are those whose interval reaches it
 CHANGES = 2  # of the rotating worlds that grow with T

@@ -7,21 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.family import trace_for
 from driftwise.core.loop import play
 from driftwise.core.seeding import key
-from driftwise.core.types import Floats, Ints, trace_for
+from driftwise.core.types import Floats, Ints
+from driftwise.families import BudgetStationary, SlidingKnapsackUCB
+from driftwise.families.knapsack.hindsight.path_length import Unrest, unrest
 from driftwise.families.knapsack.hindsight.regret_bound import knapsack_bound
 from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program
-from driftwise.families.knapsack.hindsight.path_length import Unrest, unrest
+from driftwise.families.knapsack.means import Means
 from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.forms import tuned
 from driftwise.papers.knapsacks.powers import column
 from driftwise.papers.knapsacks.slopes import SERIES, names, played
-from driftwise.families import SlidingKnapsackUCB
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
-from driftwise.families import BudgetStationary
-from driftwise.families.knapsack.means import Means
 
 COVERED = {"stationary": BudgetStationary(n_arms=4), "rotating": Carousel(n_arms=4, resources=2)}
 ROUNDS, RUNS = 4_000, 20

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftwise.core.types import Floats
+from driftwise.families import SCMAB
 from driftwise.measure.summary import band
 from driftwise.papers.sliding_window_thompson.sensitivity import sweep
 from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, ARMS, FIGURE_5_ARMS, SIGMAS
 from driftwise.study.claims import Evidence
 from driftwise.study.plots.lines import Line, Panel, draw_lines
-from driftwise.families import SCMAB
 
 if TYPE_CHECKING:
     from driftwise.study.plots.style import Figure, Sheet

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.optimism import NEVER_LEFT, log_scale, tally
 from driftwise.numerics.window import Window, new_window, remember, slide

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.types import Floats, Ints
+from driftwise.families import SCMAB
 from driftwise.papers.sliding_window_thompson.cells import KNOWN, printed_in
 from driftwise.papers.sliding_window_thompson.studies import (
     ALGORITHMS,
@@ -18,7 +19,6 @@ from driftwise.papers.sliding_window_thompson.studies import (
     reported,
 )
 from driftwise.study.claims import Claim, Evidence, Finding
-from driftwise.families import SCMAB
 
 
 def prose(scale: str) -> Iterator[Claim]:

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from driftwise.families import ACMAB, ASCMAB, REXP3, SCMAB, SER4, SlidingKLUCB, SlidingThompson, SlidingUCB, Thompson
 from driftwise.papers.sliding_window_thompson.printed_ucb import PrintedUCB
-from driftwise.families import REXP3, SER4, SlidingKLUCB, SlidingThompson, SlidingUCB, Thompson
 from driftwise.study.study import Study
-from driftwise.families import ACMAB, ASCMAB, SCMAB
 
 ARMS = (5, 10, 20, 30)
 HORIZONS = {"quick": (10_000,), "full": (10_000, 100_000, 1_000_000)}

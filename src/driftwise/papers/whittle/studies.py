@@ -7,10 +7,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from driftwise.families import (
+    WIQL,
+    AdaptiveWhittle,
+    AgeOfInformation,
+    Climbing,
+    RandomArms,
+    SlidingWhittle,
+    UCWhittle,
+    WhittleThompson,
+)
 from driftwise.papers import Shelf
-from driftwise.families import WIQL, AdaptiveWhittle, RandomArms, SlidingWhittle, UCWhittle, WhittleThompson
 from driftwise.study.study import Study
-from driftwise.families import AgeOfInformation, Climbing
 
 RUNS = {"quick": 10, "full": 50}
 EPISODES, SLOTS, EPSILON = 50, 100, 0.05

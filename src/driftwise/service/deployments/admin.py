@@ -9,18 +9,18 @@ import msgspec
 
 from driftwise.errors import ParameterError
 from driftwise.service.deployments import spec as papers
-from driftwise.service.http.access import CREATE_KEY
-from driftwise.service.http.schemas.responses import Key
-from driftwise.service.deployments.queries import told_of
 from driftwise.service.deployments.catalogue import RETIRED, RUNNING
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import NO_KEY, Engine, Keyed, Reply
-from driftwise.service.store.events import ArmAdded, Body, Created, KeyRevoked, PolicyChanged, Status
-from driftwise.service.store.journal import Event
+from driftwise.service.deployments.queries import told_of
+from driftwise.service.deployments.spec import POLICY
+from driftwise.service.http.access import CREATE_KEY
 from driftwise.service.http.api_keys import new_key
 from driftwise.service.http.errors import Conflict, Damaged, Forbidden, Full, Malformed, Paused, Unknown
-from driftwise.service.deployments.spec import POLICY
 from driftwise.service.http.schemas.requests import Changes, NewKey, Settings
+from driftwise.service.http.schemas.responses import Key
+from driftwise.service.store.events import ArmAdded, Body, Created, KeyRevoked, PolicyChanged, Status
+from driftwise.service.store.journal import Event
 
 MOST_DEPLOYMENTS = 100_000
 MOST_KEYS = 1_000

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments.catalogue import RETIRED, Entry
-from driftwise.service.store.events import ClockSet
 from driftwise.service.deployments.readiness import READ, TRIAL, WRITTEN
 from driftwise.service.http.errors import Unavailable
+from driftwise.service.store.events import ClockSet
 
 if TYPE_CHECKING:
     from driftwise.service.deployments.engine import Engine

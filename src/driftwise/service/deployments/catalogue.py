@@ -2,13 +2,13 @@
 
 from typing import Any, NamedTuple
 
-from driftwise.service.store import events as kinds
 from driftwise.service.deployments import spec as papers
 from driftwise.service.deployments.clock import Leaps
 from driftwise.service.deployments.deployment import Deployment
+from driftwise.service.http.schemas.requests import Settings
+from driftwise.service.store import events as kinds
 from driftwise.service.store.events import Body, ClockSet, Created, KeyMade, KeyRevoked, PolicyChanged, Status
 from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, Journal, JournalError
-from driftwise.service.http.schemas.requests import Settings
 
 RUNNING, PAUSED, RETIRED = "running", "paused", "retired"
 DAMAGED = "damaged"  # told of one that cannot be folded

@@ -6,14 +6,14 @@ import msgspec
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments import moving
-from driftwise.service.http.schemas.responses import Decision, Decisions, Learnt, LearntMany
 from driftwise.service.deployments.catalogue import Entry
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import NO_KEY, Engine, Happened, Keyed, Reply, waited
-from driftwise.service.store.events import Body, Cancelled, Decided, Learned
-from driftwise.service.store.journal import Event
 from driftwise.service.http.errors import Conflict, Full, Malformed, Unknown
 from driftwise.service.http.schemas.requests import Asked, Held, Told
+from driftwise.service.http.schemas.responses import Decision, Decisions, Learnt, LearntMany
+from driftwise.service.store.events import Body, Cancelled, Decided, Learned
+from driftwise.service.store.journal import Event
 
 OUTCOME = tuple(name for name in Told.__struct_fields__ if name != "id")
 REFUSED = {"unknown": Unknown, "conflict": Conflict}

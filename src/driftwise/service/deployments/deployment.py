@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 import msgspec
 
 from driftwise.agent import Agent
-from driftwise.core.serialization import seal
 from driftwise.core.fingerprint import code_tag
+from driftwise.core.serialization import seal
 from driftwise.errors import BudgetError, ParameterError
-from driftwise.service.store import events as kinds
-from driftwise.service.deployments.stats import state as monitors
 from driftwise.service.deployments import spec as papers
 from driftwise.service.deployments.clock import SECOND_US, STEP_S, Leaps
-from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
-from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
+from driftwise.service.deployments.spec import POLICY, UNITS
+from driftwise.service.deployments.stats import state as monitors
 from driftwise.service.deployments.stats.collector import Monitor
 from driftwise.service.deployments.stats.state import Notes
-from driftwise.service.deployments.spec import POLICY, UNITS
 from driftwise.service.http.schemas.requests import Settings
+from driftwise.service.store import events as kinds
+from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
+from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
 
 FORMAT = 1
 NO_LEAPS = Leaps()

@@ -21,11 +21,11 @@ from driftwise.service.deployments import background_tasks as background
 from driftwise.service.deployments.catalogue import PAUSED, RETIRED, Damage, Entry, read_catalogue
 from driftwise.service.deployments.clock import Clock
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.store.events import Body, body_of
 from driftwise.service.deployments.fold import fold
-from driftwise.service.store.journal import Answer, DamagedError, Event, Journal, JournalError, Snapshot
 from driftwise.service.deployments.readiness import ANSWER_S, READ, WRITTEN, Readiness, Ready
 from driftwise.service.http.errors import Busy, Damaged, KeyReused, Paused, Unavailable, Unknown
+from driftwise.service.store.events import Body, body_of
+from driftwise.service.store.journal import Answer, DamagedError, Event, Journal, JournalError, Snapshot
 from driftwise.service.store.writer import Writer
 
 SNAPSHOT_EVERY = 10_000  # events

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from driftwise.core.extras import needed_for
+from driftwise.service.http.schemas.requests import Told
 from driftwise.service.store.events import Learned, body_of
 from driftwise.service.store.journal import Journal
-from driftwise.service.http.schemas.requests import Told
 
 OUTCOME = tuple(name for name in Told.__struct_fields__ if name != "id")
 COLUMNS = ("id", "at", "action", "propensity", "unit", "held", "asked", "status", "outcome_at", *OUTCOME)

@@ -11,14 +11,14 @@ import msgspec
 
 from driftwise.agent import Agent
 from driftwise.core.serialization import unseal
-from driftwise.service.deployments.stats import state as monitors
 from driftwise.service.deployments import spec as papers
 from driftwise.service.deployments.deployment import FORMAT, Deployment, Paper, Waiting, tag_of
+from driftwise.service.deployments.spec import POLICY
+from driftwise.service.deployments.stats import state as monitors
+from driftwise.service.deployments.stats.collector import Monitor
+from driftwise.service.http.schemas.requests import Settings
 from driftwise.service.store.events import body_of
 from driftwise.service.store.journal import DamagedError, Event, Journal, JournalError, Snapshot
-from driftwise.service.deployments.stats.collector import Monitor
-from driftwise.service.deployments.spec import POLICY
-from driftwise.service.http.schemas.requests import Settings
 
 ELSEWHERE = (JournalError, OSError, MemoryError)  # no fault of what is being folded
 

@@ -12,8 +12,8 @@ from typing import Any
 from driftwise.agent import Agent
 from driftwise.agent.elsewhere import episodes_seen, herd_of, index_table, moves_from
 from driftwise.errors import ParameterError
-from driftwise.service.http.schemas.responses import Ranked
 from driftwise.service.http.schemas.requests import Settings
+from driftwise.service.http.schemas.responses import Ranked
 
 NEXT_IN_LINE = 10  # arms that are told of beside those to activate
 MOST_NUMBERS = 10**7  # in what is counted of moves

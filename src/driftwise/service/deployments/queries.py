@@ -15,17 +15,17 @@ from driftwise.core.types import PerArm, Scratch
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments import moving
 from driftwise.service.deployments import spec as papers
-from driftwise.service.http.schemas.responses import Explained, Recorded, Saved, Statistics, Verified
 from driftwise.service.deployments.catalogue import DAMAGED, RETIRED, Entry
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine, refusal_of
-from driftwise.service.store.events import Decided, Learned, body_of
 from driftwise.service.deployments.export import export
 from driftwise.service.deployments.fold import fold
-from driftwise.service.store.journal import DamagedError, Event, JournalError
 from driftwise.service.deployments.stats.collector import MOST_LABELS
 from driftwise.service.http.errors import Damaged, Unavailable, Unknown
 from driftwise.service.http.schemas.requests import Settings
+from driftwise.service.http.schemas.responses import Explained, Recorded, Saved, Statistics, Verified
+from driftwise.service.store.events import Decided, Learned, body_of
+from driftwise.service.store.journal import DamagedError, Event, JournalError
 
 MOST_TOLD = 64  # numbers of one array
 DRAWS, FEW_DRAWS = 1000, 100  # the few where a draw may plan for many arms

@@ -7,11 +7,11 @@ import msgspec
 
 from driftwise.agent import Agent
 from driftwise.core import serialization as states
-from driftwise.core.validation import cast
 from driftwise.core.spec import describe, parameters, parse
+from driftwise.core.validation import cast
 from driftwise.errors import ParameterError
-from driftwise.families.convex import projections
 from driftwise.families import POLICIES
+from driftwise.families.convex import projections
 from driftwise.service.deployments import moving
 from driftwise.service.http.schemas.requests import Ball, Box, Settings, Simplex
 

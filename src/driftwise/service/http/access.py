@@ -12,9 +12,9 @@ import re
 from typing import NamedTuple
 
 from driftwise.service.deployments.catalogue import Catalogue
-from driftwise.service.store.events import KeyMade
 from driftwise.service.http.api_keys import allows, opened_by
 from driftwise.service.http.errors import Forbidden, Unauthorised
+from driftwise.service.store.events import KeyMade
 
 Headers = dict[bytes, bytes]
 TOKEN_KEY = KeyMade("token", "token", b"", ["admin"])  # what the token may do, as if it were a key

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from driftwise.errors import ParameterError
 from driftwise.service.deployments.catalogue import Catalogue
-from driftwise.service.store.events import KeyMade
 from driftwise.service.http.errors import Unauthorised
+from driftwise.service.store.events import KeyMade
 
 SCOPES = {
     "read": "see deployments, decisions, statistics and metrics",

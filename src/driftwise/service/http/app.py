@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 from starlette.routing import BaseRoute, Route, Router
 
-from driftwise.service.http.routes import endpoints
-from driftwise.service.deployments.engine import Engine
-from driftwise.service.http.middleware import Guard, Times
-from driftwise.service.http.metrics import metrics
-from driftwise.service.http.endpoint import Call, Endpoint, Methods, Service, Stream, nothing_here
-from driftwise.service.http.openapi import document
 from driftwise.service.dashboard.pages import pages
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.http.endpoint import Call, Endpoint, Methods, Service, Stream, nothing_here
 from driftwise.service.http.errors import Unavailable
+from driftwise.service.http.metrics import metrics
+from driftwise.service.http.middleware import Guard, Times
+from driftwise.service.http.openapi import document
+from driftwise.service.http.routes import endpoints
 
 log = logging.getLogger("driftwise.service")
 

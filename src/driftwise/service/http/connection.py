@@ -7,8 +7,8 @@ import httptools
 import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from driftwise.service.http.schemas.responses import Problem
 from driftwise.service.http.connection_limits import Places
+from driftwise.service.http.schemas.responses import Problem
 
 MAX_HEAD = 1 << 15  # bytes of a request line and headers; the same for what is between the parts of a body, or after it
 PIECE = 1 << 12  # bytes that are parsed before they are counted

@@ -15,12 +15,12 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from driftwise.errors import DriftwiseError
-from driftwise.service.http.access import Access
-from driftwise.service.http.schemas.responses import Problem
 from driftwise.service.deployments.engine import NO_KEY, Engine, Keyed, Reply
+from driftwise.service.http.access import Access
+from driftwise.service.http.errors import Malformed, Refusal, TooLarge, Unavailable, Unknown
+from driftwise.service.http.schemas.responses import Problem
 from driftwise.service.store.events import KeyMade
 from driftwise.service.store.journal import JournalError
-from driftwise.service.http.errors import Malformed, Refusal, TooLarge, Unavailable, Unknown
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 NAME_PATTERN = "{1,64}"  # as decoders tell it

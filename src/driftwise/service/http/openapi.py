@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from driftwise.service.http.schemas.responses import Problem
 from driftwise.service.deployments.export import MEDIA
-from driftwise.service.http.endpoint import Endpoint
 from driftwise.service.http.api_keys import SCOPES
+from driftwise.service.http.endpoint import Endpoint
+from driftwise.service.http.schemas.responses import Problem
 
 BINARY = {"type": "string", "format": "binary"}
 KEY = {

@@ -4,9 +4,25 @@ from typing import Any
 
 import msgspec
 
-from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments import admin as changing
 from driftwise.service.deployments import decisions as deciding
+from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments.catalogue import PAUSED, RETIRED, RUNNING
+from driftwise.service.deployments.export import MEDIA, from_file, need_parquet
+from driftwise.service.http.endpoint import MAX_ID, Call, Endpoint, Stream
+from driftwise.service.http.errors import Malformed
+from driftwise.service.http.schemas.requests import (
+    Asked,
+    AskedMany,
+    Changes,
+    NewArm,
+    NewKey,
+    OldArm,
+    Settings,
+    Told,
+    ToldMany,
+    Which,
+)
 from driftwise.service.http.schemas.responses import (
     Decision,
     Decisions,
@@ -22,11 +38,6 @@ from driftwise.service.http.schemas.responses import (
     Statistics,
     Verified,
 )
-from driftwise.service.deployments.catalogue import PAUSED, RETIRED, RUNNING
-from driftwise.service.deployments.export import MEDIA, from_file, need_parquet
-from driftwise.service.http.endpoint import MAX_ID, Call, Endpoint, Stream
-from driftwise.service.http.errors import Malformed
-from driftwise.service.http.schemas.requests import Asked, AskedMany, Changes, NewArm, NewKey, OldArm, Settings, Told, ToldMany, Which
 
 
 async def decide(call: Call) -> Any:

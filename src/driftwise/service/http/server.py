@@ -15,16 +15,16 @@ from typing import Any
 import uvicorn
 
 from driftwise.errors import ParameterError
+from driftwise.service.deployments.catalogue import Catalogue
+from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.access import Access, is_loopback
 from driftwise.service.http.app import make_app
-from driftwise.service.deployments.catalogue import Catalogue
 from driftwise.service.http.connection import Connection
-from driftwise.service.deployments.engine import Engine
-from driftwise.service.http.metrics import log_to_stderr
-from driftwise.service.http.endpoint import Limits, Service
-from driftwise.service.store.journal import open_journal
 from driftwise.service.http.connection_limits import Places
+from driftwise.service.http.endpoint import Limits, Service
+from driftwise.service.http.metrics import log_to_stderr
 from driftwise.service.http.token import drop_token, ensure_token, load_token, token_file
+from driftwise.service.store.journal import open_journal
 
 SPARE_FILES = 200  # beside connections: the store, its readers, sessions with its server
 GARBAGE = 50_000, 20, 100  # decisions that wait are no garbage: they are not to be looked through again and again

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from driftwise.core.family import words_of
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Ints
-from driftwise.measure.variation import courses, lasting
+from driftwise.core.words import Words
 from driftwise.study.plots.style import INK, Axes, End, MaxNLocator, Sheet, name_ends, prepare, text_width
-from driftwise.study.choices import Choices, choices_of
 from driftwise.study.study import Study
 
 MOST_POINTS = 600
@@ -33,16 +33,16 @@ class Drift(NamedTuple):
     lines: Floats
     changes: list[int]
     shared: bool
-    choices: Choices
+    words: Words
     slate: int
     labels: list[str]
 
     @property
     def names(self) -> list[str]:
         """What may be written beside the ends of the lines."""
-        if self.choices.ranked:
-            return [self.choices.largest, self.choices.others]
-        return self.labels if len(self.labels) <= MOST_NAMES else [f"{len(self.labels)} {self.choices.others}"]
+        if self.words.ranked:
+            return [self.words.largest, self.words.others]
+        return self.labels if len(self.labels) <= MOST_NAMES else [f"{len(self.labels)} {self.words.others}"]
 
 
 def drift_of(study: Study, world: Any) -> Drift:
@@ -51,20 +51,20 @@ def drift_of(study: Study, world: Any) -> Drift:
     changes = world.changes(study.horizon, seeds[0])
     shared = all(world.changes(study.horizon, seed) == changes for seed in seeds[1:])
     rounds, lines = sample(world, study.horizon, seeds[0], changes)
-    choices, slate = choices_of(world), world.problem(study.horizon).slate
-    labels = getattr(world, "labels", None) or [f"{choices.one} {k}" for k in range(lines.shape[1])]
-    return Drift(rounds, lines, changes, shared, choices, slate, labels)
+    words, slate = words_of(world), world.problem(study.horizon).slate
+    labels = getattr(world, "labels", None) or [f"{words.one} {k}" for k in range(lines.shape[1])]
+    return Drift(rounds, lines, changes, shared, words, slate, labels)
 
 
 def sample(world: Any, horizon: int, seed: int, changes: list[int]) -> tuple[Ints, Floats]:
     """What drifts, at evenly spaced rounds (fewer for many lines) and, while they are few, at every change."""
     problem = world.problem(horizon)
-    width = len(getattr(world, "labels", ())) or (problem.n_arms if lasting(world) else problem.dim)
+    width = len(getattr(world, "labels", ())) or (problem.n_arms if world.lasting else problem.dim)
     count = min(horizon, MOST_POINTS, max(100, 10 * MOST_POINTS // width))
     points = np.linspace(0, horizon - 1, count).round().astype(np.int64)
     rounds = np.union1d(points, np.array(marked(changes), np.int64))
     rows = []
-    for course in courses(world, horizon, seed):
+    for course in world.courses(horizon, seed):
         levels = course.parameters if course.means is None else course.means
         inside = rounds[(rounds >= course.start) & (rounds < course.start + len(levels.rows))]
         rows.append(levels.table[levels.rows[inside - course.start]])
@@ -84,13 +84,13 @@ def mark_changes(axes: Axes, changes: list[int]) -> None:
 
 def draw_drift(axes: Axes, drift: Drift, horizon: int, sheet: Sheet) -> None:
     """The panel: lines, changes, names."""
-    prepare(axes, (0, horizon), sheet, f"Drift: {drift.choices.lines}, run 0")
+    prepare(axes, (0, horizon), sheet, f"Drift: {drift.words.lines}, run 0")
     axes.tick_params(labelbottom=False)
     mark_changes(axes, drift.changes)
-    _scale(axes, drift.lines, room=0.2 if drift.choices.ranked else 0.04)
+    _scale(axes, drift.lines, room=0.2 if drift.words.ranked else 0.04)
     edges, path = np.append(drift.rounds, horizon), np.vstack([drift.lines, drift.lines[-1]])
-    ends = (_draw_means if drift.choices.ranked else _draw_features)(axes, drift, edges, path)
-    if drift.choices.ranked and not drift.slate:
+    ends = (_draw_means if drift.words.ranked else _draw_features)(axes, drift, edges, path)
+    if drift.words.ranked and not drift.slate:
         _name_best(axes, drift, edges, sheet)
     name_ends(axes, ends, sheet)
 
@@ -105,8 +105,8 @@ def _draw_means(axes: Axes, drift: Drift, edges: Ints, path: Floats) -> list[End
     for best in ordered[:, -chosen:].T:
         line(axes, edges, best, lw=(2.4 if steps else 1.8) / np.sqrt(chosen))
     best, others = ordered[-1, -chosen:].mean(), ordered[-1, :-chosen]
-    ends = [End(float(best), drift.choices.largest, INK, bold=True)]
-    return ends + ([End(float(others.mean()), drift.choices.others, INK, strength=0.6)] if len(others) else [])
+    ends = [End(float(best), drift.words.largest, INK, bold=True)]
+    return ends + ([End(float(others.mean()), drift.words.others, INK, strength=0.6)] if len(others) else [])
 
 
 def _draw_features(axes: Axes, drift: Drift, edges: Ints, path: Floats) -> list[End]:

@@ -1,6 +1,3 @@
-"""The policies of this family by name. A new one is a file in this folder and a line here; the file's name is its name."""
+"""The policies of this family: a new one is a file here, which gives it its name, and a line below."""
 
-from driftwise.core.spec import catalogue
 from driftwise.families.composite.policies.bandit_over_bandit import BanditOverBandit as BanditOverBandit
-
-POLICIES = catalogue(__name__, globals())

@@ -46,13 +46,13 @@ import numpy as np
 from driftwise.core.family import family_of
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch
-from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.types import About, Decision, Floats, Problem, Shared
+from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import advance, appraise, pend, register, restart, select, settle, update
 from driftwise.errors import ParameterError
 from driftwise.families.composite.hedge import Hedge, credit, new_hedge, pick, plan
-from driftwise.numerics.reward_scale import RewardScale, known_scale, measure, new_scale
 from driftwise.families.multi_armed.policies.sliding_ucb import SlidingUCB
+from driftwise.numerics.reward_scale import RewardScale, known_scale, measure, new_scale
 
 FIRST, LONGEST = 2**10, 2**20  # rounds of the first epoch and of the longest, where no horizon is known
 NEVER = 2**62
@@ -146,13 +146,13 @@ class BanditOverBandit(NamedTuple):
 
     def _size(self, problem: Problem) -> int:
         """The d of the theorem."""
-        name = "dim" if family_of(self.policy) == "features" else "n_arms"
+        name = "dim" if family_of(self.policy) == "contextual" else "n_arms"
         return whole("dim", self.dim, low=0) or whole(name, getattr(problem, name))
 
     def _laws(self, problem: Problem) -> tuple[Floats, Floats, RewardScale]:
         """What blocks follow from, how rewards are mapped, and how large they are then."""
         size, items = self._size(problem), max(1, problem.slate)
-        growth = size**2 if family_of(self.policy) == "features" else size
+        growth = size**2 if family_of(self.policy) == "contextual" else size
         if not problem.bounded:
             slates = problem._replace(noise=math.sqrt(items) * problem.noise, unit=items * problem.unit)
             return np.array([growth, self.scale]), np.array([1.0, 0.0]), new_scale(slates)

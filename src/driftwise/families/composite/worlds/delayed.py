@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from driftwise.core.dispatch import decision_of, put_away, put_costs, recalled
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_uniform
-from driftwise.core.validation import cast_fields, number, whole
 from driftwise.core.seeding import key
-from driftwise.core.types import Decision, Floats, Ints, Problem
+from driftwise.core.types import Decision, Floats, Ints
+from driftwise.core.validation import cast_fields, number, whole
 from driftwise.core.verbs import observe, pend, register, respond, settle, update
 from driftwise.errors import ParameterError
-from driftwise.families.multi_armed.worlds.base import BLOCK
 
 LOST = -1
 LONGEST = 10**7
@@ -34,6 +33,10 @@ class DelayedTape(NamedTuple):
     start: int
     tape: Any
     delays: NDArray[np.int64]
+
+    def __getattr__(self, name: str) -> Any:
+        """What else there is to know of it is known by the tape behind."""
+        return _behind(self.tape, name)
 
 
 class Mailbox(NamedTuple):
@@ -51,6 +54,16 @@ class Mailbox(NamedTuple):
     first: Ints
     last: Ints
     after: Ints
+
+    def __getattr__(self, name: str) -> Any:
+        """What else there is to know of it is known by the nature behind."""
+        return _behind(self.nature, name)
+
+
+def _behind(thing: Any, name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return getattr(thing, name)
 
 
 @kernel
@@ -138,7 +151,7 @@ class Delayed:
         if isinstance(self.world, Delayed):
             raise ParameterError("a delayed world cannot be delayed again: give it the longer delay")
         family = self.world.problem().family
-        if family not in ("armed", "features", "budgets"):
+        if family not in ("multi-armed", "contextual", "knapsack"):
             raise ParameterError(f"a world of {family} cannot be delayed: delay one where a single arm is chosen")
         if self.kind not in ("fixed", "geometric"):
             raise ParameterError(f"delay kind {self.kind!r} is not one of fixed, geometric")
@@ -155,22 +168,11 @@ class Delayed:
             return int(self.delay)
         return math.ceil(37.0 / math.log1p(1.0 / self.delay))  # -log of the smallest 53-bit uniform is below 37
 
-    @property
-    def block(self) -> int:
-        """The same as that of the world behind."""
-        return int(self.world.block)
+    def __getattr__(self, name: str) -> Any:
+        """All else is as in the world behind."""
+        return _behind(self.world, name)
 
-    def problem(self, horizon: int = 0) -> Problem:
-        """The same as that of the world behind."""
-        problem: Problem = self.world.problem(horizon)
-        return problem
-
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """The same as those of the world behind."""
-        changes: list[int] = self.world.changes(horizon, seed)
-        return changes
-
-    def tapes(self, horizon: int, seed: int, size: int = BLOCK) -> Iterator[DelayedTape]:
+    def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[DelayedTape]:
         """The tapes of the world behind, each with its delays."""
         late, gone = key(seed, "delays"), key(seed, "losses")
         for tape in self.world.tapes(horizon, seed, size):
@@ -189,7 +191,7 @@ class Delayed:
     def nature(self, horizon: int = 0) -> Mailbox:
         """An empty mailbox."""
         size, problem = self.longest + 1, self.problem(horizon)
-        resources = len(problem.setting.amounts) if problem.family == "budgets" else 0
+        resources = len(problem.structure.amounts) if problem.family == "knapsack" else 0
         width = problem.dim or resources
         return Mailbox(
             nature=self.world.nature(horizon),

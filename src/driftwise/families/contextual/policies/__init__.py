@@ -1,7 +1,8 @@
-"""The policies of this family by name. A new one is a file in this folder and a line here; the file's name is its name."""
+"""The policies of this family: a new one is a file here, which gives it its name, and a line below."""
 
-from driftwise.core.spec import catalogue
-from driftwise.families.contextual.policies.discounted_lin_thompson import DiscountedLinThompson as DiscountedLinThompson
+from driftwise.families.contextual.policies.discounted_lin_thompson import (
+    DiscountedLinThompson as DiscountedLinThompson,
+)
 from driftwise.families.contextual.policies.discounted_lin_ucb import DiscountedLinUCB as DiscountedLinUCB
 from driftwise.families.contextual.policies.kalman_mixture import KalmanMixture as KalmanMixture
 from driftwise.families.contextual.policies.lin_thompson import LinThompson as LinThompson
@@ -10,5 +11,3 @@ from driftwise.families.contextual.policies.sliding_glm_ucb import SlidingGLMUCB
 from driftwise.families.contextual.policies.sliding_gp_ucb import SlidingGPUCB as SlidingGPUCB
 from driftwise.families.contextual.policies.sliding_lin_thompson import SlidingLinThompson as SlidingLinThompson
 from driftwise.families.contextual.policies.sliding_lin_ucb import SlidingLinUCB as SlidingLinUCB
-
-POLICIES = catalogue(__name__, globals())

@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Decision, Outcome, Problem, Scratch
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.fading_ridge import (
     FadingRidge,
@@ -45,8 +45,8 @@ from driftwise.families.contextual.fading_ridge import (
 )
 from driftwise.families.contextual.linear_draw import favourite_row
 from driftwise.families.contextual.pending_rows import PendingRows, new_pending_rows
-from driftwise.numerics.reward_scale import RewardScale, measure, new_scale
 from driftwise.families.contextual.policies.discounted_lin_ucb import gamma_for
+from driftwise.numerics.reward_scale import RewardScale, measure, new_scale
 
 
 class DiscountedLinThompsonState(NamedTuple):
@@ -128,7 +128,7 @@ register(
         "a discount fit for the drift; the reward range, or the noise",
         "none proven at this width",
         "Kim & Tewari 2020",
-        family="features",
+        family="contextual",
     ),
     advance=_advance,
     select=_select,

@@ -33,8 +33,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Decision, Outcome, Problem, Shared
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.fading_ridge import (
     FadingRidge,
@@ -159,7 +159,7 @@ register(
         "a discount fit for the drift; the reward range, or the noise; lengths",
         "O(d^(7/8) B^(1/4) T^(3/4))",
         "Russac, Vernade & Cappe 2019",
-        family="features",
+        family="contextual",
     ),
     advance=_advance,
     select=_select,

@@ -39,8 +39,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Decision, Floats, Outcome, PerFeature, PerFeaturePair, Problem, Scratch, Shared
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.pending_rows import PendingRows, any_pending, new_pending_rows, pend_row, settle_row
 from driftwise.numerics.reward_scale import RewardScale, measure, new_scale
@@ -296,7 +296,7 @@ register(
         "the reward range, or the noise",
         "none proven",
         "Kalman 1960; Herbster & Warmuth 1998",
-        family="features",
+        family="contextual",
     ),
     advance=_advance,
     select=_select,

@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Decision, Outcome, Problem, Scratch
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.linear_draw import draw_parameter, favourite_row
 from driftwise.families.contextual.pending_rows import PendingRows, new_pending_rows, pend_row, settle_row
@@ -104,7 +104,7 @@ register(
         "O(d^(3/2) sqrt(T) log T) without drift",
         "Agrawal & Goyal 2013",
         drifts=False,
-        family="features",
+        family="contextual",
     ),
     select=_select,
     pend=pend_row,

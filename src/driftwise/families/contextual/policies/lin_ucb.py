@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import whole
 from driftwise.core.types import About, Decision, Outcome, Problem, Shared
+from driftwise.core.validation import whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.linear_optimism import doubt_after, failure_chance, most_promising_row, radius_for
 from driftwise.families.contextual.pending_rows import PendingRows, new_pending_rows, pend_row, settle_row
@@ -99,7 +99,7 @@ register(
         "O(d sqrt(T) log T) without drift",
         "Abbasi-Yadkori, Pal & Szepesvari 2011",
         drifts=False,
-        family="features",
+        family="contextual",
     ),
     select=_select,
     pend=pend_row,

@@ -43,8 +43,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Floats, Outcome, Problem, Scratch, Shared
+from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.families.contextual.feature_window import (
@@ -64,10 +64,18 @@ from driftwise.families.contextual.pending_ring import (
     settle_in_ring,
     slot_under_way,
 )
+from driftwise.families.contextual.pivoted_qr import EQUAL, NO_ROW, Span, farthest, new_span, widen
+from driftwise.families.contextual.row_counts import (
+    Tally,
+    add_outer,
+    build,
+    new_tally,
+    tally_gained,
+    tally_lost,
+    tally_turned,
+)
 from driftwise.numerics.reward_scale import RewardScale, new_scale
 from driftwise.numerics.ridge import dot, invert
-from driftwise.families.contextual.pivoted_qr import EQUAL, NO_ROW, Span, farthest, new_span, widen
-from driftwise.families.contextual.row_counts import Tally, add_outer, build, new_tally, tally_gained, tally_lost, tally_turned
 
 UNKNOWN_HORIZON = 100  # rounds taken when nobody knows how long the run will be: a bound fails with chance 0.01
 FLOOR = 1e-6  # of L^2, added to V so that it can be inverted before d rounds have been answered
@@ -375,7 +383,7 @@ register(
         "the link; a window fit for the drift; the reward range, or the noise; lengths",
         "O(d^(2/3) B^(1/3) T^(2/3))",
         "Cheung, Simchi-Levi & Zhu 2022",
-        family="features",
+        family="contextual",
     ),
     advance=_advance,
     select=_select,

@@ -38,8 +38,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.types import About, Decision, Floats, Outcome, Problem, Shared
+from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.families.contextual.feature_window import (
@@ -65,7 +65,13 @@ from driftwise.families.contextual.gp import (
 )
 from driftwise.families.contextual.gp_pending import PendingPoints, narrow, new_pending_points, prepare
 from driftwise.families.contextual.linear_optimism import UNKNOWN_HORIZON
-from driftwise.families.contextual.pending_ring import PendingRing, clear_ring, new_pending_ring, pend_in_ring, settle_in_ring
+from driftwise.families.contextual.pending_ring import (
+    PendingRing,
+    clear_ring,
+    new_pending_ring,
+    pend_in_ring,
+    settle_in_ring,
+)
 from driftwise.numerics.reward_scale import RewardScale, new_scale
 
 LONGEST = 5000  # rounds in a window: the factor then takes 400 MB
@@ -243,7 +249,7 @@ register(
         "a window fit for the drift; the kernel; the reward range, or the noise; the norm",
         "O(gamma^(2/3) V^(1/3) T^(2/3)) by the paper's steps",
         "Srinivas et al. 2010; Cheung, Simchi-Levi & Zhu 2022",
-        family="features",
+        family="contextual",
     ),
     advance=_advance,
     select=_select,

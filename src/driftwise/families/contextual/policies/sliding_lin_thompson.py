@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.types import About, Decision, Outcome, Problem, Scratch
+from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.families.contextual.feature_window import (
     FeatureWindow,
@@ -122,7 +122,7 @@ register(
         "a window fit for the drift; the reward range, or the noise",
         "none proven",
         "after Agrawal & Goyal 2013",
-        family="features",
+        family="contextual",
     ),
     advance=slide_features,
     select=_select,

@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, Problem, Shared
+from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.families.contextual.feature_window import (
     FeatureWindow,
@@ -182,7 +182,7 @@ register(
         "a window fit for the drift; the reward range, or the noise; lengths",
         "O(d^(2/3) B^(1/3) T^(2/3))",
         "Cheung, Simchi-Levi & Zhu 2022",
-        family="features",
+        family="contextual",
     ),
     advance=slide_features,
     select=_select,

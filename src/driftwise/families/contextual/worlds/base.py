@@ -10,7 +10,7 @@ means of all actions are worked out when the tape is drawn, so regret needs to k
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_normal, fill_uniform, normal, stream
-from driftwise.core.validation import cast_fields, number, whole
 from driftwise.core.seeding import generator, key
 from driftwise.core.types import Floats, Outcome, Problem
+from driftwise.core.validation import cast_fields, number, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
-from driftwise.families.multi_armed.worlds.base import BLOCK, Levels
+from driftwise.measure.base_world import BaseWorld
+from driftwise.measure.levels import BLOCK, BLOCK_NUMBERS, Levels
+from driftwise.measure.variation import Course
 
-BLOCK_NUMBERS = 1 << 22  # features in a block of fresh action sets: 32 MB
 GAUSSIAN, BERNOULLI, POISSON = 0, 1, 2
 LAWS = {"identity": GAUSSIAN, "logistic": BERNOULLI, "poisson": POISSON}
 Path = Callable[[int, int], Floats]
@@ -113,7 +114,7 @@ register(FeatureTape, observe=_observe, respond=_respond)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeaturedWorld(ABC):
+class FeaturedWorld(BaseWorld):
     """Actions described by features, and a drifting parameter behind their rewards; subclasses write `path`.
 
     Parameters
@@ -170,15 +171,20 @@ class FeaturedWorld(ABC):
         """What a policy may know of this world; parameters are about 1 long, and so are means."""
         ranges = {"identity": (-np.inf, np.inf, self.sd), "logistic": (0.0, 1.0, 0.5), "poisson": (0.0, np.inf, 1.0)}
         low, high, noise = ranges[self.link]
-        return Problem(self.choices, low, high, noise, horizon, self.dim, unit=1.0)
+        return Problem(self.choices, low, high, noise, horizon, self.dim, unit=1.0, family="contextual")
 
     @abstractmethod
     def path(self, horizon: int, seed: int) -> Path:
         """A function `(start, stop) -> parameters`, a row per round; it is called in order, block after block."""
 
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """Rounds at which the parameter jumps; empty where it only glides."""
-        return []
+    def courses(self, horizon: int, seed: int) -> Iterator[Course]:
+        """The parameter, and the means where actions last; of fresh actions only the parameter is drawn."""
+        if self.lasting:
+            yield from super().courses(horizon, seed)
+            return
+        path = self.path(whole("horizon", horizon), seed)
+        for start in range(0, horizon, BLOCK):
+            yield Course(start, Levels.of_each_round(path(start, min(horizon, start + BLOCK))), None)
 
     def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[FeatureTape]:
         """The world in blocks of at most `size` rounds: the same rounds, however they are cut."""
@@ -221,15 +227,6 @@ class FeaturedWorld(ABC):
         if not np.isfinite(theta).all():
             raise ParameterError(f"{type(self).__name__} gave a parameter that is not finite")
         return theta
-
-    def nature(self, horizon: int = 0) -> Any:
-        """What actions may change in this world: nothing."""
-        return ()
-
-    def draw(self, horizon: int, seed: int) -> tuple[FeatureTape, Any]:
-        """The whole world as one tape, and a fresh nature."""
-        (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
-        return tape, self.nature()
 
 
 def unit_vectors(count: int, dim: int, seed: int, name: str) -> Floats:

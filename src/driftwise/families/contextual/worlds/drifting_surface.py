@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from driftwise.core.random import fill_normal
-from driftwise.core.validation import cast_fields, number, whole
 from driftwise.core.seeding import generator, key
 from driftwise.core.types import Floats, Problem
-from driftwise.families.multi_armed.worlds.base import BLOCK, Levels
-from driftwise.families.contextual.worlds.base import BLOCK_NUMBERS, GAUSSIAN, FeatureTape
+from driftwise.core.validation import cast_fields, number, whole
+from driftwise.families.contextual.worlds.base import GAUSSIAN, FeatureTape
+from driftwise.measure.base_world import BaseWorld
+from driftwise.measure.levels import BLOCK, BLOCK_NUMBERS, Levels
 
 
 @dataclass(frozen=True, kw_only=True)
-class DriftingSurface:
+class DriftingSurface(BaseWorld):
     """f_t = cos(phi_t) f_a + sin(phi_t) f_b, phi_t = 2 pi turns t / T, for two draws f_a, f_b of one Gaussian process.
 
     Every f_t is then a draw of that process too; its covariance is height^2 exp(-|x - z|^2 / (2 length^2)). The points
@@ -56,11 +56,7 @@ class DriftingSurface:
 
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world."""
-        return Problem(self.n_actions, -np.inf, np.inf, self.sd, horizon, self.dim, unit=1.0)
-
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """The surface only glides."""
-        return []
+        return Problem(self.n_actions, -np.inf, np.inf, self.sd, horizon, self.dim, unit=1.0, family="contextual")
 
     def surfaces(self, seed: int) -> tuple[Floats, Floats]:
         """The points, a row each, and the heights of f_a and f_b at them."""
@@ -81,12 +77,3 @@ class DriftingSurface:
             fill_normal(key(seed, "noise"), start, noise)
             which = np.zeros(stop - start, np.int32)
             yield FeatureTape(start, Levels.of_each_round(path), noise, self.sd, GAUSSIAN, points[None], which, path)
-
-    def nature(self, horizon: int = 0) -> Any:
-        """What actions may change in this world: nothing."""
-        return ()
-
-    def draw(self, horizon: int, seed: int) -> tuple[FeatureTape, Any]:
-        """The whole world as one tape, and a fresh nature."""
-        (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
-        return tape, self.nature()

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.core.validation import whole
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
+from driftwise.core.validation import whole
 from driftwise.errors import ParameterError
 from driftwise.families.contextual.worlds.base import FeaturedWorld, Path, unit_vectors
 

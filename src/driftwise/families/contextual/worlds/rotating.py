@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.core.validation import number
 from driftwise.core.types import Floats
+from driftwise.core.validation import number
 from driftwise.errors import ParameterError
 from driftwise.families.contextual.worlds.base import FeaturedWorld, Path, unit_vectors
 

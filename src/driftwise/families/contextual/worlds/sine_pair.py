@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftwise.core.validation import number, whole
 from driftwise.core.types import Floats
+from driftwise.core.validation import number, whole
 from driftwise.errors import ParameterError
 from driftwise.families.contextual.worlds.base import FeaturedWorld, Path
 

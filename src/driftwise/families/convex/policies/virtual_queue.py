@@ -35,8 +35,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Decision, Floats, Problem, Scratch, Shared, Slopes
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.families.convex.projections import Domain, checked, project_onto
@@ -71,7 +71,8 @@ class VirtualQueue(NamedTuple):
         1 takes beta and alpha as the paper prints them; its regret then grows in proportion to the horizon.
 
     >>> from driftwise.families.convex.projections import box, convex
-    >>> VirtualQueue().init(Problem(1, dim=3, setting=convex(box(0.0, 1.0, size=3), constraints=2))).point.tolist()
+    >>> structure = convex(box(0.0, 1.0, size=3), constraints=2)
+    >>> VirtualQueue().init(Problem(1, dim=3, structure=structure, family="convex")).point.tolist()
     [0.5, 0.5, 0.5]
     """
 
@@ -85,7 +86,7 @@ class VirtualQueue(NamedTuple):
         number("inertia", self.inertia, above=0.0)
         whole("printed", self.printed, low=0, high=1)
         whole("n_arms", problem.n_arms)
-        domain, (constraints,), start = checked(problem.setting)
+        domain, (constraints,), start = checked(problem.structure)
         dim = whole("dim", problem.dim)
         if dim != domain.dim:
             raise ParameterError(f"dim={dim} does not fit a domain of {domain.dim} coordinates")

@@ -1,9 +1,6 @@
-"""The worlds of this family by name. A new one is a file in this folder and a line here; the file's name is its name."""
+"""The worlds of this family: a new one is a file here, which gives it its name, and a line below."""
 
-from driftwise.core.spec import catalogue
 from driftwise.families.convex.worlds.convex_gap import ConvexGap as ConvexGap
 from driftwise.families.convex.worlds.convex_hard import ConvexHard as ConvexHard
 from driftwise.families.convex.worlds.convex_linear import ConvexLinear as ConvexLinear
 from driftwise.families.convex.worlds.convex_quadratic import ConvexQuadratic as ConvexQuadratic
-
-WORLDS = catalogue(__name__, globals())

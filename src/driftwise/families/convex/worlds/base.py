@@ -6,7 +6,7 @@
 What is told of a round is the value and the gradient of each at the point chosen, and nothing of them elsewhere.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import cast_fields, whole
 from driftwise.core.types import Floats, Problem, Slopes
+from driftwise.core.validation import cast_fields, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.families.convex.projections import CLOSE, Domain, box, convex, excess
 from driftwise.families.convex.quadratics import Quadratics, fill_gradient, value_at
-from driftwise.families.multi_armed.worlds.base import Levels
+from driftwise.measure.base_world import BaseWorld
+from driftwise.measure.levels import Levels
 
 BLOCK = 1 << 14
 
@@ -91,7 +92,7 @@ register(ConvexTape, observe=_observe, respond=_respond)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvexWorld(ABC):
+class ConvexWorld(BaseWorld):
     """A domain, and functions that drift; subclasses write `domain` and `asks` in plain NumPy."""
 
     block: ClassVar[int] = BLOCK
@@ -115,16 +116,16 @@ class ConvexWorld(ABC):
 
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world."""
-        setting = convex(self.domain, self.n_constraints)
-        return Problem(1, -np.inf, np.inf, 1.0, horizon, self.domain.dim, setting=setting)
+        structure = convex(self.domain, self.n_constraints)
+        return Problem(1, -np.inf, np.inf, 1.0, horizon, self.domain.dim, structure=structure, family="convex")
 
     def changes(self, horizon: int, seed: int) -> list[int]:
         """Rounds at which constraints jump."""
         return []
 
-    def tapes(self, horizon: int, seed: int, size: int = BLOCK) -> Iterator[ConvexTape]:
+    def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[ConvexTape]:
         """The world in blocks of at most `size` rounds: the same rounds, however they are cut."""
-        horizon, size = whole("horizon", horizon), whole("size", size)
+        horizon, size = whole("horizon", horizon), whole("size", self.block if size is None else size)
         domain, asks = self.domain, self.asks(horizon, seed)
         for start in range(0, horizon, size):
             stop = min(horizon, start + size)
@@ -153,11 +154,6 @@ class ConvexWorld(ABC):
         """An empty gauge."""
         dim, count = self.domain.dim, self.n_constraints
         return Gauge(np.zeros(dim), np.zeros(count), np.zeros((count, dim)), np.zeros(count))
-
-    def draw(self, horizon: int, seed: int) -> tuple[ConvexTape, Gauge]:
-        """The whole world as one tape, and an empty gauge."""
-        (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
-        return tape, self.nature()
 
 
 @dataclass(frozen=True, kw_only=True)

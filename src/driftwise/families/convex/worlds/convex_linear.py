@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.core.random import fill_uniform
-from driftwise.core.validation import number, whole
 from driftwise.core.seeding import generator, key
 from driftwise.core.types import Floats
+from driftwise.core.validation import number, whole
 from driftwise.errors import ParameterError
 from driftwise.families.convex.projections import Domain, box
 from driftwise.families.convex.quadratics import Quadratics

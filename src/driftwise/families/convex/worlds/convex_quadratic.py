@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.core.random import fill_uniform
-from driftwise.core.validation import number, whole
 from driftwise.core.seeding import generator, key
+from driftwise.core.validation import number, whole
 from driftwise.errors import ParameterError
 from driftwise.families.convex.projections import Domain, ball
 from driftwise.families.convex.quadratics import Quadratics

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole
 from driftwise.core.types import Floats
+from driftwise.core.validation import number, whole
 from driftwise.errors import ParameterError
 from driftwise.families.knapsack.hindsight.cutting_planes import CAUTION, between, next_caution
 from driftwise.families.knapsack.hindsight.master_lp import Lottery
@@ -33,6 +33,8 @@ from driftwise.families.knapsack.means import Means, amounts, positive
 
 Arms = NDArray[np.int32]
 UNHEARD = np.empty(0, np.int32)
+
+GAP = 1e-7  # how well the plan must be known
 
 
 class Units(NamedTuple):
@@ -253,3 +255,11 @@ def _units(means: Means, ends: Sequence[int]) -> Units:
     found, rows, counts = np.unique(stages * segments + means.rows, return_inverse=True, return_counts=True)
     named, staged = (found % segments).astype(np.int32), (found // segments).astype(np.int32)
     return Units(named, staged, counts.astype(np.float64), rows.astype(np.int32))
+
+
+def plan_of(world: Any, horizon: int, seed: int) -> tuple[Plan, Any]:
+    """The best plan for one run of a world, and the means it is made from."""
+    stages, means = world.stages(horizon), world.means(horizon, seed)
+    if len(stages.starts) == 1:
+        return best_plan(means, stages.there[0], tolerance=GAP), means
+    return best_plan(means, stages.there, ends=[*stages.starts[1:].tolist(), horizon], tolerance=GAP), means

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from driftwise.core.validation import number, whole
 from driftwise.core.types import Floats
+from driftwise.core.validation import number, whole
 from driftwise.families.knapsack.hindsight.cutting_planes import CAUTION, between, next_caution
 from driftwise.families.knapsack.hindsight.path_length import distances
 from driftwise.families.knapsack.means import Means

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats
-from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
 from driftwise.families.knapsack.hindsight.hindsight_lp import Plan, best_plan
 from driftwise.families.knapsack.hindsight.path_length import mean_costs, mean_rewards
 from driftwise.families.knapsack.means import Means, amounts
+from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
 
 
 class Even(NamedTuple):

@@ -28,10 +28,10 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
 from driftwise.families.knapsack.hindsight.hindsight_lp import Plan, best_plan
-from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program
+from driftwise.families.knapsack.hindsight.minimal_spread import nearest_centres
 from driftwise.families.knapsack.hindsight.path_length import spread
+from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program
 from driftwise.families.knapsack.means import Means
 
 

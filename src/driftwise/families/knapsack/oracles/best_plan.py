@@ -1,6 +1,6 @@
 """The best plan in hindsight, played: nobody earns more than LP(T), and this comes within the luck of a run of it.
 
-In every round one of the plans the lottery is made of (`measure/budgets/plan.py`) is drawn, and its arm for this round
+In every round one of the plans the lottery is made of (`knapsack/hindsight/hindsight_lp.py`) is drawn, and its arm for this round
 is chosen. Rewards and costs are random where plans are not: a run may run out a little early.
 """
 
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.foresight import not_live
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
 from driftwise.core.types import About, Decision, Floats, Problem, Shared, Spent
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.comparator import plan_of
-from driftwise.core.foresight import not_live
+from driftwise.families.knapsack.hindsight.hindsight_lp import plan_of
 
 
 class BestPlanOracleState(NamedTuple):
@@ -55,7 +55,7 @@ def _update(policy: BestPlanOracle, state: BestPlanOracleState, decision: Decisi
 
 register(
     BestPlanOracle,
-    about=About("the world itself", "the luck of one run", "Liu, Jiang & Li 2022", family="budgets"),
+    about=About("the world itself", "the luck of one run", "Liu, Jiang & Li 2022", family="knapsack"),
     select=_select,
     update=_update,
 )

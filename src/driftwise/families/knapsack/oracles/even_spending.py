@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.foresight import not_live
 from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Decision, Floats, Problem, Shared, Spent
 from driftwise.core.verbs import register
 from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
-from driftwise.core.foresight import not_live
 
 
 class EvenSpendingState(NamedTuple):
@@ -36,7 +36,7 @@ class EvenSpending(NamedTuple):
 
     def foresee(self, problem: Problem, world: Any, horizon: int, seed: int) -> EvenSpendingState:
         """Look up all means."""
-        means = getattr(world, "world", world).means(horizon, seed)
+        means = world.means(horizon, seed)
         lp = new_step_lp(problem.n_arms, means.n_resources)
         return EvenSpendingState(means.rewards, means.costs, means.rows.astype(np.int64), lp)
 
@@ -55,7 +55,7 @@ def _update(policy: EvenSpending, state: EvenSpendingState, decision: Decision, 
 
 register(
     EvenSpending,
-    about=About("the world itself", "W", "Liu, Jiang & Li 2022", family="budgets"),
+    about=About("the world itself", "W", "Liu, Jiang & Li 2022", family="knapsack"),
     select=_select,
     update=_update,
 )

@@ -26,8 +26,8 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
-from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.types import About, Decision, Floats, Problem, Shared, Spent
+from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.knapsack.bounds import bound_reward, width
 from driftwise.families.knapsack.cost_totals import Outlay, book, new_outlay
@@ -138,7 +138,7 @@ def _appraise(policy: GreedyRatio, state: GreedyRatioState, t: int, context: Flo
 
 register(
     GreedyRatio,
-    about=About("horizon and budgets", "none", "the rule of ratios", drifts=False, family="budgets"),
+    about=About("horizon and budgets", "none", "the rule of ratios", drifts=False, family="knapsack"),
     select=_select,
     update=_update,
     appraise=_appraise,

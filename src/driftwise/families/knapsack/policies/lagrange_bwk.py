@@ -30,8 +30,8 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, choice, uniform
-from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.types import About, Cache, Decision, Floats, PerArm, Problem, Scratch, Shared, Spent
+from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
 
 NULL = -1
@@ -205,7 +205,7 @@ register(
         "horizon and budgets",
         "O(sqrt(m T) T / B) without drift; OPT / O(log T) against an adversary",
         "Immorlica, Sankararaman, Schapire & Slivkins 2022",
-        family="budgets",
+        family="knapsack",
     ),
     select=_select,
     update=_update,

@@ -35,8 +35,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.types import About, Decision, Floats, Ints, PerArm, Problem, Shared, Spent
+from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.knapsack.bounds import bound_costs, bound_reward
 from driftwise.families.knapsack.cost_windows import Spending, awaits, enter, new_spending, pass_rounds
@@ -80,8 +80,8 @@ class PrequentialPacing(NamedTuple):
     step : float
         How fast prices follow what is spent.
 
-    >>> from driftwise.core.types import Budgets
-    >>> problem = Problem(n_arms=5, horizon=20_000, setting=Budgets(np.array([6000.0])))
+    >>> from driftwise.families.knapsack.problem import Budgets
+    >>> problem = Problem(n_arms=5, horizon=20_000, structure=Budgets(np.array([6000.0])), family="knapsack")
     >>> PrequentialPacing().init(problem).window.sizes
     array([  60,  192,  613, 1958, 6258,    0])
     """
@@ -212,7 +212,7 @@ def _appraise(
 register(PrequentialPacingState, refresh=_refresh)
 register(
     PrequentialPacing,
-    about=About("horizon and budgets", "none proven", "driftwise", family="budgets"),
+    about=About("horizon and budgets", "none proven", "driftwise", family="knapsack"),
     advance=pass_rounds,
     select=_select,
     update=_update,

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.types import About, Cache, Decision, Floats, Problem, Scratch, Shared, Spent
+from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.knapsack.cost_totals import Outlay, book, new_outlay
 
@@ -173,7 +173,7 @@ register(
         "O(OPT sqrt(m / B) + sqrt(m OPT)) without drift",
         "Badanidiyuru, Kleinberg & Slivkins 2018",
         drifts=False,
-        family="budgets",
+        family="knapsack",
     ),
     select=_select,
     update=_update,

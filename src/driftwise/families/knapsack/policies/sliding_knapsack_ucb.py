@@ -39,12 +39,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import budgeted, number, one_of, whole, window_rounds
 from driftwise.core.types import About, Decision, Floats, PerArm, Problem, Shared, Spent
+from driftwise.core.validation import budgeted, number, one_of, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.families.knapsack.bounds import bound_costs, bound_reward
-from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.cost_windows import Spending, awaits, clear, enter, new_spending, pass_rounds
+from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
 
 CONFS = ("paper", "appendix", "practical")
@@ -253,7 +253,7 @@ register(
         "horizon, budgets, and a window fit for the drift",
         "O(V^(1/3) T^(2/3) d / b + W)",
         "Liu, Jiang & Li 2022",
-        family="budgets",
+        family="knapsack",
     ),
     advance=pass_rounds,
     select=_select,

@@ -32,12 +32,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.types import About, Cache, Decision, Floats, Problem, Scratch, Shared, Spent
+from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.knapsack.bounds import bound_costs, bound_reward
-from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.cost_totals import Outlay, book, new_outlay
+from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
 
 LARGEST_SHRINK = 0.5
@@ -70,8 +70,8 @@ class UCBBwK(NamedTuple):
     resolve : int
         1 to solve with what is left of the budget; 0 with the whole budget by the horizon.
 
-    >>> from driftwise.core.types import Budgets
-    >>> problem = Problem(n_arms=5, horizon=20_000, setting=Budgets(np.array([6000.0])))
+    >>> from driftwise.families.knapsack.problem import Budgets
+    >>> problem = Problem(n_arms=5, horizon=20_000, structure=Budgets(np.array([6000.0])), family="knapsack")
     >>> UCBBwK().init(problem).share.round(3)
     array([0.789])
     """
@@ -146,7 +146,7 @@ register(
         "O(OPT sqrt(m / B) + sqrt(m OPT)) without drift",
         "Agrawal & Devanur 2014",
         drifts=False,
-        family="budgets",
+        family="knapsack",
     ),
     select=_select,
     update=_update,

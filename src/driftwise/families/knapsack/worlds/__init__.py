@@ -1,6 +1,5 @@
-"""The worlds of this family by name. A new one is a file in this folder and a line here; the file's name is its name."""
+"""The worlds of this family: a new one is a file here, which gives it its name, and a line below."""
 
-from driftwise.core.spec import catalogue
 from driftwise.families.knapsack.worlds.ad_pacing import AdPacing as AdPacing
 from driftwise.families.knapsack.worlds.budget_rotating import BudgetRotating as BudgetRotating
 from driftwise.families.knapsack.worlds.budget_sinusoidal import BudgetSinusoidal as BudgetSinusoidal
@@ -8,5 +7,3 @@ from driftwise.families.knapsack.worlds.budget_stationary import BudgetStationar
 from driftwise.families.knapsack.worlds.budget_switching import BudgetSwitching as BudgetSwitching
 from driftwise.families.knapsack.worlds.knapsack_example import KnapsackExample as KnapsackExample
 from driftwise.families.knapsack.worlds.network_pricing import NetworkPricing as NetworkPricing
-
-WORLDS = catalogue(__name__, globals())

@@ -12,12 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftwise.core.validation import number, whole
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
+from driftwise.core.validation import number, whole
+from driftwise.families.knapsack.means import Means
 from driftwise.families.knapsack.worlds.base import BudgetWorld
 from driftwise.families.knapsack.worlds.glide import moments, step_of_rounds
-from driftwise.families.knapsack.means import Means
 
 SWING, SEASON, TREND = 0.5, 0.3, 0.4
 

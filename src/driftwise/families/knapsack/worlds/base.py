@@ -11,7 +11,7 @@ A budget may come in `portions`, all foreseen, or grow by a share that nobody fo
 purchase that cannot be paid for fails, and so do all until the next portion comes.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -20,13 +20,14 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_uniform
-from driftwise.core.validation import cast_fields, number, one_of, whole
 from driftwise.core.seeding import key
-from driftwise.core.types import Budgets, Floats, Ints, Problem, Spent
+from driftwise.core.types import Floats, Ints, Problem, Spent
+from driftwise.core.validation import cast_fields, number, one_of, whole
 from driftwise.core.verbs import register
-from driftwise.families.multi_armed.worlds.base import BLOCK, Levels
-from driftwise.families.contextual.worlds.base import BLOCK_NUMBERS
 from driftwise.families.knapsack.means import Means
+from driftwise.families.knapsack.problem import Budgets
+from driftwise.measure.base_world import BaseWorld
+from driftwise.measure.levels import BLOCK, BLOCK_NUMBERS, Levels
 
 LAWS = ("bernoulli", "together", "exact")
 BERNOULLI, TOGETHER, EXACT = range(3)
@@ -138,7 +139,7 @@ register(BudgetTape, observe=observe_rates, respond=_respond)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BudgetWorld(ABC):
+class BudgetWorld(BaseWorld):
     """Arms that pay and cost; subclasses say what, in plain NumPy: `means` and `rates`.
 
     Parameters
@@ -181,11 +182,11 @@ class BudgetWorld(ABC):
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world: what it will ever have, but for a surprise."""
         amounts = self.rates(max(1, horizon)) * max(1, horizon)
-        return Problem(self.arms, horizon=horizon, setting=Budgets(amounts))
+        return Problem(self.arms, horizon=horizon, structure=Budgets(amounts), family="knapsack")
 
     def stages(self, horizon: int) -> Stages:
         """The budget as it comes."""
-        budget = self.problem(horizon).setting.amounts
+        budget = self.problem(horizon).structure.amounts
         starts = [portion * horizon // self.portions for portion in range(self.portions)]
         there = [budget * (portion + 1) / self.portions for portion in range(self.portions)]
         known = [budget] * self.portions
@@ -225,8 +226,3 @@ class BudgetWorld(ABC):
         resources = stages.there.shape[1]
         rates: Floats = stages.known[0] / max(1, horizon)
         return Till(np.zeros(resources), np.zeros(resources), np.zeros(resources), rates, np.zeros(1, np.int64))
-
-    def draw(self, horizon: int, seed: int) -> tuple[Any, Till]:
-        """The whole world as one tape, and an open till."""
-        (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
-        return tape, self.nature(horizon)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.core.validation import whole
 from driftwise.core.seeding import generator
-from driftwise.families.multi_armed.worlds.base import phase_starts
-from driftwise.families.knapsack.worlds.even_budgets import EvenBudgets
+from driftwise.core.validation import whole
 from driftwise.families.knapsack.means import Means
+from driftwise.families.knapsack.worlds.even_budgets import EvenBudgets
+from driftwise.measure.levels import phase_starts
 
 
 @dataclass(frozen=True, kw_only=True)

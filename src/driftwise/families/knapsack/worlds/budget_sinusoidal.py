@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.core.validation import number, whole
 from driftwise.core.seeding import generator
-from driftwise.families.knapsack.worlds.even_budgets import EvenBudgets
+from driftwise.core.validation import number, whole
 from driftwise.families.knapsack.means import Means
+from driftwise.families.knapsack.worlds.even_budgets import EvenBudgets
 
 STEPS = 500  # of a cycle: means stand still within one
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.core.seeding import generator
-from driftwise.families.knapsack.worlds.even_budgets import EvenBudgets
 from driftwise.families.knapsack.means import Means
+from driftwise.families.knapsack.worlds.even_budgets import EvenBudgets
 
 
 @dataclass(frozen=True, kw_only=True)

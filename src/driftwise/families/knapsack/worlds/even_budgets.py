@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.core.validation import number, whole
 from driftwise.core.types import Floats
+from driftwise.core.validation import number, whole
 from driftwise.families.knapsack.worlds.base import BudgetWorld
 
 

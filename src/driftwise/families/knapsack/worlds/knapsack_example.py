@@ -29,12 +29,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.core.validation import number, one_of, whole
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
+from driftwise.core.validation import number, one_of, whole
 from driftwise.errors import ParameterError
-from driftwise.families.knapsack.worlds.base import LAWS, BudgetWorld
 from driftwise.families.knapsack.means import Means
+from driftwise.families.knapsack.worlds.base import LAWS, BudgetWorld
 
 KINDS = ("motivating", "figure1", "c2", "lower-bound-1", "lower-bound-2", "lower-bound-3")
 

@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number
 from driftwise.core.types import Floats, Spent
+from driftwise.core.validation import number
 from driftwise.core.verbs import register
-from driftwise.families.multi_armed.worlds.base import Levels
+from driftwise.families.knapsack.means import Means
 from driftwise.families.knapsack.worlds.base import BudgetWorld, Stages, Till, charge, check_arm, observe_rates
 from driftwise.families.knapsack.worlds.glide import moments, step_of_rounds
-from driftwise.families.knapsack.means import Means
+from driftwise.measure.levels import Levels
 
 PRICES = np.array([[1, 1.5], [1, 2], [2, 3], [2, 4], [3, 3], [4, 4], [4, 6.5], [3, 5]])
 UNITS = np.array([[1.0, 1.0], [3.0, 1.0], [0.0, 5.0]])  # a row per resource, a column per product

@@ -1,6 +1,5 @@
-"""The policies of this family by name. A new one is a file in this folder and a line here; the file's name is its name."""
+"""The policies of this family: a new one is a file here, which gives it its name, and a line below."""
 
-from driftwise.core.spec import catalogue
 from driftwise.families.multi_armed.policies.cusum_ucb import CusumUCB as CusumUCB
 from driftwise.families.multi_armed.policies.discounted_thompson import DiscountedThompson as DiscountedThompson
 from driftwise.families.multi_armed.policies.discounted_ucb import DiscountedUCB as DiscountedUCB
@@ -17,12 +16,12 @@ from driftwise.families.multi_armed.policies.practical_ad_switch import Practica
 from driftwise.families.multi_armed.policies.rexp3 import REXP3 as REXP3
 from driftwise.families.multi_armed.policies.ser4 import SER4 as SER4
 from driftwise.families.multi_armed.policies.sliding_armed_ucb import SlidingArmedUCB as SlidingArmedUCB
-from driftwise.families.multi_armed.policies.sliding_gaussian_thompson import SlidingGaussianThompson as SlidingGaussianThompson
+from driftwise.families.multi_armed.policies.sliding_gaussian_thompson import (
+    SlidingGaussianThompson as SlidingGaussianThompson,
+)
 from driftwise.families.multi_armed.policies.sliding_kl_ucb import SlidingKLUCB as SlidingKLUCB
 from driftwise.families.multi_armed.policies.sliding_thompson import SlidingThompson as SlidingThompson
 from driftwise.families.multi_armed.policies.sliding_ucb import SlidingUCB as SlidingUCB
 from driftwise.families.multi_armed.policies.thompson import Thompson as Thompson
 from driftwise.families.multi_armed.policies.ucb1 import UCB1 as UCB1
 from driftwise.families.multi_armed.policies.uniform import Uniform as Uniform
-
-POLICIES = catalogue(__name__, globals())

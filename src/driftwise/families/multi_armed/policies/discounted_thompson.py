@@ -27,8 +27,8 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import beta
-from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.multi_armed.beta_thompson import trial
 from driftwise.numerics.discount import Discount, fade, new_discount, weight

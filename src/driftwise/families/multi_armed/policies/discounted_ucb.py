@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.discount import Discount, fade, new_discount, weight
 from driftwise.numerics.optimism import NEVER_LEFT, log_scale, most_promising, tally, tally_weighted

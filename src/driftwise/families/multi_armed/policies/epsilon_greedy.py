@@ -24,8 +24,8 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import integers, uniform
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.optimism import ABOVE
 

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.types import About, Cache, Decision, Outcome, Problem, Shared
+from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.numerics.weights import Weights, draw, new_weights, place, raise_weight

@@ -32,11 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
-from driftwise.numerics.weights import draw, place
 from driftwise.families.multi_armed.policies.exp3 import horizon_of
+from driftwise.numerics.weights import draw, place
 
 MOST = 300.0  # no exponent is above 1 unless a reward is above a declared range; one far above it must not overflow
 

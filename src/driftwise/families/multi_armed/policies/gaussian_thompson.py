@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.families.multi_armed.gaussian_thompson import Beliefs, believe, new_beliefs, race_normals

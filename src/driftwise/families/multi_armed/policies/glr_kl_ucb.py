@@ -36,8 +36,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.types import About, Cache, Decision, Floats, Ints, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.detectors import (
     Prefixes,

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.kl import exploration, information, most_optimistic, weigh
 from driftwise.numerics.pending import Pending, new_pending, pend_arm, settle_arm

@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.numerics.detectors import Halves, empty_halves, new_halves, slide_halves, unit_range

@@ -31,9 +31,17 @@ from typing import NamedTuple
 from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Decision, Outcome, Problem
 from driftwise.core.verbs import register
+from driftwise.families.multi_armed.restarting_ucb import (
+    Watched,
+    judge,
+    new_watched,
+    select_watched,
+    settle_watched,
+    take,
+    tuned,
+)
 from driftwise.numerics.detectors import page_hinkley
 from driftwise.numerics.pending import pend_arm
-from driftwise.families.multi_armed.restarting_ucb import Watched, judge, new_watched, select_watched, settle_watched, take, tuned
 
 
 class PageHinkleyUCB(NamedTuple):

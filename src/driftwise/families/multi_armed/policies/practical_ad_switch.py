@@ -48,8 +48,8 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, uniform
-from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 
 LEVELS = 40  # episodes of up to 2^40 rounds

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.types import About, Cache, Decision, Outcome, Problem, Shared
+from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
-from driftwise.numerics.weights import Weights, draw, level, new_weights, place, raise_weight
 from driftwise.families.multi_armed.policies.exp3 import exploration, horizon_of
+from driftwise.numerics.weights import Weights, draw, level, new_weights, place, raise_weight
 
 
 class REXP3State(NamedTuple):

@@ -36,11 +36,11 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, integers, stream, uniform
-from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
-from driftwise.numerics.weights import place
 from driftwise.families.multi_armed.policies.exp3 import horizon_of
+from driftwise.numerics.weights import place
 
 OUT, NEW = -1, -2
 RESET, WIDTH, SLACK, SCALE = 0, 1, 2, 3

@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.numerics.optimism import most_promising, tally
 from driftwise.numerics.pending import middle_of

@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import whole, window_rounds
 from driftwise.core.types import About, Decision, Outcome, Problem
+from driftwise.core.validation import whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.families.multi_armed.gaussian_thompson import Beliefs, believe, race_normals
+from driftwise.families.multi_armed.policies.gaussian_thompson import beliefs_of
 from driftwise.numerics.optimism import NEVER_LEFT
 from driftwise.numerics.window import Window, empty, new_window, pend_round, remember, settle_round, slide
-from driftwise.families.multi_armed.policies.gaussian_thompson import beliefs_of
 
 
 class SlidingGaussianThompsonState(NamedTuple):

@@ -27,13 +27,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import bounded_range, number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import bounded_range, number, whole, window_rounds
 from driftwise.core.verbs import register
+from driftwise.numerics.argmax_tree import best, blank, new_tree, repair
 from driftwise.numerics.kl import exploration, gap_of, information, most_optimistic, weigh
 from driftwise.numerics.optimism import untried
 from driftwise.numerics.window import Window, empty, new_window, pend_round, remember, settle_round, slide
-from driftwise.numerics.argmax_tree import best, blank, new_tree, repair
 
 
 class SlidingKLUCBState(NamedTuple):

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import bounded_range, number, whole, window_rounds
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import bounded_range, number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.families.multi_armed.beta_thompson import log_height, race, trial
 from driftwise.numerics.window import Window, empty, new_window, remember, slide

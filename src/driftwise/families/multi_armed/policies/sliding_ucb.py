@@ -26,13 +26,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
+from driftwise.numerics.argmax_tree import best, blank, new_tree, repair
 from driftwise.numerics.optimism import log_scale, most_promising, tally
 from driftwise.numerics.pending import middle_of
 from driftwise.numerics.window import Window, empty, new_window, pend_round, remember, settle_round, slide
-from driftwise.numerics.argmax_tree import best, blank, new_tree, repair
 
 
 class SlidingUCBState(NamedTuple):

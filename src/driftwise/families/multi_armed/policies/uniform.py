@@ -9,8 +9,8 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import integers
-from driftwise.core.validation import whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
+from driftwise.core.validation import whole
 from driftwise.core.verbs import register
 
 

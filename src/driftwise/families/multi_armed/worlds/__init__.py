@@ -1,6 +1,5 @@
-"""The worlds of this family by name. A new one is a file in this folder and a line here; the file's name is its name."""
+"""The worlds of this family: a new one is a file here, which gives it its name, and a line below."""
 
-from driftwise.core.spec import catalogue
 from driftwise.families.multi_armed.worlds.abrupt import Abrupt as Abrupt
 from driftwise.families.multi_armed.worlds.ac_mab import ACMAB as ACMAB
 from driftwise.families.multi_armed.worlds.asc_mab import ASCMAB as ASCMAB
@@ -8,5 +7,3 @@ from driftwise.families.multi_armed.worlds.random_walk import RandomWalk as Rand
 from driftwise.families.multi_armed.worlds.sc_mab import SCMAB as SCMAB
 from driftwise.families.multi_armed.worlds.sinusoidal import Sinusoidal as Sinusoidal
 from driftwise.families.multi_armed.worlds.stationary import Stationary as Stationary
-
-WORLDS = catalogue(__name__, globals())

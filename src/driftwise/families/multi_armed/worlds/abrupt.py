@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.core.validation import whole
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
-from driftwise.families.multi_armed.worlds.base import ArmedWorld, Drift, Levels, phase_starts
+from driftwise.core.validation import whole
+from driftwise.families.multi_armed.worlds.base import ArmedWorld
+from driftwise.measure.levels import Drift, Levels, phase_starts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.core.validation import number, whole
 from driftwise.core.types import Floats
-from driftwise.families.multi_armed.worlds.base import phase_starts
+from driftwise.core.validation import number, whole
 from driftwise.families.multi_armed.worlds.sc_mab import SCMAB
+from driftwise.measure.levels import phase_starts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,45 +6,22 @@
 One noise a round serves whichever arm is chosen: each policy sees the right law, and all see the same luck.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_normal, fill_uniform
-from driftwise.core.validation import cast_fields, number, whole
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Outcome, Problem
+from driftwise.core.validation import cast_fields, number, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
-
-BLOCK = 1 << 16
-
-
-class Levels(NamedTuple):
-    """Means of a stretch of rounds: round i has row `rows[i]` of `table`. What stands still is stored once."""
-
-    table: Floats
-    rows: NDArray[np.int32]
-
-    @classmethod
-    def of_each_round(cls, means: Floats) -> "Levels":
-        """Every round has a row of its own."""
-        return cls(np.ascontiguousarray(means), np.arange(len(means), dtype=np.int32))
-
-
-Drift = Callable[[int, int], Levels]
-
-
-def phase_starts(phases: int, horizon: int) -> list[int]:
-    """The first round of every phase but the first, when a horizon is cut into equal phases."""
-    if phases > horizon:
-        raise ParameterError(f"phases={phases} does not fit the horizon {horizon}: a phase needs a round")
-    return [phase * horizon // phases for phase in range(1, phases)]
+from driftwise.measure.base_world import BaseWorld
+from driftwise.measure.levels import Drift, Levels
 
 
 class BernoulliTape(NamedTuple):
@@ -93,7 +70,7 @@ register(GaussianTape, observe=_observe, respond=_respond_gaussian)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArmedWorld(ABC):
+class ArmedWorld(BaseWorld):
     """K arms whose means drift; subclasses write `drift` in plain NumPy.
 
     Parameters
@@ -111,7 +88,6 @@ class ArmedWorld(ABC):
     sd: float = 0.25
 
     KINDS: ClassVar[tuple[str, ...]] = ("bernoulli", "gaussian")
-    block: ClassVar[int] = BLOCK
 
     def __post_init__(self) -> None:
         cast_fields(self)
@@ -130,13 +106,9 @@ class ArmedWorld(ABC):
     def drift(self, horizon: int, seed: int) -> Drift:
         """A function `(start, stop) -> Levels`; it is called in order, block after block."""
 
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """Rounds at which the means jump; empty where they only glide."""
-        return []
-
-    def tapes(self, horizon: int, seed: int, size: int = BLOCK) -> Iterator[Any]:
+    def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[Any]:
         """The world in blocks of at most `size` rounds: the same rounds, however they are cut."""
-        horizon, size = whole("horizon", horizon), whole("size", size)
+        horizon, size = whole("horizon", horizon), whole("size", self.block if size is None else size)
         drift, rng = self.drift(horizon, seed), key(seed, "noise")
         for start in range(0, horizon, size):
             stop = min(horizon, start + size)
@@ -163,12 +135,3 @@ class ArmedWorld(ABC):
         if self.rewards == "bernoulli" and not -1e-12 <= low <= high <= 1.0 + 1e-12:
             raise ParameterError(f"{name} gave means from {low:g} to {high:g}: Bernoulli means lie in [0, 1]")
         return Levels(table, rows)
-
-    def nature(self, horizon: int = 0) -> Any:
-        """What actions may change in this world: nothing."""
-        return ()
-
-    def draw(self, horizon: int, seed: int) -> tuple[Any, Any]:
-        """The whole world as one tape, and a fresh nature."""
-        (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
-        return tape, self.nature()

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.core.validation import number
 from driftwise.core.types import Floats
-from driftwise.families.multi_armed.worlds.base import ArmedWorld, Drift, Levels
+from driftwise.core.validation import number
+from driftwise.families.multi_armed.worlds.base import ArmedWorld
+from driftwise.measure.levels import Drift, Levels
 
 
 @dataclass(frozen=True, kw_only=True)

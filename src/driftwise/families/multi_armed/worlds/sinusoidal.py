@@ -6,7 +6,8 @@ import numpy as np
 
 from driftwise.core.validation import number
 from driftwise.errors import ParameterError
-from driftwise.families.multi_armed.worlds.base import ArmedWorld, Drift, Levels
+from driftwise.families.multi_armed.worlds.base import ArmedWorld
+from driftwise.measure.levels import Drift, Levels
 
 
 @dataclass(frozen=True, kw_only=True)

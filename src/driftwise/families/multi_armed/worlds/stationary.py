@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.core.seeding import generator
-from driftwise.families.multi_armed.worlds.base import ArmedWorld, Drift, Levels
+from driftwise.families.multi_armed.worlds.base import ArmedWorld
+from driftwise.measure.levels import Drift, Levels
 
 
 @dataclass(frozen=True, kw_only=True)

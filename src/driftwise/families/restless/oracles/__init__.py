@@ -1,6 +1,3 @@
 """The policies that know the world before it happens: for comparison, never for use; the file's name is its name."""
 
-from driftwise.core.spec import catalogue
 from driftwise.families.restless.oracles.whittle_oracle import WhittleOracle as WhittleOracle
-
-ORACLES = catalogue(__name__, globals())

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.foresight import not_live
 from driftwise.core.kernel import kernel
-from driftwise.families.restless.problem import restless_problem
 from driftwise.core.types import About, Decision, Floats, Ints, Moves, Problem, Scratch, Shared
 from driftwise.core.verbs import register
-from driftwise.families.restless.whittle.api import whittle_index
+from driftwise.families.restless.problem import restless_problem
 from driftwise.families.restless.top_m import top_arms
-from driftwise.core.foresight import not_live
+from driftwise.families.restless.whittle.api import whittle_index
 
 CHUNK = 1 << 22  # numbers in the kernels that are worked out at a time
 
@@ -44,14 +44,14 @@ class WhittleOracle(NamedTuple):
 
     def foresee(self, problem: Problem, world: Any, horizon: int, seed: int) -> WhittleOracleState:
         """Work out the indices of all kernels to come."""
-        n_arms, size, setting = restless_problem("whittle-oracle", problem)
+        n_arms, size, structure = restless_problem("whittle-oracle", problem)
         path, segments = world.segments(horizon, seed)
         return WhittleOracleState(
-            indices=indices_of(world, path) / setting.discount[0],
+            indices=indices_of(world, path) / structure.discount[0],
             segments=segments,
             episode=np.array([world.episode], np.int64),
-            classes=setting.classes,
-            costs=setting.costs,
+            classes=structure.classes,
+            costs=structure.costs,
             chosen=np.zeros(size, np.int64),
             room=np.zeros((2, n_arms)),
         )
@@ -59,13 +59,13 @@ class WhittleOracle(NamedTuple):
 
 def indices_of(world: Any, path: Floats) -> Floats:
     """The Whittle indices of a restless world for each row of its drifting numbers, by class and state."""
-    setting = world.setting()
-    (n_classes, n_states), discount = setting.rewards.shape, float(setting.discount[0])
+    structure = world.structure()
+    (n_classes, n_states), discount = structure.rewards.shape, float(structure.discount[0])
     indices = np.empty((len(path), n_classes, n_states))
-    size = max(1, CHUNK // setting.support.size)
+    size = max(1, CHUNK // structure.support.size)
     for start in range(0, len(path), size):
         kernels = world.checked(path[start : start + size]).reshape(-1, 2, n_states, n_states)
-        rewards = np.tile(setting.rewards, (len(kernels) // n_classes, 1))
+        rewards = np.tile(structure.rewards, (len(kernels) // n_classes, 1))
         found = whittle_index(kernels[:, 0], kernels[:, 1], rewards, discount, threads=1)
         indices[start : start + size] = found.values.reshape(-1, n_classes, n_states)
     return indices

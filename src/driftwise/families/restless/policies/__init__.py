@@ -1,6 +1,5 @@
-"""The policies of this family by name. A new one is a file in this folder and a line here; the file's name is its name."""
+"""The policies of this family: a new one is a file here, which gives it its name, and a line below."""
 
-from driftwise.core.spec import catalogue
 from driftwise.families.restless.policies.adaptive_whittle import AdaptiveWhittle as AdaptiveWhittle
 from driftwise.families.restless.policies.myopic import Myopic as Myopic
 from driftwise.families.restless.policies.random_arms import RandomArms as RandomArms
@@ -9,5 +8,3 @@ from driftwise.families.restless.policies.sliding_whittle import SlidingWhittle 
 from driftwise.families.restless.policies.uc_whittle import UCWhittle as UCWhittle
 from driftwise.families.restless.policies.whittle_thompson import WhittleThompson as WhittleThompson
 from driftwise.families.restless.policies.wiql import WIQL as WIQL
-
-POLICIES = catalogue(__name__, globals())

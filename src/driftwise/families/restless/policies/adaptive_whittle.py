@@ -30,14 +30,14 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, gamma
-from driftwise.families.restless.problem import DRIFTING, KNOWN, restless_problem
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Cache, Floats, PerClass, Problem, Scratch
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
-from driftwise.families.restless.transitions.pooling import add_to_pool, believed_row, empty_pool
-from driftwise.families.restless.transitions.counts import ClassCounts, close_episode, new_counts
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, indices_of, new_plan_room
 from driftwise.families.restless.index_policy import count_outcome, rank_by_index, select_by_index
+from driftwise.families.restless.problem import DRIFTING, KNOWN, restless_problem
+from driftwise.families.restless.transitions.counts import ClassCounts, close_episode, new_counts
+from driftwise.families.restless.transitions.pooling import add_to_pool, believed_row, empty_pool
 
 WINDOWS = (1, 2, 4, 8, 16, 32, 0)  # episodes; 0 is all
 BORROWS = (0.0, 10.0, 100.0)
@@ -84,20 +84,20 @@ class AdaptiveWhittle(NamedTuple):
 
     def init(self, problem: Problem) -> AdaptiveWhittleState:
         """Nothing seen: rows go where they may, all places alike."""
-        n_arms, active, setting = restless_problem("adaptive-whittle", problem)
+        n_arms, active, structure = restless_problem("adaptive-whittle", problem)
         every = whole("every", self.every, high=10**9)
         number("fade", self.fade, above=0.0, below=1.0, closed="]")
-        n_classes, n_states = setting.rewards.shape
-        period = int(setting.episode[0]) or every
+        n_classes, n_states = structure.rewards.shape
+        period = int(structure.episode[0]) or every
         experts = len(WINDOWS) * len(BORROWS)
         return AdaptiveWhittleState(
-            counts=new_counts(setting.classes, n_classes, n_states, np.array(WINDOWS), period, pooled=True),
+            counts=new_counts(structure.classes, n_classes, n_states, np.array(WINDOWS), period, pooled=True),
             losses=np.zeros((n_classes, 2, experts)),
             used=np.full((n_classes, 2), experts - 1, np.int64),
             table=np.zeros((n_classes, n_states)),
             fresh=np.ones(1, np.int64),
-            arms=arms_of(setting),
-            costs=setting.costs.copy(),
+            arms=arms_of(structure),
+            costs=structure.costs.copy(),
             indices=np.zeros(n_arms),
             spare=np.zeros(n_arms),
             chosen=np.zeros(active, np.int64),

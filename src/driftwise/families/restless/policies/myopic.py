@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.families.restless.problem import DRIFTING, KNOWN, restless_problem
-from driftwise.core.validation import number
 from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, PerClass, Problem, Scratch, Shared
+from driftwise.core.validation import number
 from driftwise.core.verbs import register
+from driftwise.families.restless.problem import DRIFTING, KNOWN, restless_problem
 from driftwise.families.restless.top_m import top_arms
 
 
@@ -64,18 +64,18 @@ class Myopic(NamedTuple):
     def init(self, problem: Problem) -> MyopicState:
         """All transitions that can happen are alike."""
         number("fade", self.fade, above=0.0, below=1.0, closed="]")
-        n_arms, size, setting = restless_problem("myopic", problem)
-        shape = setting.kinds.shape
-        even = setting.support / setting.support.sum(axis=-1, keepdims=True)
-        rows = np.where((setting.kinds == KNOWN)[..., None], setting.known, even)
+        n_arms, size, structure = restless_problem("myopic", problem)
+        shape = structure.kinds.shape
+        even = structure.support / structure.support.sum(axis=-1, keepdims=True)
+        rows = np.where((structure.kinds == KNOWN)[..., None], structure.known, even)
         return MyopicState(
             sums=np.zeros(shape),
             weights=np.zeros(shape),
             clock=np.zeros(1, np.int64),
-            means=np.einsum("casj,cj->cas", rows, setting.rewards),
-            kinds=setting.kinds.copy(),
-            classes=setting.classes.copy(),
-            costs=setting.costs.copy(),
+            means=np.einsum("casj,cj->cas", rows, structure.rewards),
+            kinds=structure.kinds.copy(),
+            classes=structure.classes.copy(),
+            costs=structure.costs.copy(),
             chosen=np.zeros(size, np.int64),
             room=np.zeros((2, n_arms)),
         )

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.families.restless.problem import restless_problem
 from driftwise.core.types import About, Cache, Ints, PerArm, Problem, Scratch
 from driftwise.core.verbs import register
+from driftwise.families.restless.problem import restless_problem
 from driftwise.families.restless.random_subset import chance_of_set, count_activated, draw_arms
 
 

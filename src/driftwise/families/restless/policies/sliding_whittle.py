@@ -36,13 +36,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.families.restless.problem import DRIFTING, restless_problem
-from driftwise.core.validation import number, one_of, whole
 from driftwise.core.types import About, Cache, Problem, Scratch
+from driftwise.core.validation import number, one_of, whole
 from driftwise.core.verbs import register
-from driftwise.families.restless.transitions.counts import new_counts
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
 from driftwise.families.restless.index_policy import count_outcome, rank_by_index, select_by_index, time_to_plan
+from driftwise.families.restless.problem import DRIFTING, restless_problem
+from driftwise.families.restless.transitions.counts import new_counts
 from driftwise.families.restless.transitions.optimistic import VACUOUS, ball_size
 
 CONFS = ("literal", "calibrated", "certain")
@@ -120,17 +120,17 @@ class SlidingWhittle(NamedTuple):
 
     def init(self, problem: Problem) -> SlidingWhittleState:
         """Nothing seen."""
-        n_arms, active, setting = restless_problem("sliding-whittle", problem)
+        n_arms, active, structure = restless_problem("sliding-whittle", problem)
         window = whole("window", self.window, high=10**4)
         number("epsilon", self.epsilon, above=0.0, below=2.0, closed="[]")
         number("eta", self.eta, above=0.0, below=1.0)
         one_of("conf", self.conf, CONFS)
         number("scale", self.scale, above=0.0)
         whole("pooled", self.pooled, low=0, high=1)
-        period = int(setting.episode[0]) or whole("every", self.every, high=10**9)
-        n_classes, n_states = setting.rewards.shape
-        groups = setting.classes if self.pooled else np.arange(n_arms)
-        classes = np.arange(n_classes) if self.pooled else setting.classes
+        period = int(structure.episode[0]) or whole("every", self.every, high=10**9)
+        n_classes, n_states = structure.rewards.shape
+        groups = structure.classes if self.pooled else np.arange(n_arms)
+        classes = np.arange(n_classes) if self.pooled else structure.classes
         literal = self.conf == "literal"
         slack, size = window * self.epsilon * literal, self.scale * (self.conf == "calibrated")
         unseen = VACUOUS if literal else math.sqrt(size)  # a row never seen counts as seen once
@@ -140,10 +140,10 @@ class SlidingWhittle(NamedTuple):
             counts=new_counts(groups, len(classes), n_states, sizes, period, pooled=bool(self.pooled)),
             table=np.zeros((len(classes), n_states)),
             classes=classes.copy(),
-            arms=arms_of(setting),
+            arms=arms_of(structure),
             laws=np.array([*laws, problem.horizon // period]),
             fresh=np.ones(1, np.int64),
-            costs=setting.costs.copy(),
+            costs=structure.costs.copy(),
             indices=np.zeros(n_arms),
             spare=np.zeros(n_arms),
             chosen=np.zeros(active, np.int64),

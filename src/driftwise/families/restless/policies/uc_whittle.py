@@ -25,15 +25,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.families.restless.problem import STATIONARY, restless_problem
+from driftwise.core.types import About, Cache, Decision, Moves, Problem, Scratch, Shared
 from driftwise.core.validation import number, whole
-from driftwise.core.types import About, Cache, Decision, Moves, Problem, Restless, Scratch, Shared
 from driftwise.core.verbs import register
-from driftwise.families.restless.transitions.counts import ArmCounts, count_moves, new_counts
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
 from driftwise.families.restless.index_policy import rank_by_index, select_by_index, time_to_plan
-from driftwise.families.restless.transitions.optimistic import VACUOUS, ball_size
+from driftwise.families.restless.problem import STATIONARY, RestlessStructure, restless_problem
 from driftwise.families.restless.top_m import kth_largest
+from driftwise.families.restless.transitions.counts import ArmCounts, count_moves, new_counts
+from driftwise.families.restless.transitions.optimistic import VACUOUS, ball_size
 
 
 class UCWhittleState(NamedTuple):
@@ -78,20 +78,20 @@ class UCWhittle(NamedTuple):
 
     def init(self, problem: Problem) -> UCWhittleState:
         """Nothing seen: every arm may go anywhere."""
-        n_arms, active, setting = restless_problem("uc-whittle", problem)
+        n_arms, active, structure = restless_problem("uc-whittle", problem)
         number("eta", self.eta, above=0.0, below=1.0)
         number("size", self.size, above=0.0, closed="[")
-        period = int(setting.episode[0]) or whole("every", self.every, high=10**9)
-        n_states = setting.rewards.shape[1]
+        period = int(structure.episode[0]) or whole("every", self.every, high=10**9)
+        n_states = structure.rewards.shape[1]
         return UCWhittleState(
             counts=new_counts(np.arange(n_arms), n_arms, n_states, np.zeros(1, np.int64), period, pooled=False),
             table=np.zeros((n_arms, n_states)),
-            classes=setting.classes.copy(),
-            arms=arms_of(_unknown(setting)),
+            classes=structure.classes.copy(),
+            arms=arms_of(_unknown(structure)),
             charge=np.zeros(1),
             laws=np.array([n_states, n_arms, problem.horizon // period], np.int64),
             fresh=np.ones(1, np.int64),
-            costs=setting.costs.copy(),
+            costs=structure.costs.copy(),
             indices=np.zeros(n_arms),
             spare=np.zeros(n_arms),
             chosen=np.zeros(active, np.int64),
@@ -99,12 +99,12 @@ class UCWhittle(NamedTuple):
         )
 
 
-def _unknown(setting: Restless) -> Restless:
+def _unknown(structure: RestlessStructure) -> RestlessStructure:
     """The same arms, of which nothing is known but their rewards."""
-    return setting._replace(
-        support=np.ones_like(setting.support),
-        kinds=np.full_like(setting.kinds, STATIONARY),
-        known=np.zeros_like(setting.known),
+    return structure._replace(
+        support=np.ones_like(structure.support),
+        kinds=np.full_like(structure.kinds, STATIONARY),
+        known=np.zeros_like(structure.known),
     )
 
 

@@ -22,13 +22,13 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, gamma
-from driftwise.families.restless.problem import DRIFTING, KNOWN, restless_problem
-from driftwise.core.validation import whole
 from driftwise.core.types import About, Cache, Problem, Scratch
+from driftwise.core.validation import whole
 from driftwise.core.verbs import register
-from driftwise.families.restless.transitions.counts import ClassCounts, new_counts
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, indices_of, new_plan_room
 from driftwise.families.restless.index_policy import count_outcome, rank_by_index, select_by_index, time_to_plan
+from driftwise.families.restless.problem import DRIFTING, KNOWN, restless_problem
+from driftwise.families.restless.transitions.counts import ClassCounts, new_counts
 
 ALL, LATELY = 0, 1  # the two views
 HALF, TINY = 0.5, 1e-12
@@ -67,16 +67,16 @@ class WhittleThompson(NamedTuple):
 
     def init(self, problem: Problem) -> WhittleThompsonState:
         """Nothing seen."""
-        n_arms, active, setting = restless_problem("whittle-thompson", problem)
+        n_arms, active, structure = restless_problem("whittle-thompson", problem)
         sizes = np.array([0, whole("window", self.window, high=10**4)])
-        period = int(setting.episode[0]) or whole("every", self.every, high=10**9)
-        n_classes, n_states = setting.rewards.shape
+        period = int(structure.episode[0]) or whole("every", self.every, high=10**9)
+        n_classes, n_states = structure.rewards.shape
         return WhittleThompsonState(
-            counts=new_counts(setting.classes, n_classes, n_states, sizes, period, pooled=True),
+            counts=new_counts(structure.classes, n_classes, n_states, sizes, period, pooled=True),
             table=np.zeros((n_classes, n_states)),
             fresh=np.ones(1, np.int64),
-            arms=arms_of(setting),
-            costs=setting.costs.copy(),
+            arms=arms_of(structure),
+            costs=structure.costs.copy(),
             indices=np.zeros(n_arms),
             spare=np.zeros(n_arms),
             chosen=np.zeros(active, np.int64),

@@ -27,10 +27,10 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
-from driftwise.families.restless.problem import restless_problem
-from driftwise.core.validation import number, whole
 from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, PerArm, Problem, Scratch, Shared
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
+from driftwise.families.restless.problem import restless_problem
 from driftwise.families.restless.random_subset import chance_of_set, draw_arms
 from driftwise.families.restless.top_m import top_arms
 
@@ -78,14 +78,14 @@ class WIQL(NamedTuple):
         """Nothing learned: all indices are 0."""
         number("step", self.step, above=0.0, below=1.0, closed="[]")
         whole("by_slot", self.by_slot, low=0, high=1)
-        n_arms, size, setting = restless_problem("wiql", problem)
-        n_states = setting.rewards.shape[1]
+        n_arms, size, structure = restless_problem("wiql", problem)
+        n_states = structure.rewards.shape[1]
         return WIQLState(
             values=np.zeros((n_arms, n_states, 2)),
             counts=np.zeros((n_arms, n_states, 2), np.int64),
-            costs=setting.costs.copy(),
-            discount=setting.discount.copy(),
-            episode=np.array([1 if self.by_slot else max(1, setting.episode[0])], np.int64),
+            costs=structure.costs.copy(),
+            discount=structure.discount.copy(),
+            episode=np.array([1 if self.by_slot else max(1, structure.episode[0])], np.int64),
             chance=np.array([chance_of_set(n_arms, size)]),
             chosen=np.zeros(size, np.int64),
             greedy=np.zeros(size, np.int64),

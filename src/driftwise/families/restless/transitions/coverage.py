@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.family import trace_for
 from driftwise.core.loop import play
-from driftwise.families.restless.problem import DRIFTING, KNOWN
-from driftwise.core.validation import cast
 from driftwise.core.seeding import at, key
-from driftwise.core.types import Floats, trace_for
+from driftwise.core.types import Floats
+from driftwise.core.validation import cast
 from driftwise.core.verbs import advance
-from driftwise.families.restless.transitions.optimistic import ball_size
 from driftwise.families.restless.policies.sliding_whittle import ALL, LATELY, SlidingWhittle
+from driftwise.families.restless.problem import DRIFTING, KNOWN
+from driftwise.families.restless.transitions.optimistic import ball_size
 
 
 class Coverage(NamedTuple):
@@ -64,7 +65,7 @@ def _held(policy: SlidingWhittle, state: Any, problem: Any, truth: Floats) -> tu
     size, inside, errors = _size(policy, state, problem), [], []
     for group, own in enumerate(state.classes):
         for action, here in np.ndindex(*truth.shape[1:3]):
-            kind = problem.setting.kinds[own, action, here]
+            kind = problem.structure.kinds[own, action, here]
             view = LATELY if kind == DRIFTING else ALL
             seen = state.counts.views[group, view, action, here]
             if kind == KNOWN or not seen.sum():
@@ -80,6 +81,6 @@ def _size(policy: SlidingWhittle, state: Any, problem: Any) -> float:
     """What a squared radius is before it is divided by the count."""
     if policy.conf != "literal":
         return policy.scale if policy.conf == "calibrated" else 0.0
-    n_states, period = problem.setting.rewards.shape[1], int(state.counts.period[0])
+    n_states, period = problem.structure.rewards.shape[1], int(state.counts.period[0])
     episodes = problem.horizon // period or int(state.counts.episode[0]) + 1
     return ball_size(n_states, n_states, problem.n_arms, max(2, episodes), policy.eta)

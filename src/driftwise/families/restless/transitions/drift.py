@@ -21,8 +21,13 @@ def epsilon(world: Any, horizon: int, seed: int) -> float:
     0.1
     """
     path, _ = world.segments(horizon, seed)
-    largest, size = 0.0, max(1, CHUNK // world.setting().support.size)
+    largest, size = 0.0, max(1, CHUNK // world.structure().support.size)
     for start in range(0, len(path) - 1, size):
         kernels = world.checked(path[start : start + size + 1])
         largest = max(largest, float(np.abs(np.diff(kernels, axis=0)).sum(axis=-1).max()))
     return round(largest, 12)
+
+
+def drift(world: Any, horizon: int, seed: int) -> dict[str, float | None]:
+    """How fast the transitions of one run drift, by the name of the measure."""
+    return {"epsilon": epsilon(world, horizon, seed)}

@@ -19,8 +19,8 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, Scratch
-from driftwise.numerics.lu import back_substitute, factor, solve_factored
 from driftwise.numerics.double_double import add_long, dot_long, times_long
+from driftwise.numerics.lu import back_substitute, factor, solve_factored
 
 UNIT = 2.0**-52  # what rounding leaves of one, relatively
 SINGULAR = 1e-14  # the smallest pivot over the largest, at which a matrix has no inverse to speak of

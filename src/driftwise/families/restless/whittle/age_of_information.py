@@ -14,8 +14,8 @@ a discount g tends to it as g tends to 1, at a distance of about 1 - g.
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number
 from driftwise.core.types import Floats
+from driftwise.core.validation import number
 from driftwise.errors import ParameterError
 
 

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import whole
 from driftwise.core.types import Floats, Ints
+from driftwise.core.validation import whole
 from driftwise.errors import ParameterError
 from driftwise.families.restless.whittle.advantage_lines import RestlessArm
 from driftwise.families.restless.whittle.arm_validation import ToldArms, alike, told_arms
 from driftwise.families.restless.whittle.index import WhittleRoom, new_whittle_room, whittle_indices
-from driftwise.families.restless.whittle.warm_start import WhittleMemory, new_whittle_memory, whittle_again
 from driftwise.families.restless.whittle.sweep import INDEXABLE, NOT_INDEXABLE, UNDEFINED
+from driftwise.families.restless.whittle.warm_start import WhittleMemory, new_whittle_memory, whittle_again
 
 WORTH = 100_000  # arms times cubed states from which on a thread pays
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number
 from driftwise.core.types import Floats, Ints
+from driftwise.core.validation import number
 from driftwise.errors import ParameterError
 
 ROUNDING = 1e-6  # how far a row may be from summing to one: what single precision leaves

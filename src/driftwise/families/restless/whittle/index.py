@@ -35,9 +35,16 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.random import bits
 from driftwise.core.types import Floats, Scratch
-from driftwise.numerics.lu import BLOCK, back_substitute, factor, less_product
-from driftwise.families.restless.whittle.advantage_lines import SINGULAR, UNIT, LinesRoom, RestlessArm, new_lines_room, reward_scale
+from driftwise.families.restless.whittle.advantage_lines import (
+    SINGULAR,
+    UNIT,
+    LinesRoom,
+    RestlessArm,
+    new_lines_room,
+    reward_scale,
+)
 from driftwise.families.restless.whittle.sweep import INDEXABLE, sweep
+from driftwise.numerics.lu import BLOCK, back_substitute, factor, less_product
 
 PROBES = 2  # random combinations on which every step is tested
 GROWN = 1e6  # entries of X at which rounding may cost too much

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.core.validation import whole
 from driftwise.core.types import Floats, Ints
+from driftwise.core.validation import whole
 from driftwise.errors import ParameterError
 
 TURNS = 60  # halvings of the range of charges
@@ -55,12 +55,12 @@ def lagrangian_bound(world: Any, horizon: int, seed: int) -> LagrangianBound:
     if whole("horizon", horizon) % world.episode:
         raise ParameterError(f"horizon={horizon} is not a whole number of episodes of {world.episode} slots")
     path, segments = world.segments(horizon, seed)
-    setting = world.setting()
-    pairs, kinds = np.unique(np.stack([setting.classes, setting.costs]), axis=1, return_inverse=True)
+    structure = world.structure()
+    pairs, kinds = np.unique(np.stack([structure.classes, structure.costs]), axis=1, return_inverse=True)
     classes = pairs[0].astype(np.int64)
     arms = _Lone(
         kernels=world.checked(path)[:, classes],
-        rewards=setting.rewards[classes],
+        rewards=structure.rewards[classes],
         costs=pairs[1],
         kinds=kinds.reshape(-1),
         origins=world.origins(),

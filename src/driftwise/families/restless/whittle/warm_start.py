@@ -20,10 +20,10 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Cache, Floats
-from driftwise.numerics.lu import BLOCK, back_substitute, factor, less_product
 from driftwise.families.restless.whittle.advantage_lines import SINGULAR, RestlessArm
 from driftwise.families.restless.whittle.index import WhittleRoom, run_pass
 from driftwise.families.restless.whittle.sweep import INDEXABLE, sweep
+from driftwise.numerics.lu import BLOCK, back_substitute, factor, less_product
 
 
 class WhittleMemory(NamedTuple):

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.families.restless.problem import DRIFTING, KNOWN, STATIONARY, restless
+from driftwise.core.types import Floats
 from driftwise.core.validation import number, whole
-from driftwise.core.types import Floats, Restless
+from driftwise.families.restless.problem import DRIFTING, KNOWN, STATIONARY, RestlessStructure, restless
 from driftwise.families.restless.worlds.base import RestlessWorld, halves
 from driftwise.families.restless.worlds.wandering import Wandering
 
@@ -41,7 +41,7 @@ class AgeOfInformation(RestlessWorld):
 
     The others are those of every restless world: `driftwise worlds age-of-information` lists them.
 
-    >>> AgeOfInformation().problem().setting.rewards[:, 0].round(2)
+    >>> AgeOfInformation().problem().structure.rewards[:, 0].round(2)
     array([0.37, 1.66])
     """
 
@@ -69,7 +69,7 @@ class AgeOfInformation(RestlessWorld):
         """The chance q of the second half."""
         return Wandering(np.array([self.success]), np.zeros(1), np.ones(1))
 
-    def setting(self) -> Restless:
+    def structure(self) -> RestlessStructure:
         """Ages go up by one or back to 1; only what activating does must be learned."""
         size = self.oldest
         kinds = np.zeros((2, 2, size), np.int64)

@@ -9,7 +9,7 @@ episode begins with all of them in their first states. One u for each slot and a
 policies, and the oracle they are held against, meet the same luck.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_uniform
-from driftwise.families.restless.problem import checked_rows
-from driftwise.core.validation import cast_fields, number, one_of, whole
 from driftwise.core.seeding import generator, key
-from driftwise.core.types import Floats, Ints, Moves, Problem, Restless
+from driftwise.core.types import Floats, Ints, Moves, Problem
+from driftwise.core.validation import cast_fields, number, one_of, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
-from driftwise.families.multi_armed.worlds.base import BLOCK, Levels, phase_starts
-from driftwise.families.contextual.worlds.base import BLOCK_NUMBERS
+from driftwise.families.restless.problem import RestlessStructure, checked_rows
 from driftwise.families.restless.worlds.wandering import DRIFTS, Wandering, abrupt, seasonal, walk
+from driftwise.measure.base_world import BaseWorld
+from driftwise.measure.levels import BLOCK, BLOCK_NUMBERS, Levels, phase_starts
+from driftwise.measure.variation import Course
 
 
 class RestlessTape(NamedTuple):
@@ -111,7 +112,7 @@ register(RestlessTape, observe=_observe, respond=_respond)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RestlessWorld(ABC):
+class RestlessWorld(BaseWorld):
     """Arms in classes, whose kernels follow from a few numbers that drift; subclasses say which, in plain NumPy.
 
     Parameters
@@ -167,7 +168,7 @@ class RestlessWorld(ABC):
     # ---- what a world says ----
 
     @abstractmethod
-    def setting(self) -> Restless:
+    def structure(self) -> RestlessStructure:
         """What is known of the arms beforehand."""
 
     @abstractmethod
@@ -207,15 +208,17 @@ class RestlessWorld(ABC):
     @property
     def block(self) -> int:
         """Rounds in a block: fewer where there are many arms, or large kernels."""
-        setting = self.setting()
-        wide = max(self.n_arms, setting.support.size // self.episode, 1)
+        structure = self.structure()
+        wide = max(self.n_arms, structure.support.size // self.episode, 1)
         return max(1, min(BLOCK, BLOCK_NUMBERS // wide))
 
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world; the range is that of what one arm earns in a slot."""
-        setting = self.setting()
-        low, high = float(setting.rewards.min()), float(setting.rewards.max())
-        return Problem(self.n_arms, low, high, horizon=horizon, slate=self.activate, setting=setting)
+        structure = self.structure()
+        low, high = float(structure.rewards.min()), float(structure.rewards.max())
+        return Problem(
+            self.n_arms, low, high, horizon=horizon, slate=self.activate, structure=structure, family="restless"
+        )
 
     def episodes(self, horizon: int) -> int:
         """How many episodes a run has; the last may be cut short."""
@@ -234,10 +237,15 @@ class RestlessWorld(ABC):
         which: Ints = np.cumsum(moved) - 1
         return path[moved], which
 
+    def courses(self, horizon: int, seed: int) -> Iterator[Course]:
+        """The numbers behind the transitions, in one stretch."""
+        path, which = self.segments(horizon, seed)
+        yield Course(0, Levels(self.lines(path), which[np.arange(horizon) // self.episode].astype(np.int32)), None)
+
     def checked(self, path: Floats) -> Floats:
         """The kernels for some rows of numbers; what a world says is checked, for the kernels of the loop trust it."""
         kernels = checked_rows(np.ascontiguousarray(self.kernels(path), np.float64))
-        expected = (len(path), *self.setting().support.shape)
+        expected = (len(path), *self.structure().support.shape)
         if kernels.shape != expected:
             raise ParameterError(f"{type(self).__name__} gave kernels of shape {kernels.shape}, not {expected}")
         return kernels
@@ -245,7 +253,7 @@ class RestlessWorld(ABC):
     def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[RestlessTape]:
         """The world in blocks of at most `size` rounds: the same rounds, however they are cut."""
         horizon, size = whole("horizon", horizon), whole("size", self.block if size is None else size)
-        setting, origins, rng = self.setting(), self.origins(), key(seed, "noise")
+        structure, origins, rng = self.structure(), self.origins(), key(seed, "noise")
         path, which = self.segments(horizon, seed)
         for start in range(0, horizon, size):
             rounds = np.arange(start, min(horizon, start + size))
@@ -257,9 +265,9 @@ class RestlessWorld(ABC):
                 start,
                 Levels(table, (rows - rows[0]).astype(np.int32)),
                 noise,
-                setting.classes,
-                setting.rewards,
-                setting.costs,
+                structure.classes,
+                structure.rewards,
+                structure.costs,
                 origins,
                 self.episode if self.restarts else 0,
                 self.discount if self.discounted else 1.0,
@@ -269,11 +277,6 @@ class RestlessWorld(ABC):
         """All arms in their first states."""
         origins = self.origins()
         return Herd(origins.copy(), origins, np.zeros(self.n_arms))
-
-    def draw(self, horizon: int, seed: int) -> tuple[RestlessTape, Herd]:
-        """The whole world as one tape, and all arms in their first states."""
-        (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
-        return tape, self.nature()
 
 
 def sums_of(kernels: Floats) -> Floats:

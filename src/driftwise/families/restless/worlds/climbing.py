@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.families.restless.problem import DRIFTING, KNOWN, STATIONARY, restless
+from driftwise.core.types import Floats
 from driftwise.core.validation import number, whole
-from driftwise.core.types import Floats, Restless
+from driftwise.families.restless.problem import DRIFTING, KNOWN, STATIONARY, RestlessStructure, restless
 from driftwise.families.restless.worlds.base import RestlessWorld, halves, near, steps
 from driftwise.families.restless.worlds.wandering import Wandering
 
@@ -66,7 +66,7 @@ class Climbing(RestlessWorld):
         """The chance p of the second half."""
         return Wandering(np.array([self.slip]), np.zeros(1), np.ones(1))
 
-    def setting(self) -> Restless:
+    def structure(self) -> RestlessStructure:
         """Both halves move one rung at most; all is known of the first."""
         size = self.rungs
         kinds = np.zeros((2, 2, size), np.int64)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.families.restless.problem import restless
-from driftwise.core.validation import number, whole
 from driftwise.core.seeding import generator
-from driftwise.core.types import Floats, Ints, Restless
+from driftwise.core.types import Floats, Ints
+from driftwise.core.validation import number, whole
+from driftwise.families.restless.problem import RestlessStructure, restless
 from driftwise.families.restless.worlds.base import RestlessWorld, near, steps
 from driftwise.families.restless.worlds.wandering import Wandering
 
@@ -80,7 +80,7 @@ class HealthAdherence(RestlessWorld):
         """All begin in full."""
         return np.full(self.n_arms, self.levels - 1)
 
-    def setting(self) -> Restless:
+    def structure(self) -> RestlessStructure:
         """One level at a time."""
         return restless(
             np.tile(np.arange(self.levels) / (self.levels - 1), (self.groups, 1)),

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.families.restless.problem import DRIFTING, STATIONARY, restless
+from driftwise.core.types import Floats
 from driftwise.core.validation import number, whole
-from driftwise.core.types import Floats, Restless
 from driftwise.errors import ParameterError
+from driftwise.families.restless.problem import DRIFTING, STATIONARY, RestlessStructure, restless
 from driftwise.families.restless.worlds.base import RestlessWorld, near, steps
 from driftwise.families.restless.worlds.wandering import Wandering
 
@@ -40,7 +40,7 @@ class MachineMaintenance(RestlessWorld):
 
     The others are those of every restless world: `driftwise worlds machine-maintenance` lists them.
 
-    >>> MachineMaintenance(makes=2).problem().setting.rewards[0].round(2)
+    >>> MachineMaintenance(makes=2).problem().structure.rewards[0].round(2)
     array([1.  , 0.94, 0.75, 0.44, 0.  ])
     """
 
@@ -75,7 +75,7 @@ class MachineMaintenance(RestlessWorld):
         starts = np.linspace(self.wear_low, self.wear_high, self.makes)
         return Wandering(starts, np.full(self.makes, 0.01), np.full(self.makes, 0.6))
 
-    def setting(self) -> Restless:
+    def structure(self) -> RestlessStructure:
         """Machines wear by one state at a time, and a service brings them back to new or does nothing."""
         kinds = np.repeat([[DRIFTING], [STATIONARY]], self.wear_states, axis=1)
         worn = np.arange(self.wear_states) / (self.wear_states - 1)

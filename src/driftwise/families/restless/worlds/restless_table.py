@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from driftwise.families.restless.problem import checked_rows, restless
-from driftwise.core.types import Floats, Ints, Restless
+from driftwise.core.types import Floats, Ints
 from driftwise.errors import ParameterError
+from driftwise.families.restless.problem import RestlessStructure, checked_rows, restless
 from driftwise.families.restless.worlds.base import RestlessWorld, steps
 from driftwise.families.restless.worlds.wandering import Wandering
 
@@ -42,7 +42,7 @@ class RestlessTable(RestlessWorld):
 
     Of the others, `step`, `upward`, `phases` and `period` mean nothing here.
 
-    >>> RestlessTable(n_arms=6).problem().setting.rewards
+    >>> RestlessTable(n_arms=6).problem().structure.rewards
     array([[0., 1., 2.],
            [0., 1., 2.]])
     """
@@ -60,7 +60,7 @@ class RestlessTable(RestlessWorld):
             raise ParameterError(f"drift={self.drift} means nothing here: a table says itself how its kernels drift")
         object.__setattr__(self, "digest", _digest(self.file))
         checked_rows(self._kernels)
-        size, origins = self.setting().rewards.shape[1], self.origins()
+        size, origins = self.structure().rewards.shape[1], self.origins()
         if origins.shape != (self.n_arms,) or origins.min() < 0 or origins.max() >= size:
             raise ParameterError(f"{self.file}: origins do not name one of {size} states for {self.n_arms} arms")
 
@@ -123,7 +123,7 @@ class RestlessTable(RestlessWorld):
         """What to look at of a path: the entries that move."""
         return path[:, self._moving.reshape(-1)]
 
-    def setting(self) -> Restless:
+    def structure(self) -> RestlessStructure:
         """What the file says is known."""
         told = self._told
         rewards, kernels = np.atleast_2d(np.asarray(told["rewards"], np.float64)), self._kernels

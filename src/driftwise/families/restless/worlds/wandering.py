@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.core.types import Floats
-from driftwise.families.multi_armed.worlds.base import phase_starts
+from driftwise.measure.levels import phase_starts
 
 DRIFTS = ("walk", "abrupt", "seasonal", "none")
 DIGITS = 12  # sums of steps are rounded to these: 0.05 twenty times is 1

@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.types import About, Decision, Floats, Ints, PerArm, Problem, Scratch, Shared, SlateOutcome
+from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.numerics.optimism import tally
 from driftwise.numerics.pending import middle_of
@@ -198,7 +198,7 @@ register(
         "a window fit for the drift; the noise",
         "O((m d)^(1/3) B^(1/3) T^(2/3)) by the paper's steps",
         "Kveton et al. 2015; Cheung, Simchi-Levi & Zhu 2022",
-        family="slates",
+        family="slate",
     ),
     advance=_advance,
     select=_select,

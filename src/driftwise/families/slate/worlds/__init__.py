@@ -1,6 +1,3 @@
-"""The worlds of this family by name. A new one is a file in this folder and a line here; the file's name is its name."""
+"""The worlds of this family: a new one is a file here, which gives it its name, and a line below."""
 
-from driftwise.core.spec import catalogue
 from driftwise.families.slate.worlds.slates import Slates as Slates
-
-WORLDS = catalogue(__name__, globals())

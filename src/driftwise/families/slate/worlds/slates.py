@@ -15,19 +15,21 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_normal, fill_uniform
-from driftwise.core.validation import cast_fields, whole
 from driftwise.core.seeding import key
 from driftwise.core.spec import parse
 from driftwise.core.types import Floats, Ints, Problem, SlateOutcome
+from driftwise.core.validation import cast_fields, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.families.multi_armed.worlds.abrupt import Abrupt
-from driftwise.families.multi_armed.worlds.base import BLOCK, ArmedWorld, Levels
-from driftwise.families.contextual.worlds.base import BERNOULLI, BLOCK_NUMBERS, GAUSSIAN
+from driftwise.families.multi_armed.worlds.base import ArmedWorld
 from driftwise.families.multi_armed.worlds.random_walk import RandomWalk
 from driftwise.families.multi_armed.worlds.sinusoidal import Sinusoidal
 from driftwise.families.multi_armed.worlds.stationary import Stationary
+from driftwise.measure.base_world import BaseWorld
+from driftwise.measure.levels import BLOCK, BLOCK_NUMBERS, Levels
 
+GAUSSIAN, BERNOULLI = 0, 1
 DRIFTS: dict[str, type[ArmedWorld]] = {
     "abrupt": Abrupt,
     "random-walk": RandomWalk,
@@ -88,7 +90,7 @@ register(SlateTape, observe=_observe, respond=_respond)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Slates:
+class Slates(BaseWorld):
     """Any `size` of the items are chosen in a round; their means drift as those of the arms of another world.
 
     Parameters
@@ -127,7 +129,7 @@ class Slates:
 
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world; range and noise are those of an item."""
-        return self.world.problem(horizon)._replace(slate=self.size)
+        return self.world.problem(horizon)._replace(slate=self.size, family="slate")
 
     def changes(self, horizon: int, seed: int) -> list[int]:
         """The same as those of the world behind."""
@@ -145,8 +147,3 @@ class Slates:
     def nature(self, horizon: int = 0) -> Tray:
         """An empty tray."""
         return Tray(np.zeros(self.size))
-
-    def draw(self, horizon: int, seed: int) -> tuple[SlateTape, Tray]:
-        """The whole world as one tape, and an empty tray."""
-        (tape,) = self.tapes(horizon, seed, size=whole("horizon", horizon))
-        return tape, self.nature()

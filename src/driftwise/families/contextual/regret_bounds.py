@@ -14,8 +14,8 @@ and 1. The proof asks for beta >= 1; a smaller one counts as 1. It also counts T
 
 import math
 
-from driftwise.core.validation import number, whole
 from driftwise.core.types import Problem
+from driftwise.core.validation import number, whole
 from driftwise.errors import ParameterError
 from driftwise.families.contextual.policies.sliding_lin_ucb import SlidingLinUCB
 
@@ -24,7 +24,8 @@ def sliding_lin_ucb_bound(policy: SlidingLinUCB, problem: Problem, variation: fl
     """The regret that Theorem 3 allows, for a parameter that moves by `variation` in all, both in the unit of rewards.
 
     >>> policy = SlidingLinUCB(window=800)
-    >>> round(sliding_lin_ucb_bound(policy, Problem(40, noise=0.1, horizon=100_000, dim=5), variation=43.0))
+    >>> problem = Problem(40, noise=0.1, horizon=100_000, dim=5, family="contextual")
+    >>> round(sliding_lin_ucb_bound(policy, problem, variation=43.0))
     167289
     """
     rounds, dim = whole("horizon", problem.horizon), whole("dim", problem.dim)

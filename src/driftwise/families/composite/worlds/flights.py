@@ -30,11 +30,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.extras import extra_error
-from driftwise.core.validation import whole
 from driftwise.core.types import Floats, Ints, Problem
+from driftwise.core.validation import whole
 from driftwise.errors import ParameterError
-from driftwise.families.multi_armed.worlds.base import BLOCK, ArmedWorld, Drift, Levels
 from driftwise.families.contextual.worlds.base import BERNOULLI, GAUSSIAN, FeatureTape
+from driftwise.families.multi_armed.worlds.base import ArmedWorld
+from driftwise.measure.levels import Drift, Levels
 
 LATE = 15  # minutes
 CANCELLED = ("", "NA")
@@ -89,7 +90,8 @@ class Flights(ArmedWorld):
 
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world."""
-        return super().problem(horizon)._replace(dim=3 * self.n_arms if self.features else 0)
+        bare = super().problem(horizon)
+        return bare._replace(dim=3 * self.n_arms, family="contextual") if self.features else bare
 
     def changes(self, horizon: int, seed: int) -> list[int]:
         """None: the means of each hour are their own."""
@@ -107,7 +109,7 @@ class Flights(ArmedWorld):
 
         return levels
 
-    def tapes(self, horizon: int, seed: int, size: int = BLOCK) -> Iterator[Any]:
+    def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[Any]:
         """The world in blocks of at most `size` rounds: the same rounds, however they are cut."""
         for tape in super().tapes(horizon, seed, size):
             yield self._with_features(tape, horizon) if self.features else tape

@@ -1,0 +1,74 @@
+"""What policies, worlds, tapes and comparators promise, method by method."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from driftwise.core.types import Problem
+
+
+class Policy(Protocol):
+    """A NamedTuple of parameters. Its behaviour is in the kernels registered for its class (`core/verbs.py`)."""
+
+    def init(self, problem: Problem) -> Any:
+        """The state before the first round: a NamedTuple of arrays.
+
+        Refuses, with a `ParameterError` that names the value and the rule, parameters or a problem it cannot work with.
+        Allocates all that the policy will ever need: kernels allocate nothing. The same problem gives the same bytes.
+        """
+
+
+class Tape(Protocol):
+    """A block of rounds, from round `start` on: everything random that does not depend on what is chosen.
+
+    It is a NamedTuple of arrays that kernels read (`observe`, `respond`) and never write.
+    """
+
+    @property
+    def start(self) -> int:
+        """The first round of the block."""
+
+    @property
+    def levels(self) -> Any:
+        """The means of every round, where actions have means (`measure/levels.py`)."""
+
+
+class World(Protocol):
+    """What policies are tried in: it says what is known in advance, and draws tapes."""
+
+    @property
+    def block(self) -> int:
+        """How many rounds a tape should have, to fit into memory."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether action k is the same action in every round; of fresh ones, no mean can be followed through time."""
+
+    def problem(self, horizon: int = 0) -> Problem:
+        """What a policy may know before the first round of a run of `horizon` rounds."""
+
+    def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[Any]:
+        """The tapes of one run, in order, each of at most `size` rounds.
+
+        The same seed gives the same numbers whatever the size of the blocks.
+        """
+
+    def nature(self, horizon: int = 0) -> Any:
+        """What the choices of one run change in the world, as it is before the first round; () where nothing."""
+
+    def changes(self, horizon: int, seed: int) -> list[int]:
+        """The rounds at which something jumps, in order."""
+
+    def courses(self, horizon: int, seed: int) -> Iterator[Any]:
+        """What drifts, stretch by stretch: `Course` of `measure/variation.py`."""
+
+
+class Comparator(Protocol):
+    """What regret is measured against in one run of a world."""
+
+    def __init__(self, world: Any, horizon: int, seed: int) -> None: ...
+
+    def block(self, tape: Any) -> Any:
+        """The standard of the rounds of a tape, for the verb `missed`; called once for each tape, in order."""
+
+    def tell(self, ledger: Any, nature: Any) -> Mapping[str, float]:
+        """What else is known of a run at its end, by the names of results."""

@@ -1,0 +1,22 @@
+"""What choices are called on pages and in tables."""
+
+from typing import Any
+
+from driftwise.core.words import Column, Words
+
+RESTLESS = Words(
+    one="chance",
+    best="good arms",
+    others="chances",
+    lines="the chances by which arms move",
+    caption="what drifts behind the kernels as run 0 met it; it moves between episodes",
+    rival="activating the arms with the largest Whittle indices of the true kernels",
+    good="no less was earned than by the oracle, which had come through the same rounds in its own way",
+    columns=(Column("share", "of the\noracle", "reward", of="benchmark"),),
+    ranked=False,
+)
+
+
+def words_of(world: Any) -> Words:
+    """The words for a world of this family."""
+    return RESTLESS
