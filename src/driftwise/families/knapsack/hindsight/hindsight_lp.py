@@ -18,7 +18,7 @@ x_t        column rows[t] of choices, drawn by weights
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

@@ -1,6 +1,6 @@
 """The best plan in hindsight, played: nobody earns more than LP(T), and this comes within the luck of a run of it.
 
-In every round one of the plans the lottery is made of (`knapsack/hindsight/hindsight_lp.py`) is drawn, and its arm for this round
+In every round one of the plans of the lottery (`knapsack/hindsight/hindsight_lp.py`) is drawn, and its arm for the round
 is chosen. Rewards and costs are random where plans are not: a run may run out a little early.
 """
 
