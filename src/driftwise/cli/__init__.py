@@ -4,9 +4,7 @@ Everything heavy is imported inside a command, so that help answers at once. Wha
 standard output alone; progress and messages go to standard error. Bad input is one sentence and exit code 2.
 """
 
-from driftwise.cli import lists, service  # they add their commands
-from driftwise.cli import reproduce as papers
-from driftwise.cli import simulate as laboratory
+from driftwise.cli import lists, reproduce, serve, simulate  # they add their commands
 from driftwise.cli.command import main
 
-__all__ = ["laboratory", "lists", "main", "papers", "service"]
+__all__ = ["lists", "main", "reproduce", "serve", "simulate"]

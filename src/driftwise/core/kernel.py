@@ -5,10 +5,11 @@ Three things are added to `numba.njit`:
 * **Laziness.** Decorating imports nothing, so the command line can list policies in a blink. A kernel that
   calls another finds it by its global name, as always.
 * **A cache that cannot go stale.** numba keys its disk cache by the file of the outermost function only: edit
-  a policy, and the cached loop in another file goes on giving old results. Here the cache directory is named by
-  a hash of every source file the compiled classes depend on, numba's version and its flags (`core/tag.py`). In a
+  a policy, and the cached loop in another file goes on giving old results. Here the cache directory is named by a hash
+  of every source file the compiled classes depend on, numba's version and its flags (`core/fingerprint.py`). In a
   running process, what was compiled is forgotten when a kernel is registered anew or something it reads has changed.
-* **Half the wait.** What only other kernels call is optimised where it is called from, not before (`core/parts.py`).
+* **Half the wait.** What only other kernels call is optimised where it is called from, not before
+  (`core/deferred_codegen.py`).
 
 Kernels are compiled with `nogil` (runs go in parallel on threads), `error_model="numpy"` (no zero checks), and
 without reference counts: counting the arrays of a state in and out made the loop forty times slower (measured).
@@ -28,7 +29,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-PARTS = [(0, minor) for minor in range(61, 69)]  # versions of numba that `core/parts.py` knows
+PARTS = [(0, minor) for minor in range(61, 69)]  # versions of numba that `core/deferred_codegen.py` knows
 _LOCK = threading.RLock()
 _COMPILED: set["Kernel[Any, Any]"] = set()  # those that have compiled something
 _READS: dict["Kernel[Any, Any]", Any] = {}  # what the user's among them read

@@ -18,20 +18,18 @@ argument (a policy, a tape, or a state). A verb is a type of its own for numba: 
     restart(policy, state, memory, window)                         forget all; from now on remember `memory` rounds
     appraise(policy, state, t, context, prices)                    write what a unit of each resource is worth now
     rank(policy, state, t, context, indices)                       write the index of each arm, in the state it is in
-    missed(standard, i, action, reward) -> (regret, is best)       what a choice is held against; measure/standard.py
+    missed(standard, i, action, reward) -> (regret, is best)       what a choice is held against; measure/comparator.py
 
-`advance` exists because `select` may not write, and a window must forget a round even when no reward ever came
-for it. It is given the stream of round t; `select` draws from that too, and `update` from its branch, so that what is
-drawn here comes from the branch of the branch. `deliver` exists so that a world can hold rewards back; it alone decides
-when `update` is called.
-`pend` lets a policy count what is under way: between a decision and its outcome the arm has been tried, though nothing
-is known of it yet. Whoever calls `pend` calls `settle` once: when the outcome comes (just before `update`), is lost, or
-the decision is cancelled. The two leave no trace: `pend`, `settle`, `update` in a row end in the state of `update`
-alone, so that a world whose rewards come at once calls neither.
-`refresh` lets one window (`kernels/window.py`) serve every policy that slides, and `gained`, `lost`, `awaited`,
-`forgone` and `turned` do so for features (`kernels/feature_window.py`). `restart` is how a policy over policies tries
-windows: after it the state is as `init` made it, but for a memory of `memory` rounds and bounds sized for a window of
-`window`.
+`advance` exists because `select` may not write, and a window must forget a round even when no reward ever came for it.
+It is given the stream of round t; `select` draws from that too, and `update` from its branch, so that what is drawn
+here comes from the branch of the branch. `deliver` exists so that a world can hold rewards back; it alone decides when
+`update` is called. `pend` lets a policy count what is under way: between a decision and its outcome the arm has been
+tried, though nothing is known of it yet. Whoever calls `pend` calls `settle` once: when the outcome comes (just before
+`update`), is lost, or the decision is cancelled. The two leave no trace: `pend`, `settle`, `update` in a row end in the
+state of `update` alone, so that a world whose rewards come at once calls neither. `refresh` lets one window
+(`numerics/window.py`) serve every policy that slides, and `gained`, `lost`, `awaited`, `forgone` and `turned` do so for
+features (`families/contextual/feature_window.py`). `restart` is how a policy over policies tries windows: after it the
+state is as `init` made it, but for a memory of `memory` rounds and bounds sized for a window of `window`.
 """
 
 from typing import Any

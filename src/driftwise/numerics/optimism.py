@@ -1,8 +1,8 @@
 """Upper confidence bounds of the form mean + scale / sqrt(tries), with the part that changes slowly cached.
 
-Tries are rewards, and more where others are under way (`kernels/pending.py`). `means[k]` and `roots[k]` = 1/sqrt(tries)
-change only for the arm that was touched; the scale, a logarithm of time, is one number a round. An arm without a try is
-above all others: first those never tried, lowest number first, then by how long ago they were.
+Tries are rewards, and more where others are under way (`numerics/pending.py`). `means[k]` and `roots[k]` =
+1/sqrt(tries) change only for the arm that was touched; the scale, a logarithm of time, is one number a round. An arm
+without a try is above all others: first those never tried, lowest number first, then by how long ago they were.
 """
 
 import math

@@ -7,7 +7,7 @@ is filled already is a duplicate and changes nothing.
 Sums that only add and subtract would keep the rounding of a reward long gone. `fresh` sums what entered on the
 present pass through the ring; when a pass ends it *is* the sum of the window, and takes its place.
 
-A round whose reward is under way holds -2 - arm in its slot: it counts as a try of that arm (`kernels/pending.py`)
+A round whose reward is under way holds -2 - arm in its slot: it counts as a try of that arm (`numerics/pending.py`)
 until its reward comes, it is cancelled, or it leaves the window.
 
 A policy that slides has a state with a field `window`, registers `slide` as its `advance`, calls `remember` in its

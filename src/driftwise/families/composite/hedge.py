@@ -6,7 +6,7 @@
     gamma = min(1, sqrt(|J| ln |J| / ((e - 1) ceil(T / H))))                      for T rounds in all
 
 This is EXP3 (Auer, Cesa-Bianchi, Freund & Schapire 2002) as Bandit-over-Bandit plays it. The weights s are kept as
-their logarithms (`kernels/weights.py`), so that no run is too long for them.
+their logarithms (`numerics/weights.py`), so that no run is too long for them.
 """
 
 import math

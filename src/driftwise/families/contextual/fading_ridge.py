@@ -11,7 +11,7 @@ The weighted least squares estimate spreads as V^-1 V~ V^-1 does (times the nois
 count little, and err as little.
 
 Rows whose rewards are under way fade like pairs do. While there are any, V^-1 in that spread is the M^-1 of
-`kernels/pending_rows.py`.
+`families/contextual/pending_rows.py`.
 """
 
 import math

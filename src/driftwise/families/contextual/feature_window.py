@@ -1,9 +1,9 @@
 """The last `size` rounds with the features of what was chosen: a ring of pairs (x, y), O(d^2) a round at any size.
 
-The rule for late rewards is that of `kernels/window.py`: a reward enters by the round of its **decision**, is dropped
+The rule for late rewards is that of `numerics/window.py`: a reward enters by the round of its **decision**, is dropped
 and counted as `stale` when that round has left the window, and is ignored when it came before.
 
-A policy that slides over features has a state with the fields `window` and `scale` (`kernels/reward_scale.py`),
+A policy that slides over features has a state with the fields `window` and `scale` (`numerics/reward_scale.py`),
 registers `slide_features` as its `advance`, calls `remember_features` in its `update`, and registers for its state what
 to do with a pair: `gained` when it has come, `lost` when it has gone (its slot still holds it), and `turned` when a
 pass through the ring ends. Those that keep a `ridge` share `gain_pair`, `lose_pair` and `turn_pass` below. Whichever of

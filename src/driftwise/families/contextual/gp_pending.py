@@ -5,7 +5,7 @@
 
 That is the spread of a process that has seen rewards of these rows, whatever they will be: the GP-BUCB of Desautels,
 Krause & Burdick, *Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization*, JMLR 2014.
-The stronger rule of bare arms, sqrt(n) / (n + p) in `kernels/pending.py`, does no better here (measured).
+The stronger rule of bare arms, sqrt(n) / (n + p) in `numerics/pending.py`, does no better here (measured).
 
 A decision costs O(m w^2 + m^2 w) more, with m different rows under way.
 """

@@ -2,7 +2,7 @@
 
 With V = L L' and z standard normal, theta + v L'^-1 z has the law N(theta, v^2 V^-1): one factorisation, O(d^3 / 6),
 and one triangle to solve. While rewards are under way, theta + v M^-1 L z has the covariance of
-`kernels/pending_rows.py`, v^2 M^-1 V M^-1.
+`families/contextual/pending_rows.py`, v^2 M^-1 V M^-1.
 """
 
 from typing import Any

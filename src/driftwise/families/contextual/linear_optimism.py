@@ -6,8 +6,8 @@
 After at most n pairs the parameter lies within beta of theta, in the norm of V, but with probability delta
 (Abbasi-Yadkori, Pal & Szepesvari 2011, theorem 2). A policy that is optimistic this way has the parameters `ridge`,
 `norm`, `reach`, `confidence` and `scale`, which are lambda, S, L, delta and the factor in front. R and the unit u of S
-are those of the rewards (`kernels/reward_scale.py`). While rewards are under way, the covariance of
-`kernels/pending_rows.py` takes the place of V^-1.
+are those of the rewards (`numerics/reward_scale.py`). While rewards are under way, the covariance of
+`families/contextual/pending_rows.py` takes the place of V^-1.
 """
 
 import math

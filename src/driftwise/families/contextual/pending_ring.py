@@ -1,9 +1,9 @@
 """The rows of features whose rewards are under way, by the round of their decision: for policies with a window.
 
-A policy has a state with the fields `window` (`kernels/feature_window.py`) and `pending`, registers `pend_in_ring` and
-`settle_in_ring`, and reads the rows when it chooses, while `waiting` is above 0. Round t owns the slot t mod the length
-of the ring, which has room for a whole window. A round that has left the window no longer counts; it stays until it
-settles, or a later round takes its slot.
+A policy has a state with the fields `window` (`families/contextual/feature_window.py`) and `pending`, registers
+`pend_in_ring` and `settle_in_ring`, and reads the rows when it chooses, while `waiting` is above 0. Round t owns the
+slot t mod the length of the ring, which has room for a whole window. A round that has left the window no longer counts;
+it stays until it settles, or a later round takes its slot.
 """
 
 from typing import Any, NamedTuple

@@ -5,11 +5,12 @@ Theorem 3 of Cheung, Simchi-Levi & Zhu, *Hedging the Drift*, for a sliding windo
     2 L w B + 2 beta T sqrt((2 d / w) ln(1 + w L^2 / (d lambda))) + 2 T delta
     beta = R sqrt(d ln((1 + w L^2 / lambda) / delta)) + sqrt(lambda) S
 
-B is the variation of the parameter, the rest as in `policies/sliding_lin_ucb.py`, all in units of the rewards. The
-first term is what is out of date in the window, the second what is not yet known, the third what happens when a bound
-fails. It holds in expectation, for features no longer than L, parameters no longer than S and mean rewards between -1
-and 1. The proof asks for beta >= 1; a smaller one counts as 1. It also counts T / w stretches of w rounds where ceil(T
-/ w) are needed. Here it is as it is printed: a measured regret is held against the smaller of the two.
+B is the variation of the parameter, the rest as in `families/contextual/policies/sliding_lin_ucb.py`, all in units of
+the rewards. The first term is what is out of date in the window, the second what is not yet known, the third what
+happens when a bound fails. It holds in expectation, for features no longer than L, parameters no longer than S and mean
+rewards between -1 and 1. The proof asks for beta >= 1; a smaller one counts as 1. It also counts T / w stretches of w
+rounds where ceil(T / w) are needed. Here it is as it is printed: a measured regret is held against the smaller of the
+two.
 """
 
 import math

@@ -6,7 +6,7 @@
 Linear programs go to HiGHS, others to SciPy's SLSQP. OPT' has T d rows, of which a handful matters: it is solved
 without any, the most violated are added, and again, until none is violated.
 
-Both come with prices that prove them (`measure/convex/prices.py`).
+Both come with prices that prove them (`families/convex/constraint_prices.py`).
 """
 
 from typing import NamedTuple

@@ -4,7 +4,7 @@
     Functions   your own, as Python callables of a round and a point
 
 Both can tell the sum of all losses at a point, the sum of each constraint, and each constraint in every round, with
-gradients. Hindsight (`measure/hindsight.py`) needs no more.
+gradients. Hindsight (`hindsight.py`) needs no more.
 """
 
 from collections.abc import Callable, Sequence

@@ -3,7 +3,7 @@
 With prior N(m, s^2) and n rewards of total R and noise sd v, the posterior has precision 1/s^2 + n/v^2 and
 centre (m/s^2 + R/v^2) / precision. An infinite s believes nothing beforehand: an arm without rewards has the centre
 infinity, and wins, the lowest of them first. Decisions whose rewards are under way narrow the spread as `tries` of
-their arm do (`kernels/pending.py`); where that is all there is, and nothing is believed beforehand, the arm with the
+their arm do (`numerics/pending.py`); where that is all there is, and nothing is believed beforehand, the arm with the
 fewest of them comes first among such, after all others.
 """
 
@@ -36,7 +36,7 @@ def new_beliefs(n_arms: int, *, mean: float, sd: float, noise: float) -> Beliefs
 
 @kernel
 def believe(beliefs: Beliefs, arm: int, count: int, total: float, pending: int, left: int) -> None:
-    """Recompute one arm's posterior; `left` is when it had its last try, see `kernels/optimism.py`."""
+    """Recompute one arm's posterior; `left` is when it had its last try, see `numerics/optimism.py`."""
     precision = beliefs.prior[1] + count * beliefs.prior[2]
     if precision == 0.0:
         beliefs.centres[arm] = -ABOVE * pending if pending > 0 else untried(left)

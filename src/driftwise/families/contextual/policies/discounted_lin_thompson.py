@@ -21,7 +21,7 @@ dimension and variation).
 Regret: none proven for a draw of the noise's width; with that of the paper's theorem it is discounted UCB's, but for a
 logarithm of the number of rows.
 Late rewards enter by their decision's round: they weigh as if they had come in time. One told twice counts twice.
-Decisions whose rewards are under way count as tries and fade alike, see `kernels/pending_rows.py`.
+Decisions whose rewards are under way count as tries and fade alike, see `families/contextual/pending_rows.py`.
 The ridge does not fade, so V is inverted afresh at every decision: O(d^3) a round, and O(d) a row.
 """
 

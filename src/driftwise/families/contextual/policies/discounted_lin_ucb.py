@@ -23,7 +23,7 @@ or their noise, S and L.
 Regret: O(d^(2/3) B^(1/3) T^(2/3)) as printed, with the discount of `for_variation`; its proof holds for features along
 the axes, and for others what is proven is O(d^(7/8) B^(1/4) T^(3/4)) (Faury, Russac, Abeille & Calauzenes 2021).
 Late rewards enter by their decision's round: they weigh as if they had come in time. One told twice counts twice.
-Decisions whose rewards are under way count as tries and fade alike, see `kernels/pending_rows.py`.
+Decisions whose rewards are under way count as tries and fade alike, see `families/contextual/pending_rows.py`.
 The ridge does not fade, so V is inverted afresh at every decision: O(d^3) a round, and O(d^2) a row.
 """
 

@@ -19,7 +19,7 @@ Agrawal & Goyal, *Thompson sampling for contextual bandits with linear payoffs*,
 Known in advance: the noise or the range of rewards.
 Regret: O(d^(3/2) sqrt(T) log T) without drift, for the theorem's v; linear in T with drift.
 Late rewards enter when they come; one told twice counts twice. O(d^3 / 6) a round for the draw, and O(d) a row.
-Decisions whose rewards are under way count as tries, see `kernels/pending_rows.py`.
+Decisions whose rewards are under way count as tries, see `families/contextual/pending_rows.py`.
 """
 
 import math

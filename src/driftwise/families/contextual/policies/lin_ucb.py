@@ -17,7 +17,7 @@ is called OFUL). Known in advance: the range of rewards or their noise, S and L.
 Regret: O(d sqrt(T) log T) without drift; linear in T with it.
 Late rewards enter when they come; one told twice counts twice. O(d^2) a round and O(d^2) a row.
 Decisions whose rewards are under way count as tries, see
-`kernels/pending_rows.py`, at O(d^3) a round.
+`families/contextual/pending_rows.py`, at O(d^3) a round.
 """
 
 from typing import Any, NamedTuple

@@ -33,7 +33,7 @@ different rows in the window, at most w; and O(d^3). Where the same actions come
 2 microseconds a round with 12 actions and d = 3. With new actions in every round it is 10 microseconds at w = 84, 80 at
 1,000 and 700 at 10,000; with d = 10 the last two are 200 and 1,500. With link=identity `sliding-lin-ucb` costs less.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
-While rows x are under way V^-1 is M^-1 V M^-1, M = V + sum x x' over those: the matrix form of `kernels/pending.py`.
+While rows x are under way V^-1 is M^-1 V M^-1, M = V + sum x x' over those: the matrix form of `numerics/pending.py`.
 Rows that were explored count as taken, whether or not their rewards have come.
 """
 

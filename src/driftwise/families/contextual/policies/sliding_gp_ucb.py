@@ -28,8 +28,8 @@ norm of the kernel's space.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
 While they are under way the spread is that of a window that has their rows, too; the mean and gamma are not changed.
 
-O(w^2) a round, and O(w^2) for each candidate (`kernels/gp.py`) and each different row under way
-(`kernels/gp_pending.py`).
+O(w^2) a round, and O(w^2) for each candidate (`families/contextual/gp.py`) and each different row under way
+(`families/contextual/gp_pending.py`).
 """
 
 import math

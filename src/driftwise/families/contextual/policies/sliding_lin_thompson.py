@@ -15,7 +15,7 @@ Known in advance: the noise or the range of rewards, and a window fit for the dr
 Regret: none proven. It explores less than a bound would. Measured in `piecewise-linear` (T = 10^5, window 850) beside
 `sliding-lin-ucb`: 8100 against 12600 where R = 1, 3700 against 3100 where R = 0.1.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
-Decisions whose rewards are under way count as tries, see `kernels/pending_rows.py`.
+Decisions whose rewards are under way count as tries, see `families/contextual/pending_rows.py`.
 O(d^2) a round at any window, O(d^3 / 6) for the draw, and O(d) a row.
 """
 

@@ -19,7 +19,7 @@ is printed with d lambda^2; minimising (60) gives d lambda, which is used.
 Known in advance: a window fit for the drift; the range of rewards or their noise, S and L.
 Regret: O(d^(2/3) B^(1/3) T^(2/3)) with the window for the variation B, up to logarithms; B for B^(1/3) without it.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
-Decisions whose rewards are under way count as tries, see `kernels/pending_rows.py`.
+Decisions whose rewards are under way count as tries, see `families/contextual/pending_rows.py`.
 """
 
 import math

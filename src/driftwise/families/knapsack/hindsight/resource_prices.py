@@ -1,6 +1,6 @@
 """What resources are worth in a run with budgets, and what a run earns that spends them evenly.
 
-    LP_t       the program of round t with the budgets of a round, b = B / T        (`kernels/step_lp.py`)
+    LP_t       the program of round t with the budgets of a round, b = B / T        (`families/knapsack/round_lp.py`)
     sum LP_t   what even spending earns: a feasible plan, so never more than LP(T)
     LP(mean)   the program of a round with the means over time
 

@@ -1,7 +1,7 @@
 """The best plan in hindsight, played: nobody earns more than LP(T), and this comes within the luck of a run of it.
 
-In every round one of the plans of the lottery (`knapsack/hindsight/hindsight_lp.py`) is drawn, and its arm for the round
-is chosen. Rewards and costs are random where plans are not: a run may run out a little early.
+In every round one of the plans of the lottery (`knapsack/hindsight/hindsight_lp.py`) is drawn, and its arm
+for the round is chosen. Rewards and costs are random where plans are not: a run may run out a little early.
 """
 
 from typing import Any, NamedTuple

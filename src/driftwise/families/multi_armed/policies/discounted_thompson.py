@@ -10,15 +10,15 @@ its place in it (see `thompson.py`).
 |---|---|---|
 | gamma | gamma | what is left of a weight after one round; 1 / (1 - gamma) rounds are remembered |
 | alpha_0, beta_0 | alpha0, beta0 | the prior; uniform by default |
-| S_k, F_k | successes, failures over discount.growth | discounted trials, see `kernels/discount.py` |
+| S_k, F_k | successes, failures over discount.growth | discounted trials, see `numerics/discount.py` |
 
 Raj & Kalyani, *Taming non-stationary bandits: a Bayesian approach*, arXiv 1707.09727, 2017.
 Known in advance: the reward range, and a discount fit for the drift.
 Regret: none proven for Beta posteriors.
 Late rewards enter by their decision's round: they weigh as if they had come in time.
 
-Every arm is drawn. The shortcut of `kernels/beta_race.py` needs the constants of all densities, which change here every
-round: with few arms or a short memory it was slower (measured).
+Every arm is drawn. The shortcut of `families/multi_armed/beta_thompson.py` needs the constants of all densities, which
+change here every round: with few arms or a short memory it was slower (measured).
 """
 
 from typing import Any, NamedTuple

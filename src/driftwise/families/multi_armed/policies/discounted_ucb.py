@@ -11,14 +11,14 @@ number first.
 | gamma | gamma | what is left of a weight after one round; 1 / (1 - gamma) rounds are remembered |
 | xi | xi | exploration; above 1/2 for the theorem |
 | B | span | width of the reward range, from the problem |
-| N_t(gamma, k) | counts / discount.growth | discounted count, see `kernels/discount.py` |
+| N_t(gamma, k) | counts / discount.growth | discounted count, see `numerics/discount.py` |
 
 Kocsis & Szepesvari, *Discounted UCB*, PASCAL workshop 2006; Garivier & Moulines, *On upper-confidence bound policies
 for switching bandit problems*, ALT 2011, section 3, whose index this is.
 Known in advance: the reward range, and a discount fit for the drift (`for_changes`: horizon and number of changes).
 Regret: O(sqrt(changes T) log T) with the discount of `for_changes`.
 Late rewards enter by their decision's round: they weigh as if they had come in time. Decisions whose rewards are under
-way count as tries and fade alike, see `kernels/pending.py`.
+way count as tries and fade alike, see `numerics/pending.py`.
 """
 
 import math

@@ -6,7 +6,7 @@
 |---|---|---|
 | gamma | gamma | share of uniform exploration; 0 takes the theorem's, min(1, sqrt(K ln K / ((e - 1) T))) |
 | T, g | horizon | rounds to come, an upper bound g = T on what the best arm earns; 0 takes the problem's |
-| w_k | weights | as logarithms, see `kernels/weights.py` |
+| w_k | weights | as logarithms, see `numerics/weights.py` |
 
 Auer, Cesa-Bianchi, Freund & Schapire, *The nonstochastic multiarmed bandit problem*, SIAM J. Computing 2002, figure 1
 and corollary 3.2. Known in advance: the reward range, and the horizon unless gamma is given.

@@ -1,6 +1,6 @@
 """Thompson sampling for real-valued rewards: Gaussian beliefs about every mean, known noise.
 
-    theta_k ~ N(centre_k, spread_k^2)        see `kernels/normal_race.py` for the two
+    theta_k ~ N(centre_k, spread_k^2)        see `families/multi_armed/gaussian_thompson.py` for the two
 
 | symbol | field | |
 |---|---|---|

@@ -8,7 +8,7 @@ index. After each reward of an arm its n rewards y_1 .. y_n are cut at every s <
 
     max_s  s kl(mean_1..s, mean_1..n) + (n - s) kl(mean_s+1..n, mean_1..n)  >=  beta(n, delta)
 
-The test has no window and needs no guess of how large a change is. `kernels/detectors.py` says how it costs O(1) for
+The test has no window and needs no guess of how large a change is. `numerics/detectors.py` says how it costs O(1) for
 most rewards and still gives the alarms of the full test.
 
 | symbol | field | |
@@ -27,7 +27,7 @@ Known in advance: the reward range; the horizon, and the number of changes if po
 Regret: O(sqrt(K changes T log T)) for changes that are large enough and far enough apart; O(changes sqrt(K T log T))
 when their number is not known.
 Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as
-stale. Decisions under way count as tries until their arm restarts, see `kernels/pending.py`.
+stale. Decisions under way count as tries until their arm restarts, see `numerics/pending.py`.
 """
 
 import math
@@ -150,7 +150,7 @@ class GLRKLUCB(NamedTuple):
 
 @kernel
 def most_optimistic_since(counts: Floats, sums: Floats, informations: Floats, starts: Ints, t: int, c: float) -> int:
-    """The lowest arm with the largest bound, as `kernels/kl.py` finds it, each arm's level growing from its restart."""
+    """The lowest arm with the largest bound, as in `numerics/kl.py`, each arm's level growing from its restart."""
     winner = 0
     oldest = t
     for k in range(len(counts)):

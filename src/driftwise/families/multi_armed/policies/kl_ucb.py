@@ -15,7 +15,7 @@ Garivier & Cappe, *The KL-UCB algorithm for bounded stochastic bandits and beyon
 Known in advance: the reward range.
 Regret: sum_k gap_k log T / kl(mean_k, best mean) to first order when nothing drifts, the least possible for Bernoulli
 rewards; linear in T when it does.
-Late rewards count from when they come; decisions whose rewards are under way count as tries, see `kernels/pending.py`.
+Late rewards count from when they come; decisions whose rewards are under way count as tries, see `numerics/pending.py`.
 """
 
 from typing import Any, NamedTuple

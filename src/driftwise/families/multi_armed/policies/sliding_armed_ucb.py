@@ -21,7 +21,7 @@ that grows very slowly with time. At first the window takes its place, so that t
 Known in advance: a window fit for the drift; the noise or the range of rewards, and the horizon if possible.
 Regret: O(d^(1/3) B^(1/3) T^(2/3)) with the window for the variation B, up to logarithms; B for B^(1/3) without it.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
-Decisions whose rewards are under way count as tries of their arm, see `kernels/pending.py`.
+Decisions whose rewards are under way count as tries of their arm, see `numerics/pending.py`.
 """
 
 import math

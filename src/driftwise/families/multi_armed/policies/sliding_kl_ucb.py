@@ -16,7 +16,7 @@ optimal algorithms*, ICML 2014, and in the runs of Trovo et al., JAIR 2020.
 Known in advance: the reward range, and a window fit for the drift.
 Regret: none proven for abrupt changes; where means drift slowly Combes & Proutiere bound its sibling for unimodal arms.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
-Decisions whose rewards are under way count as tries of their arm, see `kernels/pending.py`.
+Decisions whose rewards are under way count as tries of their arm, see `numerics/pending.py`.
 
 Once t >= w the level stands still, so only the arm that entered and the arm that left have a new index: one or two
 solutions a round, and O(log K) to find the winner. Before, `most_optimistic` solves for those that can win.

@@ -14,7 +14,7 @@ Garivier & Moulines, *On upper-confidence bound policies for switching bandit pr
 Known in advance: the reward range, and a window fit for the drift (`for_changes`: horizon and number of changes).
 Regret: O(sqrt(changes T) log T) with the window of `for_changes`.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
-Decisions whose rewards are under way count as tries of their arm, see `kernels/pending.py`.
+Decisions whose rewards are under way count as tries of their arm, see `numerics/pending.py`.
 
 O(1) a round in the window and O(log K) in the arms once t >= w: the logarithm stands still then, so only the arm
 that entered and the arm that left have a new index.

@@ -12,7 +12,7 @@ probability of its place in the range (Agrawal & Goyal's Bernoulli trial), from 
 
 Thompson, *Biometrika* 1933; Agrawal & Goyal, COLT 2012.
 Known in advance: the reward range. Regret: O(sqrt(K T log T)) without drift; linear in T with it.
-The winner's law is exactly that of K Beta draws; see `kernels/beta_race.py` for how it costs less.
+The winner's law is exactly that of K Beta draws; see `families/multi_armed/beta_thompson.py` for how it costs less.
 """
 
 from typing import Any, NamedTuple

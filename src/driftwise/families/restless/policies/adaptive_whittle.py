@@ -6,9 +6,10 @@
     index_n       Whittle's index of arm n's state under that kernel, less what its activation costs
 
 All experts predict every move before it is counted, so that choosing one costs nothing. Counts are pooled over the arms
-of a class; arms that are all different are classes of one. What rows borrow is in `kernels/borrowed_rows.py`. Kernels
-are *drawn* (Thompson's way): what is borrowed comes from a Dirichlet distribution with the pooled counts. Where much
-was seen that changes nothing; a class that was left alone until its window is empty gets another chance.
+of a class; arms that are all different are classes of one. What rows borrow is in
+`families/restless/transitions/pooling.py`. Kernels are *drawn* (Thompson's way): what is borrowed comes from a
+Dirichlet distribution with the pooled counts. Where much was seen that changes nothing; a class that was left alone
+until its window is empty gets another chance.
 
 | symbol | field | |
 |---|---|---|

@@ -128,7 +128,7 @@ class RestlessWorld(BaseWorld):
     discounted : int
         1 where rewards count discounted within their episode, 0 where they just add up.
     drift : str
-        `walk`, `abrupt`, `seasonal` or `none`; see `worlds/wandering.py`.
+        `walk`, `abrupt`, `seasonal` or `none`; see `families/restless/worlds/wandering.py`.
     step, upward : float
         Of a walk: how far a number moves between episodes, and with which chance upward.
     phases : int
