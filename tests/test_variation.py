@@ -14,7 +14,7 @@ from driftwise.cli import main
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats
 from driftwise.families.multi_armed.worlds.base import ArmedWorld
-from driftwise.measure import variation as module
+from driftwise.families.contextual.worlds import base
 from driftwise.measure.levels import Drift, Levels
 from driftwise.measure.variation import variation
 from driftwise.study.study import Study
@@ -66,7 +66,9 @@ def by_hand(world: Any) -> tuple[float, float]:
 @every_world
 @pytest.mark.parametrize("block", [HORIZON, 64, 1])
 def test_every_step_counts_those_between_blocks_too(world: Any, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK", block)
+    inner = type(getattr(world, "world", world))
+    monkeypatch.setattr(inner, "block", property(lambda self: block))
+    monkeypatch.setattr(base, "BLOCK", block)
     monkeypatch.setattr(ArmedWorld, "block", block)
     monkeypatch.setattr("driftwise.families.contextual.worlds.base.BLOCK", block)
     found = variation(world, HORIZON, seed=1)
