@@ -434,25 +434,25 @@ class Agent:
     ) -> None:
         """Other budgets in all, another horizon, or so many arms to activate, from the next decision on.
 
-        What was spent stays spent, and what was learned stays learned.
+        What was spent stays spent, and what was learned stays learned. Whatever the policy derives from its problem,
+        such as limits of prices, rates, step sizes and widths, is that of the changed problem: of a run that may
+        spend in every round what is left by the rounds that are left.
         """
         with self._lock:
-            if activate is not None and budgets is None and horizon is None:
-                self._activate(activate)
-            else:
-                manner = self._budgeted()
-                rounds = self.problem.horizon if horizon is None else whole("horizon", horizon)
-                if rounds <= self.t:
-                    raise BudgetError(f"horizon={rounds} has passed: {self.t} rounds have been decided already")
-                manner.changed(budgets, rounds)
+            manner = self._manner.changed(self.t, _given(budgets=budgets, horizon=horizon, activate=activate))
+            state = self.policy.init(manner.problem)
+            if self.t:
+                state = self._replanned(state, manner.problem)
+            self._bind(manner, state)
 
-    def _activate(self, count: int) -> None:
-        """Another number of arms to activate."""
-        before = self._arms_that_move()
-        problem = before.problem._replace(slate=whole("activate", count, high=len(before.roster)))
-        manner = RestlessArms(self.policy, problem, before.roster, before.words)
-        places = list(range(len(before.roster)))
-        self._bind(manner, self._moved(self.policy.init(problem), places, None))
+    def _replanned(self, fresh: Any, problem: Problem) -> Any:
+        """What has been learned so far, in a state for a changed problem; nothing where the policy begins anew."""
+        if not getattr(self.policy, "begins_anew", _goes_on)(self.problem, problem):
+            return self._moved(fresh, list(range(self.problem.n_arms)), None)
+        for name in ("stale", "alarms"):
+            for count, former in zip(_counters(fresh, name), _counters(self._state, name), strict=True):
+                count[...] = former
+        return fresh
 
     @property
     def ranking(self) -> tuple[Ranked, ...]:
@@ -615,6 +615,11 @@ class Agent:
 def _given(**words: Any) -> dict[str, Any]:
     """What was said, without what was not."""
     return {name: value for name, value in words.items() if value is not None}
+
+
+def _goes_on(before: Problem, after: Problem) -> bool:
+    """A policy that does not say otherwise keeps what it has learned."""
+    return False
 
 
 def _counters(state: Any, name: str) -> list[Any]:

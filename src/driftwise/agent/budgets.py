@@ -12,6 +12,7 @@ Kernels are told costs as shares of the most a decision can cost, and rates like
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -49,11 +50,14 @@ class Purse:
         """What is neither spent nor reserved."""
         return self.remaining if self.overspend else self.remaining - self.reserved
 
-    @property
-    def scaled(self) -> Floats:
-        """The budgets as shares of the most a decision can cost."""
-        scaled: Floats = self.totals / self.most
-        return scaled
+    def amounts(self, horizon: int, t: int) -> Floats:
+        """What a run of `horizon` rounds spends at the pace of what is left in round `t`, as shares of the most.
+
+        At the start these are the budgets. Where nothing is left they are next to nothing: a plan needs some amount.
+        """
+        left = np.maximum(self.remaining, SLACK * self.totals)
+        amounts: Floats = left / self.most * (horizon / (horizon - t))
+        return amounts
 
     def lasts(self) -> bool:
         """Whether one more decision can be paid for, whatever it costs."""
@@ -69,16 +73,17 @@ class Purse:
         """By the names of resources."""
         return {name: float(amount) for name, amount in zip(self.names, amounts, strict=True)}
 
-    def change(self, totals: Mapping[str, Any]) -> None:
-        """Other totals for some resources; not below what is spent or reserved already."""
-        fresh = self.totals.copy()
+    def changed(self, totals: Mapping[str, Any]) -> "Purse":
+        """A copy with other totals for some resources; not below what is spent or reserved already."""
+        fresh, purse = self.totals.copy(), copy(self)
         for name, amount in totals.items():
             place = self.place(name)
             fresh[place] = positive(f"budgets[{name!r}]", amount)
             gone = self.spent[place] + (0.0 if self.overspend else self.reserved[place])
             if fresh[place] < gone - SLACK * max(1.0, gone):
                 raise BudgetError(f"budgets[{name!r}]={amount:g} is below the {gone:g} spent or reserved already")
-        self.totals = fresh
+        purse.totals = fresh
+        return purse
 
     def place(self, name: Any) -> int:
         """Where a resource is."""
@@ -117,7 +122,7 @@ class Budgeted(Manner):
         """The arm, whose cost is reserved; None for the null arm, which costs nothing."""
         if place < 0:
             return None, NULL, shown
-        self.purse.reserved += self.purse.most
+        self.purse.reserved = self.purse.reserved + self.purse.most
         return self.roster.names[place], self.roster.numbers[place], shown
 
     def place_of(self, action: Any) -> Any:
@@ -179,10 +184,13 @@ class Budgeted(Manner):
         """The same purse for other arms."""
         return Budgeted(policy, self.problem._replace(n_arms=len(roster)), roster, self.purse)
 
-    def changed(self, budgets: Mapping[str, Any] | None, horizon: int) -> None:
-        """Other budgets, or another horizon, from now on."""
-        self.purse.change(budgets or {})
-        self.problem = self.problem._replace(horizon=horizon, setting=Budgets(self.purse.scaled))
+    def changed(self, t: int, said: dict[str, Any]) -> "Budgeted":
+        """The same with other budgets, or another horizon, from round `t` on."""
+        said = {"horizon": self.problem.horizon} | said
+        purse = self.purse.changed(said.pop("budgets", {}))
+        horizon = super().changed(t, said).problem.horizon
+        problem = self.problem._replace(horizon=horizon, setting=Budgets(purse.amounts(horizon, t)))
+        return Budgeted(self.policy, problem, self.roster, purse)
 
     # ---- on paper ----
 

@@ -68,7 +68,7 @@ def _slates(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) ->
 
 def _budgets(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
     purse = purse_of(policy, made["budgets"], made["most"], made["overspend"], base.horizon)
-    problem = base._replace(setting=Budgets(purse.scaled))
+    problem = base._replace(setting=Budgets(purse.amounts(base.horizon, 0)))
     check_fit(policy, problem)
     return Budgeted(policy, problem, roster, purse)
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.fading_ridge import FadingRidge, absorb_faded, fade_pairs, faded_width, new_fading_ridge, settle
 from driftwise.kernels.linear_optimism import failure_chance
@@ -43,7 +43,7 @@ class DiscountedLinUCBState(NamedTuple):
 
     ridge: FadingRidge
     noise: Shared
-    delta: Shared
+    delta: Derived
 
 
 class DiscountedLinUCB(NamedTuple):

@@ -27,7 +27,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
 from driftwise.core.rules import budgeted, number, whole
-from driftwise.core.types import About, Decision, Floats, Problem, Shared, Spent
+from driftwise.core.types import About, Decision, Derived, Floats, Problem, Spent
 from driftwise.core.verbs import register
 from driftwise.kernels.confidence import bound_reward, width
 from driftwise.kernels.outlay import Outlay, book, new_outlay
@@ -40,9 +40,9 @@ class GreedyRatioState(NamedTuple):
     """What arms earned and cost; `reach` sizes widths, `rates` is B / T, `unit` the largest reward."""
 
     outlay: Outlay
-    reach: Shared
-    rates: Shared
-    unit: Shared
+    reach: Derived
+    rates: Derived
+    unit: Derived
 
 
 class GreedyRatio(NamedTuple):

@@ -24,7 +24,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import whole
-from driftwise.core.types import About, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.linear_optimism import failure_chance, most_promising_row, radius_after
 from driftwise.kernels.ridge import Ridge, absorb, audit, new_ridge, solve
@@ -35,7 +35,7 @@ class LinUCBState(NamedTuple):
 
     ridge: Ridge
     noise: Shared
-    delta: Shared
+    delta: Derived
 
 
 class LinUCB(NamedTuple):

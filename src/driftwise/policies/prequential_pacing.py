@@ -36,7 +36,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import budgeted, number, whole
-from driftwise.core.types import About, Decision, Floats, Ints, PerArm, Problem, Shared, Spent
+from driftwise.core.types import About, Decision, Derived, Floats, Ints, PerArm, Problem, Shared, Spent
 from driftwise.core.verbs import register
 from driftwise.kernels.confidence import bound_costs, bound_reward
 from driftwise.kernels.spending import Spending, awaits, enter, new_spending, pass_rounds
@@ -58,10 +58,10 @@ class PrequentialPacingState(NamedTuple):
     upper: PerArm
     lower: PerArm
     prices: Shared
-    reaches: Shared
-    step: Shared
-    limits: Shared
-    unit: Shared
+    reaches: Derived
+    step: Derived
+    limits: Derived
+    unit: Derived
 
 
 class PrequentialPacing(NamedTuple):

@@ -32,7 +32,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import budgeted, number, whole
-from driftwise.core.types import About, Cache, Decision, Floats, Problem, Scratch, Shared, Spent
+from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Shared, Spent
 from driftwise.core.verbs import register
 from driftwise.kernels.outlay import Outlay, book, new_outlay
 
@@ -46,10 +46,10 @@ class PrimalDualBwKState(NamedTuple):
 
     outlay: Outlay
     logs: Shared
-    grows: Shared
-    reach: Cache
-    rates: Shared
-    unit: Shared
+    grows: Derived
+    reach: Derived
+    rates: Derived
+    unit: Derived
     shares: Scratch
 
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.optimism import most_promising, tally
 from driftwise.kernels.window import Window, empty, new_window, remember, slide
@@ -42,7 +42,7 @@ class SlidingArmedUCBState(NamedTuple):
     means: PerArm
     roots: PerArm
     noise: Shared
-    horizon: Shared
+    horizon: Derived
     limit: Shared
 
 

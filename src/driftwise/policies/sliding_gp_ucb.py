@@ -35,7 +35,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Decision, Floats, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Floats, Outcome, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.kernels.feature_window import (
@@ -70,7 +70,7 @@ class SlidingGPUCBState(NamedTuple):
     window: FeatureWindow
     process: Process
     noise: Shared
-    delta: Shared
+    delta: Derived
 
 
 class SlidingGPUCB(NamedTuple):

@@ -28,7 +28,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Cache, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Cache, Decision, Derived, Outcome, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.feature_window import (
     FeatureWindow,
@@ -51,7 +51,7 @@ class SlidingLinUCBState(NamedTuple):
     ridge: Ridge
     radius: Cache
     noise: Shared
-    delta: Shared
+    delta: Derived
 
 
 class SlidingLinUCB(NamedTuple):

@@ -33,7 +33,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import budgeted, number, whole
-from driftwise.core.types import About, Cache, Decision, Floats, Problem, Scratch, Shared, Spent
+from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Spent
 from driftwise.core.verbs import register
 from driftwise.kernels.confidence import bound_costs, bound_reward
 from driftwise.kernels.mixture import draw_from
@@ -49,10 +49,10 @@ class UCBBwKState(NamedTuple):
     """
 
     outlay: Outlay
-    gammas: Cache
-    share: Cache
-    rates: Shared
-    unit: Shared
+    gammas: Derived
+    share: Derived
+    rates: Derived
+    unit: Derived
     upper: Scratch
     lower: Scratch
     lp: StepLP
