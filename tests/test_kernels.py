@@ -14,6 +14,7 @@ from scipy import special, stats
 from driftwise.core.kernel import kernel
 from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
+from driftwise.core.state import clone, equal
 from driftwise.core.types import Floats, Problem
 from driftwise.kernels.beta_race import log_factorial, log_height, trial
 from driftwise.kernels.normal_race import believe
@@ -123,10 +124,9 @@ def test_a_duplicate_changes_nothing_and_a_stale_reward_is_only_counted() -> Non
     policy, state = new_state(4)
     for t in range(4):
         remember(state, t, t % ARMS, 1.0 + t, t)
-    before = [array.copy() for array in state.window]
+    before = clone(state.window)
     remember(state, 2, 0, 99.0, 3)
-    for array, same in zip(state.window, before, strict=True):
-        np.testing.assert_array_equal(array, same)
+    assert equal(state.window, before)
     slide(policy, state, 6, 0)
     remember(state, 2, 2, 5.0, 6)
     assert state.window.stale[0] == 1
@@ -229,7 +229,7 @@ def test_the_most_promising_arm_is_the_first_of_the_largest_bounds() -> None:
         counts, totals = luck.integers(0, 4, size=6), luck.integers(0, 4, size=6).astype(float)
         means, roots = np.empty(6), np.empty(6)
         for arm in range(6):
-            tally(means, roots, arm, int(counts[arm]), totals[arm])
+            tally(means, roots, arm, int(counts[arm]), totals[arm], 0, 0.5, -1)
         with np.errstate(divide="ignore", invalid="ignore"):
             bounds = np.where(counts > 0, totals / counts + 0.5 * (1.0 / np.sqrt(counts)), np.inf)
         assert most_promising(means, roots, 0.5) == np.argmax(bounds)

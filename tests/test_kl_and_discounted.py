@@ -163,7 +163,7 @@ def test_the_skip_test_never_changes_the_winner(kind: str, n_arms: int) -> None:
             counts = np.full(n_arms, counts[0])
             sums = np.clip(sums[0] + luck.integers(-1, 2, n_arms), 0.0, counts.astype(float))
         for level in (0.0, luck.exponential(3.0), 20.0):
-            chosen = most_optimistic(counts, sums, informed(counts, sums), level)
+            chosen = most_optimistic(counts.astype(float), sums, informed(counts, sums), level)
             assert chosen == every_bound(counts, sums, level)
 
 
@@ -181,7 +181,7 @@ def test_the_skip_test_never_changes_the_winner(kind: str, n_arms: int) -> None:
 )
 def test_winners_by_hand(counts: list[int], sums: list[float], level: float, winner: int) -> None:
     n, s = np.array(counts), np.array(sums)
-    assert most_optimistic(n, s, informed(n, s), level) == winner
+    assert most_optimistic(n.astype(float), s, informed(n, s), level) == winner
 
 
 # ---- a policy beside its twin ----

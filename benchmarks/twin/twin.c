@@ -90,13 +90,14 @@ void sliding_ucb(i64 window, double xi, i64 K, i64 T, const double *table, const
     int32_t *ring = malloc(window * sizeof *ring);
     double *kept = calloc(window, sizeof *kept), *sums = calloc(K, sizeof *sums), *fresh = calloc(K, sizeof *fresh);
     double *mean = malloc(K * sizeof *mean), *root = calloc(K, sizeof *root), *index = malloc(K * sizeof *index);
-    i64 *counts = calloc(K, sizeof *counts), head = 0;
+    i64 *counts = calloc(K, sizeof *counts), *gone = malloc(K * sizeof *gone), head = 0;
     double reach = sqrt(xi * log((double)window));
     (void)rng;
     for (i64 i = 0; i < window; i++) ring[i] = -1;
-    for (i64 k = 0; k < K; k++) mean[k] = index[k] = INFINITY;
+    for (i64 k = 0; k < K; k++) { mean[k] = index[k] = INFINITY; gone[k] = -1; }
+    /* arms that are not in the window: first those never tried, then by how long ago they were */
 #define REFRESH(k) do { i64 k_ = (k); \
-        if (counts[k_] == 0) { mean[k_] = INFINITY; root[k_] = 0.0; } \
+        if (counts[k_] == 0) { mean[k_] = gone[k_] < 0 ? INFINITY : ldexp(9007199254740992.0 - (double)gone[k_], 900); root[k_] = 0.0; } \
         else { mean[k_] = sums[k_] / (double)counts[k_]; root[k_] = 1.0 / sqrt((double)counts[k_]); } \
         index[k_] = mean[k_] + reach * root[k_]; } while (0)
     for (i64 t = 0; t < T; t++) {
@@ -113,7 +114,7 @@ void sliding_ucb(i64 window, double xi, i64 K, i64 T, const double *table, const
         }
         double reward = noise[t] < table[rows[t] * K + arm] ? 1.0 : 0.0;
         i64 left = ring[head], slot = head;
-        if (left >= 0) { counts[left]--; sums[left] -= kept[head]; }
+        if (left >= 0) { counts[left]--; sums[left] -= kept[head]; gone[left] = t; }
         if (++head == window) {
             head = 0;
             memcpy(sums, fresh, K * sizeof *sums);
@@ -133,7 +134,7 @@ void sliding_ucb(i64 window, double xi, i64 K, i64 T, const double *table, const
         rewards[t] = reward;
     }
 #undef REFRESH
-    free(ring); free(kept); free(sums); free(fresh); free(mean); free(root); free(index); free(counts);
+    free(ring); free(kept); free(sums); free(fresh); free(mean); free(root); free(index); free(counts); free(gone);
 }
 
 /* ---- sliding Thompson, lazy exact race ---- */

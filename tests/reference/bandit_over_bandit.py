@@ -45,11 +45,16 @@ class BanditOverBanditTwin(Twin):
     def __init__(self, policy: Any, problem: Problem) -> None:
         super().__init__(policy, problem)
         self.streams: dict[int, int] = {}
+        self.settled: dict[int, int] = {}
         self.inside = INSIDE[type(policy.policy).__name__]
 
     def begin(self, t: int, rng: int) -> None:
         """Round `t` draws from the stream `rng`."""
         self.streams[t] = rng
+
+    def settle(self, t: int, now: int) -> None:
+        """The twin of the policy inside is told when."""
+        self.settled[t] = now
 
     # ---- the plan of an epoch of T rounds ----
 
@@ -129,6 +134,10 @@ class BanditOverBanditTwin(Twin):
             keeper.log, twin.known, twin.stale = twin.log, keeper.known, keeper.stale
         for entry in self.answers(block.start, block.end, t):
             twin.learn(entry.t - block.start, entry.arm, entry.reward, entry.arrival - block.start, entry.rng)
+        if isinstance(twin, Twin):
+            twin.pending = {s - block.start: arm for s, arm in self.pending.items() if s >= block.start}
+            for s in twin.pending.keys() & {each - block.start for each in self.settled}:
+                twin.settle(s, self.settled[s + block.start] - block.start)
         return twin
 
     def indices(self, t: int, *context: Floats) -> Floats:
@@ -137,8 +146,8 @@ class BanditOverBanditTwin(Twin):
         return indices
 
     def choose(self, t: int, *context: Floats) -> int:
-        """The lowest arm or row with the largest index."""
-        return int(np.argmax(self.indices(t, *context)))
+        """The choice of the policy inside."""
+        return int(self.inner(t).choose(t - self.standing(t).start, *context))
 
     def stale(self) -> int:
         """Rewards that came when another block had begun."""

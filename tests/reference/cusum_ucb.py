@@ -23,16 +23,15 @@ class CusumUCBTwin(RestartingTwin):
     """Index, chances and walks from the log."""
 
     def indices(self, t: int) -> Floats:
-        rewards = self.read(t).rewards
-        n = max(1, sum(map(len, rewards)))
-        bonus = [math.sqrt(self.policy.xi * math.log(n) / len(each)) if each else math.inf for each in rewards]
-        means = [math.fsum(each) / max(1, len(each)) for each in rewards]
-        return np.add(means, bonus, dtype=np.float64)
+        reading = self.read(t)
+        under_way = zip(self.under_way(t), reading.starts, strict=True)
+        n = sum(map(len, reading.rewards)) + sum(s >= start for rounds, start in under_way for s in rounds)
+        return self.bounds(t, math.sqrt(self.policy.xi * math.log(max(1, n))))
 
     def probabilities(self, t: int) -> Floats:
         """The chance of each arm."""
         n_arms, alpha = self.problem.n_arms, self.policy.alpha
-        best = np.arange(n_arms) == np.argmax(self.indices(t))
+        best = np.arange(n_arms) == self.first_of_the_best(self.indices(t), t)
         return np.asarray(np.where(best, alpha / n_arms + 1.0 - alpha, alpha / n_arms), np.float64)
 
     def walks(self, rewards: list[float]) -> tuple[float, float]:

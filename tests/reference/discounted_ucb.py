@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from driftwise.core.types import Floats
-from tests.reference.log import Entry, Twin
+from tests.reference.log import Entry, Twin, tries
 
 
 class DiscountedUCBTwin(Twin):
@@ -22,27 +22,38 @@ class DiscountedUCBTwin(Twin):
         """N_t(i)."""
         return np.array([math.fsum(self.policy.gamma ** (t - entry.t) for entry in arm) for arm in self.by_arm(t)])
 
+    def weights_under_way(self, t: int) -> Floats:
+        """The same of what is under way."""
+        rounds = self.under_way(t)
+        return np.array([math.fsum(self.policy.gamma ** (t - s) for s in arm) for arm in rounds])
+
+    def weighed(self, t: int) -> list[list[tuple[float, float]]]:
+        return [[(self.policy.gamma ** (t - entry.t), entry.reward) for entry in arm] for arm in self.by_arm(t)]
+
     def means(self, t: int) -> Floats:
-        """X_t(i), infinite without a reward."""
-        return np.array([self._mean(arm) for arm in self.by_arm(t)])
+        """X_t(i), infinite without a try."""
+        return np.array([self._mean(*each) for each in zip(self.by_arm(t), self.under_way(t), strict=True)])
 
     def indices(self, t: int) -> Floats:
         bounded = math.isfinite(self.problem.low) and math.isfinite(self.problem.high)
         span = self.problem.high - self.problem.low if bounded else 2.0 * self.problem.noise
         counts, means = self.counts(t), self.means(t)
-        log = math.log(max(1.0, math.fsum(counts)))
+        pending = self.weights_under_way(t)
+        log = math.log(max(1.0, math.fsum(counts) + math.fsum(pending)))
         if log == 0.0:
             return means
-        seen = np.isfinite(means)
-        return np.array(means + 2.0 * span * np.sqrt(self.policy.xi * log / np.where(seen, counts, 1.0)))
+        numbers = [len(each) for each in self.under_way(t)]
+        together = zip(means, counts, pending, numbers, strict=True)
+        seen = [tries(*each) if math.isfinite(mean) else 1.0 for mean, *each in together]
+        return np.array(means + 2.0 * span * np.sqrt(self.policy.xi * log / np.array(seen)))
 
     def choose(self, t: int) -> int:
-        """The lowest arm with the largest index."""
-        return int(np.argmax(self.indices(t)))
+        """The arm with the largest index."""
+        return self.first_of_the_best(self.indices(t), t)
 
-    def _mean(self, entries: list[Entry]) -> float:
+    def _mean(self, entries: list[Entry], pending: list[int]) -> float:
         if not entries:
-            return math.inf
+            return -math.inf if pending and math.isnan(self.middle) else self.middle if pending else math.inf
         newest = max(entry.t for entry in entries)
         weights = [self.policy.gamma ** (newest - entry.t) for entry in entries]
         total = math.fsum(w * entry.reward for w, entry in zip(weights, entries, strict=True))

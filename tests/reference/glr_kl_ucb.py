@@ -15,7 +15,7 @@ from scipy import optimize, special
 
 from driftwise.core.types import Floats
 from tests.reference.kl_ucb import upper
-from tests.reference.restarts import Reading, RestartingTwin
+from tests.reference.restarts import RestartingTwin
 
 
 def divergence(p: Floats, q: float) -> Floats:
@@ -35,18 +35,17 @@ class GLRKLUCBTwin(RestartingTwin):
         turn = t % math.floor(n_arms / alpha) if alpha > 0.0 else t
         if turn < n_arms:
             return np.where(np.arange(n_arms) == turn, math.inf, 0.0)
-        reading = self.read(t)
-        return np.array([self.index(reading, k, t) for k in range(n_arms)])
+        ages = [t - start for start in self.read(t).starts]
+        return np.array([self.index(*tries, age) for tries, age in zip(self.tries(t), ages, strict=True)])
 
     def choose(self, t: int) -> int:
-        return int(np.argmax(self.indices(t)))
+        return self.first_of_the_best(self.indices(t), t)
 
-    def index(self, reading: Reading, arm: int, t: int) -> float:
-        rewards, age = reading.rewards[arm], t - reading.starts[arm]
-        if not rewards:
+    def index(self, mean: float, count: float, age: int) -> float:
+        if count == 0:
             return math.inf
         level = math.log(age) + self.policy.c * math.log(math.log(age)) if age > 1 else 0.0
-        return upper(math.fsum(rewards) / len(rewards), max(0.0, level) / len(rewards))
+        return upper(mean, max(0.0, level) / count)
 
     def alarm(self, rewards: list[float]) -> bool:
         if len(rewards) % self.policy.every:

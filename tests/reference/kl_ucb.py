@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from driftwise.core.types import Floats
-from tests.reference.log import Twin
+from tests.reference.log import Twin, tries
 
 BELOW_ONE = math.nextafter(1.0, 0.0)
 
@@ -33,19 +33,21 @@ class KLUCBTwin(Twin):
         return max(0.0, math.log(plays) + float(self.policy.c) * math.log(math.log(plays)))
 
     def indices(self, t: int) -> Floats:
-        return np.array([self._index(t, [self._moved(entry.reward) for entry in arm]) for arm in self.by_arm(t)])
+        rewards = [[self.place(entry.reward) for entry in entries] for entries in self.by_arm(t)]
+        return np.array([self._index(t, *each) for each in zip(rewards, self.under_way(t), strict=True)])
 
     def choose(self, t: int) -> int:
-        """The lowest arm with the largest index."""
-        return int(np.argmax(self.indices(t)))
+        """The arm with the largest index."""
+        return self.first_of_the_best(self.indices(t), t)
 
-    def _moved(self, reward: float) -> float:
+    def place(self, reward: float) -> float:
+        """On [0, 1]."""
         return (reward - self.problem.low) / (self.problem.high - self.problem.low)
 
-    def _index(self, t: int, rewards: list[float]) -> float:
-        if not rewards:
+    def _index(self, t: int, rewards: list[float], pending: list[int]) -> float:
+        if not rewards and not pending:
             return math.inf
-        return upper(math.fsum(rewards) / len(rewards), self.level(t) / len(rewards))
+        return upper(self.mean(rewards), self.level(t) / tries(len(rewards), len(pending), len(pending)))
 
 
 def divergence(p: float, q: float) -> float:

@@ -29,16 +29,10 @@ class MUCBTwin(RestartingTwin):
             turn = age % math.floor(self.problem.n_arms / self.policy.gamma) if self.policy.gamma > 0.0 else age
             if turn < self.problem.n_arms:
                 return np.where(np.arange(self.problem.n_arms) == turn, math.inf, 0.0)
-        log = math.log(max(1, age))
-        return np.array(
-            [
-                math.fsum(each) / len(each) + math.sqrt(self.policy.xi * log / len(each)) if each else math.inf
-                for each in reading.rewards
-            ]
-        )
+        return self.bounds(t, math.sqrt(self.policy.xi * math.log(max(1, age))))
 
     def choose(self, t: int) -> int:
-        return int(np.argmax(self.indices(t)))
+        return self.first_of_the_best(self.indices(t), t)
 
     def alarm(self, rewards: list[float]) -> bool:
         w = self.policy.window

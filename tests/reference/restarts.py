@@ -9,8 +9,10 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-from driftwise.core.types import Problem
-from tests.reference.log import Twin
+import numpy as np
+
+from driftwise.core.types import Floats, Problem
+from tests.reference.log import Twin, tries
 
 
 class Reading(NamedTuple):
@@ -37,11 +39,34 @@ class RestartingTwin(Twin, ABC):
     def alarm(self, rewards: list[float]) -> bool:
         """Whether the last of these rewards of one arm gives an alarm; the earlier ones did not."""
 
-    def unit(self, reward: float) -> float:
+    def place(self, reward: float) -> float:
         """A reward on [0, 1]; without a range, divided by twice the noise."""
         if math.isfinite(self.problem.low) and math.isfinite(self.problem.high):
             return (reward - self.problem.low) / (self.problem.high - self.problem.low)
         return reward / (2.0 * self.problem.noise)
+
+    def weighed(self, t: int) -> list[list[tuple[float, float]]]:
+        return [[(1.0, reward) for reward in arm] for arm in self.read(t).rewards]
+
+    def tries(self, t: int) -> list[tuple[float, float]]:
+        """Of every arm the mean reward since its restart, and how many rewards give its bonus: none without a try."""
+        reading = self.read(t)
+        numbers = [
+            sum(s >= start for s in rounds) for rounds, start in zip(self.under_way(t), reading.starts, strict=True)
+        ]
+        return [
+            (self.mean(rewards) if rewards or number else math.inf, tries(len(rewards), number, number))
+            for rewards, number in zip(reading.rewards, numbers, strict=True)
+        ]
+
+    def bounds(self, t: int, scale: float) -> Floats:
+        """Mean + scale / sqrt(tries); infinite without a try, and minus infinite with nothing to go by."""
+        return np.array(
+            [
+                math.inf if count == 0 else -math.inf if math.isnan(mean) else mean + scale / math.sqrt(count)
+                for mean, count in self.tries(t)
+            ]
+        )
 
     def read(self, t: int) -> Reading:
         """What counts at decision `t`."""
@@ -53,7 +78,7 @@ class RestartingTwin(Twin, ABC):
             if entry.t < starts[entry.arm]:
                 stale += 1
                 continue
-            rewards[entry.arm].append(self.unit(entry.reward))
+            rewards[entry.arm].append(self.place(entry.reward))
             if i not in self.verdicts:
                 self.verdicts[i] = self.alarm(rewards[entry.arm])
             if self.verdicts[i]:

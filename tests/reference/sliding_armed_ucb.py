@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from driftwise.core.types import Floats
+from tests.reference.log import tries
 from tests.reference.window import WindowedTwin
 
 
@@ -25,8 +26,15 @@ class SlidingArmedUCBTwin(WindowedTwin):
         noise = (self.problem.high - self.problem.low) / 2.0 if bounded else self.problem.noise
         radius = self.policy.scale * noise * math.sqrt(2.0 * math.log(2 * self.problem.n_arms * self.rounds(t) ** 2))
         rewards = [[entry.reward for entry in entries] for entries in self.by_arm(t)]
-        return np.array([np.mean(each) + radius / math.sqrt(len(each)) if each else math.inf for each in rewards])
+        return np.array([self._index(radius, *each) for each in zip(rewards, self.under_way(t), strict=True)])
 
     def choose(self, t: int) -> int:
-        """The lowest arm with the largest index."""
-        return int(np.argmax(self.indices(t)))
+        """The arm with the largest index."""
+        return self.first_of_the_best(self.indices(t), t)
+
+    def _index(self, radius: float, rewards: list[float], pending: list[int]) -> float:
+        if not rewards and not pending:
+            return math.inf
+        if math.isnan(self.mean(rewards)):
+            return -math.inf
+        return self.mean(rewards) + radius / math.sqrt(tries(len(rewards), len(pending), len(pending)))

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from driftwise.core.types import Floats
-from tests.reference.log import Twin
+from tests.reference.log import Twin, tries
 
 
 class UCB1Twin(Twin):
@@ -22,16 +22,19 @@ class UCB1Twin(Twin):
         return t
 
     def indices(self, t: int) -> Floats:
-        return np.array([self._index(t, [entry.reward for entry in entries]) for entries in self.by_arm(t)])
+        rewards = [[entry.reward for entry in entries] for entries in self.by_arm(t)]
+        return np.array([self._index(t, *each) for each in zip(rewards, self.under_way(t), strict=True)])
 
     def choose(self, t: int) -> int:
-        """The lowest arm with the largest index."""
-        return int(np.argmax(self.indices(t)))
+        """The arm with the largest index."""
+        return self.first_of_the_best(self.indices(t), t)
 
-    def _index(self, t: int, rewards: list[float]) -> float:
-        if not rewards:
+    def _index(self, t: int, rewards: list[float], pending: list[int]) -> float:
+        if not rewards and not pending:
             return math.inf
+        if math.isnan(self.mean(rewards)):
+            return -math.inf
         bounded = math.isfinite(self.problem.low) and math.isfinite(self.problem.high)
         span = self.problem.high - self.problem.low if bounded else 2.0 * self.problem.noise
-        bonus = math.sqrt(self.policy.xi * math.log(max(1, self.plays(t))) / len(rewards))
-        return math.fsum(rewards) / len(rewards) + span * bonus
+        count = tries(len(rewards), len(pending), len(pending))
+        return self.mean(rewards) + span * math.sqrt(self.policy.xi * math.log(max(1, self.plays(t))) / count)

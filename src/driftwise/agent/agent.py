@@ -24,12 +24,12 @@ from driftwise.agent.saved import Arm, Saved, from_paper, on_paper, setting_from
 from driftwise.core import state as states
 from driftwise.core.family import family_of
 from driftwise.core.kernel import kinds
-from driftwise.core.play import decide_once, learn_once, share_of
+from driftwise.core.play import choose_once, decide_once, learn_once, pend_once, share_of
 from driftwise.core.rules import cast, number, whole
 from driftwise.core.seeding import key
 from driftwise.core.tag import code_tag
 from driftwise.core.types import ArmIds, Decision, PerArm, Problem, Scratch
-from driftwise.core.verbs import appraise, rank
+from driftwise.core.verbs import appraise, pend, rank
 from driftwise.errors import ArmError, BudgetError, DecisionError, FeatureError, ParameterError, StateError
 
 Row = Any  # one row of features: numbers in any sequence
@@ -189,8 +189,16 @@ class Agent:
         shown = np.zeros((1, len(row))) if isinstance(manner, Features) else row
         self._plain = _wordless(self.policy)
         brief = not isinstance(manner, RestlessArms)  # a round of theirs may plan for thousands of arms
-        self._decide = decide_once.bind(self._plain, state, 0, shown, self._rng, holds=brief)
-        self._learn = learn_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, told, 0, holds=brief)
+        choice = self._plain, state, 0, shown, self._rng
+        self._joint = not self.draws and (self._single or isinstance(manner, Features))  # nothing is asked in between
+        if self._joint:
+            self._decide = decide_once.bind(*choice, 0, holds=brief)
+        else:
+            self._choose = choose_once.bind(*choice, holds=brief)
+        self._pends = not self._joint and type(self.policy) in pend.kernels
+        if self._pends:
+            self._pend = pend_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, holds=brief)
+        self._learn = learn_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, told, 0, True, holds=brief)
         if self.draws:
             self._share = share_of.bind(self._plain, state, 0, shown, self._rng, 0, self.draws, holds=True)
         if isinstance(manner, RestlessArms):
@@ -217,7 +225,11 @@ class Agent:
             if held_place is not None and isinstance(self._manner, Features) and held_place >= len(shown):
                 raise ArmError(f"there is no row {held_place}: {len(shown)} were shown")
             try:
-                place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng)
+                if self._joint:
+                    forced = -1 if held_place is None else held_place
+                    place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng, forced)
+                else:
+                    place, propensity, own = self._choose(self._plain, self._state, t, shown, self._rng)
             except FloatingPointError as error:
                 raise self._back(error) from None
             if held is not None:
@@ -231,6 +243,8 @@ class Agent:
                 self._forget_oldest()
             if self._single:
                 roster = self._manner.roster
+                if self._pends:
+                    self._pend(self._plain, self._state, t, place, propensity, (), self._rng)
                 self._pending[t] = roster.numbers[place], propensity, ()
                 return Decision(t, roster.names[place], propensity, (), np.uint64(own))
             return self._described(t, place, propensity, shown, np.uint64(own), spends=held is None)
@@ -300,10 +314,10 @@ class Agent:
     def cancel(self, decision: Decision | int) -> None:
         """Call off a decision that never happened: nothing is learned from it, and nothing was spent."""
         with self._lock:
-            t, _ = self._waiting_for(decision)
+            t, waiting = self._waiting_for(decision)
             if isinstance(self._manner, Budgeted):
                 self._manner.call_off()
-            del self._pending[t]
+            self._drop(t, *waiting)
 
     def _waiting_for(self, decision: Decision | int) -> tuple[int, Pending]:
         """A decision that is pending, by itself or its id."""
@@ -314,14 +328,22 @@ class Agent:
             raise DecisionError(self._why_unknown(t))
         return t, pending
 
-    def _teach(self, t: int, place: Any, propensity: float, row: Any, value: Any) -> None:
-        now = self.t - 1
+    def _teach(self, t: int, place: Any, propensity: float, row: Any, value: Any, *, known: bool = True) -> None:
+        """A decision is over: the policy learns what came of it, if that is `known`."""
+        step = t, place, propensity, row, self._rng, value, self.t - 1, known
         try:
-            self._learn(self._plain, self._state, t, place, propensity, row, self._rng, value, now)
+            self._learn(self._plain, self._state, *step)
         except FloatingPointError as error:
             raise self._back(error) from None
         if self._past is not None:
-            self._past.note(t, place, propensity, row, self._rng, value, now)
+            self._past.note(*step)
+
+    def _drop(self, t: int, chosen: Any, propensity: float, row: Any) -> None:
+        """A decision of which nothing will ever be known."""
+        found = self._manner.find(chosen, row)
+        if found is not None and type(self.policy) in pend.kernels:
+            self._teach(t, found[0], propensity, found[1], self._manner.answers[2], known=False)
+        del self._pending[t]
 
     def _described(
         self, t: int, place: Any, propensity: float, shown: Any, own: np.uint64, *, spends: bool
@@ -339,13 +361,15 @@ class Agent:
                     propensity = chance if propensity == 1.0 else math.nan
             manner.keep(shown, indices, place)
         action, chosen, row = manner.choose(place, shown)
+        if self._pends:
+            self._pend(self._plain, self._state, t, place, propensity, row, self._rng)
         if action is None:  # nothing will come of it that is not known
             if family_of(self.policy) == "budgets":
                 self._teach(t, -1, propensity, row, manner.answers[2])
             return Decision(t, None, propensity, (), own)
         self._pending[t] = chosen, propensity, row
         if self._past is not None:
-            self._past.note(t, own)
+            self._past.note(Decision(t, place, propensity, row, own))
         return Decision(t, action, propensity, manner.told_row(row), own)
 
     def _back(self, error: FloatingPointError) -> Exception:
@@ -359,8 +383,9 @@ class Agent:
         """Give up the oldest pending decision. Ids only grow, so the search never starts over."""
         while self._oldest not in self._pending:
             self._oldest += 1
-        chosen, *_ = self._pending.pop(self._oldest)
-        self._manner.settle(self._oldest, chosen, None)
+        waiting = self._pending[self._oldest]
+        self._manner.settle(self._oldest, waiting[0], None)
+        self._drop(self._oldest, *waiting)
         self.forgotten += 1
 
     def _why_unknown(self, t: Any) -> str:

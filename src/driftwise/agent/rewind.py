@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core import state as states
-from driftwise.core.verbs import advance
+from driftwise.core.verbs import advance, pend
 
 STEP_BYTES = 200  # what a step takes beside its row of features
 
@@ -25,7 +25,7 @@ class Rewind:
         self._steps: list[tuple[Any, ...]] = []
 
     def note(self, *step: Any) -> None:
-        """A step that was taken: (t, rng) of a decision, or all that a reward was learned with."""
+        """A step that was taken: a decision, or all that a reward was learned with."""
         self._steps.append(step)
         if len(self._steps) >= self._room:
             self._steps.clear()
@@ -37,7 +37,11 @@ class Rewind:
         for array, copy in self._pairs:
             np.copyto(array, copy)
         for step in self._steps:
-            (advance if len(step) == 2 else learn)(policy, state, *step)
+            if len(step) == 1:
+                advance(policy, state, step[0].t, step[0].rng)
+                pend(policy, state, step[0])
+            else:
+                learn(policy, state, *step)
 
 
 def _arrays(state: Any) -> list[Any]:

@@ -24,6 +24,12 @@ from driftwise.checks.features import (
     update_reads_the_chosen_row,
 )
 from driftwise.checks.journal import JOURNAL_CHECKS as JOURNAL_CHECKS
+from driftwise.checks.pending import (
+    every_arm_is_tried,
+    late_rewards_still_teach,
+    pending_is_carried_along,
+    pending_leaves_no_trace,
+)
 from driftwise.checks.restless import (
     indices_follow_their_arms,
     moving_arms_come_and_go,
@@ -54,6 +60,10 @@ POLICY_CHECKS: tuple[Check, ...] = (
     bytes_come_back,
     propensities_are_frequencies,
     late_rewards_enter_by_decision,
+    pending_leaves_no_trace,
+    pending_is_carried_along,
+    late_rewards_still_teach,
+    every_arm_is_tried,
     resumes_exactly,
     refuses_and_stays,
     arms_come_and_go,

@@ -6,7 +6,7 @@ from driftwise.core.context import decision_of, note, outcome_of
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, stream
 from driftwise.core.types import Decision, Trace
-from driftwise.core.verbs import advance, deliver, observe, respond, select, update
+from driftwise.core.verbs import advance, deliver, observe, pend, respond, select, settle, update
 
 
 @kernel
@@ -30,11 +30,32 @@ def play(policy: Any, state: Any, tape: Any, nature: Any, rng: Any, trace: Trace
 
 
 @kernel
-def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float, Any]:
-    """The first half of a round, for a program that lives in the real world; the stream it drew from comes too."""
+def choose_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float, Any]:
+    """Time comes to round `t`, and the policy chooses; the stream it drew from comes too."""
     own = stream(rng, t)
     advance(policy, state, t, own)
     action, propensity = select(policy, state, t, context, own)
+    return action, propensity, own
+
+
+@kernel
+def pend_once(policy: Any, state: Any, t: int, action: Any, propensity: float, context: Any, rng: Any) -> None:
+    """From now on the decision of round `t` is under way; `context` is what describes its action."""
+    pend(policy, state, Decision(t, action, propensity, context, stream(rng, t)))
+
+
+@kernel
+def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any, override: int) -> tuple[int, float, Any]:
+    """The first half of a round, for a program that lives in the real world: choose one arm and let it pend.
+
+    An `override` that is not negative is the arm that was chosen outside, and takes the place of the policy's.
+    """
+    own = stream(rng, t)
+    advance(policy, state, t, own)
+    action, propensity = select(policy, state, t, context, own)
+    if override >= 0:
+        action = override
+    pend(policy, state, decision_of(t, action, propensity, context, action, own))
     return action, propensity, own
 
 
@@ -50,7 +71,19 @@ def share_of(policy: Any, state: Any, t: int, context: Any, own: Any, action: in
 
 @kernel
 def learn_once(
-    policy: Any, state: Any, t: int, action: Any, propensity: float, context: Any, rng: Any, told: Any, now: int
+    policy: Any,
+    state: Any,
+    t: int,
+    action: Any,
+    propensity: float,
+    context: Any,
+    rng: Any,
+    told: Any,
+    now: int,
+    known: bool,
 ) -> None:
-    """The second half: what came of the decision of round `t`, known at the end of round `now`."""
-    update(policy, state, Decision(t, action, propensity, context, stream(rng, t)), outcome_of(told), now)
+    """The second half: the decision of round `t` is over, and, if that is `known`, what came of it by round `now`."""
+    decision = Decision(t, action, propensity, context, stream(rng, t))
+    settle(policy, state, decision)
+    if known:
+        update(policy, state, decision, outcome_of(told), now)

@@ -208,10 +208,12 @@ def _move_rounds(before: Any, after: Any, move: Move) -> None:
 
 
 def _rename(before: Any, after: Any, move: Move) -> None:
-    stays = move.kept >= 0
-    renamed = np.full(max(before.max(initial=-1), move.kept.max(initial=-1)) + 2, -1, before.dtype)
+    stays, pending = move.kept >= 0, before < -1
+    arms = np.where(pending, -2 - before, before)
+    renamed = np.full(max(arms.max(initial=-1), move.kept.max(initial=-1)) + 2, -1, before.dtype)
     renamed[move.kept[stays]] = np.flatnonzero(stays)
-    _move_rounds(renamed[before], after, move)  # the last entry answers for -1, empty
+    now = renamed[arms]  # the last entry answers for -1, empty
+    _move_rounds(np.where(pending & (now >= 0), -2 - now, now), after, move)
 
 
 def _move_columns(before: Any, after: Any, move: Move) -> None:

@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PerArm = Annotated[NDArray[Any], "one row per arm"]
-ArmIds = Annotated[NDArray[Any], "holds arm numbers; negative means empty"]
+ArmIds = Annotated[NDArray[Any], "holds arm numbers; -1 means empty, and -2 - k arm k whose reward is under way"]
 Shared = Annotated[NDArray[Any], "the same whatever the arms"]
 Derived = Annotated[NDArray[Any], "follows from the problem and the parameters; a changed problem brings its own"]
 Cache = Annotated[NDArray[Any], "can be computed from the rest; starts over when the arms or the problem change"]

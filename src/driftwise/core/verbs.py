@@ -5,6 +5,8 @@ argument (a policy, a tape, or a state). numba is taught this with `overload`, s
 
     advance(policy, state, t, rng)                                 time has come to round t; default: nothing
     select(policy, state, t, context, rng) -> (action, propensity) reads the state only
+    pend(policy, state, decision)                                  its outcome is under way; default: nothing
+    settle(policy, state, decision)                                it is no longer; default: nothing
     update(policy, state, decision, outcome, now)                  writes the state in place
     observe(tape, nature, t) -> (context, open)                    may write nature: what has moved by itself
     respond(tape, nature, t, action) -> Outcome                    may write nature
@@ -21,6 +23,10 @@ argument (a policy, a tape, or a state). numba is taught this with `overload`, s
 for it. It is given the stream of round t; `select` draws from that too, and `update` from its branch, so that what is
 drawn here comes from the branch of the branch. `deliver` exists so that a world can hold rewards back; it alone decides
 when `update` is called.
+`pend` lets a policy count what is under way: between a decision and its outcome the arm has been tried, though nothing
+is known of it yet. Whoever calls `pend` calls `settle` once: when the outcome comes (just before `update`), is lost, or
+the decision is cancelled. The two leave no trace: `pend`, `settle`, `update` in a row end in the state of `update`
+alone, so that a world whose rewards come at once calls neither.
 `refresh` lets one window (`kernels/window.py`) serve every policy that slides, and `gained`, `lost` and `turned` do so
 for features (`kernels/feature_window.py`). `restart` is how a policy over policies tries windows: after it the state
 is as `init` made it, but for a memory of `memory` rounds and bounds sized for a window of `window`.
@@ -64,6 +70,11 @@ def _stay(policy: Any, state: Any, t: int, rng: Any) -> None:
 
 
 @kernel
+def _ignore(policy: Any, state: Any, decision: Any) -> None:
+    """What is under way makes no difference to this policy."""
+
+
+@kernel
 def _deliver_at_once(tape: Any, nature: Any, policy: Any, state: Any, decision: Any, outcome: Any) -> None:
     update(policy, state, decision, outcome, decision.t)
 
@@ -82,6 +93,8 @@ def _no_indices(policy: Any, state: Any, t: int, context: Any, indices: Any) -> 
 
 advance = Verb("advance", default=_stay)
 select = Verb("select")
+pend = Verb("pend", default=_ignore)
+settle = Verb("settle", default=_ignore)
 update = Verb("update")
 observe = Verb("observe")
 respond = Verb("respond")
@@ -98,8 +111,8 @@ missed = Verb("missed")
 VERBS = {
     verb.__name__: verb
     for verb in (
-        *(advance, select, update, observe, respond, deliver, refresh, gained, lost, turned, restart),
-        *(appraise, rank, missed),
+        *(advance, select, pend, settle, update, observe, respond, deliver),
+        *(refresh, gained, lost, turned, restart, appraise, rank, missed),
     )
 }
 ABOUT: dict[type, About] = {}

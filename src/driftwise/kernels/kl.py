@@ -23,7 +23,8 @@ leader's bound is above the level cannot win, and that test is four multiplicati
 import math
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import Floats, Ints
+from driftwise.core.types import Floats
+from driftwise.kernels.pending import tries
 
 TINY = 1e-300
 CLOSE = 1e-5  # a step this small, relative, leaves an error of about its cube
@@ -108,7 +109,20 @@ def exploration(rounds: int, c: float) -> float:
 
 
 @kernel
-def information(count: int, total: float) -> float:
+def weigh(
+    trials: Floats, totals: Floats, informations: Floats, arm: int, count: int, total: float, pending: int
+) -> None:
+    """Recompute what is cached of one arm: what is under way pays what has come, or one half."""
+    if pending == 0:
+        trials[arm], totals[arm] = count, total
+    else:
+        trials[arm] = tries(count, pending, pending)
+        totals[arm] = (total / count if count > 0 else 0.5) * trials[arm]
+    informations[arm] = information(trials[arm], totals[arm])
+
+
+@kernel
+def information(count: float, total: float) -> float:
     """S ln mean + F ln(1 - mean): minus n times the entropy of the mean."""
     lack = count - total
     part = total * math.log(total / count) if total > 0.0 else 0.0
@@ -116,14 +130,14 @@ def information(count: int, total: float) -> float:
 
 
 @kernel
-def gap_of(count: int, total: float, level: float) -> float:
-    """The gap of one arm with a count; sums may be a rounding error outside [0, count]."""
+def gap_of(count: float, total: float, level: float) -> float:
+    """The gap of one arm with a trial; sums may be a rounding error outside [0, count]."""
     return kl_gap(min(max(total / count, 0.0), 1.0), level / count)
 
 
 @kernel
-def most_optimistic(counts: Ints, sums: Floats, informations: Floats, level: float) -> int:
-    """The lowest arm with the largest bound; one without a count before all others."""
+def most_optimistic(counts: Floats, sums: Floats, informations: Floats, level: float) -> int:
+    """The lowest arm with the largest bound; one without a trial before all others."""
     winner = 0
     for k in range(len(counts)):
         if counts[k] == 0:

@@ -13,8 +13,10 @@ from driftwise.core.kernel import kernel
 from driftwise.core.random import integers, uniform
 from driftwise.core.rules import number, whole
 from driftwise.core.types import Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.verbs import register
 from driftwise.kernels.detectors import Walks, new_walks, stop_walks, unit_range
-from driftwise.kernels.optimism import log_scale, most_promising, tally
+from driftwise.kernels.optimism import NEVER_LEFT, log_scale, most_promising, tally
+from driftwise.kernels.pending import Pending, new_pending, settle_arm
 
 
 class Watched(NamedTuple):
@@ -26,6 +28,7 @@ class Watched(NamedTuple):
 
     counts: PerArm
     sums: PerArm
+    pending: Pending
     means: PerArm
     roots: PerArm
     starts: PerArm
@@ -46,6 +49,7 @@ def new_watched(name: str, policy: Any, problem: Problem, *, least_warmup: int) 
     return Watched(
         counts=np.zeros(n_arms, np.int64),
         sums=np.zeros(n_arms),
+        pending=new_pending(n_arms, 0.5 if problem.bounded else math.nan),
         means=np.full(n_arms, np.inf),
         roots=np.zeros(n_arms),
         starts=np.zeros(n_arms, np.int64),
@@ -70,13 +74,29 @@ def select_watched(policy: Any, state: Watched, t: int, context: Any, rng: Any) 
     n_arms = len(state.counts)
     total = 0
     for k in range(n_arms):
-        total += state.counts[k]
+        total += state.counts[k] + state.pending.counts[k]
     best = most_promising(state.means, state.roots, log_scale(1.0, policy.xi, total))
     arm = best
     u, rng = uniform(rng)
     if u < policy.alpha:
         arm, rng = integers(n_arms, rng)
     return arm, policy.alpha / n_arms + (1.0 - policy.alpha if arm == best else 0.0)
+
+
+@kernel
+def refresh_watched(state: Watched, arm: int) -> None:
+    """Recompute the bound of an arm."""
+    tally(
+        *(state.means, state.roots, arm, state.counts[arm], state.sums[arm]),
+        *(state.pending.counts[arm], state.pending.middle[0], NEVER_LEFT),
+    )
+
+
+@kernel
+def settle_watched(policy: Any, state: Watched, decision: Decision) -> None:
+    """A decision is under way no longer; one older than the restart of its arm does not count any more."""
+    if decision.t >= state.starts[decision.action]:
+        settle_arm(policy, state, decision)
 
 
 @kernel
@@ -93,11 +113,14 @@ def take(state: Watched, decision: Decision, outcome: Outcome) -> float:
 
 
 @kernel
-def settle(state: Watched, arm: int, alarm: bool, now: int) -> None:
+def judge(state: Watched, arm: int, alarm: bool, now: int) -> None:
     """Forget the arm when there is an alarm, and recompute its bound."""
     if alarm:
         stop_walks(state.walks, arm)
-        state.counts[arm], state.sums[arm] = 0, 0.0
+        state.counts[arm], state.sums[arm], state.pending.counts[arm] = 0, 0.0, 0
         state.starts[arm] = now + 1
         state.alarms[0] += 1
-    tally(state.means, state.roots, arm, state.counts[arm], state.sums[arm])
+    refresh_watched(state, arm)
+
+
+register(Watched, refresh=refresh_watched)

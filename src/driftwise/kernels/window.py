@@ -7,12 +7,17 @@ is filled already is a duplicate and changes nothing.
 Sums that only add and subtract would keep the rounding of a reward long gone. `fresh` sums what entered on the
 present pass through the ring; when a pass ends it *is* the sum of the window, and takes its place.
 
+A round whose reward is under way holds -2 - arm in its slot: it counts as a try of that arm (`kernels/pending.py`)
+until its reward comes, it is cancelled, or it leaves the window.
+
 A policy that slides has a state with a field `window`, registers `slide` as its `advance`, calls `remember` in its
-`update`, and registers `refresh` for its state: recompute what it caches of one arm.
+`update`, and registers `refresh` for its state: recompute what it caches of one arm. It registers `pend_round` and
+`settle_round` if its choices depend on what is under way.
 
     size    rounds remembered: all the ring has room for, or fewer after `empty`
     clock   the round to be decided next: the window holds rounds clock - size .. clock - 1
     head    the slot of round `clock`, which is also that of round clock - size
+    left    the value of the clock when a try of an arm left the window last; -1 before
 """
 
 from typing import Any, NamedTuple
@@ -20,8 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import ArmIds, PerArm, Shared
+from driftwise.core.types import ArmIds, Decision, PerArm, Shared
 from driftwise.core.verbs import refresh
+from driftwise.kernels.pending import Pending, find_middle, new_pending
 
 NONE, ALL = -1, -2
 
@@ -34,20 +40,24 @@ class Window(NamedTuple):
     counts: PerArm
     sums: PerArm
     fresh: PerArm
+    pending: Pending
+    left: PerArm
     size: Shared
     clock: Shared
     head: Shared
     stale: Shared
 
 
-def new_window(n_arms: int, window: int) -> Window:
-    """An empty window of `window` rounds."""
+def new_window(n_arms: int, window: int, middle: float = 0.5) -> Window:
+    """An empty window of `window` rounds, whose rewards have this `middle`."""
     return Window(
         arms=np.full(window, -1, np.int32),
         rewards=np.zeros(window),
         counts=np.zeros(n_arms, np.int64),
         sums=np.zeros(n_arms),
         fresh=np.zeros(n_arms),
+        pending=new_pending(n_arms, middle),
+        left=np.full(n_arms, -1, np.int64),
         size=np.array([window], np.int64),
         clock=np.zeros(1, np.int64),
         head=np.zeros(1, np.int64),
@@ -77,6 +87,44 @@ def remember(state: Any, t: int, arm: int, reward: float, now: int) -> None:
 
 
 @kernel
+def pend_round(policy: Any, state: Any, decision: Decision) -> None:
+    """The reward of a decision is under way: the `pend` of windowed policies."""
+    await_reward(state, decision.t, decision.action)
+
+
+@kernel
+def settle_round(policy: Any, state: Any, decision: Decision) -> None:
+    """The reward of a decision is under way no longer: the `settle` of windowed policies."""
+    await_no_more(state, decision.t, decision.action)
+
+
+@kernel
+def await_reward(state: Any, t: int, arm: int) -> None:
+    """Let the reward of the decision of round `t` pend, once that round is over."""
+    window = state.window
+    while window.clock[0] <= t:
+        _settle(state, _expire(window))
+    if find_middle(window.pending, window.counts, window.sums):
+        _settle(state, ALL)
+    slot = _slot(window, t)
+    if slot >= 0 and window.arms[slot] == NONE:
+        window.arms[slot] = -2 - arm
+        window.pending.counts[arm] += 1
+        refresh(state, arm)
+
+
+@kernel
+def await_no_more(state: Any, t: int, arm: int) -> None:
+    """The reward of the decision of round `t` pends no longer, if it did and is still in the window."""
+    window = state.window
+    slot = _slot(window, t)
+    if slot >= 0 and window.arms[slot] == -2 - arm:
+        window.arms[slot] = NONE
+        window.pending.counts[arm] -= 1
+        refresh(state, arm)
+
+
+@kernel
 def empty(window: Window, memory: int) -> None:
     """As new, with room for `memory` rounds; only what came too late stays counted."""
     for slot in range(window.size[0]):
@@ -85,6 +133,9 @@ def empty(window: Window, memory: int) -> None:
         window.counts[arm] = 0
         window.sums[arm] = 0.0
         window.fresh[arm] = 0.0
+        window.pending.counts[arm] = 0
+        window.left[arm] = -1
+    window.pending.middle[0] = window.pending.middle[1]
     window.size[0] = memory
     window.clock[0] = 0
     window.head[0] = 0
@@ -102,13 +153,19 @@ def _settle(state: Any, arm: int) -> None:
 
 @kernel
 def _expire(window: Window) -> int:
-    """Move the clock one round on; the arm whose reward left, NONE, or ALL when a pass ended."""
+    """Move the clock one round on; the arm of which a try left, NONE, or ALL when a pass ended."""
     head = window.head[0]
     arm = int(window.arms[head])
     if arm >= 0:
         window.arms[head] = -1
         window.counts[arm] -= 1
         window.sums[arm] -= window.rewards[head]
+        window.left[arm] = window.clock[0]
+    elif arm != NONE:
+        arm = -2 - arm
+        window.arms[head] = -1
+        window.pending.counts[arm] -= 1
+        window.left[arm] = window.clock[0]
     head += 1
     if head == window.size[0]:
         head = 0
@@ -119,6 +176,16 @@ def _expire(window: Window) -> int:
     window.head[0] = head
     window.clock[0] += 1
     return arm
+
+
+@kernel
+def _slot(window: Window, t: int) -> int:
+    """Where round `t` is; -1 if it has left the window, or is yet to come."""
+    age = window.clock[0] - t
+    if age > window.size[0] or age < 1:
+        return -1
+    slot = window.head[0] - age
+    return int(slot if slot >= 0 else slot + window.size[0])
 
 
 @kernel
@@ -135,6 +202,8 @@ def _admit(window: Window, t: int, arm: int, reward: float) -> bool:
         slot += size
     if window.arms[slot] >= 0:
         return False
+    if window.arms[slot] != NONE:
+        window.pending.counts[-2 - window.arms[slot]] -= 1
     window.arms[slot] = arm
     window.rewards[slot] = reward
     window.counts[arm] += 1

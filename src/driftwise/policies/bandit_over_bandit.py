@@ -50,7 +50,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.random import branch
 from driftwise.core.rules import bounded_range, number, whole
 from driftwise.core.types import About, Decision, Floats, Problem, Shared
-from driftwise.core.verbs import advance, appraise, register, restart, select, update
+from driftwise.core.verbs import advance, appraise, pend, register, restart, select, settle, update
 from driftwise.errors import ParameterError
 from driftwise.kernels.hedge import Hedge, credit, new_hedge, pick, plan
 from driftwise.policies.sliding_ucb import SlidingUCB
@@ -183,7 +183,7 @@ def _advance(policy: BanditOverBandit, state: BanditOverBanditState, t: int, rng
         if t >= state.until[0]:
             _enter_epoch(policy, state, t)
         elif not new:
-            _settle(state)
+            _credit_block(state)
         _enter_block(policy, state, t, rng)
     advance(policy.policy, state.inner, t - state.start[0], rng)
 
@@ -200,7 +200,7 @@ def _enter_epoch(policy: BanditOverBandit, state: BanditOverBanditState, t: int)
 
 
 @kernel(inline=False)
-def _settle(state: BanditOverBanditState) -> None:
+def _credit_block(state: BanditOverBanditState) -> None:
     """Credit the window of the block that ends."""
     if state.arrived[0] == 0:
         return
@@ -232,6 +232,24 @@ def _select(
 
 
 @kernel
+def _pend(policy: BanditOverBandit, state: BanditOverBanditState, decision: Decision) -> None:
+    pend(policy.policy, state.inner, _inside(decision, decision.t - state.start[0]))
+
+
+@kernel
+def _settle(policy: BanditOverBandit, state: BanditOverBanditState, decision: Decision) -> None:
+    place = decision.t - state.start[0]
+    if 0 <= place < state.hedge.block[0] and not state.answered[place]:  # a block that has ended took the rest along
+        settle(policy.policy, state.inner, _inside(decision, place))
+
+
+@kernel
+def _inside(decision: Decision, t: int) -> Decision:
+    """The decision as the policy inside knows it, in the time of the block."""
+    return Decision(t, decision.action, decision.propensity, decision.context, decision.rng)
+
+
+@kernel
 def _update(policy: BanditOverBandit, state: BanditOverBanditState, decision: Decision, outcome: Any, now: int) -> None:
     start = state.start[0]
     place = decision.t - start
@@ -243,8 +261,7 @@ def _update(policy: BanditOverBandit, state: BanditOverBanditState, decision: De
     state.answered[place] = True
     state.arrived[0] += 1
     state.total[0] += state.mapping[0] * outcome.reward + state.mapping[1]
-    inside = Decision(place, decision.action, decision.propensity, decision.context, decision.rng)
-    update(policy.policy, state.inner, inside, outcome, now - start)
+    update(policy.policy, state.inner, _inside(decision, place), outcome, now - start)
 
 
 @kernel
@@ -259,6 +276,8 @@ register(
     ),
     advance=_advance,
     select=_select,
+    pend=_pend,
+    settle=_settle,
     update=_update,
     appraise=_appraise,
 )

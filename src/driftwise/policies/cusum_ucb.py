@@ -34,7 +34,8 @@ from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Decision, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.detectors import cusum
-from driftwise.kernels.watched import Watched, new_watched, select_watched, settle, take, tuned
+from driftwise.kernels.pending import pend_arm
+from driftwise.kernels.watched import Watched, judge, new_watched, select_watched, settle_watched, take, tuned
 
 
 class CusumUCB(NamedTuple):
@@ -79,7 +80,7 @@ def _update(policy: CusumUCB, state: Watched, decision: Decision, outcome: Outco
     arm, reward = decision.action, take(state, decision, outcome)
     if not math.isnan(reward):
         height = cusum(state.walks, arm, reward, state.counts[arm], policy.warmup, policy.epsilon)
-        settle(state, arm, height >= policy.h, now)
+        judge(state, arm, height >= policy.h, now)
 
 
 register(
@@ -90,5 +91,7 @@ register(
         "Liu, Lee & Shroff 2018",
     ),
     select=select_watched,
+    pend=pend_arm,
+    settle=settle_watched,
     update=_update,
 )

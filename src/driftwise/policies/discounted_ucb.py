@@ -30,17 +30,20 @@ from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.discount import Discount, fade, new_discount, weight
-from driftwise.kernels.optimism import log_scale, most_promising, tally
+from driftwise.kernels.optimism import NEVER_LEFT, log_scale, most_promising, tally, tally_weighted
+from driftwise.kernels.pending import Pending, find_middle, middle_of, new_pending
 
 FAINT = 1e-200
 
 
 class DiscountedUCBState(NamedTuple):
-    """What is kept of counts and sums, and the two parts of each bound."""
+    """What is kept of counts and sums, and the two parts of each bound; `weights` are those of what is under way."""
 
     discount: Discount
     counts: PerArm
     sums: PerArm
+    pending: Pending
+    weights: PerArm
     means: PerArm
     roots: PerArm
     span: Shared
@@ -80,6 +83,8 @@ class DiscountedUCB(NamedTuple):
             discount=new_discount(),
             counts=np.zeros(n_arms),
             sums=np.zeros(n_arms),
+            pending=new_pending(n_arms, middle_of(problem)),
+            weights=np.zeros(n_arms),
             means=np.full(n_arms, np.inf),
             roots=np.zeros(n_arms),
             span=np.array([problem.span]),
@@ -95,13 +100,45 @@ def _advance(policy: DiscountedUCB, state: DiscountedUCBState, t: int, rng: Any)
                 state.counts[k] = max(state.counts[k] * shrink, FAINT)
                 state.sums[k] = state.means[k] * state.counts[k]
                 state.roots[k] = 1.0 / math.sqrt(state.counts[k])
+            if state.pending.counts[k] > 0:
+                state.weights[k] = max(state.weights[k] * shrink, FAINT)
+                _refresh(state, k)
+
+
+@kernel
+def _refresh(state: DiscountedUCBState, arm: int) -> None:
+    count, total, number = state.counts[arm], state.sums[arm], state.pending.counts[arm]
+    if number > 0:
+        middle = state.pending.middle[0]
+        tally_weighted(state.means, state.roots, arm, count, total, state.weights[arm], number, middle)
+    else:
+        tally(state.means, state.roots, arm, count, total, 0, math.nan, NEVER_LEFT)
+
+
+@kernel
+def _pend(policy: DiscountedUCB, state: DiscountedUCBState, decision: Decision) -> None:
+    state.pending.counts[decision.action] += 1
+    state.weights[decision.action] += weight(state.discount, policy.gamma, decision.t)
+    if find_middle(state.pending, state.counts, state.sums):
+        for arm in range(len(state.counts)):
+            _refresh(state, arm)
+    _refresh(state, decision.action)
+
+
+@kernel
+def _settle(policy: DiscountedUCB, state: DiscountedUCBState, decision: Decision) -> None:
+    arm = decision.action
+    state.pending.counts[arm] -= 1
+    rest = state.weights[arm] - weight(state.discount, policy.gamma, decision.t)
+    state.weights[arm] = max(rest, FAINT) if state.pending.counts[arm] > 0 else 0.0
+    _refresh(state, arm)
 
 
 @kernel
 def _select(policy: DiscountedUCB, state: DiscountedUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     growth, total = state.discount.growth[0], 0.0
-    for count in state.counts:
-        total += count
+    for k in range(len(state.counts)):
+        total += state.counts[k] + state.weights[k]
     # Deviation: a discounted number of rewards below one has no bonus; the paper's logarithm would be negative.
     scale = 2.0 * log_scale(state.span[0], policy.xi, total / growth) * math.sqrt(growth)
     return most_promising(state.means, state.roots, scale), 1.0
@@ -113,7 +150,7 @@ def _update(policy: DiscountedUCB, state: DiscountedUCBState, decision: Decision
     arm, share = decision.action, weight(state.discount, policy.gamma, decision.t)
     state.counts[arm] += share
     state.sums[arm] += share * outcome.reward
-    tally(state.means, state.roots, arm, state.counts[arm], state.sums[arm])
+    _refresh(state, arm)
 
 
 register(
@@ -123,5 +160,7 @@ register(
     ),
     advance=_advance,
     select=_select,
+    pend=_pend,
+    settle=_settle,
     update=_update,
 )

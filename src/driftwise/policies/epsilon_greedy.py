@@ -3,7 +3,8 @@
     value_k <- value_k + step (reward - value_k)        the first reward is the first value
 
 With probability epsilon any arm is drawn, each alike; else the arm with the largest value is played, the lowest of
-equals. An arm without a reward has an infinite value: it is the greedy choice, lowest number first.
+equals. An arm without a reward has an infinite value: it is the greedy choice, lowest number first. Once its reward is
+under way it comes after all arms with one, the arm with the fewest pending decisions first.
 
 | symbol | field | |
 |---|---|---|
@@ -26,12 +27,14 @@ from driftwise.core.random import integers, uniform
 from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
 from driftwise.core.verbs import register
+from driftwise.kernels.optimism import ABOVE
 
 
 class EpsilonGreedyState(NamedTuple):
-    """A running value per arm; infinite before the first reward."""
+    """A running value per arm, infinite before the first reward; and the decisions under way."""
 
     values: PerArm
+    pending: PerArm
 
 
 class EpsilonGreedy(NamedTuple):
@@ -52,22 +55,36 @@ class EpsilonGreedy(NamedTuple):
         """Every arm untried."""
         number("epsilon", self.epsilon, above=0.0, below=1.0, closed="[]")
         number("step", self.step, above=0.0, below=1.0, closed="]")
-        return EpsilonGreedyState(np.full(whole("n_arms", problem.n_arms), np.inf))
+        n_arms = whole("n_arms", problem.n_arms)
+        return EpsilonGreedyState(np.full(n_arms, np.inf), np.zeros(n_arms, np.int64))
 
 
 @kernel
 def _select(policy: EpsilonGreedy, state: EpsilonGreedyState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     n_arms = len(state.values)
-    greedy = 0
-    for k in range(1, n_arms):
-        if state.values[k] > state.values[greedy]:
-            greedy = k
+    greedy, top = 0, -np.inf
+    for k in range(n_arms):
+        value = state.values[k]
+        if value == np.inf and state.pending[k] > 0:
+            value = -ABOVE * state.pending[k]
+        if value > top:
+            greedy, top = k, value
     u, rng = uniform(rng)
     arm = greedy
     if u < policy.epsilon:
         arm, rng = integers(n_arms, rng)
     share = policy.epsilon / n_arms
     return arm, share + (1.0 - policy.epsilon if arm == greedy else 0.0)
+
+
+@kernel
+def _pend(policy: EpsilonGreedy, state: EpsilonGreedyState, decision: Decision) -> None:
+    state.pending[decision.action] += 1
+
+
+@kernel
+def _settle(policy: EpsilonGreedy, state: EpsilonGreedyState, decision: Decision) -> None:
+    state.pending[decision.action] -= 1
 
 
 @kernel
@@ -83,5 +100,7 @@ register(
     EpsilonGreedy,
     about=About("a step and an epsilon fit for the drift", "none proven", "Sutton & Barto 2018, 2.5"),
     select=_select,
+    pend=_pend,
+    settle=_settle,
     update=_update,
 )

@@ -47,7 +47,8 @@ from driftwise.kernels.detectors import (
     practical_threshold,
     proven_threshold,
 )
-from driftwise.kernels.kl import SLACK, exploration, gap_of, information
+from driftwise.kernels.kl import SLACK, exploration, gap_of, weigh
+from driftwise.kernels.pending import Pending, new_pending, pend_arm, settle_arm
 
 NEVER = 2**62
 
@@ -55,12 +56,16 @@ NEVER = 2**62
 class GLRKLUCBState(NamedTuple):
     """Counts and sums on [0, 1] since each arm's restart, and the rewards the test looks at.
 
-    `period` is floor(K / alpha); `range` holds the lowest reward and the span; `alarms` counts restarts, `stale` the
-    rewards that came too late for one.
+    `trials` and `totals` are those that bounds are made of: they count what is under way, too. `period` is
+    floor(K / alpha); `range` holds the lowest reward and the span; `alarms` counts restarts, `stale` the rewards that
+    came too late for one.
     """
 
     counts: PerArm
     sums: PerArm
+    pending: Pending
+    trials: PerArm
+    totals: PerArm
     informations: PerArm
     starts: PerArm
     prefixes: Prefixes
@@ -129,6 +134,9 @@ class GLRKLUCB(NamedTuple):
         return GLRKLUCBState(
             counts=np.zeros(n_arms, np.int64),
             sums=np.zeros(n_arms),
+            pending=new_pending(n_arms, 0.5),
+            trials=np.zeros(n_arms),
+            totals=np.zeros(n_arms),
             informations=np.zeros(n_arms),
             starts=np.zeros(n_arms, np.int64),
             # Deviation: the paper's test looks at all rewards since the restart, here at the newest `memory` at most.
@@ -141,7 +149,7 @@ class GLRKLUCB(NamedTuple):
 
 
 @kernel
-def most_optimistic_since(counts: Ints, sums: Floats, informations: Floats, starts: Ints, t: int, c: float) -> int:
+def most_optimistic_since(counts: Floats, sums: Floats, informations: Floats, starts: Ints, t: int, c: float) -> int:
     """The lowest arm with the largest bound, as `kernels/kl.py` finds it, each arm's level growing from its restart."""
     winner = 0
     oldest = t
@@ -177,8 +185,22 @@ def _select(policy: GLRKLUCB, state: GLRKLUCBState, t: int, context: Any, rng: A
     turn = t % state.period[0]
     if turn < len(state.counts):
         return turn, 1.0
-    arm = most_optimistic_since(state.counts, state.sums, state.informations, state.starts, t, policy.c)
+    arm = most_optimistic_since(state.trials, state.totals, state.informations, state.starts, t, policy.c)
     return arm, 1.0
+
+
+@kernel
+def _refresh(state: GLRKLUCBState, arm: int) -> None:
+    weigh(
+        *(state.trials, state.totals, state.informations, arm),
+        *(state.counts[arm], state.sums[arm], state.pending.counts[arm]),
+    )
+
+
+@kernel
+def _settle(policy: GLRKLUCB, state: GLRKLUCBState, decision: Decision) -> None:
+    if decision.t >= state.starts[decision.action]:  # what was under way at a restart does not count any more
+        settle_arm(policy, state, decision)
 
 
 @kernel
@@ -190,7 +212,7 @@ def _update(policy: GLRKLUCB, state: GLRKLUCBState, decision: Decision, outcome:
     reward = (outcome.reward - state.range[0]) / state.range[1]
     state.counts[arm] += 1
     state.sums[arm] += reward
-    state.informations[arm] = information(state.counts[arm], state.sums[arm])
+    _refresh(state, arm)
     due = state.counts[arm] % policy.every == 0
     if likelihood_ratio(state.prefixes, arm, reward, due, policy.stride):
         state.alarms[0] += 1
@@ -204,10 +226,12 @@ def _update(policy: GLRKLUCB, state: GLRKLUCBState, decision: Decision, outcome:
 @kernel
 def _restart(state: GLRKLUCBState, arm: int, start: int) -> None:
     forget_prefixes(state.prefixes, arm)
-    state.counts[arm], state.sums[arm], state.informations[arm] = 0, 0.0, 0.0
+    state.counts[arm], state.sums[arm], state.pending.counts[arm] = 0, 0.0, 0
     state.starts[arm] = start
+    _refresh(state, arm)
 
 
+register(GLRKLUCBState, refresh=_refresh)
 register(
     GLRKLUCB,
     about=About(
@@ -216,5 +240,7 @@ register(
         "Besson & Kaufmann 2019",
     ),
     select=_select,
+    pend=pend_arm,
+    settle=_settle,
     update=_update,
 )

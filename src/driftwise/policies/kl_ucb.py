@@ -15,7 +15,7 @@ Garivier & Cappe, *The KL-UCB algorithm for bounded stochastic bandits and beyon
 Known in advance: the reward range.
 Regret: sum_k gap_k log T / kl(mean_k, best mean) to first order when nothing drifts, the least possible for Bernoulli
 rewards; linear in T when it does.
-Late rewards count from when they come.
+Late rewards count from when they come; what is under way counts as a trial that paid what the others of its arm did.
 """
 
 from typing import Any, NamedTuple
@@ -26,14 +26,21 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import bounded_range, number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
-from driftwise.kernels.kl import exploration, information, most_optimistic
+from driftwise.kernels.kl import exploration, most_optimistic, weigh
+from driftwise.kernels.pending import Pending, new_pending, pend_arm, settle_arm
 
 
 class KLUCBState(NamedTuple):
-    """Counts and sums on [0, 1] over all history; `range` holds the lowest reward and the span."""
+    """Counts and sums on [0, 1] over all history; `range` holds the lowest reward and the span.
+
+    `trials` and `totals` are those that bounds are made of: they count what is under way, too.
+    """
 
     counts: PerArm
     sums: PerArm
+    pending: Pending
+    trials: PerArm
+    totals: PerArm
     informations: PerArm
     range: Shared
 
@@ -60,15 +67,26 @@ class KLUCB(NamedTuple):
         return KLUCBState(
             counts=np.zeros(n_arms, np.int64),
             sums=np.zeros(n_arms),
+            pending=new_pending(n_arms, 0.5),
+            trials=np.zeros(n_arms),
+            totals=np.zeros(n_arms),
             informations=np.zeros(n_arms),
             range=np.array([low, span]),
         )
 
 
 @kernel
+def _refresh(state: KLUCBState, arm: int) -> None:
+    weigh(
+        *(state.trials, state.totals, state.informations, arm),
+        *(state.counts[arm], state.sums[arm], state.pending.counts[arm]),
+    )
+
+
+@kernel
 def _select(policy: KLUCB, state: KLUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     level = exploration(t, policy.c)
-    return most_optimistic(state.counts, state.sums, state.informations, level), 1.0
+    return most_optimistic(state.trials, state.totals, state.informations, level), 1.0
 
 
 @kernel
@@ -76,12 +94,15 @@ def _update(policy: KLUCB, state: KLUCBState, decision: Decision, outcome: Outco
     arm = decision.action
     state.counts[arm] += 1
     state.sums[arm] += (outcome.reward - state.range[0]) / state.range[1]
-    state.informations[arm] = information(state.counts[arm], state.sums[arm])
+    _refresh(state, arm)
 
 
+register(KLUCBState, refresh=_refresh)
 register(
     KLUCB,
     about=About("the reward range", "O(K log T / kl) without drift", "Garivier & Cappe 2011", drifts=False),
     select=_select,
+    pend=pend_arm,
+    settle=settle_arm,
     update=_update,
 )

@@ -36,7 +36,8 @@ from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Prob
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.kernels.detectors import Halves, empty_halves, new_halves, slide_halves, unit_range
-from driftwise.kernels.optimism import log_scale, most_promising, tally
+from driftwise.kernels.optimism import NEVER_LEFT, log_scale, most_promising, tally
+from driftwise.kernels.pending import Pending, new_pending, pend_arm, settle_arm
 
 NEVER = 2**62
 
@@ -50,6 +51,7 @@ class MUCBState(NamedTuple):
 
     counts: PerArm
     sums: PerArm
+    pending: Pending
     means: PerArm
     roots: PerArm
     halves: Halves
@@ -105,6 +107,7 @@ class MUCB(NamedTuple):
         return MUCBState(
             counts=np.zeros(n_arms, np.int64),
             sums=np.zeros(n_arms),
+            pending=new_pending(n_arms, 0.5 if problem.bounded else math.nan),
             means=np.full(n_arms, np.inf),
             roots=np.zeros(n_arms),
             halves=new_halves(n_arms, window),
@@ -133,6 +136,20 @@ def _select(policy: MUCB, state: MUCBState, t: int, context: Any, rng: Any) -> t
 
 
 @kernel
+def _refresh(state: MUCBState, arm: int) -> None:
+    tally(
+        *(state.means, state.roots, arm, state.counts[arm], state.sums[arm]),
+        *(state.pending.counts[arm], state.pending.middle[0], NEVER_LEFT),
+    )
+
+
+@kernel
+def _settle(policy: MUCB, state: MUCBState, decision: Decision) -> None:
+    if decision.t >= state.start[0]:  # what was under way at a restart does not count any more
+        settle_arm(policy, state, decision)
+
+
+@kernel
 def _update(policy: MUCB, state: MUCBState, decision: Decision, outcome: Outcome, now: int) -> None:
     arm = decision.action
     if decision.t < state.start[0]:
@@ -141,16 +158,17 @@ def _update(policy: MUCB, state: MUCBState, decision: Decision, outcome: Outcome
     reward = (outcome.reward - state.range[0]) / state.range[1]
     state.counts[arm] += 1
     state.sums[arm] += reward
-    tally(state.means, state.roots, arm, state.counts[arm], state.sums[arm])
+    _refresh(state, arm)
     if slide_halves(state.halves, arm, reward) > policy.b:
         state.start[0] = now + 1
         state.alarms[0] += 1
         for k in range(len(state.counts)):
             empty_halves(state.halves, k)
-            state.counts[k], state.sums[k] = 0, 0.0
-            tally(state.means, state.roots, k, 0, 0.0)
+            state.counts[k], state.sums[k], state.pending.counts[k] = 0, 0.0, 0
+            _refresh(state, k)
 
 
+register(MUCBState, refresh=_refresh)
 register(
     MUCB,
     about=About(
@@ -159,5 +177,7 @@ register(
         "Cao, Wen, Kveton & Xie 2019",
     ),
     select=_select,
+    pend=pend_arm,
+    settle=_settle,
     update=_update,
 )

@@ -32,7 +32,8 @@ from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Decision, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.detectors import page_hinkley
-from driftwise.kernels.watched import Watched, new_watched, select_watched, settle, take, tuned
+from driftwise.kernels.pending import pend_arm
+from driftwise.kernels.watched import Watched, judge, new_watched, select_watched, settle_watched, take, tuned
 
 
 class PageHinkleyUCB(NamedTuple):
@@ -78,7 +79,7 @@ def _update(policy: PageHinkleyUCB, state: Watched, decision: Decision, outcome:
     arm, reward = decision.action, take(state, decision, outcome)
     if not math.isnan(reward):
         height = page_hinkley(state.walks, arm, reward, state.counts[arm], policy.warmup, policy.epsilon)
-        settle(state, arm, height >= policy.h, now)
+        judge(state, arm, height >= policy.h, now)
 
 
 register(
@@ -89,5 +90,7 @@ register(
         "Liu, Lee & Shroff 2018",
     ),
     select=select_watched,
+    pend=pend_arm,
+    settle=settle_watched,
     update=_update,
 )

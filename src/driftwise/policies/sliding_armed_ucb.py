@@ -32,7 +32,8 @@ from driftwise.core.rules import number, whole, window_rounds
 from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.optimism import most_promising, tally
-from driftwise.kernels.window import Window, empty, new_window, remember, slide
+from driftwise.kernels.pending import middle_of
+from driftwise.kernels.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 
 
 class SlidingArmedUCBState(NamedTuple):
@@ -78,7 +79,7 @@ class SlidingArmedUCB(NamedTuple):
         window = window_rounds(self.window, problem.horizon)
         number("scale", self.scale, above=0.0)
         return SlidingArmedUCBState(
-            window=new_window(n_arms, window),
+            window=new_window(n_arms, window, middle_of(problem)),
             means=np.full(n_arms, np.inf),
             roots=np.zeros(n_arms),
             noise=np.array([0.5 * problem.span]),
@@ -89,7 +90,11 @@ class SlidingArmedUCB(NamedTuple):
 
 @kernel
 def _refresh(state: SlidingArmedUCBState, arm: int) -> None:
-    tally(state.means, state.roots, arm, state.window.counts[arm], state.window.sums[arm])
+    window, pending = state.window, state.window.pending
+    tally(
+        *(state.means, state.roots, arm, window.counts[arm], window.sums[arm]),
+        *(pending.counts[arm], pending.middle[0], window.left[arm]),
+    )
 
 
 @kernel
@@ -122,6 +127,8 @@ register(
     ),
     advance=slide,
     select=_select,
+    pend=pend_round,
+    settle=settle_round,
     update=_update,
     restart=_restart,
 )

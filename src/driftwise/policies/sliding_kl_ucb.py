@@ -29,19 +29,23 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import bounded_range, number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
-from driftwise.kernels.kl import exploration, gap_of, information, most_optimistic
-from driftwise.kernels.window import Window, empty, new_window, remember, slide
+from driftwise.kernels.kl import exploration, gap_of, most_optimistic, weigh
+from driftwise.kernels.optimism import untried
+from driftwise.kernels.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 from driftwise.kernels.winners import best, blank, new_tree, repair
 
 
 class SlidingKLUCBState(NamedTuple):
     """The window of rewards on [0, 1], and the indices of the long run, less one, with their winners.
 
-    The right side of the formula stands still from round `limit` on; `level` is what it is there. `range` holds the
-    lowest reward and the span.
+    `trials` and `totals` are those that indices are made of: they count what is under way, too. The right side of the
+    formula stands still from round `limit` on; `level` is what it is there. `range` holds the lowest reward and the
+    span.
     """
 
     window: Window
+    trials: PerArm
+    totals: PerArm
     informations: PerArm
     scores: PerArm
     tree: Cache
@@ -75,6 +79,8 @@ class SlidingKLUCB(NamedTuple):
         low, span = bounded_range("sliding-kl-ucb", problem.low, problem.high)
         return SlidingKLUCBState(
             window=new_window(n_arms, window),
+            trials=np.zeros(n_arms),
+            totals=np.zeros(n_arms),
             informations=np.zeros(n_arms),
             scores=np.full(n_arms, np.inf),
             tree=new_tree(n_arms),
@@ -86,11 +92,15 @@ class SlidingKLUCB(NamedTuple):
 
 @kernel
 def _refresh(state: SlidingKLUCBState, arm: int) -> None:
-    count, total = state.window.counts[arm], state.window.sums[arm]
-    if state.window.clock[0] < state.window.size[0]:  # the first pass; all arms are refreshed when it ends
-        state.informations[arm] = information(count, total)
+    window = state.window
+    weigh(
+        *(state.trials, state.totals, state.informations, arm),
+        *(window.counts[arm], window.sums[arm], window.pending.counts[arm]),
+    )
+    if window.clock[0] < window.size[0]:  # the first pass; all arms are refreshed when it ends
         return
-    state.scores[arm] = -gap_of(count, total, state.level[0]) if count > 0 else np.inf
+    trials = state.trials[arm]
+    state.scores[arm] = -gap_of(trials, state.totals[arm], state.level[0]) if trials > 0 else untried(window.left[arm])
     repair(state.tree, state.scores, arm)
 
 
@@ -99,7 +109,7 @@ def _select(policy: SlidingKLUCB, state: SlidingKLUCBState, t: int, context: Any
     if t >= state.window.size[0]:
         return best(state.tree, state.scores), 1.0
     level = exploration(min(t, state.limit[0]), policy.c)
-    return most_optimistic(state.window.counts, state.window.sums, state.informations, level), 1.0
+    return most_optimistic(state.trials, state.totals, state.informations, level), 1.0
 
 
 @kernel
@@ -112,6 +122,7 @@ def _update(policy: SlidingKLUCB, state: SlidingKLUCBState, decision: Decision, 
 def _restart(policy: SlidingKLUCB, state: SlidingKLUCBState, memory: int, window: int) -> None:
     empty(state.window, memory)
     for arm in range(len(state.scores)):
+        state.trials[arm], state.totals[arm] = 0.0, 0.0
         state.informations[arm], state.scores[arm] = 0.0, np.inf
     blank(state.tree)
     state.limit[0] = window
@@ -124,6 +135,8 @@ register(
     about=About("a window fit for the drift; the reward range", "none proven for abrupt drift", "Trovo et al. 2020"),
     advance=slide,
     select=_select,
+    pend=pend_round,
+    settle=settle_round,
     update=_update,
     restart=_restart,
 )

@@ -34,7 +34,16 @@ from driftwise.core.rules import number, whole, window_rounds
 from driftwise.core.types import About, Decision, Derived, Floats, Ints, PerArm, Problem, Scratch, Shared, SlateOutcome
 from driftwise.core.verbs import register
 from driftwise.kernels.optimism import tally
-from driftwise.kernels.window import Window, empty, new_window, remember, slide
+from driftwise.kernels.pending import middle_of
+from driftwise.kernels.window import (
+    Window,
+    await_no_more,
+    await_reward,
+    empty,
+    new_window,
+    remember,
+    slide,
+)
 
 
 class SlidingSlateUCBState(NamedTuple):
@@ -88,7 +97,7 @@ class SlidingSlateUCB(NamedTuple):
         window = window_rounds(self.window, problem.horizon)
         number("scale", self.scale, above=0.0)
         return SlidingSlateUCBState(
-            window=new_window(n_items, window * size),
+            window=new_window(n_items, window * size, middle_of(problem)),
             means=np.full(n_items, np.inf),
             roots=np.zeros(n_items),
             noise=np.array([0.5 * problem.span]),
@@ -102,7 +111,11 @@ class SlidingSlateUCB(NamedTuple):
 
 @kernel
 def _refresh(state: SlidingSlateUCBState, item: int) -> None:
-    tally(state.means, state.roots, item, state.window.counts[item], state.window.sums[item])
+    window, pending = state.window, state.window.pending
+    tally(
+        *(state.means, state.roots, item, window.counts[item], window.sums[item]),
+        *(pending.counts[item], pending.middle[0], window.left[item]),
+    )
 
 
 @kernel
@@ -147,6 +160,20 @@ def _ascend(slate: Ints) -> None:
 
 
 @kernel
+def _pend(policy: SlidingSlateUCB, state: SlidingSlateUCBState, decision: Decision) -> None:
+    size = state.size[0]
+    for j in range(size):
+        await_reward(state, decision.t * size + j, decision.action[j])
+
+
+@kernel
+def _settle(policy: SlidingSlateUCB, state: SlidingSlateUCBState, decision: Decision) -> None:
+    size = state.size[0]
+    for j in range(size):
+        await_no_more(state, decision.t * size + j, decision.action[j])
+
+
+@kernel
 def _update(
     policy: SlidingSlateUCB, state: SlidingSlateUCBState, decision: Decision, outcome: SlateOutcome, now: int
 ) -> None:
@@ -175,6 +202,8 @@ register(
     ),
     advance=_advance,
     select=_select,
+    pend=_pend,
+    settle=_settle,
     update=_update,
     restart=_restart,
 )

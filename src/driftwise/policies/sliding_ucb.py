@@ -29,7 +29,8 @@ from driftwise.core.rules import number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.optimism import log_scale, most_promising, tally
-from driftwise.kernels.window import Window, empty, new_window, remember, slide
+from driftwise.kernels.pending import middle_of
+from driftwise.kernels.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 from driftwise.kernels.winners import best, blank, new_tree, repair
 
 
@@ -80,7 +81,7 @@ class SlidingUCB(NamedTuple):
         window = window_rounds(self.window, problem.horizon)
         number("xi", self.xi, above=0.0)
         return SlidingUCBState(
-            window=new_window(n_arms, window),
+            window=new_window(n_arms, window, middle_of(problem)),
             means=np.full(n_arms, np.inf),
             roots=np.zeros(n_arms),
             indices=np.full(n_arms, np.inf),
@@ -93,7 +94,11 @@ class SlidingUCB(NamedTuple):
 
 @kernel
 def _refresh(state: SlidingUCBState, arm: int) -> None:
-    tally(state.means, state.roots, arm, state.window.counts[arm], state.window.sums[arm])
+    window, pending = state.window, state.window.pending
+    tally(
+        *(state.means, state.roots, arm, window.counts[arm], window.sums[arm]),
+        *(pending.counts[arm], pending.middle[0], window.left[arm]),
+    )
     state.indices[arm] = state.means[arm] + state.reach[0] * state.roots[arm]
     repair(state.tree, state.indices, arm)
 
@@ -126,6 +131,8 @@ register(
     about=About("a window fit for the drift; the reward range", "O(sqrt(changes T) log T)", "Garivier & Moulines 2011"),
     advance=slide,
     select=_select,
+    pend=pend_round,
+    settle=settle_round,
     update=_update,
     restart=_restart,
 )

@@ -19,7 +19,8 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
-from driftwise.kernels.optimism import log_scale, most_promising, tally
+from driftwise.kernels.optimism import NEVER_LEFT, log_scale, most_promising, tally
+from driftwise.kernels.pending import Pending, middle_of, new_pending, pend_arm, settle_arm
 
 
 class UCB1State(NamedTuple):
@@ -27,6 +28,7 @@ class UCB1State(NamedTuple):
 
     counts: PerArm
     sums: PerArm
+    pending: Pending
     means: PerArm
     roots: PerArm
     span: Shared
@@ -50,10 +52,19 @@ class UCB1(NamedTuple):
         return UCB1State(
             counts=np.zeros(n_arms, np.int64),
             sums=np.zeros(n_arms),
+            pending=new_pending(n_arms, middle_of(problem)),
             means=np.full(n_arms, np.inf),
             roots=np.zeros(n_arms),
             span=np.array([problem.span]),
         )
+
+
+@kernel
+def _refresh(state: UCB1State, arm: int) -> None:
+    tally(
+        *(state.means, state.roots, arm, state.counts[arm], state.sums[arm]),
+        *(state.pending.counts[arm], state.pending.middle[0], NEVER_LEFT),
+    )
 
 
 @kernel
@@ -66,14 +77,17 @@ def _update(policy: UCB1, state: UCB1State, decision: Decision, outcome: Outcome
     arm = decision.action
     state.counts[arm] += 1
     state.sums[arm] += outcome.reward
-    tally(state.means, state.roots, arm, state.counts[arm], state.sums[arm])
+    _refresh(state, arm)
 
 
+register(UCB1State, refresh=_refresh)
 register(
     UCB1,
     about=About(
         "the reward range", "O(K log T / gap) without drift", "Auer, Cesa-Bianchi & Fischer 2002", drifts=False
     ),
     select=_select,
+    pend=pend_arm,
+    settle=settle_arm,
     update=_update,
 )

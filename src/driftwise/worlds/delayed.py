@@ -2,6 +2,8 @@
 
 When a reward comes does not depend on what was chosen, so delays are on the tape. The mailbox is `nature`: decisions
 wait in a ring by their own round, and hang in lists by the round they arrive in. Within a round the oldest comes first.
+A decision pends until its reward comes. That one is lost is known when no reward can come any more, after the longest
+delay: until then it pends, too.
 """
 
 import math
@@ -18,7 +20,7 @@ from driftwise.core.random import fill_uniform
 from driftwise.core.rules import cast_fields, number, whole
 from driftwise.core.seeding import key
 from driftwise.core.types import Decision, Floats, Ints, Problem
-from driftwise.core.verbs import observe, register, respond, update
+from driftwise.core.verbs import observe, pend, register, respond, settle, update
 from driftwise.errors import ParameterError
 from driftwise.worlds.arms import BLOCK
 
@@ -44,6 +46,7 @@ class Mailbox(NamedTuple):
     contexts: Any
     costs: Any
     streams: NDArray[np.uint64]
+    lost: NDArray[np.bool_]
     rounds: Ints
     first: Ints
     last: Ints
@@ -66,8 +69,11 @@ def _deliver(tape: DelayedTape, nature: Mailbox, policy: Any, state: Any, decisi
     now = decision.t
     here = now % size
     delay = tape.delays[now - tape.start]
-    if delay != LOST:
-        _post(nature, here, (now + delay) % size, decision, outcome)
+    nature.lost[here] = delay == LOST
+    if delay == LOST:
+        delay = size - 1
+    _post(nature, here, (now + delay) % size, decision, outcome)
+    pend(policy, state, decision)
     slot = nature.first[here]
     nature.first[here] = -1
     while slot >= 0:
@@ -79,7 +85,9 @@ def _deliver(tape: DelayedTape, nature: Mailbox, policy: Any, state: Any, decisi
             slot,
             nature.streams[slot],
         )
-        update(policy, state, late, recalled(nature.costs, slot, nature.rewards[slot]), now)
+        settle(policy, state, late)
+        if not nature.lost[slot]:
+            update(policy, state, late, recalled(nature.costs, slot, nature.rewards[slot]), now)
         slot = nature.after[slot]
 
 
@@ -191,6 +199,7 @@ class Delayed:
             contexts=np.zeros((size, width)) if width else (),
             costs=np.zeros((size, resources)) if resources else (),
             streams=np.zeros(size, np.uint64),
+            lost=np.zeros(size, np.bool_),
             rounds=np.zeros(size, np.int64),
             first=np.full(size, -1, np.int64),
             last=np.full(size, -1, np.int64),

@@ -13,7 +13,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
 from driftwise.core.verbs import register
-from driftwise.kernels.optimism import log_scale, tally
+from driftwise.kernels.optimism import NEVER_LEFT, log_scale, tally
 from driftwise.kernels.window import Window, new_window, remember, slide
 
 
@@ -47,7 +47,7 @@ class PrintedUCB(NamedTuple):
 @kernel
 def _refresh(state: PrintedUCBState, arm: int) -> None:
     count = state.window.counts[arm]
-    tally(state.means, state.roots, arm, count, state.window.sums[arm])
+    tally(state.means, state.roots, arm, count, state.window.sums[arm], 0, 0.5, NEVER_LEFT)
     state.tried[arm] = state.tried[arm] or count > 0
     if count == 0 and state.tried[arm]:
         state.means[arm] = -math.inf  # the defect: gone from the window, gone for ever

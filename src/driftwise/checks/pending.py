@@ -1,0 +1,114 @@
+"""What is pending counts, and leaves no trace once it is over; late rewards still teach."""
+
+from typing import Any
+
+import numpy as np
+
+from driftwise.checks.alike import called, differences
+from driftwise.checks.grounds import ARMS, Ground, ground_of, require
+from driftwise.core import verbs
+from driftwise.core.rules import cast
+from driftwise.core.seeding import at, key
+from driftwise.core.types import Decision
+from driftwise.policies import Uniform
+from driftwise.study.run import run
+from driftwise.study.study import Study
+from driftwise.worlds import Abrupt
+from driftwise.worlds.delayed import Delayed
+
+LATE, HORIZON, RUNS = 100, 5000, 4
+TEACHES, FORGETS = 0.5, 0.75  # of the regret of uniform play: at most without delay, and at most with it
+
+
+def pending_leaves_no_trace(policy: Any) -> str | None:
+    """A decision that pends and is over at once ends in the state it would have without; a cancelled one in none."""
+    ground, policy = ground_of(policy), cast(policy)
+    if not ground.has_arms:
+        return f"{called(policy)} chooses points, not arms: nothing that is under way says where to look next"
+    straight, pended = policy.init(ground.problem), policy.init(ground.problem)
+    luck, rng = np.random.default_rng(5), key(6)
+    for t in range(300):
+        own = at(rng, t)
+        for state in (straight, pended):
+            verbs.advance(policy, state, t, own)
+        decision = Decision(t, ground.any_action(luck), 0.5, ground.any_row(luck), own)
+        outcome, cancelled = ground.any_outcome(luck), luck.random() < 0.2
+        verbs.pend(policy, pended, decision)
+        verbs.settle(policy, pended, decision)
+        if not cancelled:
+            for state in (straight, pended):
+                verbs.update(policy, state, decision, outcome, t)
+    for state in (straight, pended):
+        verbs.advance(policy, state, 300, at(rng, 300))
+    wrong = differences(straight, pended)
+    require(not wrong, f"decisions of {policy} that pended and were over left a trace in {', '.join(wrong)}")
+    return None
+
+
+def pending_is_carried_along(policy: Any) -> str | None:
+    """Decisions under way, in any order, leave no trace when all are over but what their rewards taught."""
+    ground, policy = ground_of(policy), cast(policy)
+    if not ground.has_arms:
+        return None
+    state, luck, rng = policy.init(ground.problem), np.random.default_rng(7), key(8)
+    waiting: list[Decision] = []
+    for t in range(200):
+        own = at(rng, t)
+        verbs.advance(policy, state, t, own)
+        waiting.append(Decision(t, ground.any_action(luck), 0.5, ground.any_row(luck), own))
+        verbs.pend(policy, state, waiting[-1])
+        if luck.random() < 0.7:
+            over = waiting.pop(int(luck.integers(len(waiting))))
+            verbs.settle(policy, state, over)
+    for over in waiting:
+        verbs.settle(policy, state, over)
+    verbs.advance(policy, state, 200, at(rng, 200))
+    untouched = policy.init(ground.problem)
+    verbs.advance(policy, untouched, 200, at(rng, 200))
+    wrong = [path for path in differences(state, untouched) if path.split(".")[-1] not in ("left", "last")]
+    require(not wrong, f"decisions of {policy} that were all cancelled left a trace in {', '.join(wrong)}")
+    return None
+
+
+def late_rewards_still_teach(policy: Any) -> str | None:
+    """Where it does well when rewards come at once, it does not play like one that never learns when they come late."""
+    ground = ground_of(policy)
+    if ground.family not in ("armed", "features"):
+        return f"{called(policy)} is not tried with late rewards here: its family has measures of its own"
+    world = Abrupt(n_arms=10, phases=2) if ground.family == "armed" else ground.world
+    study = Study(
+        name="late rewards",
+        worlds={"at once": world, "late": Delayed(world=world, delay=LATE)},
+        policies={"policy": policy, "uniform": Uniform()},
+        horizon=HORIZON,
+        runs=RUNS,
+    )
+    results = run(study)
+    regret = {
+        (when, name): float(results.column(study.cells_of(when, name), "regret").mean())
+        for when in study.worlds
+        for name in study.policies
+    }
+    if regret["at once", "policy"] > TEACHES * regret["at once", "uniform"]:
+        return f"{called(policy)} learns too little in {HORIZON} rounds even when rewards come at once"
+    share = regret["late", "policy"] / regret["late", "uniform"]
+    require(share <= FORGETS, f"{policy} has {share:.2f} of uniform play's regret with rewards {LATE} rounds late")
+    return None
+
+
+def every_arm_is_tried(policy: Any) -> str | None:
+    """A policy that tries all arms when there are few also does when there are more than its window has rounds."""
+    ground = ground_of(policy)
+    if ground.family != "armed" or "window" not in policy._fields:
+        return f"{called(policy)} has no window that arms could be too many for"
+    small = cast(policy._replace(window=max(2, 2 * (ARMS // 2))))
+    many = 5 * ARMS
+    wide = Ground("armed", Abrupt(n_arms=many, phases=1))
+    rounds = 40 * many
+    for late in (0, 3):
+        world = Delayed(world=wide.world, delay=late) if late else wide.world
+        tape, nature = world.draw(rounds, seed=3)
+        _, trace = wide.play(small, tape, nature, key(4), rounds)
+        missing = sorted(set(range(many)) - set(trace.actions.tolist()))
+        require(not missing, f"{small} never tried {len(missing)} of {many} arms, rewards {late} rounds late")
+    return None
