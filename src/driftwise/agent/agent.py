@@ -361,10 +361,11 @@ class Agent:
                     propensity = chance if propensity == 1.0 else math.nan
             manner.keep(shown, indices, place)
         action, chosen, row = manner.choose(place, shown)
-        if self._pends:
+        counts = action is not None or family_of(self.policy) == "budgets"  # a policy for bare arms has no null arm
+        if self._pends and counts:
             self._pend(self._plain, self._state, t, place, propensity, row, self._rng)
         if action is None:  # nothing will come of it that is not known
-            if family_of(self.policy) == "budgets":
+            if counts:
                 self._teach(t, -1, propensity, row, manner.answers[2])
             return Decision(t, None, propensity, (), own)
         self._pending[t] = chosen, propensity, row

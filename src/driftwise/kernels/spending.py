@@ -7,12 +7,16 @@ The rule for late outcomes: one enters by the round of its **decision**, into ev
 A second one for a round that the ring remembers changes nothing. Where no view is everything, one whose round has left
 the ring is counted as `stale` and dropped.
 
+A round whose outcome is under way holds -2 - arm in its slot: it counts in `pending` until its outcome comes, it is
+cancelled, or it leaves the ring. `idle` counts rounds of the null arm that are under way: they cost nothing.
+
 Sums that only add and subtract would keep the rounding of what is long gone: a sum is zero when its count is, and after
 every pass through the ring all views are summed anew from it. So they are when arms come or go or the problem changes,
 for then views may have other sizes.
 
-A policy that uses it has a state with a field `window`, registers `pass_rounds` as its `advance`, in its `update` calls
-`enter` for what it `awaits`, and registers `refresh` for its state: recompute what it caches of one arm.
+A policy that uses it has a state with a field `window`, registers `pass_rounds` as its `advance`, `pend_spending` and
+`settle_spending`, in its `update` calls `enter` for what it `awaits`, and registers `refresh` for its state: recompute
+what it caches of one arm.
 """
 
 from typing import Any, NamedTuple
@@ -20,10 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import ArmIds, Cache, Derived, Floats, Ints, PerArm, PerRound, Shared
+from driftwise.core.types import ArmIds, Cache, Decision, Derived, Floats, Ints, PerArm, PerRound, Shared
 from driftwise.core.verbs import refresh
 
 EVER = 2**62  # how far a view reaches that holds everything
+EMPTY = -1
 
 
 class Spending(NamedTuple):
@@ -39,6 +44,8 @@ class Spending(NamedTuple):
     counts: PerArm
     sums: PerArm
     spent: PerArm
+    pending: PerArm
+    idle: Shared
     sizes: Derived
     memory: Shared
     clock: Shared
@@ -56,6 +63,8 @@ def new_spending(n_arms: int, resources: int, sizes: Ints) -> Spending:
         counts=np.zeros((n_arms, len(sizes)), np.int64),
         sums=np.zeros((n_arms, len(sizes))),
         spent=np.zeros((n_arms, len(sizes), resources)),
+        pending=np.zeros(n_arms, np.int64),
+        idle=np.zeros(1, np.int64),
         sizes=sizes.astype(np.int64),
         memory=np.zeros(1, np.int64),
         clock=np.zeros(1, np.int64),
@@ -70,6 +79,45 @@ def pass_rounds(policy: Any, state: Any, t: int, rng: Any) -> None:
     _catch_up(state)
     while state.window.clock[0] < t:
         _turn(state)
+
+
+@kernel
+def pend_spending(policy: Any, state: Any, decision: Decision) -> None:
+    """The outcome of a decision is under way: the `pend` of policies with budgets that slide."""
+    window, arm = state.window, decision.action
+    if arm < 0:
+        window.idle[0] += 1
+        return
+    _catch_up(state)
+    while window.clock[0] <= decision.t:
+        _turn(state)
+    slot = decision.t % len(window.arms)
+    if window.clock[0] - decision.t <= len(window.arms) and window.arms[slot] == EMPTY:
+        window.arms[slot] = -2 - arm
+        window.pending[arm] += 1
+        refresh(state, arm)
+
+
+@kernel
+def settle_spending(policy: Any, state: Any, decision: Decision) -> None:
+    """The outcome of a decision is under way no longer: the `settle` of policies with budgets that slide."""
+    window, arm = state.window, decision.action
+    if arm < 0:
+        window.idle[0] -= 1
+        return
+    slot = decision.t % len(window.arms)
+    if window.clock[0] - decision.t <= len(window.arms) and window.arms[slot] == -2 - arm:
+        _forget_pending(state, slot)
+
+
+@kernel
+def _forget_pending(state: Any, slot: int) -> None:
+    """The round in a slot, which was under way, no longer counts."""
+    window = state.window
+    arm = -2 - window.arms[slot]
+    window.arms[slot] = EMPTY
+    window.pending[arm] -= 1
+    refresh(state, arm)
 
 
 @kernel
@@ -95,6 +143,8 @@ def enter(state: Any, t: int, arm: int, reward: float, costs: Floats) -> None:
     age, room = window.clock[0] - t, len(window.arms)
     if age <= room:
         slot = t % room
+        if window.arms[slot] < EMPTY:
+            _forget_pending(state, slot)
         window.arms[slot] = arm
         window.rewards[slot] = reward
         for resource in range(len(costs)):
@@ -108,7 +158,9 @@ def enter(state: Any, t: int, arm: int, reward: float, costs: Floats) -> None:
 @kernel
 def clear(window: Spending, memory: int) -> None:
     """As new, with views of `memory` rounds; only what came too late stays counted."""
-    window.arms[:] = -1
+    window.arms[:] = EMPTY
+    window.pending[:] = 0
+    window.idle[0] = 0
     window.counts[:] = 0
     window.sums[:] = 0.0
     window.spent[:] = 0.0
@@ -150,7 +202,9 @@ def _turn(state: Any) -> None:
                 changed = arm
     if changed >= 0:
         refresh(state, changed)
-    window.arms[head] = -1
+    if window.arms[head] < EMPTY:
+        _forget_pending(state, head)
+    window.arms[head] = EMPTY
     if head == room - 1 > 0:
         _recount(state)
 
@@ -187,5 +241,9 @@ def _recount(state: Any) -> None:
                 window.sums[arm, view] += window.rewards[slot]
                 for resource in range(window.spent.shape[2]):
                     window.spent[arm, view, resource] += window.costs[slot, resource]
+    window.pending[:] = 0
+    for arm in window.arms:
+        if arm < EMPTY:
+            window.pending[-2 - arm] += 1
     for arm in range(n_arms):
         refresh(state, arm)

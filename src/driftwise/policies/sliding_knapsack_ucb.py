@@ -43,7 +43,16 @@ from driftwise.core.types import About, Decision, Derived, Floats, PerArm, Probl
 from driftwise.core.verbs import register
 from driftwise.kernels.confidence import bound_costs, bound_reward
 from driftwise.kernels.mixture import draw_from
-from driftwise.kernels.spending import Spending, awaits, clear, enter, new_spending, pass_rounds
+from driftwise.kernels.spending import (
+    Spending,
+    awaits,
+    clear,
+    enter,
+    new_spending,
+    pass_rounds,
+    pend_spending,
+    settle_spending,
+)
 from driftwise.kernels.step_lp import StepLP, new_step_lp, solve_step
 
 CONFS = ("paper", "appendix", "practical")
@@ -197,9 +206,13 @@ def _span(window: int) -> float:
 @kernel
 def _refresh(state: SlidingKnapsackUCBState, arm: int) -> None:
     window, clip, gammas = state.window, state.clip[0], state.gammas
-    counts, reward_reach, cost_reach = window.counts[arm], _reach(state, 0), _reach(state, 1)
-    state.upper[arm] = bound_reward(window.sums[arm, 0], counts[0], reward_reach, gammas[0], clip)
-    bound_costs(state.lower[arm], window.spent[arm, 1], counts[1], cost_reach, gammas[1], clip)
+    counts, pending = window.counts[arm], window.pending[arm]
+    state.upper[arm] = bound_reward(
+        window.sums[arm, 0], counts[0], counts[0] + pending, _reach(state, 0), gammas[0], clip
+    )
+    bound_costs(
+        state.lower[arm], window.spent[arm, 1], counts[1], counts[1] + pending, _reach(state, 1), gammas[1], clip
+    )
 
 
 @kernel
@@ -262,6 +275,8 @@ register(
     ),
     advance=pass_rounds,
     select=_select,
+    pend=pend_spending,
+    settle=settle_spending,
     update=_update,
     appraise=_appraise,
     restart=_restart,
