@@ -66,6 +66,6 @@ def _add(outlay: Outlay, arm: int, change: int) -> None:
 
 
 @kernel
-def tries(outlay: Outlay, arm: int) -> int:
+def chosen(outlay: Outlay, arm: int) -> int:
     """How often an arm was chosen, whether or not the outcome is known."""
     return int(outlay.counts[arm] + outlay.pending[arm])

@@ -29,8 +29,8 @@ from driftwise.core.random import uniform
 from driftwise.core.rules import budgeted, number, whole
 from driftwise.core.types import About, Decision, Derived, Floats, Problem, Spent
 from driftwise.core.verbs import register
-from driftwise.kernels.confidence import bound_reward, width
-from driftwise.kernels.outlay import Outlay, book, new_outlay, pend_outlay, settle_outlay, tries
+from driftwise.kernels.confidence import bound_cost, bound_reward
+from driftwise.kernels.outlay import Outlay, book, chosen, new_outlay, pend_outlay, settle_outlay
 
 NULL = -1
 RHO = 0.35
@@ -76,15 +76,14 @@ class GreedyRatio(NamedTuple):
 def _worth(state: GreedyRatioState, arm: int) -> float:
     """The most an arm may earn."""
     outlay = state.outlay
-    return bound_reward(outlay.sums[arm], outlay.counts[arm], tries(outlay, arm), state.reach[0], 0.0, 1)
+    return bound_reward(outlay.sums[arm], outlay.counts[arm], outlay.pending[arm], state.reach[0], 0.0, 1)
 
 
 @kernel
 def _lower(state: GreedyRatioState, arm: int, resource: int) -> float:
     """The least an arm may cost."""
     outlay = state.outlay
-    mean = outlay.spent[arm, resource] / (outlay.counts[arm] + 1.0)
-    return float(max(0.0, mean - width(mean, tries(outlay, arm), state.reach[0], 0.0)))
+    return bound_cost(outlay.spent[arm, resource], outlay.counts[arm], outlay.pending[arm], state.reach[0], 0.0, 1)
 
 
 @kernel
@@ -104,7 +103,7 @@ def _best(state: GreedyRatioState, rates: Floats) -> int:
     outlay, best, top = state.outlay, 0, -1.0
     for arm in range(len(outlay.counts)):
         ratio = _worth(state, arm) / max(1.0, _load(state, arm, rates)[0])
-        if ratio > top or (ratio == top and tries(outlay, arm) < tries(outlay, best)):
+        if ratio > top or (ratio == top and chosen(outlay, arm) < chosen(outlay, best)):
             best, top = arm, ratio
     return best
 

@@ -38,7 +38,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import budgeted, number, whole
 from driftwise.core.types import About, Decision, Derived, Floats, Ints, PerArm, Problem, Scratch, Shared, Spent
 from driftwise.core.verbs import register
-from driftwise.kernels.confidence import bound_costs, bound_reward
+from driftwise.kernels.confidence import bound_costs, bound_reward, expected_cost
 from driftwise.kernels.spending import (
     Spending,
     awaits,
@@ -141,9 +141,9 @@ def _sizes(count: int, n_arms: int, horizon: int) -> Ints:
 def _refresh(state: PrequentialPacingState, arm: int) -> None:
     window, view = state.window, state.used[arm]
     count, reach = window.counts[arm, view], state.reaches[view]
-    tries = count + window.pending[arm]
-    state.upper[arm] = bound_reward(window.sums[arm, view], count, tries, reach, 0.0, 1)
-    bound_costs(state.lower[arm], window.spent[arm, view], count, tries, reach, 0.0, 1)
+    pending = window.pending[arm]
+    state.upper[arm] = bound_reward(window.sums[arm, view], count, pending, reach, 0.0, 1)
+    bound_costs(state.lower[arm], window.spent[arm, view], count, pending, reach, 0.0, 1)
 
 
 @kernel
@@ -176,8 +176,8 @@ def _expected(state: PrequentialPacingState, resource: int) -> float:
     for arm in range(len(window.pending)):
         if window.pending[arm] > 0:
             view = state.used[arm]
-            mean = (window.spent[arm, view, resource] + 0.5) / (window.counts[arm, view] + 1.0)
-            total += window.pending[arm] * mean
+            cost = expected_cost(window.spent[arm, view, resource], window.counts[arm, view])
+            total += window.pending[arm] * cost
     return total
 
 

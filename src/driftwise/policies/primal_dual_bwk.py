@@ -34,7 +34,8 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import budgeted, number, whole
 from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Shared, Spent
 from driftwise.core.verbs import register
-from driftwise.kernels.outlay import Outlay, book, new_outlay, pend_outlay, settle_outlay, tries
+from driftwise.kernels.outlay import Outlay, book, chosen, new_outlay, pend_outlay, settle_outlay
+from driftwise.kernels.pending import tries
 
 MIDDLE = 0.5  # of what an arm may earn or cost
 
@@ -89,8 +90,9 @@ class PrimalDualBwK(NamedTuple):
 
 
 @kernel
-def _radius(policy: PrimalDualBwK, state: PrimalDualBwKState, mean: float, tried: int) -> float:
-    reach = state.reach[0]
+def _radius(policy: PrimalDualBwK, state: PrimalDualBwKState, mean: float, arm: int) -> float:
+    count, pending, reach = state.outlay.counts[arm], state.outlay.pending[arm], state.reach[0]
+    tried = tries(float(count), pending, pending)
     return float(policy.scale * (math.sqrt(reach * mean / tried) + reach / tried))
 
 
@@ -103,11 +105,10 @@ def _mean(total: float, count: int) -> float:
 @kernel
 def _lower(policy: PrimalDualBwK, state: PrimalDualBwKState, arm: int, resource: int) -> float:
     """The least an arm may cost."""
-    tried = tries(state.outlay, arm)
-    if tried == 0:
+    if chosen(state.outlay, arm) == 0:
         return 0.0
     mean = _mean(state.outlay.spent[arm, resource], state.outlay.counts[arm])
-    return float(max(0.0, mean - _radius(policy, state, mean, tried)))
+    return float(max(0.0, mean - _radius(policy, state, mean, arm)))
 
 
 @kernel
@@ -143,8 +144,7 @@ def _anticipate(policy: PrimalDualBwK, state: PrimalDualBwKState) -> None:
 @kernel
 def _ratio(policy: PrimalDualBwK, state: PrimalDualBwKState, arm: int, rates: Floats) -> float:
     """What an arm may earn for its cost, as a share of what may be spent in a round."""
-    tried = tries(state.outlay, arm)
-    if tried == 0:
+    if chosen(state.outlay, arm) == 0:
         return np.inf
     mean, cost = _mean(state.outlay.sums[arm], state.outlay.counts[arm]), state.shares[0]
     for resource in range(len(rates)):
@@ -152,7 +152,7 @@ def _ratio(policy: PrimalDualBwK, state: PrimalDualBwKState, arm: int, rates: Fl
         if lower > 0.0:
             rate = rates[resource] if policy.resolve else state.rates[resource]
             cost += state.shares[1 + resource] * lower / rate
-    return float(min(1.0, mean + _radius(policy, state, mean, tried)) / cost)
+    return float(min(1.0, mean + _radius(policy, state, mean, arm)) / cost)
 
 
 @kernel
@@ -162,7 +162,7 @@ def _best(policy: PrimalDualBwK, state: PrimalDualBwKState, rates: Floats) -> tu
     outlay, best, top = state.outlay, 0, -1.0
     for arm in range(len(outlay.counts)):
         ratio = _ratio(policy, state, arm, rates)
-        if ratio > top or (ratio == top and tries(outlay, arm) < tries(outlay, best)):
+        if ratio > top or (ratio == top and chosen(outlay, arm) < chosen(outlay, best)):
             best, top = arm, ratio
     return best, top
 

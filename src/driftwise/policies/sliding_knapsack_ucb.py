@@ -207,12 +207,8 @@ def _span(window: int) -> float:
 def _refresh(state: SlidingKnapsackUCBState, arm: int) -> None:
     window, clip, gammas = state.window, state.clip[0], state.gammas
     counts, pending = window.counts[arm], window.pending[arm]
-    state.upper[arm] = bound_reward(
-        window.sums[arm, 0], counts[0], counts[0] + pending, _reach(state, 0), gammas[0], clip
-    )
-    bound_costs(
-        state.lower[arm], window.spent[arm, 1], counts[1], counts[1] + pending, _reach(state, 1), gammas[1], clip
-    )
+    state.upper[arm] = bound_reward(window.sums[arm, 0], counts[0], pending, _reach(state, 0), gammas[0], clip)
+    bound_costs(state.lower[arm], window.spent[arm, 1], counts[1], pending, _reach(state, 1), gammas[1], clip)
 
 
 @kernel
