@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo serve test deep lint bench docs constraints clean
+.PHONY: demo serve test deep base lint bench bench-quick docs constraints clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML report in out/demo
@@ -19,6 +19,12 @@ test: $(VENV)/.dev  ## contracts, slow twins, doctests
 deep: $(VENV)/.dev  ## the same, and what takes long to compile
 	$(BIN)/pytest -n auto
 
+base:  ## in an environment of its own, without extras: the first commands work, and others say what they need
+	rm -rf $(VENV)-base
+	$(PYTHON) -m venv $(VENV)-base
+	$(VENV)-base/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt .
+	$(VENV)-base/bin/python tests/base_install.py
+
 lint: $(VENV)/.dev  ## style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -28,16 +34,18 @@ lint: $(VENV)/.dev  ## style, types, layers
 bench: $(VENV)/.dev  ## speed and memory as ratios to plain C and to peers; writes out/bench.json
 	$(BIN)/python benchmarks/bench.py
 
+bench-quick: $(VENV)/.dev  ## the same in small, without peers: a minute or two, to see that everything runs
+	$(BIN)/python benchmarks/bench.py --quick --out out/bench-quick.json
+
 docs: $(VENV)/.docs  ## the reference as a web site in site/
-	$(BIN)/pdoc --docformat numpy --output-directory site driftwise !driftwise.cli
-	@echo "open site/index.html"
+	$(BIN)/python docs/reference.py
 
 constraints: $(VENV)/.dev  ## pin exact versions anew, naming no host
 	$(BIN)/pip install --upgrade uv
 	$(BIN)/uv pip compile pyproject.toml --all-extras --no-header --no-annotate --python-version 3.11 --upgrade -o constraints.txt
 
 clean:
-	rm -rf $(VENV) out site
+	rm -rf $(VENV) $(VENV)-base out site
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

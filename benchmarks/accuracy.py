@@ -23,7 +23,7 @@ from benchmarks.stopwatch import RNG
 from benchmarks.table import Row, row
 from driftwise.core.play import play
 from driftwise.core.types import Floats, Problem, new_trace
-from driftwise.kernels.linear_optimism import most_promising_row
+from driftwise.kernels.linear_optimism import most_promising_row, radius_for
 from driftwise.kernels.ridge import solve
 from driftwise.policies import SlidingLinUCB
 from driftwise.worlds.arms import Levels
@@ -136,7 +136,7 @@ class Game:
         self.n_rows = self.sets.shape[1]
         theta = self.rng.standard_normal(stream.dim)
         self.means = self.sets @ (theta / np.linalg.norm(theta))
-        self.state = self.policy.init(Problem(self.n_rows, -np.inf, np.inf, NOISE, 0, stream.dim))
+        self.state = self.policy.init(Problem(self.n_rows, -np.inf, np.inf, NOISE, 0, stream.dim, unit=1.0))
 
     def play(self, stop: int) -> None:
         """Play on to round `stop`."""
@@ -152,7 +152,8 @@ class Game:
     def error(self) -> float:
         """The largest relative error of an index, were the actions of the next round shown now."""
         rows = self.sets[int(self.stream.which(self.rng, np.array([self.t]))[0])]
-        ridge, window, radius = self.state.ridge, self.state.window, float(self.state.radius[0])
+        ridge, window = self.state.ridge, self.state.window
+        radius = radius_for.function(self.policy, self.state.scale, self.state.doubt[0])
         solve(ridge)
         most_promising_row(ridge, rows, radius)
         ours = ridge.forms.means[: self.n_rows].copy()

@@ -61,5 +61,5 @@ def _shared(options: Options) -> Game:
 
 
 def _game(options: Options, dim: int, tapes: list[FeatureTape]) -> Game:
-    problem = Problem(ARMS, -np.inf, np.inf, settings.LINEAR_NOISE, options.horizon, dim)
+    problem = Problem(ARMS, -np.inf, np.inf, settings.LINEAR_NOISE, options.horizon, dim, unit=1.0)
     return Game(LinUCB(ridge=settings.RIDGE), problem, tapes)

@@ -15,6 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from driftwise.serve import events as kinds
+from driftwise.serve.access import Access
 from driftwise.serve.answers import Decision
 from driftwise.serve.app import make_app
 from driftwise.serve.engine import Engine
@@ -49,7 +50,7 @@ def main() -> None:
         Endpoint("POST", f"/{work.__name__}", work, scope="decide", takes=Asked, gives=Decision, keyed=True)
         for work in (bare, empty)
     ]
-    server_of(make_app(Service(engine), more=more), "127.0.0.1", int(port), Limits()).run()
+    server_of(make_app(Service(engine, access=Access(auth=False)), more=more), "127.0.0.1", int(port), Limits()).run()
 
 
 if __name__ == "__main__":

@@ -1,27 +1,21 @@
 """Every promise about speed, measured: `python benchmarks/bench.py` prints one table and writes JSON beside it.
 
-    --quick         smaller sizes, no peers: to see that everything runs, not to quote
+    --quick         small sizes, few policies, no peers: a minute or two to see that everything runs, not to quote
     --no-peers      leave other libraries out (they are installed into .bench/ at first use)
     --out FILE      where the JSON goes; default out/bench.json
 
-Processor time, neighbouring runs, medians of ratios; start-up and threads by the wall. The exit code is 0 whatever the
-numbers say, and 1 when the compiled loop and its C twin choose differently.
+Processor time, neighbouring runs, medians of ratios; start-up and threads by the wall. The JSON is written after every
+section; one that fails is reported, and the others still run. The exit code is 0 whatever the numbers say, and 1 when
+a section failed, as when the compiled loop and its C twin choose differently.
 """
 
 import argparse
-import json
-import os
-import platform
 import sys
 import traceback
 from collections.abc import Callable
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -41,53 +35,33 @@ from benchmarks import (
     startup,
     whittle,
 )
+from benchmarks.report import Curve, Report
 from benchmarks.sizes import FULL, QUICK, Sizes
 from benchmarks.table import Row, not_measured
 
-Section = Callable[[], list[Row]]
+Section = Callable[[], list[Row] | Curve]
 LEFT_OUT = "peers left out"
 
 
-def main() -> int:
-    """Measure, print, write."""
-    options = _options()
-    sizes = QUICK if options.quick else FULL
-    try:
-        rows = [each for title, section in _sections(sizes, options.peers).items() for each in _measure(title, section)]
-    except against_c.TwinsDisagree as disagreement:
-        print(f"bench: {disagreement}", file=sys.stderr)
-        return 1
-    _say("cost per round by number of arms")
-    by_arms = scaling.cost_by_arms(sizes)
-    _say("cost per round by window")
-    by_window = scaling.cost_by_window(sizes)
-    _say("cost per round by number of features")
-    by_features = linear_scaling.cost_by_features(sizes)
-    console = Console(width=None if sys.stdout.isatty() else 150)
-    console.print(
-        _table(rows),
-        _cost_table("cost per round, ns, by number of arms", "K", by_arms),
-        _cost_table("cost per round by window, ns", "w", by_window),
-        _cost_table("cost per round by number of features, 40 actions, ns", "d", by_features),
-    )
-    costs = {
-        "cost_per_round_ns": by_arms,
-        "cost_per_round_by_window_ns": by_window,
-        "cost_per_round_by_features_ns": by_features,
-    }
-    document = _document(rows, options) | costs
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+def main(words: list[str] | None = None) -> int:
+    """Measure, write after every section, print."""
+    options = _options(words)
+    report = Report(options.out, quick=options.quick)
+    for title, section in _sections(QUICK if options.quick else FULL, options.peers).items():
+        _measure(report, title, section)
+        report.write()
+    report.write(finished=True)
+    report.show(Console(width=None if sys.stdout.isatty() else 150))
     _say(f"written to {options.out}")
-    return 0
+    return 1 if report.failures else 0
 
 
-def _options() -> argparse.Namespace:
+def _options(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure every promise about speed.")
-    parser.add_argument("--quick", action="store_true", help="smaller sizes, no peers")
+    parser.add_argument("--quick", action="store_true", help="small sizes, few policies, no peers")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, help="time other libraries too")
     parser.add_argument("--out", type=Path, default=Path("out/bench.json"), help="the JSON file (out/bench.json)")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     if options.peers is None:
         options.peers = not options.quick
     return options
@@ -112,80 +86,40 @@ def _sections(sizes: Sizes, peers: bool) -> dict[str, Section]:
         "agent": lambda: live.rows(sizes, peers=peers),
         "service": lambda: service.rows(sizes),
         "start-up": lambda: startup.rows(sizes),
+        "cost per round by number of arms": lambda: Curve(
+            "cost_per_round_ns", "cost per round, ns, by number of arms", "K", scaling.cost_by_arms(sizes)
+        ),
+        "cost per round by window": lambda: Curve(
+            "cost_per_round_by_window_ns", "cost per round by window, ns", "w", scaling.cost_by_window(sizes)
+        ),
+        "cost per round by number of features": lambda: Curve(
+            "cost_per_round_by_features_ns",
+            "cost per round by number of features, 40 actions, ns",
+            "d",
+            linear_scaling.cost_by_features(sizes),
+        ),
     }
 
 
-def _measure(title: str, section: Section) -> list[Row]:
-    """The rows of a section; one that breaks is reported and the others still run."""
+def _measure(report: Report, title: str, section: Section) -> None:
+    """Measure one section; if it fails, the report says so."""
     _say(title)
     try:
-        return section()
-    except against_c.TwinsDisagree:
-        raise
+        found = section()
     except Exception as error:
         traceback.print_exc()
-        return [not_measured(title, f"{type(error).__name__}: {error}")]
+        report.failures[title] = f"{type(error).__name__}: {error}"
+        report.rows.append(not_measured(title, report.failures[title]))
+        return
+    if isinstance(found, Curve):
+        report.curves.append(found)
+    else:
+        report.rows.extend(found)
 
 
 def _say(text: str) -> None:
     """Progress. Plain lines: a bar that redraws itself would be on the clock of this process."""
     print(f"bench: {text}", file=sys.stderr, flush=True)
-
-
-def _table(rows: list[Row]) -> Table:
-    table = Table(title="driftwise, measured")
-    for heading, justify in {"": "left", "unit": "left", "ours": "right", "theirs": "right", "ratio": "right"}.items():
-        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("target", no_wrap=True)
-    table.add_column("met", no_wrap=True)
-    table.add_column("note", overflow="fold")
-    for each in rows:
-        met = {None: "", True: "[green]yes[/]", False: "[red]no[/]"}[each.met]
-        target = str(each.target) if each.target else ""
-        numbers = [_number(value) for value in (each.ours, each.theirs, each.ratio)]
-        table.add_row(each.name, each.unit, *numbers, target, met, each.note)
-    return table
-
-
-def _cost_table(title: str, symbol: str, costs: scaling.Costs) -> Table:
-    table = Table(title=title)
-    table.add_column("")
-    for value in next(iter(costs.values()), {}):
-        table.add_column(f"{symbol}={value}", justify="right")
-    for name, by_value in costs.items():
-        table.add_row(name, *(f"{cost:,.0f}" for cost in by_value.values()))
-    return table
-
-
-def _number(value: float | None) -> str:
-    """Three figures, or all of a large number."""
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _document(rows: list[Row], options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "quick": options.quick,
-        "machine": {
-            "processor": _processor(),
-            "cores": os.cpu_count(),
-            "system": platform.platform(),
-            "load_average": os.getloadavg(),
-        },
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("driftwise", "numba", "llvmlite", "numpy")},
-        "rows": [each._asdict() | {"target": str(each.target) if each.target else None} for each in rows],
-    }
-
-
-def _processor() -> str:
-    """The processor's name where Linux tells it."""
-    source = Path("/proc/cpuinfo")
-    lines = source.read_text().splitlines() if source.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 if __name__ == "__main__":

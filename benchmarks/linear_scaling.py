@@ -5,13 +5,13 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.scaling import Costs, spread, two_tapes
+from benchmarks.scaling import Costs, chosen, spread, two_tapes
 from benchmarks.sizes import Sizes
 from benchmarks.stopwatch import timed_run
 from benchmarks.table import Row, row
 from driftwise.core.verbs import ABOUT
 from driftwise.errors import DriftwiseError
-from driftwise.policies import POLICIES, SlidingLinUCB
+from driftwise.policies import SlidingLinUCB
 from driftwise.worlds import Rotating
 
 WINDOWS = (100, 1_000, 10_000, 100_000)
@@ -66,7 +66,7 @@ def _growth(what: str, costs: Mapping[int, float], *, high: int, low: int, expec
 def cost_by_features(sizes: Sizes) -> Costs:
     """Nanoseconds per round of every policy for features, default parameters, forty actions, by number of features."""
     costs: Costs = {}
-    for name, kind in POLICIES.items():
+    for name, kind in chosen(sizes).items():
         if ABOUT[kind].family == "features":
             matches = {dim: (kind(), Rotating(dim=dim, n_actions=40)) for dim in BY_FEATURES}
             try:

@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.peers import settings
 from benchmarks.peers.measure import ROUNDS, measure
 from benchmarks.peers.timing import LinearRound, Options, Round, make_linear_world, make_world
+from benchmarks.scaling import chosen
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
 from driftwise.agent import Agent
@@ -26,7 +27,7 @@ def rows(sizes: Sizes, *, peers: bool) -> list[Row]:
     """A row per policy; without peers, only our own speed."""
     rounds = ROUNDS["river"]
     warm_up, timed = make_world(Options(rounds=rounds, arms=ARMS, window=WINDOW, seed=0))
-    names = [name for name in POLICIES if _works_live(name, rounds)]
+    names = [name for name in chosen(sizes) if _works_live(name, rounds)]
     ours = [_all_rates(names, warm_up, timed)]
     theirs = []
     for _ in range(sizes.peer_pairs if peers else 0):

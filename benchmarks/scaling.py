@@ -70,7 +70,7 @@ def arms_rows(sizes: Sizes) -> list[Row]:
 
 def cost_by_arms(sizes: Sizes) -> Costs:
     """Nanoseconds per round of every registered policy, default parameters, by number of arms."""
-    policies = {name: {n_arms: kind() for n_arms in ARMS} for name, kind in POLICIES.items()}
+    policies = {name: {n_arms: kind() for n_arms in ARMS} for name, kind in chosen(sizes).items()}
     arms = {n_arms: n_arms for n_arms in ARMS}
     return _costs(policies, arms, WARM_UP, sizes.curve_rounds)
 
@@ -80,9 +80,14 @@ def cost_by_window(sizes: Sizes) -> Costs:
 
     Other parameters keep their defaults. M-UCB's window counts the rewards of one arm, so its longest does not fill.
     """
-    kinds = {name: kind for name, kind in POLICIES.items() if "window" in parameters(kind)}
+    kinds = {name: kind for name, kind in chosen(sizes).items() if "window" in parameters(kind)}
     policies = {name: {window: kind(window=window) for window in sizes.windows} for name, kind in kinds.items()}
     return _costs(policies, dict.fromkeys(sizes.windows, 10), sizes.window_rounds // 2, sizes.arms_rounds)
+
+
+def chosen(sizes: Sizes) -> dict[str, Any]:
+    """The policies whose costs are measured, by name."""
+    return {name: kind for name, kind in POLICIES.items() if not sizes.policies or name in sizes.policies}
 
 
 def _costs(policies: Mapping[str, Mapping[int, Any]], arms: Mapping[int, int], first: int, second: int) -> Costs:
@@ -91,7 +96,7 @@ def _costs(policies: Mapping[str, Mapping[int, Any]], arms: Mapping[int, int], f
     for name, variants in policies.items():
         try:
             times = _times(variants, arms, first, second, repeats=3)
-        except DriftwiseError as why:  # a policy of another family: not for arms without context
+        except DriftwiseError as why:  # a policy of another family
             print(f"bench: {name} left out of the costs: {why}", file=sys.stderr)
             continue
         costs[name] = {value: after / second * 1e9 for value, (_, after) in times.items()}

@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 
 class Sizes(NamedTuple):
-    """Rounds and repeats of each measurement; `patience` is the seconds to wait for a quiet machine."""
+    """Rounds and repeats of each measurement; `patience` is the seconds to wait for a quiet machine.
+
+    `policies` are those whose cost per round is measured; none named means all.
+    """
 
     twin_rounds: int
     twin_repeats: int
@@ -29,6 +32,7 @@ class Sizes(NamedTuple):
     service_pairs: int
     service_seconds: float
     deployments: int
+    policies: tuple[str, ...] = ()
 
 
 FULL = Sizes(
@@ -57,27 +61,28 @@ FULL = Sizes(
     deployments=10_000,
 )
 QUICK = Sizes(
-    twin_rounds=100_000,
-    twin_repeats=5,
-    linear_twin_rounds=10_000,
-    window_rounds=200_000,
-    windows=(100, 1_000, 10_000, 100_000),
-    arms_rounds=50_000,
-    curve_rounds=4_000,
-    repeats=3,
-    study_rounds=100_000,
-    study_pairs=3,
-    patience=10.0,
-    memory_rounds=1_000_000,
+    twin_rounds=20_000,
+    twin_repeats=2,
+    linear_twin_rounds=2_000,
+    window_rounds=20_000,
+    windows=(100, 10_000),
+    arms_rounds=5_000,
+    curve_rounds=1_000,
+    repeats=1,
+    study_rounds=20_000,
+    study_pairs=1,
+    patience=2.0,
+    memory_rounds=100_000,
     peer_pairs=1,
-    linear_rounds=20_000,
-    feature_curve_rounds=100,
-    accuracy_rounds=2_000,
-    plan_rounds=10_000,
-    plan_peer_rounds=1_000,
-    knapsack_rounds=40_000,
-    scipy_rounds=100,
-    service_pairs=3,
-    service_seconds=0.5,
-    deployments=500,
+    linear_rounds=2_000,
+    feature_curve_rounds=50,
+    accuracy_rounds=500,
+    plan_rounds=2_000,
+    plan_peer_rounds=500,
+    knapsack_rounds=12_000,
+    scipy_rounds=20,
+    service_pairs=1,
+    service_seconds=0.3,
+    deployments=50,
+    policies=("sliding-ucb", "sliding-lin-ucb", "virtual-queue"),  # the last fits neither arms nor features
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.core.family import check_fit
 from driftwise.core.play import play
 from driftwise.core.types import Problem, Trace, new_trace
 
@@ -21,6 +22,7 @@ def timed_play(policy: Any, state: Any, tape: Any, trace: Trace, nature: Any = (
 
 
 def timed_run(policy: Any, problem: Problem, tapes: Iterable[Any]) -> list[float]:
-    """Seconds for each of the consecutive tapes of one run, from a fresh state."""
+    """Seconds for each of the consecutive tapes of one run, from a fresh state; `ParameterError` for a misfit."""
+    check_fit(policy, problem)
     state = policy.init(problem)
     return [timed_play(policy, state, tape, new_trace(tape.start, len(tape.noise))) for tape in tapes]

@@ -11,6 +11,9 @@ import urllib.request
 from pathlib import Path
 from types import TracebackType
 
+from driftwise.serve.keyring import create
+from driftwise.serve.token import show_token
+
 SOURCE = str(Path(__file__).parents[1] / "src")
 
 
@@ -20,22 +23,43 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-class Service:
-    """A running service; `kill` ends it without a word, leaving the context in good order."""
+def admin_key(store: Path) -> str:
+    """The first API key of a store."""
+    return create(f"sqlite:///{store}", None, name="me", scopes=["admin"], days=None, deployments=None)
 
-    def __init__(self, store: Path | str, *options: str, port: int | None = None, log: Path | None = None) -> None:
+
+class Service:
+    """A running service; `kill` ends it without a word, leaving the context in good order.
+
+    Most tests need no `auth`; with it, requests need an API key of the store or its `token`.
+    """
+
+    def __init__(
+        self,
+        store: Path | str,
+        *options: str,
+        auth: bool = False,
+        host: str = "127.0.0.1",
+        port: int | None = None,
+        log: Path | None = None,
+    ) -> None:
         self.store = f"sqlite:///{store}" if isinstance(store, Path) else store
-        self.options, self.port = options, port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.options, self.port = ("--host", host, *([] if auth else ["--no-auth"]), *options), port or free_port()
+        self.url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{self.port}"
         self.log = log or Path(f"{store}.log")
+        self.terminal = Path(f"{self.log}.terminal")  # what people are told
         self.start()
+
+    @property
+    def token(self) -> str:
+        return show_token(self.store)
 
     def start(self) -> None:
         command = [sys.executable, "-m", "driftwise.cli", "serve", "--store", self.store]
         environment = os.environ | {"PYTHONPATH": SOURCE}
-        with self.log.open("a") as log:
+        with self.log.open("a") as log, self.terminal.open("w") as terminal:
             self.process = subprocess.Popen(
-                [*command, "--port", str(self.port), *self.options], stderr=log, stdout=log, env=environment
+                [*command, "--port", str(self.port), *self.options], stderr=log, stdout=terminal, env=environment
             )
 
     def wait(self, seconds: float = 60) -> "Service":

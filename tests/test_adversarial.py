@@ -28,7 +28,7 @@ from driftwise.policies import EXP3, EXP3IX, EXP3S, POLICIES, REXP3, SER4
 from driftwise.policies.ser4 import OUT
 from driftwise.worlds import Abrupt
 from driftwise.worlds.arms import BernoulliTape, Levels
-from driftwise.worlds.delayed import LOST, Delayed
+from driftwise.worlds.delayed import Delayed
 from tests.reference.pair import Pair
 from tests.reference.splitmix import before
 
@@ -174,9 +174,7 @@ def test_the_compiled_loop_agrees_with_the_twin(name: str) -> None:
             assert trace.actions[t] == pair.twin.choose(t)
         else:
             assert pair.twin.probabilities(t)[trace.actions[t]] > 0.0
-        for s in range(t + 1):
-            if tape.delays[s] != LOST and s + tape.delays[s] == t:
-                pair.twin.learn(s, int(trace.actions[s]), float(trace.rewards[s]), t, int(at(rng, s)))
+        pair.end_round(world, tape, trace, rng, t)
     advance(pair.policy, pair.state, rounds, at(rng, rounds))
     assert_agree(pair, rounds)
 

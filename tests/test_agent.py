@@ -149,7 +149,7 @@ def test_rounds_without_rewards_leave_the_window_too() -> None:
     assert agent.state.window.counts.sum() == 10
     for _ in range(4):
         agent.decide()
-    assert agent.state.window.counts.sum() == 7  # rounds 4..9: the last decision was of round 13
+    assert agent.state.window.counts.sum() == 6  # rounds 4..9: the last decision was of round 13
     for _ in range(7):
         agent.decide()
     assert agent.state.window.counts.sum() == 0

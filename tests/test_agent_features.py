@@ -533,7 +533,7 @@ def test_slates_that_cannot_be_filled() -> None:
 
 def test_a_slate_with_a_retired_item_teaches_nothing() -> None:
     agent = dw.Agent(SLATES, arms=["a", "b", "c", "d"], slate=2)
-    first, second = agent.decide(), agent.decide()
+    first, second = agent.decide(), agent.decide(held=(("a", "b"), 1.0))
     assert first.action == second.action == ("a", "b")
     agent.retire_arm("b")
     again = dw.Agent.loads(agent.dumps())

@@ -116,6 +116,18 @@ def test_rewards_may_be_told_and_are_those_of_the_states_otherwise() -> None:
     assert told.state.sums[0, 1, 0] == pytest.approx(0.999 * 1.0 + 7.0)
 
 
+def test_rewards_are_refused_by_policies_that_do_not_learn_from_them() -> None:
+    agent = made(RoundRobin())
+    decision = agent.decide(states=["lapsed"] * 4)
+    before = agent.dumps()
+    for verb in agent.learn, agent.worth:
+        with pytest.raises(RewardError, match="RoundRobin does not learn from rewards, only from states: leave out"):
+            verb(decision, states=["engaged"] * 4, rewards=[0.0, 1.0, 0.0, 1.0])
+    assert agent.dumps() == before
+    agent.learn(decision, states=["engaged"] * 4)
+    assert agent.pending == ()
+
+
 def test_an_arm_that_is_not_told_of_teaches_nothing() -> None:
     agent = made(WIQL())
     agent.learn(agent.decide(states=["engaged"] * 4), states={"ana": "engaged", "bea": None})
@@ -480,7 +492,7 @@ def test_kernels_are_compiled_once_whatever_the_classes() -> None:
 
 
 def test_what_an_outcome_is_worth_is_the_mean_of_those_told_of_less_costs() -> None:
-    agent = made(RoundRobin(), activation_cost=0.1)
+    agent = made(Myopic(), activation_cost=0.1)
     decision = agent.decide(states=["lapsed"] * 4)
     before = agent.dumps()
     assert agent.worth(decision, states=["engaged"] * 4) == pytest.approx((4 * 1.0 - 2 * 0.1) / 4)
@@ -535,3 +547,16 @@ def test_lots_are_the_same_again_after_saving_and_are_not_drawn_where_all_was_se
     assert agent.decide(states=["lapsed"] * 20, held=(["p05", "p06"], 1.0)).action == ("p05", "p06")
     with pytest.raises(ParameterError, match="ties=alphabet is not one of lot, first"):
         alike(ties="alphabet")
+
+
+@pytest.mark.parametrize(
+    ("n_arms", "activate", "known"), [(1000, 500, True), (1100, 550, False), (2300, 230, False), (5000, 500, False)]
+)
+def test_lots_among_more_arms_than_a_float_can_count_the_sets_of(n_arms: int, activate: int, known: bool) -> None:
+    """Where 1 / propensity is more than a float holds, the propensity is not told; 0 would say that it cannot be."""
+    agent = Agent(Myopic(), n_arms=n_arms, activate=activate, states=2, rewards=[0.0, 1.0], seed=1)
+    decision = agent.decide(states=[0] * n_arms)
+    assert len(set(decision.action)) == activate
+    assert decision.propensity == (1 / math.comb(n_arms, activate) if known else pytest.approx(math.nan, nan_ok=True))
+    assert agent.t == 1 and agent.pending == (0,)
+    agent.learn(decision, states=[0] * n_arms)

@@ -43,7 +43,7 @@ LEFT_OVER = ("stale", "repairs", "rows")  # counters, which go on, and rows that
 # With budgets, a place in the ring follows from the room there is, and after a restart memory says how long views are.
 RING = ("window.arms", "window.rewards", "window.costs", "window.sizes", "window.memory")
 RESTARTED = [name for name, kind in POLICIES.items() if kind in restart.kernels]
-BELL: dict[str, Any] = {"low": -math.inf, "high": math.inf, "noise": 0.3}
+BELL: dict[str, Any] = {"low": -math.inf, "high": math.inf, "noise": 0.3, "unit": 1.0}
 LINEAR = Problem(5, **BELL, dim=2, horizon=150)
 
 
@@ -109,7 +109,7 @@ def test_a_longer_memory_leaves_the_bonus_as_it_is(name: str) -> None:
         play(policy, state, tape, nature, key(1), trace, 9)
         traces.append((trace.actions.tolist(), state))
     assert traces[0][0] == traces[1][0]
-    bound = {"sliding-ucb": "reach", "sliding-kl-ucb": "level", "sliding-lin-ucb": "radius"}[name]
+    bound = {"sliding-ucb": "reach", "sliding-kl-ucb": "level", "sliding-lin-ucb": "doubt"}[name]
     small, literal, large = (float(getattr(state, bound)[0]) for _, state in traces)
     assert small == literal < large
     assert traces[1][1].window.size[0] == 60
@@ -365,7 +365,8 @@ def test_a_slate_is_worth_as_much_as_its_items() -> None:
         update(policy, state, decision, SlateOutcome(1.5, np.array([1.0, 0.5])), t)
     assert state.hedge.logs[first] == pytest.approx(step)
     unbounded = BanditOverBandit(policy=SlidingSlateUCB(), scale=3.0).init(Problem(3, **BELL, slate=2, horizon=27))
-    np.testing.assert_allclose(unbounded.laws, [3.0, 2 * 3.0, 0.3 * math.sqrt(2)])
+    np.testing.assert_allclose(unbounded.laws, [3.0, 3.0])
+    np.testing.assert_allclose([unbounded.scale.unit[0], unbounded.scale.noise[0]], [2.0, 0.3 * math.sqrt(2)])
 
 
 def test_missing_rewards_are_taken_to_be_like_the_others_and_silence_teaches_nothing() -> None:

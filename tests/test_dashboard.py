@@ -2,13 +2,16 @@
 
 import asyncio
 import itertools
+import json
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,12 +19,17 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from driftwise.serve import settings as papers
+from driftwise.serve.catalogue import Catalogue
 from driftwise.serve.client import Client
 from driftwise.serve.demo import ARMS, FIRST_CHANGE_S, POLICIES, Coins, play
+from driftwise.serve.engine import now_us
+from driftwise.serve.events import Created
+from driftwise.serve.journal import open_journal
 from driftwise.serve.monitor import Monitor
 from driftwise.serve.pages import STATIC
-from tests.service import SOURCE, Service, free_port
-from tests.serving import create, decide, running
+from tests.service import SOURCE, Service, admin_key, free_port
+from tests.serving import create, decide, running, settings
 
 CHROMIUM = Path("/usr/bin/chromium")
 NASTY = "<img src=x onerror=document.title='taken'>"
@@ -61,6 +69,11 @@ class Tab:
 
     def decided(self) -> int:
         return int(self.text("#tiles div:nth-child(2) dd").replace(",", ""))
+
+    def sign_in(self, key: str) -> None:
+        self.page.fill("#key", key)
+        self.page.press("#key", "Enter")
+        self.page.wait_for_selector("#content:not([hidden])")
 
     def fits(self) -> bool:
         return bool(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
@@ -152,20 +165,106 @@ def test_the_dashboard_in_a_browser(tmp_path: Path) -> None:
 
 
 def test_a_key_opens_the_page(tmp_path: Path) -> None:
-    with Service(tmp_path / "store.db") as service, browser(service.url) as tab:
-        with Client(service.url) as client:
+    admin = admin_key(tmp_path / "store.db")
+    with Service(tmp_path / "store.db", auth=True) as service, browser(service.url) as tab:
+        with Client(service.url, key=admin) as client:
             client.create("shop", "uniform", n_arms=2)
-            keys = f"{service.url}/v1/keys"
-            admin = httpx.post(keys, json={"name": "me", "scopes": ["admin"]}).json()["key"]
+            client.create("other", "uniform", n_arms=2)
+            wanted = {"name": "page", "scopes": ["read"], "deployments": ["shop"]}
             bearer = {"authorization": f"Bearer {admin}"}
-            made = httpx.post(keys, json={"name": "page", "scopes": ["read"]}, headers=bearer).json()
+            made = httpx.post(f"{service.url}/v1/keys", json=wanted, headers=bearer).json()
         tab.page.goto(f"{service.url}/deployments/shop")
         tab.page.wait_for_selector("#door:not([hidden])")
         assert not tab.page.is_visible("#content")
-        tab.page.fill("#key", made["key"])
-        tab.page.press("#key", "Enter")
-        tab.page.wait_for_selector("#content:not([hidden])")
+        tab.sign_in(made["key"])
         assert tab.text("#name") == "shop" and not tab.page.is_visible("#door")
+        tab.open("/")  # a key for one deployment lists that one
+        assert tab.page.locator("#rows a").all_inner_texts() == ["shop"]
+
+
+def test_the_token_opens_the_page(tmp_path: Path) -> None:
+    with Service(tmp_path / "store.db", auth=True) as service, browser(service.url) as tab:
+        with Client(service.url, key=service.token) as client:
+            client.create("shop", "uniform", n_arms=2)
+        tab.page.goto(service.url)
+        tab.page.wait_for_selector("#door:not([hidden])")
+        assert tab.text("#news") == "Please sign in." and "driftwise keys token" in tab.text("#door")
+        tab.page.fill("#key", "dwt_wrong")
+        tab.page.press("#key", "Enter")
+        tab.until(lambda: "not the token of the service" in tab.text("#news"), "what is wrong with the token")
+        tab.sign_in(service.token)
+        assert tab.page.locator("#rows a").all_inner_texts() == ["shop"]
+        link = next(word for word in service.terminal.read_text().split() if "?token=" in word)
+    with Service(tmp_path / "store.db", auth=True, port=service.port) as service, browser(service.url) as tab:
+        tab.page.goto(link)
+        tab.page.wait_for_selector("#content:not([hidden])")
+        assert tab.page.url == f"{service.url}/"  # the token does not stay in the address
+        tab.page.click("#rows a")
+        tab.page.wait_for_selector("#content:not([hidden])")
+        assert tab.text("#name") == "shop"
+        tab.page.reload()
+        tab.page.wait_for_selector("#content:not([hidden])")
+        assert tab.wrong == []
+
+
+OTHER_PAGE = """<!doctype html><script>
+const at = "SERVICE/v1/deployments/shop/";
+const quietly = { method: "POST", mode: "no-cors", credentials: "include" };
+navigator.sendBeacon(at + "retire");
+const all = [fetch(at + "pause", quietly), fetch(at + "retire", quietly)];
+const seen = fetch(at).then(() => "read", () => "refused");
+const form = Object.assign(document.createElement("form"), { method: "POST", action: at + "retire", target: "frame" });
+document.documentElement.append(Object.assign(document.createElement("iframe"), { name: "frame" }), form);
+form.submit();
+Promise.allSettled(all).then(() => seen).then((word) => setTimeout(() => (document.title = word), 500));
+</script>"""
+
+
+def test_a_page_on_another_port_is_not_trusted(tmp_path: Path) -> None:
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(OTHER_PAGE.replace("SERVICE", service.url).encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with Service(tmp_path / "store.db", "--log-requests") as service, browser(service.url) as tab:
+        with Client(service.url) as client:
+            client.create("shop", "uniform", n_arms=2)
+            with ThreadingHTTPServer(("127.0.0.1", 0), Page) as other:
+                threading.Thread(target=other.serve_forever, daemon=True).start()
+                tab.page.goto(f"http://127.0.0.1:{other.server_port}/")
+                tab.until(lambda: tab.page.title() == "refused", "the end of the attack")
+                other.shutdown()
+            assert client.describe("shop").status == "running"
+            tab.open("/")  # its own pages are trusted
+            assert tab.page.locator("#rows a").all_inner_texts() == ["shop"]
+        lines = [json.loads(line) for line in service.log.read_text().splitlines()]
+        tried = [line["endpoint"] for line in lines if line.get("status") == 403]
+        for verb in ("pause", "retire"):
+            assert f"POST /v1/deployments/{{name}}/{verb}" in tried
+
+
+def test_a_deployment_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+    """Such as one whose name a browser takes for a folder, from before such names were refused."""
+    journal, catalogue = open_journal(f"sqlite:///{tmp_path}/store.db"), Catalogue()
+    made = papers.changed(settings(name=".."), {})
+    journal.append([catalogue.event(Created(1, papers.on_paper(made)), now_us())])
+    journal.close()
+    with Service(tmp_path / "store.db") as service, browser(service.url) as tab:
+        with Client(service.url) as client:
+            client.create("shop", "sliding-thompson:window=100", arms=["red", "blue", "green"])
+            client.decide("shop")
+        tab.open("/")
+        assert tab.page.locator("#rows a").all_inner_texts() == ["..", "shop"]
+        first, second = tab.page.locator("#rows tr").all_inner_texts()
+        assert "cannot be read: there is nothing to GET here" in first and "cannot be read" not in second
+        assert "Live" in tab.text("#news") and tab.fits()
+        tab.page.set_viewport_size({"width": 390, "height": 800})
+        assert tab.fits()
 
 
 def test_pages_are_safe_to_open(tmp_path: Path) -> None:

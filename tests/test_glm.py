@@ -36,7 +36,7 @@ RANGES = {"identity": (-np.inf, np.inf), "logistic": (0.0, 1.0), "poisson": (0.0
 
 def problem_of(link: str, dim: int = DIM, horizon: int = HORIZON) -> Problem:
     low, high = RANGES[link]
-    return Problem(ROWS, low, high, noise=0.7, horizon=horizon, dim=dim)
+    return Problem(ROWS, low, high, noise=0.7, horizon=horizon, dim=dim, unit=1.0)
 
 
 def reward_of(link: str, score: float, luck: np.random.Generator) -> float:
@@ -298,7 +298,7 @@ def test_policy_agrees_with_its_twin(fate: Fate) -> None:
     both = Both.of(
         problem_of(fate.link), window=fate.window, link=fate.link, index=fate.added_to, beta_scale=0.01, **lengths
     )
-    np.testing.assert_allclose(radius_of(both.state), both.twin.radius(), rtol=1e-6)
+    np.testing.assert_allclose(radius_of(both.state), both.twin.radius(0), rtol=1e-6)
     drive(both, contexts_of(fate.offered, np.random.default_rng(seed), 90 + fate.window), fate.arrivals, seed)
 
 

@@ -25,7 +25,7 @@ from driftwise.worlds import DriftingSurface
 from tests.reference.sliding_gp_ucb import SlidingGPUCBTwin
 
 CLOSE = 1e-9
-PROBLEM = Problem(30, -np.inf, np.inf, 0.3, 1000, dim=2)
+PROBLEM = Problem(30, -np.inf, np.inf, 0.3, 1000, dim=2, unit=1.0)
 SHAPES: dict[str, dict[str, Any]] = {
     "the theorem's ridge": {},
     "the posterior": {"ridge": 0.0, "length": 0.4},
@@ -283,7 +283,9 @@ def test_no_choice_of_points_gains_more_information() -> None:
         ({"ridge": -0.1}, PROBLEM, "ridge=-0.1"),
         ({"confidence": 1.0}, PROBLEM, "confidence=1"),
         ({"scale": 0.0}, PROBLEM, "scale=0"),
-        ({}, PROBLEM._replace(noise=0.0), "noise=0"),
+        ({}, PROBLEM._replace(noise=-0.1), "noise=-0.1"),
+        ({"ridge": 0.0}, PROBLEM._replace(noise=0.0), "ridge=0 takes the square of the noise, which is not known"),
+        ({"ridge": 0.0}, PROBLEM._replace(unit=0.0), "ridge=0 takes the square of the noise, which is not known"),
         ({}, PROBLEM._replace(dim=0), "dim=0"),
     ],
 )

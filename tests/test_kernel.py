@@ -70,7 +70,8 @@ print(trace.actions[0], sum(loop.stats.cache_hits.values()))
 
 def python(code: str, *, folder: Path, **environment: str) -> str:
     """What a fresh process prints."""
-    env = os.environ | {"PYTHONPATH": str(folder), "DRIFTWISE_CACHE_DIR": str(folder / "cache")} | environment
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = os.environ | {"PYTHONPATH": path, "DRIFTWISE_CACHE_DIR": str(folder / "cache")} | environment
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -94,7 +95,7 @@ def test_a_kernel_edited_in_another_file_is_never_answered_from_the_cache(
 def test_a_tag_does_not_depend_on_what_else_was_loaded(tmp_path: Path) -> None:
     (tmp_path / "stubborn.py").write_text(POLICY.format(imports="", call="int"))
     ask = "import stubborn; {} from driftwise.core.tag import code_tag; print(code_tag(stubborn.Stubborn))"
-    more = "import driftwise.core.parts, driftwise.agent, driftwise.checks;"
+    more = "import driftwise.core.parts, driftwise.agent, driftwise.checks; from driftwise import Thompson, run;"
     assert python(ask.format(""), folder=tmp_path) == python(ask.format(more), folder=tmp_path)
 
 

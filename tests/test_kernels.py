@@ -85,7 +85,7 @@ def assert_recounts(state: Any, diary: Diary) -> None:
         assert sorted(in_ring) == sorted(diary.of(arm))
         assert window.counts[arm] == len(in_ring)
         np.testing.assert_allclose(window.sums[arm], in_ring.sum(), rtol=0.0, atol=1e-9)
-        believe(beliefs, arm, int(window.counts[arm]), float(window.sums[arm]))
+        believe(beliefs, arm, int(window.counts[arm]), float(window.sums[arm]), 0, int(window.left[arm]))
     np.testing.assert_array_equal(beliefs.centres, state.beliefs.centres)
     np.testing.assert_array_equal(beliefs.spreads, state.beliefs.spreads)
 

@@ -122,7 +122,7 @@ def directions(luck: np.random.Generator, count: int, dim: int) -> Floats:
 def drive(pair: Pair, rounds: int, seed: int, shown: str = "unit vectors", arrivals: str = "at once") -> None:
     """Lead policy and twin through the same rounds, comparing as they go; the parameter turns."""
     luck, show, fate = np.random.default_rng(seed), SHOWN[shown][1], ARRIVALS[arrivals]
-    dim, noise = pair.twin.problem.dim, pair.twin.problem.noise
+    dim, noise = pair.twin.problem.dim, pair.twin.problem.noise or 0.3
     often = 9 if pair.name == "kalman-mixture" else 1  # a slow twin
     due: dict[int, list[tuple[int, Floats, float]]] = {}
     for t in range(rounds + 1):
@@ -143,8 +143,25 @@ def drive(pair: Pair, rounds: int, seed: int, shown: str = "unit vectors", arriv
 @pytest.mark.parametrize("shown", SHOWN)
 @pytest.mark.parametrize("name", EVERY)
 def test_policy_agrees_with_its_twin(name: str, shown: str, arrivals: str) -> None:
-    problem = Problem(6, -np.inf, np.inf, noise=0.3, horizon=1000, dim=SHOWN[shown][0])
+    problem = Problem(6, -np.inf, np.inf, noise=0.3, horizon=1000, dim=SHOWN[shown][0], unit=1.0)
     drive(Pair.of(name, problem), 60, 7, shown, arrivals)
+
+
+DECLARED: dict[str, dict[str, Any]] = {
+    "a range": {"low": -20.0, "high": 5.0},
+    "a range and the noise": {"low": -20.0, "high": 5.0, "noise": 0.2},
+    "the noise": {"noise": 0.2},
+    "the unit": {"unit": 4.0},
+    "nothing": {},
+}
+
+
+@pytest.mark.parametrize("declared", DECLARED)
+@pytest.mark.parametrize("arrivals", ["at once", "duplicated"])
+@pytest.mark.parametrize("name", EVERY)
+def test_policy_agrees_with_its_twin_on_how_large_rewards_are(name: str, arrivals: str, declared: str) -> None:
+    told = {"low": -np.inf, "high": np.inf} | DECLARED[declared]
+    drive(Pair.of(name, Problem(6, **told, horizon=1000, dim=3)), 60, 9, "unit vectors", arrivals)
 
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
@@ -163,7 +180,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("name", "parameters"), VARIANTS, ids=str)
 @pytest.mark.parametrize("horizon", [0, 500])
 def test_policy_agrees_with_its_twin_for_other_parameters(name: str, parameters: dict[str, Any], horizon: int) -> None:
-    problem = Problem(6, -np.inf, np.inf, noise=0.7, horizon=horizon, dim=3)
+    problem = Problem(6, -np.inf, np.inf, noise=0.7, horizon=horizon, dim=3, unit=1.0)
     drive(Pair.of(name, problem, **parameters), 60, 8, arrivals="shuffled")
 
 
@@ -502,7 +519,7 @@ FEATURES = Problem(4, dim=3, horizon=1000)
         (lambda: KalmanMixture(models=1).init(FEATURES), "models=1 is not a whole number of at least 2"),
         (lambda: KalmanMixture(width=0.0).init(FEATURES), r"width=0.0 is outside \(0, inf\)"),
         (lambda: KalmanMixture(prior_sd=0.0).init(FEATURES), r"prior_sd=0.0 is outside \(0, inf\)"),
-        (lambda: KalmanMixture().init(FEATURES._replace(noise=0.0)), r"noise=0.0 is outside \(0, inf\)"),
+        (lambda: KalmanMixture().init(FEATURES._replace(noise=-1.0)), r"noise=-1.0 is outside \[0, inf\)"),
     ],
 )
 def test_nonsense_is_refused_with_a_sentence(make: Callable[[], Any], said: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from driftwise import Agent
-from driftwise.errors import ArmError, DriftwiseError, MoveError, ParameterError
+from driftwise.errors import ArmError, DriftwiseError, MoveError, ParameterError, RewardError
 from driftwise.policies import WIQL
 from driftwise.serve import asking, changing, deciding, requests
 from driftwise.serve.client import AsyncClient, Client
@@ -296,6 +296,27 @@ async def test_what_means_nothing_is_refused_while_it_works_and_changes_nothing(
 
 
 @together
+async def test_rewards_that_a_policy_would_not_learn_are_refused_and_nothing_is_lost(store: Path) -> None:
+    went: dict[str, Any] = {"states": ["engaged"] * 4, "rewards": [0.5] * 4}
+    async with running(store) as engine:
+        await create(engine, **CALLS | {"policy": "round-robin"})
+        first, second = [(await decide(engine, "calls", states=["lapsed"] * 4))["id"] for _ in range(2)]
+        before = state(engine)
+        await refused(RewardError, learn(engine, first, "calls", **went), "RoundRobin does not learn from rewards")
+        _, body = await deciding.learn(engine, "calls", [Told(first, **went), Told(second, **went)], many=True)
+        assert [each["status"] for each in json.loads(body)["outcomes"]] == ["refused", "refused"]
+        assert state(engine) == before
+        assert await learn(engine, first, "calls", states=["engaged"] * 4) == "learned"
+        await changing.change(engine, "calls", Changes(policy="wiql"))
+        assert await learn(engine, second, "calls", **went) == "learned"
+        before = state(engine)
+        back = changing.change(engine, "calls", Changes(policy="round-robin"))  # its replay would ignore the rewards
+        await refused(RewardError, back, "RoundRobin does not learn from rewards")
+        assert state(engine) == before
+        assert (await asking.verify(engine, "calls")).equal
+
+
+@together
 async def test_the_log_holds_states(store: Path) -> None:
     async with running(store) as engine:
         await create(engine, **CALLS)
@@ -438,6 +459,12 @@ def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
         ):
             answer = httpx.post(f"{service.url}/v1/deployments/calls/decide", json=body)
             assert answer.status_code == code and len(answer.json()["error"].splitlines()) == 1
+        httpx.post(f"{service.url}/v1/deployments", json=CALLS | {"name": "turns", "policy": "round-robin"})
+        httpx.post(f"{service.url}/v1/deployments/turns/decide", json={"states": ["lapsed"] * 4})
+        told: dict[str, Any] = {"id": 0, "states": ["engaged"] * 4}
+        answer = httpx.post(f"{service.url}/v1/deployments/turns/learn", json=told | {"rewards": [1.0] * 4})
+        assert answer.status_code == 422 and "does not learn from rewards" in answer.json()["error"]
+        assert httpx.post(f"{service.url}/v1/deployments/turns/learn", json=told).json()["status"] == "learned"
         schemas = httpx.get(f"{service.url}/openapi.json").json()["components"]["schemas"]
         assert {"Report", "StretchTold", "Spending", "Ranked"} <= set(schemas)
         assert {"states", "activate", "structure"} <= set(schemas["Settings"]["properties"])

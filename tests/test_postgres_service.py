@@ -216,6 +216,17 @@ def test_over_http_everything_is_answered_while_the_server_is_gone(durable_serve
     assert "secret" not in service.log.read_text()
 
 
+def test_a_store_in_postgresql_has_a_token_too(
+    postgres_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with Service(postgres_server.store(), auth=True, log=tmp_path / "log") as service:
+        assert httpx.get(f"{service.url}/v1/deployments").status_code == 401
+        shown = {"authorization": f"Bearer {service.token}"}
+        assert httpx.get(f"{service.url}/v1/deployments", headers=shown).status_code == 200
+        assert len([*(tmp_path / "state" / "driftwise").iterdir()]) == 1
+
+
 def test_a_dump_is_a_whole_store(postgres_server: Server) -> None:
     store = postgres_server.store()
     schema = store.rpartition("=")[2]

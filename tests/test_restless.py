@@ -1,6 +1,7 @@
 """Policies for arms that move on their own: each against its slow twin, slot by slot, and what they choose by hand."""
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,9 @@ def test_all_sets_are_alike_and_one_has_the_chance_that_is_told() -> None:
         counts[tuple(chosen.tolist())] += 1
     assert stats.chisquare(list(counts.values())).pvalue > ALARM
     assert chance_of_set(6, 3) == 1.0 / len(sets)
-    assert np.isnan(chance_of_set(10_000, 1000))  # no float is so small
+    assert chance_of_set(1020, 510) == 1 / math.comb(1020, 510)  # 3.6e-306
+    for n_arms, size in (1030, 515), (10_000, 1000), (10**6, 5 * 10**5):  # 1 / chance is more than a float holds
+        assert np.isnan(chance_of_set(n_arms, size))
     assert TIE == 1e-7
 
 

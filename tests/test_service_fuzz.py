@@ -32,7 +32,7 @@ def fuzz(store: Path, examples: int) -> None:
     environment = os.environ | {"PYTHONPATH": SOURCE}
     made = subprocess.run([*command, f"sqlite:///{store}"], capture_output=True, text=True, check=True, env=environment)
     key = made.stdout.strip()
-    with Service(store) as service:
+    with Service(store, auth=True) as service:
         with Client(service.url, key=key) as client:
             client.create("shop", "sliding-ucb:window=50", n_arms=3)
             client.create("calls", "wiql", n_arms=3, activate=1, states=2, rewards=[0, 1])

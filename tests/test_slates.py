@@ -31,6 +31,7 @@ from driftwise.worlds import WORLDS, Abrupt, Slates
 from driftwise.worlds.delayed import Delayed
 from tests.families import ARMED, FEATURED, SLATED, SLATED_WORLDS
 from tests.reference import SLATE_TWINS
+from tests.reference.log import readable
 from tests.reference.sliding_slate_ucb import SlidingSlateUCBTwin
 
 CLOSE = 1e-9
@@ -69,7 +70,7 @@ def indices_of(policy: Any, state: Any, t: int) -> tuple[Floats, tuple[int, ...]
     """The bounds the policy compares in round `t`, and the slate it takes."""
     slate, propensity = select(policy, state, t, (), at(key(1), t))
     assert propensity == 1.0
-    return state.indices.copy(), tuple(slate.tolist())
+    return readable(state.indices), tuple(slate.tolist())
 
 
 def assert_agree(twin: SlidingSlateUCBTwin, policy: Any, state: Any, t: int) -> None:

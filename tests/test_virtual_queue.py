@@ -40,7 +40,7 @@ POLICIES = {
 
 def problem_of(name: str, constraints: int = 2, horizon: int = 0) -> Problem:
     domain = DOMAINS[name]
-    return Problem(1, -np.inf, np.inf, 1.0, horizon, domain.dim, 0, convex(domain, constraints))
+    return Problem(1, -np.inf, np.inf, 1.0, horizon, domain.dim, setting=convex(domain, constraints))
 
 
 def any_answer(luck: np.random.Generator, problem: Problem) -> Slopes:

@@ -12,6 +12,7 @@ import numpy as np
 from driftwise.core import random
 from driftwise.core.types import Trace
 from driftwise.kernels import beta_race
+from driftwise.kernels.linear_optimism import radius_for
 from driftwise.policies import PrequentialPacing, SlidingKnapsackUCB, SlidingLinUCB, SlidingThompson, SlidingUCB
 from driftwise.worlds.budgeted import BudgetTape, Till
 
@@ -61,7 +62,8 @@ def _armed(tape: Any, rng: np.uint64, trace: Trace) -> list[Any]:
 def _sliding_lin_ucb(
     library: ctypes.CDLL, policy: SlidingLinUCB, tape: Any, rng: np.uint64, trace: Trace, problem: Any
 ) -> int:
-    radius = policy.init(problem).radius[0]
+    state = policy.init(problem)
+    radius = radius_for.function(policy, state.scale, state.doubt[0])
     _, n_rows, dim = tape.sets.shape
     return int(
         library.sliding_lin_ucb(

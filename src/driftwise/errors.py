@@ -39,3 +39,11 @@ class StateError(DriftwiseError, ValueError):
 
 class RegistrationError(DriftwiseError, TypeError):
     """Two kernels would answer to one name."""
+
+
+class KernelError(DriftwiseError, TypeError):
+    """A kernel cannot be compiled."""
+
+
+class ExtraError(ParameterError, ImportError):
+    """A package is missing that an extra of driftwise brings."""

@@ -2,7 +2,7 @@
 
     H = floor(d sqrt T) or floor(sqrt(d T)); Delta = ceil(ln H); J_j = floor(H^(j / Delta))
     gamma = min(1, sqrt(|J| ln |J| / ((e - 1) ceil(T / H)))); p_j = (1 - gamma) s_j / sum s + gamma / |J|
-    s_j *= exp(gamma / (|J| p_j) (1/2 + Y / (2 H + 4 R sqrt(H ln(T / sqrt H)))))
+    s_j *= exp(gamma / (|J| p_j) (1/2 + Y / (2 H + 4 R sqrt(H ln(T / sqrt H)))))       Y and R in units of the rewards
 
 The window of a block is drawn from the stream of its first round, which the twin is told with `begin`. In a block the
 twin of the policy inside is told what the block has seen, in the time of the block.
@@ -82,7 +82,8 @@ class BanditOverBanditTwin(Twin):
             return math.fsum(shares) / len(answers)
         mean = math.fsum(entry.reward for entry in answers) / len(answers)
         allowance = 4.0 * noise * math.sqrt(items * block * math.log(rounds / math.sqrt(block)))
-        return 0.5 + mean * block / float(2.0 * items * self.policy.scale * block + allowance)
+        largest = items * self.policy.scale * self.problem.unit
+        return 0.5 + mean * block / float(2.0 * largest * block + allowance)
 
     # ---- block after block ----
 

@@ -10,4 +10,4 @@ class DiscountedLinThompsonTwin(DiscountedFeatureTwin, ThompsonFeatureTwin):
 
     def posterior(self, t: int) -> tuple[Floats, Floats]:
         mean, covariance = self.estimate(t)
-        return mean, (self.policy.scale * self.problem.noise) ** 2 * covariance
+        return mean, (self.policy.scale * self.noise(t)) ** 2 * covariance

@@ -44,8 +44,8 @@ class DiscountedLinUCBTwin(DiscountedFeatureTwin):
         delta = policy.confidence or (1.0 / problem.horizon if problem.horizon else 0.01)
         total = math.fsum(policy.gamma ** (2 * s) for s in range(t))
         volume = problem.dim * math.log(1.0 + policy.reach**2 * total / (policy.ridge * problem.dim))
-        spread = problem.noise * math.sqrt(2.0 * math.log(1.0 / delta) + volume)
-        return float(math.sqrt(policy.ridge) * policy.norm + spread)
+        spread = self.noise(t) * math.sqrt(2.0 * math.log(1.0 / delta) + volume)
+        return float(math.sqrt(policy.ridge) * policy.norm * self.unit(t) + spread)
 
     def indices(self, t: int, context: Floats) -> Floats:
         theta, covariance = self.estimate(t)

@@ -4,8 +4,13 @@
         def indices(self, t, context): ...       # a number per row of `context`, from self.pairs(t)
 
 A Thompson twin answers with the law of its draw instead: see `lin_thompson.py`.
+
+`noise` and `unit` are R and what bounds on means are multiples of: declared in the problem, or half the range and the
+largest reward in it, whatever its sign; without a range the standard deviation of all rewards so far and of one that
+is 0, and the largest of them.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +53,36 @@ class FeatureTwin:
         rows = np.array([entry.x for entry in known]).reshape(len(known), self.problem.dim)
         return rows, np.array([entry.y for entry in known])
 
+    def measured(self, t: int) -> list[float]:
+        """All rewards that were learned from before decision `t`, those since forgotten included."""
+        return [entry.y for entry in self.known(t)]
+
+    def unit(self, t: int) -> float:
+        """How large a mean can be, at decision `t`."""
+        return self.unit_after(self.measured(t))
+
+    def noise(self, t: int) -> float:
+        """How far a reward lies from its mean, at decision `t`."""
+        return self.noise_after(self.measured(t))
+
+    def unit_after(self, rewards: list[float]) -> float:
+        """The same after these rewards."""
+        low, high = self.problem.low, self.problem.high
+        if self.problem.unit:
+            return float(self.problem.unit)
+        if math.isfinite(low) and math.isfinite(high):
+            return float(max(abs(low), abs(high)))
+        return max(map(abs, rewards), default=0.0) or float(2.0 * self.problem.noise) or 1.0
+
+    def noise_after(self, rewards: list[float]) -> float:
+        """The same after these rewards."""
+        low, high = self.problem.low, self.problem.high
+        if self.problem.noise:
+            return float(self.problem.noise)
+        if math.isfinite(low) and math.isfinite(high):
+            return float(high - low) / 2.0
+        return float(np.std([0.0, *rewards])) or 0.5 * self.unit_after(rewards)
+
     def indices(self, t: int, context: Floats) -> Floats:
         """What the policy compares at decision `t`: one number per row of `context`."""
         raise NotImplementedError
@@ -72,6 +107,14 @@ class WindowedFeatureTwin(FeatureTwin):
             if in_window and entry.arrival < t and entry.t not in answered:
                 answered[entry.t] = entry
         return list(answered.values())
+
+    def measured(self, t: int) -> list[float]:
+        """Those that came in time, one for each round."""
+        first: dict[int, float] = {}
+        for entry in self.log:
+            if entry.arrival < t and entry.t >= entry.arrival + 1 - self.policy.window:
+                first.setdefault(entry.t, entry.y)
+        return list(first.values())
 
     def stale(self) -> int:
         """Rewards that came too late: at the next decision after their arrival their round had left the window."""

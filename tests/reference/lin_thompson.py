@@ -40,7 +40,7 @@ class LinThompsonTwin(RidgeTwin, ThompsonFeatureTwin):
         """The v of the draw."""
         delta, dim = getattr(self.policy, "confidence", 0.0), self.problem.dim
         wider = math.sqrt(9.0 * dim * math.log((t + 1) / delta)) if delta else 1.0
-        return float(self.policy.scale * self.problem.noise * wider)
+        return float(self.policy.scale * self.noise(t) * wider)
 
     def posterior(self, t: int) -> tuple[Floats, Floats]:
         theta, inverse = self.estimate(t)

@@ -2,7 +2,7 @@
 
     V = lambda I + sum x x'        theta = V^-1 sum x y
     play the row that maximises  <x, theta> + beta |x|_{V^-1}
-    beta = R sqrt(d ln((1 + n L^2 / lambda) / delta)) + sqrt(lambda) S
+    beta = R sqrt(d ln((1 + n L^2 / lambda) / delta)) + sqrt(lambda) S        S in units of the rewards
 
 The round to be decided is n = 1, 2, ...; with a window of w rounds n = w.
 """
@@ -37,7 +37,8 @@ class LinUCBTwin(RidgeTwin):
         policy, problem = self.policy, self.problem
         delta = policy.confidence or (1.0 / problem.horizon if problem.horizon else 0.01)
         volume = math.log((1.0 + self.rounds(t) * policy.reach**2 / policy.ridge) / delta)
-        return float(problem.noise * math.sqrt(problem.dim * volume) + math.sqrt(policy.ridge) * policy.norm)
+        longest = policy.norm * self.unit(t)
+        return float(self.noise(t) * math.sqrt(problem.dim * volume) + math.sqrt(policy.ridge) * longest)
 
     def indices(self, t: int, context: Floats) -> Floats:
         theta, inverse = self.estimate(t)

@@ -3,6 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from driftwise.core.types import Problem
 
 
@@ -95,6 +97,11 @@ class Twin:
         for entry in self.known(t):
             arms[entry.arm].append(entry)
         return arms
+
+
+def readable(bounds: Any) -> Any:
+    """Compiled bounds as twins have them: what is only there to rank arms without a reward is infinite."""
+    return np.where(np.abs(bounds) > 1e200, np.copysign(np.inf, bounds), bounds)
 
 
 def tries(rewards: float, pending: float, number: int) -> float:

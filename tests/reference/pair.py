@@ -3,8 +3,10 @@
 from typing import Any, NamedTuple
 
 from driftwise.core.rules import cast
-from driftwise.core.types import Problem
+from driftwise.core.seeding import at
+from driftwise.core.types import Problem, Trace
 from driftwise.policies import POLICIES
+from driftwise.worlds.delayed import LOST, Delayed, DelayedTape
 from tests.reference import TWINS
 
 
@@ -20,3 +22,13 @@ class Pair(NamedTuple):
     def of(cls, name: str, problem: Problem, **parameters: Any) -> "Pair":
         policy = cast(POLICIES[name](**parameters))
         return cls(name, policy, policy.init(problem), TWINS[name](policy, problem))
+
+    def end_round(self, world: Delayed, tape: DelayedTape, trace: Trace, rng: Any, t: int) -> None:
+        """Tell the twin how round `t` of a run in a delayed world ended: what pends, what came, and what is lost."""
+        self.twin.pend(t, int(trace.actions[t]))
+        for s in range(t + 1):
+            lost = tape.delays[s] == LOST
+            if s + (world.longest if lost else tape.delays[s]) == t:
+                self.twin.settle(s, t)
+                if not lost:
+                    self.twin.learn(s, int(trace.actions[s]), float(trace.rewards[s]), t, int(at(rng, s)))

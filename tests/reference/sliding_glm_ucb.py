@@ -4,9 +4,10 @@
     play the row that maximises  <x, theta> + beta |x|_{V^-1}        or mu(<x, theta>) + ... ; V = sum x x'
     beta = 2 k Y_max sqrt(2 d ln(w) ln(2 d T^2) (3 + 2 ln(1 + 2 L^2 / lambda_0))) / c
 
-except in the first d rounds of every w: there the row is played that lies farthest from the span of the rows played
-since the cycle began, as far as they were answered; for each that was not, a row at hand is taken to have been played,
-the farthest of its turn. When all lie in the span there is nothing to explore.
+S in units of the rewards where mu is the identity; except in the first d rounds of every w: there the row is played
+that lies farthest from the span of the rows played since the cycle began, as far as they were answered; for each that
+was not, a row at hand is taken to have been played, the farthest of its turn. When all lie in the span there is nothing
+to explore.
 """
 
 import math
@@ -52,7 +53,7 @@ class SlidingGLMUCBTwin(WindowedFeatureTwin):
             )
         return np.array(found.x - np.linalg.solve(curvature(found.x), gradient(found.x)))
 
-    def radius(self) -> float:
+    def radius(self, t: int) -> float:
         """The theorem's beta, scaled."""
         policy, problem = self.policy, self.problem
         slope, far, d = LINKS[policy.link][1], policy.norm * policy.reach, problem.dim
@@ -60,7 +61,8 @@ class SlidingGLMUCBTwin(WindowedFeatureTwin):
         rounds = problem.horizon or 100
         log = math.log(policy.window) * math.log(2 * d * rounds**2)
         covered = 3 + 2 * math.log(1 + 2 * policy.reach**2 / (policy.coverage or policy.reach**2))
-        top = policy.ceiling or problem.span
+        bounded = math.isfinite(problem.low) and math.isfinite(problem.high)
+        top = policy.ceiling or (problem.high - problem.low if bounded else 2 * self.noise(t))
         return float(policy.beta_scale * 2 * slopes.max() * top * math.sqrt(2 * d * log * covered) / slopes.min())
 
     def indices(self, t: int, context: Floats) -> Floats:
@@ -71,10 +73,11 @@ class SlidingGLMUCBTwin(WindowedFeatureTwin):
     def bounds(self, t: int, context: Floats) -> Floats:
         """The upper bound of each row."""
         theta = self.theta(t)
-        theta = theta * min(1.0, self.policy.norm / max(np.linalg.norm(theta), 1e-300))
+        longest = self.policy.norm * (self.unit(t) if self.policy.link == "identity" else 1.0)
+        theta = theta * min(1.0, longest / max(np.linalg.norm(theta), 1e-300))
         scores = context @ theta
         middle = LINKS[self.policy.link][0](scores) if self.policy.index == "mu" else scores
-        return np.array(middle + self.radius() * self.widths(t, context))
+        return np.array(middle + self.radius(t) * self.widths(t, context))
 
     def widths(self, t: int, context: Floats) -> Floats:
         """The length of each row in the norm of V^-1; a millionth on the diagonal, so that V can be inverted."""

@@ -3,6 +3,7 @@
 mean(x) = k(x)' (K + rho I)^-1 y        spread(x)^2 = k(x, x) - k(x)' (K + rho I)^-1 k(x)
 play the row that maximises  mean(x) + beta spread(x)
 beta = B + (R / sqrt(rho)) sqrt(2 (1/2 ln det(I + K / rho) + 1 + ln(1 / delta)))
+with rewards and R in units of the rewards
 """
 
 import math
@@ -17,7 +18,7 @@ class SlidingGPUCBTwin(WindowedFeatureTwin):
     """The posterior anew at every decision."""
 
     def rho(self) -> float:
-        return float(self.policy.ridge or self.problem.noise**2)
+        return float(self.policy.ridge or (self.problem.spread / self.problem.size) ** 2)
 
     def kernel(self, one: Floats, other: Floats) -> Floats:
         """Covariance of every row of one with every row of the other."""
@@ -37,8 +38,8 @@ class SlidingGPUCBTwin(WindowedFeatureTwin):
         gain = 0.5 * np.linalg.slogdet(np.eye(len(rows)) + self.kernel(rows, rows) / self.rho())[1]
         delta = self.policy.confidence or (1.0 / self.problem.horizon if self.problem.horizon else 0.01)
         width = math.sqrt(2.0 * (gain + 1.0 + math.log(1.0 / delta)))
-        return float(self.policy.norm + self.problem.noise / math.sqrt(self.rho()) * width)
+        return float(self.policy.norm + self.noise(t) / self.unit(t) / math.sqrt(self.rho()) * width)
 
     def indices(self, t: int, context: Floats) -> Floats:
         means, spreads = self.posterior(t, context)
-        return np.array(means + self.policy.scale * self.radius(t) * spreads)
+        return np.array(means + self.unit(t) * self.policy.scale * self.radius(t) * spreads)

@@ -2,6 +2,7 @@
 
 Its whole self is data: policy, problem, arms, seed, round, pending decisions and the policy's state. `dumps` writes
 it down, `loads` continues bit for bit, with decisions still waiting for their rewards. Threads may share an agent.
+The code is bound when the agent is made: kernels registered later are used by agents made, or loaded, later.
 """
 
 import math
@@ -13,12 +14,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from driftwise.agent.bound import Bound
 from driftwise.agent.budgets import Budgeted
 from driftwise.agent.features import Features
 from driftwise.agent.manner import Manner
 from driftwise.agent.manners import MANNERS, manner_of
 from driftwise.agent.restless import Ranked, RestlessArms
-from driftwise.agent.rewind import Rewind
+from driftwise.agent.rewind import Rewind, Step
 from driftwise.agent.roster import Roster, plain_name, roster_of
 from driftwise.agent.saved import Arm, Saved, from_paper, on_paper, setting_from_paper, setting_on_paper
 from driftwise.core import state as states
@@ -29,7 +31,7 @@ from driftwise.core.rules import cast, number, whole
 from driftwise.core.seeding import key
 from driftwise.core.tag import code_tag
 from driftwise.core.types import ArmIds, Decision, PerArm, Problem, Scratch
-from driftwise.core.verbs import appraise, pend, rank
+from driftwise.core.verbs import advance, appraise, pend, rank
 from driftwise.errors import ArmError, BudgetError, DecisionError, FeatureError, ParameterError, StateError
 
 Row = Any  # one row of features: numbers in any sequence
@@ -57,10 +59,12 @@ class Agent:
     budgets : mapping of str to float, optional
         What may be spent of each resource over the `horizon`, e.g. `{"euros": 5000}`; costs come with rewards.
     most : mapping of str to float, optional
-        The most a single decision can cost of each resource; 1 where it is not said. It is reserved until the cost is
-        known.
+        The most a single decision can cost of each resource; 1 where it is not said.
+    reserve : str, optional
+        What is kept back for pending decisions: "estimate", what they cost at most but for a tiny chance, by what their
+        arms have cost of late; or "maximum", the most they can cost, so that nothing is ever overspent.
     overspend : bool
-        True where pending decisions may together cost more than is left.
+        True where nothing is kept back: pending decisions may together cost more than is left.
     domain : Domain, optional
         What points are chosen from, for policies that choose points: `box`, `ball`, `simplex` or a `product`.
     constraints : int, optional
@@ -88,7 +92,8 @@ class Agent:
     reward_range : (float, float), optional
         Where rewards lie; None when they are unbounded.
     noise : float, optional
-        Standard deviation of a reward around its mean, for policies that ask for it.
+        Standard deviation of a reward around its mean, in the unit of rewards. Where it is not given, half the range is
+        taken for it; without a range, policies with features learn it, and others may ask for it.
     horizon : int, optional
         Rounds to come, where it is known.
     seed : int
@@ -124,6 +129,7 @@ class Agent:
         slate: int | None = None,
         budgets: Mapping[str, float] | None = None,
         most: Mapping[str, float] | None = None,
+        reserve: str | None = None,
         overspend: bool = False,
         domain: Any = None,
         constraints: int | None = None,
@@ -138,7 +144,7 @@ class Agent:
         activation_cost: Any = None,
         ties: str | None = None,
         reward_range: tuple[float, float] | None = (0.0, 1.0),
-        noise: float = 0.5,
+        noise: float | None = None,
         horizon: int = 0,
         seed: int = 0,
         max_pending: int = 100_000,
@@ -149,60 +155,58 @@ class Agent:
         policy = cast(policy)
         roster = roster_of(n_arms, arms, needed=features is None and domain is None and family_of(policy) != "convex")
         low, high = (-math.inf, math.inf) if reward_range is None else _range(reward_range)
-        noise, horizon = number("noise", noise, above=0.0), whole("horizon", horizon, low=0)
+        horizon, spread = whole("horizon", horizon, low=0), 0.0 if noise is None else number("noise", noise, above=0.0)
         made: dict[str, Any] = {"arms": arms, "features": features, "context": context, "slate": slate}
-        made |= {"budgets": budgets, "most": most, "overspend": overspend}
+        made |= {"budgets": budgets, "most": most, "reserve": reserve, "overspend": overspend}
         made |= {"domain": domain, "constraints": constraints, "start": start}
         made |= {"activate": activate, "states": states, "rewards": rewards, "classes": classes}
         made |= {"structure": structure, "episode": episode, "discount": discount, "activation_cost": activation_cost}
         made |= {"ties": ties}
-        manner = manner_of(policy, Problem(max(1, len(roster)), low, high, noise, horizon), roster, made)
+        manner = manner_of(policy, Problem(max(1, len(roster)), low, high, spread, horizon), roster, made)
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
         self._set_up(policy, manner, seed, max_pending, whole("draws", draws, low=0, high=10**6))
 
     def _set_up(self, policy: Any, manner: Manner, seed: int, max_pending: int, draws: int) -> None:
         if draws and manner.problem.family not in COUNTED:
             raise ParameterError(f"draws={draws} counts how often an arm is chosen: this agent does not choose one arm")
-        self.policy, self.seed, self.max_pending, self.draws = policy, seed, max_pending, draws
+        self.seed, self.max_pending, self.draws = seed, max_pending, draws
         self.t = 0
         self.forgotten = self.ignored = 0
         self._pending: dict[int, Pending] = {}
         self._oldest = 0  # no pending decision is older
         self._lock = Lock()
         self._rng = key(seed, "agent")
+        self._bound = Bound(policy)
         state = policy.init(manner.problem)
         if _keeps_arms(state) and isinstance(manner, Features) and not manner.roster:
             raise ParameterError(f"{type(policy).__name__} remembers something of every arm: name the arms")
-        self._bind(manner, state)
+        self._bind(policy, manner, state)
 
-    def _bind(self, manner: Manner, state: Any) -> None:
-        """Take a manner and a state, and the compiled halves of a round for their types."""
-        self._manner, self._state = manner, state
-        self._stale, self._alarms = _counters(state, "stale"), _counters(state, "alarms")
-        self._single = type(manner) is Manner  # one bare arm is chosen
-        self._shown = manner.shown
-        self._past = None
+    def _bind(self, policy: Any, manner: Manner, state: Any) -> None:
+        """Take a policy, a manner and a state, and the compiled halves of a round for their types."""
+        single = type(manner) is Manner  # one bare arm is chosen
         if isinstance(manner, Features):
             manner.keeps_arms = _keeps_arms(state)
-            self._past = Rewind(state, manner.rows.dim)
         place, row, told = manner.answers
         shown = np.zeros((1, len(row))) if isinstance(manner, Features) else row
-        self._plain = _wordless(self.policy)
+        plain = _wordless(policy)
         brief = not isinstance(manner, RestlessArms)  # a round of theirs may plan for thousands of arms
-        choice = self._plain, state, 0, shown, self._rng
-        self._joint = not self.draws and (self._single or isinstance(manner, Features))  # nothing is asked in between
-        if self._joint:
-            self._decide = decide_once.bind(*choice, 0, holds=brief)
-        else:
-            self._choose = choose_once.bind(*choice, holds=brief)
-        self._pends = not self._joint and type(self.policy) in pend.kernels
-        if self._pends:
-            self._pend = pend_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, holds=brief)
-        self._learn = learn_once.bind(self._plain, state, 0, place, 0.0, row, self._rng, told, 0, True, holds=brief)
-        if self.draws:
-            self._share = share_of.bind(self._plain, state, 0, shown, self._rng, 0, self.draws, holds=True)
-        if isinstance(manner, RestlessArms):
-            rank(self._plain, state, 0, row, np.zeros(len(row)))  # compiled now, not at the first decision
+        choice, decision = (plain, state, 0, shown, self._rng), (plain, state, 0, place, 0.0, row, self._rng)
+        joint = single and not self.draws  # nothing is asked between the choice and its pending
+        bound, pends = self._bound, type(policy) in pend.kernels
+        decide = bound(decide_once, *choice, 0, holds=brief) if joint else bound(choose_once, *choice, holds=brief)
+        wait = bound(pend_once, *decision, holds=brief) if pends and not joint else None
+        learn = bound(learn_once, *decision, told, 0, True, holds=brief)
+        share = bound(share_of, *choice, 0, self.draws, holds=True) if self.draws else None
+        ranks = isinstance(manner, RestlessArms)
+        rank_all: Any = bound(rank, plain, state, 0, row, np.zeros(len(row))) if ranks else None
+        past = None if single else Rewind(plain, state, manner.answers)
+        stale, alarms = _counters(state, "stale"), _counters(state, "alarms")
+        # From here on nothing can fail, so that an agent changes as a whole or not at all.
+        self.policy, self._plain, self._manner, self._state, self._past = policy, plain, manner, state, past
+        self._single, self._shown, self._stale, self._alarms = single, manner.shown, stale, alarms
+        self._decide, self._learn, self._share, self._rank = decide, learn, share, rank_all
+        self._joint, self._pends, self._pend = joint, pends, wait
 
     # ---- the two verbs ----
 
@@ -215,39 +219,39 @@ class Agent:
         have no names, the names in a slate or of the arms to activate, or, with budgets, None: choose nothing now.
 
         `held` is an action and its propensity that were settled elsewhere, in a log or by an earlier decision: it is
-        taken instead of the policy's own, and learned from like any other.
+        taken instead of the policy's own, and learned from like any other. Where nobody knows the propensity it is nan.
         """
         with self._lock:
-            t, shown = self.t, self._shown
-            held_place = None if held is None else self._manner.place_of(held[0])
+            t, shown, manner = self.t, self._shown, self._manner
+            override = None if held is None else manner.override(held)
             if shown is None or actions is not None or context is not None or states is not None:
-                shown = self._manner.show(t, _given(actions=actions, context=context, states=states))
-            if held_place is not None and isinstance(self._manner, Features) and held_place >= len(shown):
-                raise ArmError(f"there is no row {held_place}: {len(shown)} were shown")
-            try:
-                if self._joint:
-                    forced = -1 if held_place is None else held_place
-                    place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng, forced)
-                else:
-                    place, propensity, own = self._choose(self._plain, self._state, t, shown, self._rng)
-            except FloatingPointError as error:
-                raise self._back(error) from None
-            if held is not None:
-                place, propensity = held_place, float(held[1])
-            elif self.draws and propensity != propensity:
+                shown = manner.show(t, _given(actions=actions, context=context, states=states))
+            if len(self._pending) >= self.max_pending:
+                self._find_oldest()
+            if not self._single:
+                return self._decide_among(t, shown, override)
+            if self._joint:
+                chosen = -1 if override is None else override[0]
+                place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng, chosen)
+            else:
+                place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng)
+            # From here on nothing can fail: a decision is made as a whole or not at all.
+            if override is not None:
+                place, propensity = override
+            elif self._share is not None and propensity != propensity:
                 propensity = self._share(self._plain, self._state, t, shown, own, place, self.draws)
             if propensity != propensity:
                 propensity = math.nan  # the one nan object, so that equal decisions compare equal
+            if self._pend is not None:
+                self._pend(self._plain, self._state, t, place, propensity, (), self._rng)
             self.t = t + 1
-            if len(self._pending) >= self.max_pending:
-                self._forget_oldest()
-            if self._single:
-                roster = self._manner.roster
-                if self._pends:
-                    self._pend(self._plain, self._state, t, place, propensity, (), self._rng)
-                self._pending[t] = roster.numbers[place], propensity, ()
-                return Decision(t, roster.names[place], propensity, (), np.uint64(own))
-            return self._described(t, place, propensity, shown, np.uint64(own), spends=held is None)
+            pending, roster = self._pending, manner.roster
+            if len(pending) >= self.max_pending:
+                self._settle(self._oldest)
+                del pending[self._oldest]
+                self.forgotten += 1
+            pending[t] = roster.numbers[place], propensity, ()
+            return Decision(t, roster.names[place], propensity, (), np.uint64(own))
 
     def learn(
         self,
@@ -267,7 +271,8 @@ class Agent:
         A slate has `rewards`, one per item, in its order. Budgets have `costs`, a mapping from resources to what was
         spent; a number will do where there is only one. A point has the `gradient` of its loss, and where there are
         constraints their `values` and `jacobian`, a row of gradients each, all at the point chosen. Arms that move on
-        their own have the `states` they went to, and perhaps `rewards`, in their order or by name.
+        their own have the `states` they went to, in their order or by name, and perhaps `rewards`; policies that learn
+        from states alone refuse those.
 
         A reward is ignored and counted when nothing can be learned from it any more: when its arm was retired, or an
         item of its slate was. Features go on teaching when their arm is gone, unless arms have parameters of their own.
@@ -281,11 +286,13 @@ class Agent:
         with self._lock:
             t, (chosen, propensity, row) = self._waiting_for(decision)
             found = self._manner.find(chosen, row)
+            if not self._single:
+                self._learn_about(t, value, found)
+            elif found is not None:
+                step = t, found[0], propensity, row, self._rng, value, self.t - 1, True
+                self._learn(self._plain, self._state, *step)
             if found is None:
                 self.ignored += 1
-            else:
-                self._teach(t, found[0], propensity, found[1], self._manner.complete(value, chosen, row))
-            self._manner.settle(t, chosen, value)
             del self._pending[t]
 
     def check_asked(self, *asked: Mapping[str, Any]) -> None:
@@ -314,10 +321,27 @@ class Agent:
     def cancel(self, decision: Decision | int) -> None:
         """Call off a decision that never happened: nothing is learned from it, and nothing was spent."""
         with self._lock:
-            t, waiting = self._waiting_for(decision)
-            if isinstance(self._manner, Budgeted):
-                self._manner.call_off()
-            self._drop(t, *waiting)
+            t, (chosen, *_) = self._waiting_for(decision)
+            before = self._manner.checkpoint()
+            try:
+                if isinstance(self._manner, Budgeted):
+                    self._manner.call_off(chosen)
+                steps = self._settle(t)
+            except BaseException as error:
+                raise self._undone(before, error) from None
+            if self._past is not None:
+                self._past.note(*steps)
+            del self._pending[t]
+
+    def _settle(self, t: int) -> list[Step]:
+        """A decision of which nothing will ever be known pends no longer for the policy; the steps it took."""
+        chosen, propensity, row = self._pending[t]
+        found = self._manner.find(chosen, row) if self._pends else None
+        if found is None:
+            return []
+        step = t, found[0], propensity, found[1], self._rng, self._manner.answers[2], self.t - 1, False
+        self._learn(self._plain, self._state, *step)
+        return [(self._learn, step)]
 
     def _waiting_for(self, decision: Decision | int) -> tuple[int, Pending]:
         """A decision that is pending, by itself or its id."""
@@ -328,66 +352,98 @@ class Agent:
             raise DecisionError(self._why_unknown(t))
         return t, pending
 
-    def _teach(self, t: int, place: Any, propensity: float, row: Any, value: Any, *, known: bool = True) -> None:
-        """A decision is over: the policy learns what came of it, if that is `known`."""
-        step = t, place, propensity, row, self._rng, value, self.t - 1, known
-        try:
-            self._learn(self._plain, self._state, *step)
-        except FloatingPointError as error:
-            raise self._back(error) from None
-        if self._past is not None:
-            self._past.note(*step)
+    # ---- the same where more than one bare arm is chosen, and more of it can fail ----
 
-    def _drop(self, t: int, chosen: Any, propensity: float, row: Any) -> None:
-        """A decision of which nothing will ever be known."""
-        found = self._manner.find(chosen, row)
-        if found is not None and type(self.policy) in pend.kernels:
-            self._teach(t, found[0], propensity, found[1], self._manner.answers[2], known=False)
-        del self._pending[t]
+    def _decide_among(self, t: int, shown: Any, override: tuple[Any, float] | None) -> Decision:
+        """Choose between rows, slates, points, with budgets or of many arms."""
+        manner, before, full = self._manner, self._manner.checkpoint(), len(self._pending) >= self.max_pending
+        if override is not None and isinstance(manner, Features) and override[0] >= len(shown):
+            raise ArmError(f"there is no row {override[0]}: {len(shown)} were shown")
+        try:
+            place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng)
+            if override is not None:
+                place, propensity = override
+            elif self._share is not None and propensity != propensity:
+                propensity = self._share(self._plain, self._state, t, shown, own, place, self.draws)
+            over: list[Step] = []
+            if full:
+                manner.settle(self._oldest, self._pending[self._oldest][0], None)
+                over = self._settle(self._oldest)
+            decision, kept = self._described(t, place, propensity, shown, np.uint64(own), over, spends=override is None)
+        except BaseException as error:
+            raise self._undone(before, error) from None
+        self.t = t + 1
+        if full:
+            del self._pending[self._oldest]
+            self.forgotten += 1
+        if kept is not None:
+            self._pending[t] = kept
+        return decision
 
     def _described(
-        self, t: int, place: Any, propensity: float, shown: Any, own: np.uint64, *, spends: bool
-    ) -> Decision:
-        """A decision between rows, slates or with budgets, kept until its outcome comes."""
+        self, t: int, place: Any, propensity: float, shown: Any, own: np.uint64, over: list[Step], *, spends: bool
+    ) -> tuple[Decision, Pending | None]:
+        """A decision, and what to keep of it until its outcome comes; None where nothing will.
+
+        `over` are the steps that gave an older decision up.
+        """
         manner = self._manner
+        # What is shown to others than rows of features is theirs to keep, and `_decide` is compiled already.
+        again: Step = (advance, (t, own)) if isinstance(manner, Features) else (self._decide, (t, shown, self._rng))
+        steps = [again, *over]
         if spends and isinstance(manner, Budgeted) and not manner.purse.lasts():
             place, propensity = -1, 1.0
         if isinstance(manner, RestlessArms):
             indices = np.zeros(len(shown))
-            rank(self._plain, self._state, t, shown, indices)
+            self._rank(self._plain, self._state, t, shown, indices)
             if spends:
                 place, chance = manner.by_lot(place, indices, own)
-                if chance < 1.0:  # on top of what a policy drew itself, nobody knows
+                if chance != 1.0:  # on top of what a policy drew itself, nobody knows
                     propensity = chance if propensity == 1.0 else math.nan
             manner.keep(shown, indices, place)
+        if propensity != propensity:
+            propensity = math.nan  # the one nan object, so that equal decisions compare equal
         action, chosen, row = manner.choose(place, shown)
-        counts = action is not None or family_of(self.policy) == "budgets"  # a policy for bare arms has no null arm
-        if self._pends and counts:
-            self._pend(self._plain, self._state, t, place, propensity, row, self._rng)
-        if action is None:  # nothing will come of it that is not known
-            if counts:
-                self._teach(t, -1, propensity, row, manner.answers[2])
-            return Decision(t, None, propensity, (), own)
-        self._pending[t] = chosen, propensity, row
+        decision = Decision(t, action, propensity, () if action is None else manner.told_row(row), own)
+        ends = action is None  # nothing will come of it that is not known
+        if self._pend is not None and not (ends and family_of(self.policy) != "budgets"):
+            where = place.copy() if isinstance(place, np.ndarray) else place  # perhaps room that a policy works in
+            steps.append((self._pend, (t, where, propensity, row, self._rng)))
+            self._pend(self._plain, self._state, *steps[-1][1])
+        if ends and family_of(self.policy) == "budgets":
+            steps.append((self._learn, (t, -1, propensity, row, self._rng, manner.answers[2], t, True)))
+            self._learn(self._plain, self._state, *steps[-1][1])
         if self._past is not None:
-            self._past.note(Decision(t, place, propensity, row, own))
-        return Decision(t, action, propensity, manner.told_row(row), own)
+            self._past.note(*steps)
+        return decision, None if ends else (chosen, propensity, row)
 
-    def _back(self, error: FloatingPointError) -> Exception:
-        """Undo what a kernel had begun; the error to raise."""
-        if self._past is None:
-            return error
-        self._past.back(self._plain, self._state, self._learn)
-        return FeatureError(str(error))
+    def _learn_about(self, t: int, value: Any, found: tuple[Any, Any] | None) -> None:
+        """Learn what came of a decision that is still known; one that is not is settled all the same."""
+        manner, before, (chosen, propensity, row) = self._manner, self._manner.checkpoint(), self._pending[t]
+        answer = None if found is None else manner.complete(value, chosen, row)
+        try:
+            manner.settle(t, chosen, value)
+            if found is not None:
+                place, row = found
+                step = t, place, propensity, row, self._rng, answer, self.t - 1, True
+                self._learn(self._plain, self._state, *step)
+                if self._past is not None:
+                    self._past.note((self._learn, step))
+        except BaseException as error:
+            raise self._undone(before, error) from None
 
-    def _forget_oldest(self) -> None:
-        """Give up the oldest pending decision. Ids only grow, so the search never starts over."""
+    def _undone(self, before: Any, error: BaseException) -> BaseException:
+        """Undo what a call had begun when it failed; the error to raise."""
+        self._manner.rollback(before)
+        if self._past is not None:
+            self._past.back()
+        failed = isinstance(error, FloatingPointError) and isinstance(self._manner, Features)
+        return FeatureError(str(error)) if failed else error
+
+    def _find_oldest(self) -> None:
+        """Find the oldest pending decision. Ids only grow, so the search never starts over."""
         while self._oldest not in self._pending:
             self._oldest += 1
-        waiting = self._pending[self._oldest]
-        self._manner.settle(self._oldest, waiting[0], None)
-        self._drop(self._oldest, *waiting)
-        self.forgotten += 1
 
     def _why_unknown(self, t: Any) -> str:
         if isinstance(t, bool) or not isinstance(t, int) or not 0 <= t < self.t:
@@ -436,8 +492,7 @@ class Agent:
         if self.t:
             kept = before.roster.kept(roster)
             state = self._moved(state, kept, before.columns(kept))
-        self.policy = policy
-        self._bind(manner, state)
+        self._bind(policy, manner, state)
 
     def _moved(self, fresh: Any, kept: list[int], columns: list[int] | None) -> Any:
         """What has been learned so far, in a state for other arms."""
@@ -469,7 +524,7 @@ class Agent:
             state = self.policy.init(manner.problem)
             if self.t:
                 state = self._replanned(state, manner.problem)
-            self._bind(manner, state)
+            self._bind(self.policy, manner, state)
 
     def _replanned(self, fresh: Any, problem: Problem) -> Any:
         """What has been learned so far, in a state for a changed problem; nothing where the policy begins anew."""
@@ -504,7 +559,7 @@ class Agent:
 
     @property
     def reserved(self) -> dict[str, float]:
-        """What pending decisions may still cost."""
+        """What is kept back for pending decisions: by `reserve`, an estimate or the maximum."""
         purse = self._budgeted().purse
         return purse.named(purse.reserved)
 
@@ -515,7 +570,8 @@ class Agent:
             manner = self._budgeted()
             rates = manner.purse.rates(self.problem.horizon - self.t)
             prices = np.zeros(len(rates))
-            appraise(self._plain, self._state, self.t, rates, prices)
+            asked = self._plain, self._state, self.t, rates, prices
+            self._bound(appraise, *asked)(*asked)
             return manner.purse.named(prices / manner.purse.most)
 
     def _budgeted(self) -> Budgeted:
@@ -583,7 +639,7 @@ class Agent:
         return Saved(
             policy=policy.policy,
             parameters=policy.parameters,
-            tag=code_tag(*kinds([self.policy])),
+            tag=self._bound.tag,
             problem=list(self.problem[:-1]),
             setting=setting_on_paper(self.problem.setting),
             arms=[*roster.names],
@@ -621,7 +677,7 @@ class Agent:
         manner = MANNERS[problem.family].from_paper(chosen, problem, roster, saved.facts, arrays)
         agent = cls.__new__(cls)
         agent._set_up(chosen, manner, saved.seed, saved.max_pending, saved.draws)
-        agent._bind(manner, states.unpack(saved.state, agent._state))
+        agent._bind(chosen, manner, states.unpack(saved.state, agent._state))
         agent.t = saved.t
         agent._pending = agent._restored(saved)
         agent.forgotten, agent.ignored = saved.counters["forgotten"], saved.counters["ignored"]

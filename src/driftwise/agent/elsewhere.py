@@ -8,7 +8,6 @@ from driftwise.agent.agent import Agent
 from driftwise.agent.restless import RestlessArms
 from driftwise.core.restless import ACTIONS
 from driftwise.core.types import Floats
-from driftwise.core.verbs import rank
 from driftwise.errors import ArmError
 
 
@@ -39,7 +38,7 @@ def index_table(agent: Agent) -> Floats:
     """The index of every arm in every state, (S, N), at the latest decision; nan where the policy goes by none."""
     table = np.zeros((len(herd_of(agent).states), len(agent.arms)))
     for state, indices in enumerate(table):
-        rank(agent._plain, agent._state, max(0, agent.t - 1), np.full(table.shape[1], state), indices)
+        agent._rank(agent._plain, agent._state, max(0, agent.t - 1), np.full(table.shape[1], state), indices)
     return table
 
 

@@ -7,20 +7,23 @@ what they do otherwise.
     show(t, asked)           what `select` is shown, from what was given to `decide`
     choose(place, shown)     the action as the program knows it, what to keep of it by lasting numbers, and its row
     place_of(action)         what `choose` was given for an action that is known
+    override(held)           the place and the propensity of a choice that was made elsewhere
     find(chosen, row)        where what was kept is now; None when nothing can be learned of it any more
     read(told)               what `update` is told, from what was given to `learn`
     complete(value, ...)     the same, where it takes the decision to know
     settle(...)              a decision is over: answered, given up, or called off
     changed(t, said)         the same for a changed problem
+    checkpoint()             what `choose` and `settle` change of the manner itself; `rollback` brings it back
 """
 
 import math
+import numbers
 from copy import copy
 from typing import Any
 
 from driftwise.agent.roster import Roster
 from driftwise.agent.saved import Facts
-from driftwise.core.rules import whole
+from driftwise.core.rules import number, whole
 from driftwise.core.state import Packed
 from driftwise.core.types import Problem
 from driftwise.errors import ArmError, BudgetError, FeatureError, ParameterError, RewardError, StateError
@@ -62,6 +65,16 @@ class Manner:
         """Where an action is that was settled elsewhere: what `choose` would have been given for it."""
         return self.roster.place(action)
 
+    def override(self, held: Any) -> tuple[Any, float]:
+        """The place and the propensity of a choice that was made elsewhere."""
+        try:
+            action, propensity = held
+        except (TypeError, ValueError):
+            raise ParameterError(f"held={held!r} is not a pair of an action and its propensity") from None
+        if isinstance(propensity, numbers.Real) and propensity != propensity:
+            return self.place_of(action), math.nan  # nobody knows
+        return self.place_of(action), number("the propensity of held", propensity, above=0.0, below=1.0, closed="]")
+
     def told_row(self, row: Any) -> Any:
         """What a program is told of the row of its decision."""
         return NOTHING
@@ -91,6 +104,13 @@ class Manner:
 
     def settle(self, t: int, chosen: Any, value: Any) -> None:
         """The decision of round `t` is over, with this outcome; None when it was given up."""
+
+    def checkpoint(self) -> Any:
+        """What decisions and outcomes change of this manner: values that are replaced, never written into."""
+        return None
+
+    def rollback(self, checkpoint: Any) -> None:
+        """Make it what it was at a checkpoint."""
 
     def reward(self, reward: Any) -> float:
         """A reward that kernels can trust."""

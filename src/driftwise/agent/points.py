@@ -38,8 +38,11 @@ class Points(Manner):
         return tuple(place.tolist()), 0, place.copy()
 
     def place_of(self, action: Any) -> Any:
-        """The point itself."""
-        return np.array(action, np.float64)
+        """The point itself, be it outside the domain."""
+        point = finite("the point of held", action, self.answers[0].shape)
+        if np.abs(point).max() > LARGEST:
+            raise ParameterError(f"the point of held has a coordinate of {np.abs(point).max():g}, beyond {LARGEST:g}")
+        return point
 
     def find(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
         """The point that was kept."""

@@ -3,15 +3,15 @@
     decide(states={"ana": "lapsed", ...})        or a list, in the order of the arms
     learn(decision, states=..., rewards=...)     where the arms went, told likewise, and perhaps what each earned
 
-An arm whose next state is not told teaches nothing; rewards that are not told are those of the states. Arms may join
-and leave between a decision and its outcome: the others go on teaching.
+An arm whose next state is not told teaches nothing; rewards that are not told are those of the states. A policy that
+learns from states alone refuses rewards, which it would not learn. Arms may join and leave between a decision and its
+outcome: the others go on teaching.
 
 Arms of a class in the same state have the same index. Policies take those with the lowest numbers first, as papers do;
 where arms are people the alphabet would decide. So among equals an agent draws lots, unless it was made with
 `ties="first"`.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -27,7 +27,9 @@ from driftwise.core.rules import whole
 from driftwise.core.seeding import generator
 from driftwise.core.state import Packed
 from driftwise.core.types import Floats, Ints, Moves, Problem
+from driftwise.core.verbs import ABOUT
 from driftwise.errors import ArmError, MoveError, ParameterError, RewardError, StateError
+from driftwise.kernels.any_arms import chance_of_set
 
 UNSEEN = -1
 
@@ -67,7 +69,7 @@ class RestlessArms(Manner):
 
     def __init__(self, policy: Any, problem: Problem, roster: Roster, words: Words) -> None:
         super().__init__(policy, problem, roster)
-        self.words = words
+        self.words, self.learns_rewards = words, ABOUT[type(policy)].learns_rewards
         self._places, self._names = words.places, {name: place for place, name in enumerate(roster.names)}
         n_arms = len(roster)
         still = Moves(0.0, np.zeros(n_arms), np.zeros(n_arms, np.int64))
@@ -112,7 +114,7 @@ class RestlessArms(Manner):
     def by_lot(self, place: Ints, indices: Floats, own: Any) -> tuple[Ints, float]:
         """Of arms with equal indices, of which some are chosen and some not, others; and how likely just these were.
 
-        Where that is 1, there was nothing to draw.
+        Where that is 1, there was nothing to draw; where no float holds it, nan.
         """
         chosen = np.zeros(len(indices), bool)
         chosen[place] = True
@@ -122,7 +124,15 @@ class RestlessArms(Manner):
         sure, tied = np.flatnonzero(indices > least), np.flatnonzero(indices == least)
         many = len(place) - len(sure)
         drawn = generator(int(own), "ties").choice(tied, size=many, replace=False)
-        return np.sort(np.concatenate([sure, drawn])), 1.0 / math.comb(len(tied), many)
+        return np.sort(np.concatenate([sure, drawn])), chance_of_set(len(tied), many)
+
+    def checkpoint(self) -> Any:
+        """The latest decision."""
+        return self.latest
+
+    def rollback(self, checkpoint: Any) -> None:
+        """The decision that was the latest then."""
+        self.latest = checkpoint
 
     def keep(self, shown: Ints, indices: Floats, chosen: Any) -> None:
         """Remember the latest decision, for whoever asks why."""
@@ -180,6 +190,11 @@ class RestlessArms(Manner):
         self.only(told)
         if "states" not in told:
             raise MoveError(f"states is missing: {self.name} learns from the states that arms went to")
+        if "rewards" in told and not self.learns_rewards:
+            raise RewardError(
+                f"{self.name} does not learn from rewards, only from states: leave out rewards; what an arm earns in "
+                "each state was given when the agent was made"
+            )
         states, rewards = self._checked("states", told["states"]), told.get("rewards")
         return Told(states, None if rewards is None else _each("rewards", rewards, _reward))
 

@@ -1,8 +1,11 @@
 """Back to before a step that failed.
 
-A kernel that meets features it cannot invert raises in the middle of its work. To leave the state as it was, a copy of
-it is kept from some steps ago, and the steps since: all is deterministic, so doing them again ends in the same bits. A
-copy is taken when the steps need as much room as the state does, which costs next to nothing a step at any size.
+A kernel that meets features it cannot invert raises in the middle of its work, and what is done with its answer may
+fail too. To leave the state as it was, a copy of it is kept from some steps ago, and the steps since: all is
+deterministic, so doing them again ends in the same bits. A copy is taken when the steps need as much room as the state
+does, which costs next to nothing a step at any size.
+
+Agents for bare arms keep none: their kernels raise nothing (`checks/failures.py`), and after those nothing can fail.
 """
 
 from collections.abc import Callable
@@ -11,38 +14,45 @@ from typing import Any
 import numpy as np
 
 from driftwise.core import state as states
-from driftwise.core.verbs import advance, pend
 
-STEP_BYTES = 200  # what a step takes beside its row of features
+STEP_BYTES = 200  # what a step takes beside its arrays
+LEAST_BYTES = 16_384  # what steps may take however small the state is
+
+Step = tuple[Callable[..., Any], tuple[Any, ...]]  # a kernel, and what it was given after the policy and the state
 
 
 class Rewind:
-    """A copy of a state, and what has happened to it since."""
+    """A copy of a state, and what has happened to it since. `example` is like the arrays that a step is given."""
 
-    def __init__(self, state: Any, dim: int) -> None:
+    def __init__(self, policy: Any, state: Any, example: Any) -> None:
+        self._policy, self._state = policy, state
         self._pairs = list(zip(_arrays(state), _arrays(states.clone(state)), strict=True))
-        self._room = max(64, sum(array.nbytes for array, _ in self._pairs) // (STEP_BYTES + 8 * dim))
-        self._steps: list[tuple[Any, ...]] = []
+        size = sum(array.nbytes for array, _ in self._pairs)
+        self._room = (LEAST_BYTES + size) // (STEP_BYTES + _bytes(example))
+        self._steps: list[Step] = []
 
-    def note(self, *step: Any) -> None:
-        """A step that was taken: a decision, or all that a reward was learned with."""
-        self._steps.append(step)
-        if len(self._steps) >= self._room:
+    def note(self, *steps: Step) -> None:
+        """Steps that were taken, of which only all or none may be undone."""
+        self._steps += steps
+        if len(self._steps) > self._room:
             self._steps.clear()
             for array, copy in self._pairs:
                 np.copyto(copy, array)
 
-    def back(self, policy: Any, state: Any, learn: Callable[..., Any]) -> None:
+    def back(self) -> None:
         """Make the state what it was after the last step noted."""
         for array, copy in self._pairs:
             np.copyto(array, copy)
-        for step in self._steps:
-            if len(step) == 1:
-                advance(policy, state, step[0].t, step[0].rng)
-                pend(policy, state, step[0])
-            else:
-                learn(policy, state, *step)
+        for kernel, arguments in self._steps:
+            kernel(self._policy, self._state, *arguments)
 
 
 def _arrays(state: Any) -> list[Any]:
     return [array for _, array in states.arrays(state)]
+
+
+def _bytes(example: Any) -> int:
+    """What arrays take, and those in tuples."""
+    if isinstance(example, tuple):
+        return sum(map(_bytes, example))
+    return example.nbytes if isinstance(example, np.ndarray) else 0

@@ -17,6 +17,11 @@ from driftwise.checks.arms import (
     sizes_follow_the_arms,
 )
 from driftwise.checks.changes import a_changed_problem_is_planned_anew
+from driftwise.checks.failures import (
+    bare_kernels_cannot_fail,
+    broken_calls_change_nothing,
+    refused_calls_change_nothing,
+)
 from driftwise.checks.features import (
     bad_features_are_refused,
     features_have_no_unit,
@@ -31,11 +36,13 @@ from driftwise.checks.pending import (
     pending_leaves_no_trace,
 )
 from driftwise.checks.restless import (
+    crowds_can_be_chosen_from,
     indices_follow_their_arms,
     moving_arms_come_and_go,
+    rewards_are_learned_or_refused,
     unseen_arms_teach_nothing,
 )
-from driftwise.checks.rewards import late_rewards_enter_by_decision, refuses_and_stays, resumes_exactly
+from driftwise.checks.rewards import late_rewards_enter_by_decision, resumes_exactly
 from driftwise.checks.runs import (
     blocks_join,
     bytes_come_back,
@@ -44,13 +51,25 @@ from driftwise.checks.runs import (
     same_seed_same_run,
     select_reads_only,
 )
-from driftwise.checks.shape import compiles_once, memory_is_bounded, rejects_nonsense
+from driftwise.checks.shape import (
+    compiles_once,
+    memory_is_bounded,
+    refuses_other_families,
+    rejects_nonsense,
+)
+from driftwise.checks.units import (
+    costs_have_no_unit,
+    losses_follow_their_weights,
+    rewards_have_no_origin,
+    rewards_have_no_unit,
+)
 from driftwise.checks.worlds import WORLD_CHECKS as WORLD_CHECKS
 
 Check = Callable[[Any], str | None]
 
 POLICY_CHECKS: tuple[Check, ...] = (
     rejects_nonsense,
+    refuses_other_families,
     compiles_once,
     memory_is_bounded,
     select_reads_only,
@@ -65,7 +84,13 @@ POLICY_CHECKS: tuple[Check, ...] = (
     late_rewards_still_teach,
     every_arm_is_tried,
     resumes_exactly,
-    refuses_and_stays,
+    refused_calls_change_nothing,
+    broken_calls_change_nothing,
+    bare_kernels_cannot_fail,
+    rewards_have_no_unit,
+    rewards_have_no_origin,
+    costs_have_no_unit,
+    losses_follow_their_weights,
     arms_come_and_go,
     sizes_follow_the_arms,
     arms_can_be_renumbered,
@@ -78,6 +103,8 @@ POLICY_CHECKS: tuple[Check, ...] = (
     moving_arms_come_and_go,
     indices_follow_their_arms,
     unseen_arms_teach_nothing,
+    rewards_are_learned_or_refused,
+    crowds_can_be_chosen_from,
 )
 
 

@@ -78,7 +78,7 @@ def bad_features_are_refused(policy: Any) -> str | None:
         for _ in range(20):
             way.answer(agent, agent.decide(**way.told(luck)), ground.any_told(luck))
         before = agent.dumps()
-        for told in _bad_features(way):
+        for told in bad_features(way):
             try:
                 agent.decide(**told)
             except (FeatureError, ArmError):
@@ -100,7 +100,7 @@ def _doubled(policy: Any) -> Any:
     return policy._replace(**changed) if changed else None
 
 
-def _bad_features(way: Way) -> list[dict[str, Any]]:
+def bad_features(way: Way) -> list[dict[str, Any]]:
     """What an agent must refuse, by what it was made to be told."""
     if "features" in way.made:
         nan, huge = np.ones((3, DIM)), np.ones((3, DIM))

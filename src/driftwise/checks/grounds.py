@@ -264,6 +264,11 @@ class Ground(NamedTuple):
         return problem._replace(setting=setting._replace(classes=setting.classes[kept], costs=setting.costs[kept]))
 
     @property
+    def bare(self) -> bool:
+        """Whether one arm is chosen, and nothing is shown."""
+        return self.family == "armed"
+
+    @property
     def has_arms(self) -> bool:
         """Whether something is numbered here that can come and go."""
         return self.family != "convex"
@@ -271,10 +276,15 @@ class Ground(NamedTuple):
 
 def ground_of(policy: Any) -> Ground:
     """The proving ground of a policy's family."""
-    family, inner = family_of(policy), getattr(policy, "policy", policy)
+    inner = getattr(policy, "policy", policy)
+    return ground_in(family_of(policy), getattr(inner, "link", "identity"))
+
+
+def ground_in(family: str, link: str = "identity") -> Ground:
+    """The proving ground of a family."""
     worlds: dict[str, Callable[[], Any]] = {
         "armed": lambda: Abrupt(n_arms=ARMS, phases=3),
-        "features": lambda: Rotating(n_actions=ARMS, dim=DIM, link=getattr(inner, "link", "identity")),
+        "features": lambda: Rotating(n_actions=ARMS, dim=DIM, link=link),
         "slates": lambda: Slates(size=SLATE, drift=f"abrupt:n_arms={ARMS},phases=3"),
         "restless": lambda: Climbing(n_arms=ARMS, activate=SLATE, rungs=STATES, episode=50),
         "convex": lambda: ConvexLinear(dim=DIM, variation=1.0, noise=0.3),

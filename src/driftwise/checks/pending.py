@@ -46,26 +46,26 @@ def pending_leaves_no_trace(policy: Any) -> str | None:
 
 
 def pending_is_carried_along(policy: Any) -> str | None:
-    """Decisions under way, in any order, leave no trace when all are over but what their rewards taught."""
+    """Decisions that pend for a while, and are then all cancelled in any order, leave no trace."""
     ground, policy = ground_of(policy), cast(policy)
     if not ground.has_arms:
-        return None
-    state, luck, rng = policy.init(ground.problem), np.random.default_rng(7), key(8)
+        return f"{called(policy)} chooses points, not arms: nothing that is under way says where to look next"
+    idle, busy = policy.init(ground.problem), policy.init(ground.problem)
+    luck, rng = np.random.default_rng(7), key(8)
     waiting: list[Decision] = []
     for t in range(200):
         own = at(rng, t)
-        verbs.advance(policy, state, t, own)
+        for state in (idle, busy):
+            verbs.advance(policy, state, t, own)
         waiting.append(Decision(t, ground.any_action(luck), 0.5, ground.any_row(luck), own))
-        verbs.pend(policy, state, waiting[-1])
+        verbs.pend(policy, busy, waiting[-1])
         if luck.random() < 0.7:
-            over = waiting.pop(int(luck.integers(len(waiting))))
-            verbs.settle(policy, state, over)
-    for over in waiting:
-        verbs.settle(policy, state, over)
-    verbs.advance(policy, state, 200, at(rng, 200))
-    untouched = policy.init(ground.problem)
-    verbs.advance(policy, untouched, 200, at(rng, 200))
-    wrong = [path for path in differences(state, untouched) if path.split(".")[-1] not in ("left", "last")]
+            verbs.settle(policy, busy, waiting.pop(int(luck.integers(len(waiting)))))
+    for decision in waiting:
+        verbs.settle(policy, busy, decision)
+    for state in (idle, busy):
+        verbs.advance(policy, state, 200, at(rng, 200))
+    wrong = [path for path in differences(idle, busy) if path.split(".")[-1] != "left"]  # when an arm was tried last
     require(not wrong, f"decisions of {policy} that were all cancelled left a trace in {', '.join(wrong)}")
     return None
 

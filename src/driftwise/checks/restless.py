@@ -6,12 +6,15 @@ import numpy as np
 
 from driftwise.agent import Agent
 from driftwise.checks.alike import called
-from driftwise.checks.grounds import ROUNDS, STATES, Luck, ground_of, require
+from driftwise.checks.grounds import ARMS, ROUNDS, STATES, Ground, Luck, ground_of, require
 from driftwise.core import verbs
 from driftwise.core.rules import cast
 from driftwise.core.seeding import at, key
 from driftwise.core.state import clone, equal, lasting, regroup, roles
 from driftwise.core.types import Decision, Moves, PerArm
+from driftwise.errors import RewardError
+
+CROWD = 1200
 
 
 def moving_arms_come_and_go(policy: Any) -> str | None:
@@ -78,6 +81,54 @@ def unseen_arms_teach_nothing(policy: Any) -> str | None:
                 require(equal(state, taught), f"{policy} learned something though no state was seen")
             else:
                 require(_same_of(arm, state, taught), f"{policy} learned something of an arm that was not seen")
+    return None
+
+
+def rewards_are_learned_or_refused(policy: Any) -> str | None:
+    """Rewards that come with the states change what is learned; where they would not, they are refused."""
+    ground, policy = ground_of(policy), cast(policy)
+    if ground.family != "restless":
+        return f"{called(policy)} has no arms that move on their own"
+    for how, way in ground.ways.items():
+        agents = [way.agent(policy, seed=3) for _ in range(3)]
+        context, states = way.told(np.random.default_rng(7)), [0] * ARMS
+        learned = []
+        for agent, rewards in zip(agents, (None, [0.25] * ARMS, dict.fromkeys(agents[0].arms, 0.75)), strict=True):
+            decision = agent.decide(**context)
+            before = agent.dumps()
+            try:
+                agent.learn(decision, states=states, rewards=rewards)
+            except RewardError:
+                require(agent.dumps() == before, f"{policy} ({how}) changed although its rewards were refused")
+            else:
+                learned.append(agent.dumps())
+        require(len(learned) in (1, 3), f"{policy} ({how}) took {len(learned) - 1} of 2 sets of rewards")
+        require(len(set(learned)) == len(learned), f"{policy} ({how}) took rewards and learned nothing from them")
+        refuses, ignores = len(learned) == 1, _ignores_rewards(ground, policy)
+        require(refuses <= ignores, f"{policy} ({how}) refuses rewards, but would learn from them")
+    return None
+
+
+def _ignores_rewards(ground: Ground, policy: Any) -> bool:
+    """Whether `update` ends in the same state whatever the rewards."""
+    luck, states = np.random.default_rng(8), [policy.init(ground.problem) for _ in range(2)]
+    action, before, (_, rewards, after) = ground.any_action(luck), ground.any_context(luck), ground.any_outcome(luck)
+    for state, earned in zip(states, (rewards, rewards + 1.0), strict=True):
+        verbs.update(policy, state, Decision(0, action, np.nan, before, at(key(9), 0)), Moves(0.0, earned, after), 0)
+    return equal(*states)
+
+
+def crowds_can_be_chosen_from(policy: Any) -> str | None:
+    """Half of many arms that are all alike are chosen, though the chance of just these is too small for a float."""
+    if ground_of(policy).family != "restless":
+        return f"{called(policy)} has no arms that move on their own"
+    agent = Agent(policy, n_arms=CROWD, activate=CROWD // 2, states=2, rewards=[0.0, 1.0], seed=1)
+    for _ in range(3):
+        decision = agent.decide(states=[0] * CROWD)
+        chance = decision.propensity
+        require(len(set(decision.action)) == CROWD // 2, f"{policy} activated {len(set(decision.action))} of {CROWD}")
+        require(np.isnan(chance) or 0.0 < chance <= 1.0, f"{policy} told the propensity {chance} for half of {CROWD}")
+        agent.learn(decision, states=[0] * CROWD)
     return None
 
 

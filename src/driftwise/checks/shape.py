@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from driftwise.checks.alike import inside
-from driftwise.checks.grounds import ROUNDS, ContractError, ground_of, require
+from driftwise.checks.grounds import ROUNDS, ContractError, ground_in, ground_of, require
+from driftwise.core.family import BLIND, check_fit, family_of
 from driftwise.core.kernel import kinds
 from driftwise.core.play import play
 from driftwise.core.rules import cast
 from driftwise.core.seeding import key
 from driftwise.core.state import arrays
+from driftwise.core.types import FAMILIES
 from driftwise.errors import ParameterError
 
 
@@ -26,6 +28,20 @@ def rejects_nonsense(policy: Any) -> None:
     for name in (name for name, size in sizes.items() if size):
         for size in (0, -1, 1.5):
             _refuses(lambda bad: policy.init(bad), problem._replace(**{name: size}), f"{name}={size}")
+
+
+def refuses_other_families(policy: Any) -> None:
+    """Given a problem of another family, `init` raises nothing but `ParameterError`, and where the policy cannot play
+    it, `check_fit` refuses it: studies and agents ask that first.
+    """
+    for family in FAMILIES:
+        problem = ground_in(family).problem
+        fits = _error_of(check_fit, policy, problem) is None
+        allowed = family == family_of(policy) or (family_of(policy) == "armed" and family in BLIND)
+        require(fits == allowed, f"{policy} {'refuses' if allowed else 'accepts'} a problem of the family {family}")
+        error = _error_of(cast(policy).init, problem)
+        right = error is None or isinstance(error, ParameterError)
+        require(right, f"given a problem of the family {family}, init of {policy} raises {error!r}")
 
 
 def compiles_once(policy: Any) -> None:
@@ -52,6 +68,15 @@ def _refuses(action: Callable[[Any], Any], bad: Any, what: str) -> None:
     except ParameterError:
         return
     raise ContractError(f"{what} was accepted")
+
+
+def _error_of(action: Callable[..., Any], *args: Any) -> Exception | None:
+    """What calling this raises."""
+    try:
+        action(*args)
+    except Exception as error:
+        return error
+    return None
 
 
 def _rewritten(policy: Any, kind: type) -> Any:

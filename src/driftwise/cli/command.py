@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from driftwise import __version__
+from driftwise.core.extras import needed_for
 from driftwise.errors import DriftwiseError, ParameterError
 
 
@@ -38,7 +39,8 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with needed_for("this command"):
+                return super().invoke(ctx)
         except DriftwiseError as error:
             raise Refusal(str(error)) from None
         except MemoryError:

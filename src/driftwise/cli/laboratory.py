@@ -9,14 +9,17 @@ import click
 
 from driftwise import __version__
 from driftwise.cli.command import Count, main
-from driftwise.cli.playing import need_report, play_missing
+from driftwise.cli.playing import announce, play_missing
 from driftwise.errors import ParameterError
 
 
 @main.command(short_help="See in a minute why forgetting matters.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/demo"), show_default=True, help="Folder.")
 def demo(out: Path) -> None:
-    """See in a minute why forgetting matters: a world that changes, five policies, a table and a report."""
+    """See in a minute why forgetting matters: a world that changes, five policies, a table and a report.
+
+    The report needs the extra `report`; the table and the results do not.
+    """
     from driftwise.policies import UCB1, SlidingThompson, SlidingUCB, Thompson, Uniform
     from driftwise.study.study import Study
     from driftwise.worlds import Abrupt
@@ -39,10 +42,9 @@ def demo(out: Path) -> None:
         horizon=20_000,
         runs=40,
     )
-    need_report()
     results = play_missing([study], out, threads=None)
     _show(study, results)
-    click.echo(f"\nThe drift, the curves and every parameter: {_report(study, results, out)}", err=True)
+    announce("The drift, the curves and every parameter", lambda: _report(study, results, out))
 
 
 @main.command(short_help="Let policies compete in a drifting world.")
@@ -66,7 +68,12 @@ def demo(out: Path) -> None:
 @click.option("--lost", default=0.0, show_default=True, metavar="SHARE", help="Share of rewards that never come.")
 @click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Keep results, and write a report, here.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Keep results and a report here.",
+)
 def simulate(
     world: str,
     policy: tuple[str, ...],
@@ -99,8 +106,6 @@ def simulate(
     label = world if chosen is bare else f"{world}, delay {delay}, lost {lost:g}"
     competitors = {text: parse(text, POLICIES | ORACLES, "policy") for text in policy}
     study = Study(name=label, worlds={label: chosen}, policies=competitors, horizon=horizon, runs=seeds, seed=seed)
-    if out is not None:
-        need_report()
     results = play_missing([study], out, threads)
     if as_json:
         asked = {"seed": seed, "delay": delay, "lost": lost, "version": __version__}
@@ -108,7 +113,7 @@ def simulate(
     else:
         _show(study, results)
     if out is not None:
-        click.echo(f"\nReport: {_report(study, results, out)}", err=True)
+        announce("Report", lambda: _report(study, results, out))
 
 
 def _delayed(world: Any, delay: str, lost: float) -> Any:

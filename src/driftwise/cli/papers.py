@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from driftwise.cli.command import Count, main
-from driftwise.cli.playing import need_report, play_missing
+from driftwise.cli.playing import announce, play_missing
 from driftwise.errors import ParameterError
 
 
@@ -75,7 +75,6 @@ def reproduce(
     claims = choose(chosen.claims(scale), claim)
     studies = needed(claims, chosen.studies(scale, runs))
     out = out or Path("out") / paper
-    need_report()
     results = play_missing(list(studies.values()), out, threads)
     with progress_bar() as bar:  # some claims are judged by programs that take their time
         told = bar.track(claims, description=f"judging {len(claims):,} claims")
@@ -86,8 +85,10 @@ def reproduce(
     else:
         show_tally(summary(verdicts), claims=len(verdicts))
     options = {"scale": scale, "claim": claim, "runs": runs, "data": data}
-    page = _verdict_page(chosen, options, verdicts, Evidence(studies, results), out)
-    click.echo(f"\nEvery claim, line by line, and the figures: {page}", err=True)
+    evidence = Evidence(studies, results)
+    announce(
+        "Every claim, line by line, and the figures", lambda: _verdict_page(chosen, options, verdicts, evidence, out)
+    )
     if any(each.verdict == DIFFERS for each in verdicts):
         raise SystemExit(1)
 

@@ -1,12 +1,13 @@
 """Studies played from the command line: with a bar, where results can be kept, and where they go."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from driftwise.errors import ParameterError
+from driftwise.errors import ExtraError, ParameterError
 
 
 def play_missing(studies: list[Any], out: Path | None, threads: int | None) -> Any:
@@ -46,7 +47,11 @@ def folder(out: Path) -> Path:
     return out
 
 
-def need_report() -> None:
-    """Say that the extra is missing before hours are spent, not after."""
-    import driftwise.study.canvas
-    import driftwise.study.page  # noqa: F401
+def announce(what: str, write: Callable[[], Path]) -> None:
+    """Write a page and say where it is; on the base install, say which extra adds it. Results are there either way."""
+    try:
+        page = write()
+    except ExtraError as error:
+        click.echo(f"\nNo report was written: {error}, then run this command again", err=True)
+    else:
+        click.echo(f"\n{what}: {page}", err=True)

@@ -7,7 +7,7 @@ import click
 from click.core import ParameterSource
 
 from driftwise.cli.command import Count, main
-from driftwise.errors import ParameterError
+from driftwise.core.extras import needed_for
 
 STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
 
@@ -15,7 +15,7 @@ STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
 @main.command(short_help="Decide over HTTP, and lose nothing.")
 @click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, metavar="H", help="Address; others than this need keys."
+    "--host", default="127.0.0.1", show_default=True, metavar="H", help="Address; any but loopback needs an API key."
 )
 @click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, metavar="N", help="Port.")
 @click.option(
@@ -29,6 +29,15 @@ STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
 )
 @click.option("--max-body", type=Count(), default=262_144, show_default=True, metavar="BYTES", help="Longest request.")
 @click.option("--max-connections", type=Count(), default=1000, show_default=True, metavar="N", help="At one time.")
+@click.option(
+    "--max-per-client",
+    type=Count(),
+    default=500,
+    show_default=True,
+    metavar="N",
+    help="Of them from one address; a proxy is one.",
+)
+@click.option("--no-auth", is_flag=True, help="Ask for no token: for a development machine, on loopback only.")
 @click.option("--log-requests", is_flag=True, help="A line in the log for every request.")
 @click.option("--demo", is_flag=True, help="Simulate clients to look at; without --store nothing is kept.")
 @click.pass_context
@@ -40,12 +49,17 @@ def serve(
     durability: str,
     max_body: int,
     max_connections: int,
+    max_per_client: int,
+    no_auth: bool,
     log_requests: bool,
     demo: bool,
 ) -> None:
     """Decide over HTTP: deployments that decide now and learn later, and lose nothing.
 
     The dashboard is at /, the OpenAPI document at /openapi.json; docs/service.md has examples.
+
+    Until the first API key exists (driftwise keys create), every request needs a token. The first start creates it,
+    each start prints a link to the dashboard with it, and `driftwise keys token` prints it again.
     """
     with _service():
         from driftwise.serve.demo import LOOK, play
@@ -53,10 +67,11 @@ def serve(
         from driftwise.serve.server import orderly, scratch
         from driftwise.serve.server import serve as run
 
-    limits = Limits(max_body, max_connections)
+    limits = Limits(max_body, max_connections, max_per_client)
+    scratched = demo and context.get_parameter_source("store") == ParameterSource.DEFAULT
     with ExitStack() as stack:
         stack.enter_context(orderly())
-        if demo and context.get_parameter_source("store") == ParameterSource.DEFAULT:
+        if scratched:
             store = f"sqlite:///{stack.enter_context(scratch())}/demo.db"
         if demo:
             click.echo(LOOK.format(url=f"http://{host}:{port}"), err=True)
@@ -67,16 +82,19 @@ def serve(
             durability=durability,
             limits=limits,
             log_requests=log_requests,
+            auth=not (no_auth or scratched),  # a demonstration of its own holds nothing but made-up data
             beside=play if demo else None,
+            say=(lambda _: None) if scratched else click.echo,
         )
 
 
 @main.group(short_help="Who may ask the service for what.")
 def keys() -> None:
-    """Keys for the service: who may read, decide, learn and administer.
+    """API keys for the service: who may read, decide, learn and administer.
 
-    Once there is a key, every request needs one. While the service runs, its store is its own: use --url with an
-    admin key (in the environment as DRIFTWISE_KEY), or nothing on a service that has none yet.
+    Create the first one, with --scopes admin, while the service is stopped. From then on every request needs a key, and
+    the token works no more. While the service runs, use --url with an admin key in the environment variable
+    DRIFTWISE_KEY.
     """
 
 
@@ -98,6 +116,16 @@ def create_key(
     made = create(store, url, name=name, scopes=wanted, days=days, deployments=list(deployment) or None)
     click.echo(made)
     click.echo("Keep it: it cannot be shown again.", err=True)
+
+
+@keys.command("token")
+@click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
+def show_token(store: str) -> None:
+    """Print the token of a service that has no API keys yet."""
+    with _service():
+        from driftwise.serve.token import show_token
+
+    click.echo(show_token(store))
 
 
 @keys.command("list")
@@ -122,13 +150,11 @@ def revoke_key(id: str, store: str, url: str | None) -> None:
         from driftwise.serve.keyring import revoke
 
     revoke(store, url, id)
-    click.echo(f"{id} opens nothing any more", err=True)
+    click.echo(f"API key {id} revoked", err=True)
 
 
 @contextmanager
 def _service() -> Iterator[None]:
     """Say which extra is missing."""
-    try:
+    with needed_for("the service"):
         yield
-    except ModuleNotFoundError as error:
-        raise ParameterError(f"the service needs {error.name}: pip install 'driftwise[serve]'") from None

@@ -6,7 +6,8 @@ Three things are added to `numba.njit`:
   calls another finds it by its global name, as always.
 * **A cache that cannot go stale.** numba keys its disk cache by the file of the outermost function only: edit
   a policy, and the cached loop in another file goes on giving old results. Here the cache directory is named by
-  a hash of every source file the compiled classes depend on, numba's version and its flags (`core/tag.py`).
+  a hash of every source file the compiled classes depend on, numba's version and its flags (`core/tag.py`). In a
+  running process, what was compiled is forgotten when a kernel is registered anew or something it reads has changed.
 * **Half the wait.** What only other kernels call is optimised where it is called from, not before (`core/parts.py`).
 
 Kernels are compiled with `nogil` (runs go in parallel on threads), `error_model="numpy"` (no zero checks), and
@@ -18,7 +19,10 @@ A kernel that makes an array of its own says so: `@kernel(allocates=True)`, and 
 import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+
+from driftwise.core.compile_errors import explained
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,6 +30,9 @@ R = TypeVar("R")
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 PARTS = [(0, minor) for minor in range(61, 69)]  # versions of numba that `core/parts.py` knows
 _LOCK = threading.RLock()
+_COMPILED: set["Kernel[Any, Any]"] = set()  # those that have compiled something
+_READS: dict["Kernel[Any, Any]", Any] = {}  # what the user's among them read
+_GENERATION = [0]
 
 
 class Kernel(Generic[P, R]):
@@ -33,7 +40,7 @@ class Kernel(Generic[P, R]):
 
     def __init__(self, function: Callable[P, R], *, inline: bool = True, allocates: bool = False) -> None:
         functools.update_wrapper(self, function)
-        self.function = function
+        self.function = cast(FunctionType, function)
         self.inline = inline and not allocates
         self.options = OPTIONS | {"_nrt": allocates}
         self._entries: dict[tuple[bool, *tuple[type, ...]], Any] = {}
@@ -42,6 +49,7 @@ class Kernel(Generic[P, R]):
     def compiled(self) -> Any:
         """The dispatcher that other kernels link against; kept in memory only."""
         numba = load_numba()
+        self._remember()
         how: dict[str, Any] = {"forceinline": self.inline}
         if numba.version_info.short in PARTS:
             from driftwise.core.parts import PartCompiler
@@ -52,9 +60,20 @@ class Kernel(Generic[P, R]):
     def entry(self, *classes: type, holds: bool = False) -> Any:
         """The dispatcher that Python calls, cached on disk under the tag of all that `classes` depend on."""
         with _LOCK:
+            if _READS and any(each.changed() for each in _READS.values()):
+                forget_compiled()
             if (holds, *classes) not in self._entries:
+                self._remember()
                 self._entries[holds, *classes] = self._cached(classes, holds)
             return self._entries[holds, *classes]
+
+    def _remember(self) -> None:
+        """Note that something is compiled now, and what it reads. Driftwise's own modules do not change."""
+        from driftwise.core.reads import Reads
+
+        _COMPILED.add(self)
+        if self not in _READS and not self.function.__module__.startswith("driftwise."):
+            _READS[self] = Reads([self.function])
 
     def _cached(self, classes: tuple[type, ...], holds: bool) -> Any:
         from driftwise.core.tag import cache_folder, importable
@@ -75,12 +94,33 @@ class Kernel(Generic[P, R]):
         """
         numba = load_numba()
         signature = tuple(numba.typeof(example) for example in examples)
-        with _LOCK:
+        with _LOCK, explained():
             compiled: Callable[..., Any] = self.entry(*kinds(examples), holds=holds).compile(signature)
         return compiled
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return cast(R, self.entry(*kinds(args))(*args, **kwargs))
+        with explained():
+            return cast(R, self.entry(*kinds(args))(*args, **kwargs))
+
+
+def generation() -> int:
+    """How often what was compiled has been forgotten."""
+    return _GENERATION[0]
+
+
+def forget_compiled() -> None:
+    """Compile everything anew when it is next needed; what is on disk under its tag is found there.
+
+    Any kernel may have linked the one that changed, and numba keeps what it linked. What was bound before goes on as
+    it is: an agent that lives keeps the code it was made with.
+    """
+    with _LOCK:
+        for each in _COMPILED:
+            each._entries.clear()
+            vars(each).pop("compiled", None)
+        _COMPILED.clear()
+        _READS.clear()
+        _GENERATION[0] += 1
 
 
 def kinds(values: Iterable[Any]) -> Iterator[type]:

@@ -2,7 +2,8 @@
 
 The sources of a class are its module, the modules of the kernels registered for it, and all that those modules
 mention, as far as it is driftwise's own or the user's, not the standard library or an installed package. Constants are
-told by their values, so one imported from a settings file counts as well.
+told by their values, so one imported from a settings file counts as well. What was written in a notebook has no file:
+there it is the class, its kernels, and what they name, so that a cell that they do not need changes nothing.
 """
 
 import functools
@@ -12,34 +13,42 @@ import inspect
 import os
 import shutil
 import sys
-import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from driftwise.core.kernel import OPTIONS, Kernel
+from driftwise.core.kernel import OPTIONS, Kernel, generation
+from driftwise.core.reads import PLAIN, Reads, closure_of, frozen, functions_of, home_of, matters, places_of, values_of
 from driftwise.core.verbs import kernels_of
 
 UNUSED_DAYS = 30
+CONSTANTS = (int, float, str, tuple, np.ndarray)
+Tagged = tuple[int, Reads, str]  # the generation of kernels it belongs to, what was read of notebooks, and the tag
+_KNOWN: dict[tuple[Any, ...], Tagged] = {}
+_TEXTS: dict[str, tuple[Any, str]] = {}  # of each module: the spec it was loaded by, and the hash of its file
 
 
 def code_tag(*objects: Any) -> str:
     """Sixteen hex digits that change with any source `objects` depend on, and with the versions of numba and NumPy."""
-    return _tag_of(objects)
+    known = _KNOWN.get(objects)
+    if known is None or known[0] != generation() or known[1].changed():
+        known = _KNOWN[objects] = _tag_of(objects)
+    return known[2]
 
 
-@functools.cache
-def _tag_of(objects: tuple[Any, ...]) -> str:
+def _tag_of(objects: tuple[Any, ...]) -> Tagged:
+    now = generation()
+    texts, loose = _sources(objects)
     digest = hashlib.sha256(f"{version('numba')} {version('numpy')}".encode())
-    for text in sorted(_sources(objects)):
+    for text in sorted(texts):
         digest.update(text.encode())
-    return digest.hexdigest()[:16]
+    reads = Reads(function for thing in loose for function in functions_of(thing))
+    return now, reads, digest.hexdigest()[:16]
 
 
 def cache_folder(*objects: Any) -> Path:
@@ -84,68 +93,95 @@ def _build() -> str:
     return f"{version('llvmlite')} {sys.version} {flags} {OPTIONS}"
 
 
-def _sources(objects: tuple[Any, ...]) -> Iterator[str]:
-    seen: set[str] = set()
+def _sources(objects: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
+    """The texts that `objects` depend on, and those of them that have no file."""
+    texts: list[str] = []
+    loose: list[Any] = []
+    seen: set[Any] = set()
     queue = list(objects)
     while queue:
         item = queue.pop()
         if isinstance(item, type):  # a class brings its kernels, wherever they were written
             queue.extend(kernels_of(item))
-        module = item if isinstance(item, ModuleType) else sys.modules.get(getattr(item, "__module__", None) or "")
-        if module is None or module.__name__ in seen or not _matters(module):
+        if isinstance(item, Kernel) and item.function.__closure__:  # no text tells what is in there
+            around = closure_of(item.function)
+            texts.append(f"{item.function.__qualname__} {_constants(around, CONSTANTS)}")
+            queue.extend(_things(around.values()))
+        home = home_of(item)
+        where = id(item) if home is None else home.__name__
+        if where in seen or not (home is None or matters(home)):
             continue
-        seen.add(module.__name__)
-        yield f"{module.__name__} {_text(module)} {_constants(module)}"
-        queue.extend(_mentioned(module))
+        seen.add(where)
+        if home is not None:
+            texts.append(f"{home.__name__} {_file_of(home)} {_constants(vars(home), CONSTANTS)}")
+            queue.extend(_mentioned(home))
+            continue
+        loose.append(item)
+        named = {name: value for function in functions_of(item) for name, value in values_of(function).items()}
+        own = vars(item) if isinstance(item, type) else {}
+        told = [_constants(each, (*CONSTANTS, list, dict, set, frozenset)) for each in (named, own)]
+        texts.append(f"{item.__qualname__} {_source_of(item)} {told}")
+        queue.extend([*getattr(item, "__mro__", ())[1:-1], *_things([*named.values(), *own.values()])])
+    return texts, loose
+
+
+def _things(values: Any, depth: int = 8) -> list[Any]:
+    """The kernels, classes and functions among values, and in collections of them; of others, their class."""
+    found = []
+    for value in values if depth else ():
+        if isinstance(value, Kernel | type | FunctionType | ModuleType):
+            found.append(value)
+        elif isinstance(value, tuple | list | set | frozenset):
+            found += [type(value), *_things(value, depth - 1)]
+        elif isinstance(value, dict):
+            found += _things(value.values(), depth - 1)
+        elif isinstance(getattr(value, "py_func", None), FunctionType):  # compiled by numba's own decorators
+            found.append(value.py_func)
+        elif not isinstance(value, PLAIN):
+            found.append(type(value))
+    return found
 
 
 def _mentioned(module: ModuleType) -> list[Any]:
-    """What a module names. Which of its own modules a package names depends on what was loaded: those do not count."""
+    """What a module names. Which of its own modules a package names depends on what was loaded: those do not count.
+
+    The names of driftwise itself load on first use: of them, those count that the code of the module reads.
+    """
+    root = sys.modules["driftwise"]
+    if module is root:
+        return []
     own = f"{module.__name__}." if module.__name__.split(".")[0] == "driftwise" else "/"
     named = [value for value in vars(module).values() if isinstance(value, Kernel | type | FunctionType | ModuleType)]
-    return [value for value in named if not (isinstance(value, ModuleType) and value.__name__.startswith(own))]
+    named = [value for value in named if not (isinstance(value, ModuleType) and value.__name__.startswith(own))]
+    if root in named:
+        functions = [function for value in named if home_of(value) is module for function in functions_of(value)]
+        read = [space[name] for each in functions for space, name in places_of(each) if space is vars(root)]
+        named += _things(read)
+    return named
 
 
-@functools.cache
-def _installed() -> tuple[str, ...]:
-    """Where the standard library and installed packages live."""
-    return tuple(str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "purelib", "platlib"))
+def _constants(named: Any, kinds: tuple[type, ...]) -> list[str]:
+    """Numbers, texts, arrays and collections of them, by value."""
+    plain = {name: value for name, value in named.items() if not name.startswith("__") and isinstance(value, kinds)}
+    return sorted(f"{name}={frozen(value)!r}" for name, value in plain.items())
 
 
-def _matters(module: ModuleType) -> bool:
-    """Driftwise's own modules and the user's."""
-    if module.__name__.split(".")[0] == "driftwise":
-        return True
-    path = getattr(module, "__file__", None)
-    if path is None:
-        return module.__name__ == "__main__"
-    return not str(Path(path).resolve()).startswith(_installed())
-
-
-def _constants(module: ModuleType) -> list[str]:
-    """The numbers, texts and arrays a module holds, by value."""
-    plain = {name: value for name, value in vars(module).items() if not name.startswith("__")}
-    found = [f"{name}={value!r}" for name, value in plain.items() if isinstance(value, int | float | str | tuple)]
-    found += [f"{name}={value.tobytes().hex()}" for name, value in plain.items() if isinstance(value, np.ndarray)]
-    return sorted(found)
-
-
-def _text(module: ModuleType) -> str:
-    """A module's source; for a notebook or a prompt, the sources of what is defined there."""
-    path = Path(getattr(module, "__file__", None) or "")
-    if path.is_file():
-        return path.read_text(encoding="utf-8")
-    return "".join(
-        _source_of(value) for value in _mentioned(module) if getattr(value, "__module__", "") == module.__name__
-    )
+def _file_of(module: ModuleType) -> str:
+    """The hash of a module's file as it was when it was first asked for: an edit counts once the module is reloaded."""
+    spec, path = getattr(module, "__spec__", None), Path(getattr(module, "__file__", None) or "")
+    if module.__name__ not in _TEXTS or _TEXTS[module.__name__][0] is not spec:
+        _TEXTS[module.__name__] = spec, hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    return _TEXTS[module.__name__][1]
 
 
 def _source_of(thing: Any) -> str:
     """The text of a kernel, class or function; without text, what it was compiled to."""
-    thing = thing.function if isinstance(thing, Kernel) else thing
     try:
-        return inspect.getsource(thing)
+        return inspect.getsource(thing.function if isinstance(thing, Kernel) else thing)
     except (OSError, TypeError):
-        members = vars(thing).values() if isinstance(thing, type) else [thing]
-        codes = [member.__code__ for member in members if isinstance(member, FunctionType)]
-        return "".join(f"{code.co_name} {code.co_code.hex()} {code.co_consts!r}" for code in codes)
+        return "".join(f"{function.__defaults__!r} {_compiled(function.__code__)}" for function in functions_of(thing))
+
+
+def _compiled(code: CodeType) -> str:
+    consts = [_compiled(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    return f"{code.co_name} {code.co_code.hex()} {code.co_names} {code.co_varnames} {consts}"

@@ -5,6 +5,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from driftwise.errors import ParameterError
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -83,7 +85,9 @@ SETTINGS: dict[str, Any] = {"budgets": Budgets, "restless": Restless}
 class Problem(NamedTuple):
     """What a policy may know before the first round.
 
-    Rewards lie in [low, high]; for unbounded ones `noise` is their standard deviation around the mean.
+    Rewards lie in [low, high]. `noise` is their standard deviation around the mean, and `unit` how large a mean can be,
+    whatever its sign; both are in the unit of rewards, and 0 where nobody says: then they follow from the range, and
+    without one policies with features learn them (`kernels/reward_scale.py`), the others refuse or do without.
     `horizon` is 0 when nobody knows how long the run will be. Where choices are described by features, `dim` is how
     many there are; where several items are chosen at once, `slate` is how many. `setting` is what only some families
     have: `Budgets`, `Convex` or `Restless`. A point has `dim` coordinates.
@@ -92,10 +96,11 @@ class Problem(NamedTuple):
     n_arms: int
     low: float = 0.0
     high: float = 1.0
-    noise: float = 0.5
+    noise: float = 0.0
     horizon: int = 0
     dim: int = 0
     slate: int = 0
+    unit: float = 0.0
     setting: Any = ()
 
     @property
@@ -110,9 +115,29 @@ class Problem(NamedTuple):
         return bool(np.isfinite(self.low) and np.isfinite(self.high))
 
     @property
-    def span(self) -> float:
-        """The width that bonuses are scaled by: the range, or that of a bounded reward with the same noise."""
+    def spread(self) -> float:
+        """The noise, or half the range; 0 where neither is known."""
+        return self.noise or (0.5 * (self.high - self.low) if self.bounded else 0.0)
+
+    @property
+    def size(self) -> float:
+        """The unit, or the largest reward of the range, whatever its sign; 0 where neither is known."""
+        return self.unit or (max(abs(self.low), abs(self.high)) if self.bounded else 0.0)
+
+    @property
+    def width(self) -> float:
+        """The range, or that of a bounded reward with the same noise; 0 where neither is known."""
         return self.high - self.low if self.bounded else 2.0 * self.noise
+
+    @property
+    def span(self) -> float:
+        """The width, for those who must know it: bonuses are scaled by it."""
+        if not self.width:
+            raise ParameterError(
+                "nothing is known of how large rewards are: give reward_range=(low, high), "
+                "or noise=, the standard deviation of a reward around its mean"
+            )
+        return self.width
 
 
 class Decision(NamedTuple):
@@ -201,6 +226,7 @@ class About(NamedTuple):
     """What `driftwise policies` says of a policy: what must be known in advance, its guarantee, where it is from.
 
     `drifts` is False when the guarantee assumes a world that stands still. `family` is what it chooses between.
+    `learns_rewards` is False for a policy that learns from the states of its arms alone.
     """
 
     needs: str
@@ -208,3 +234,4 @@ class About(NamedTuple):
     paper: str
     drifts: bool = True
     family: str = "armed"
+    learns_rewards: bool = True

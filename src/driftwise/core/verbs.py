@@ -1,7 +1,7 @@
 """The verbs, and who answers to them.
 
 A verb is called alike from Python and from compiled code; which kernel runs is decided by the class of its first
-argument (a policy, a tape, or a state). numba is taught this with `overload`, so one compiled loop serves every policy.
+argument (a policy, a tape, or a state). A verb is a type of its own for numba: one compiled loop serves every policy.
 
     advance(policy, state, t, rng)                                 time has come to round t; default: nothing
     select(policy, state, t, context, rng) -> (action, propensity) reads the state only
@@ -32,12 +32,12 @@ for features (`kernels/feature_window.py`). `restart` is how a policy over polic
 is as `init` made it, but for a memory of `memory` rounds and bounds sized for a window of `window`.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from driftwise.core.kernel import Kernel, kernel
+from driftwise.core.compile_errors import mark
+from driftwise.core.kernel import Kernel, forget_compiled, kernel
 from driftwise.core.types import About
 from driftwise.errors import RegistrationError
 
@@ -119,8 +119,11 @@ ABOUT: dict[type, About] = {}
 _OWNERS: dict[str, type] = {}
 
 
-def register(subject: type, *, about: About | None = None, **kernels: Kernel[..., Any]) -> None:
+def register(subject: type, *, about: About | None = None, **kernels: Kernel[..., Any] | None) -> None:
     """Give a policy, tape or state class its kernels. A class name can be taken once.
+
+    A kernel registered anew takes the place of the one before it, in all that is compiled from then on; None takes a
+    kernel away. Agents made before keep the code they were made with; `Agent.loads(agent.dumps())` moves one over.
 
     numba tells NamedTuples apart by class name and field types alone: a second class of the same name would run
     the first one's kernels without a word, so it is refused here. Only the same class written anew, in a notebook or
@@ -135,14 +138,20 @@ def register(subject: type, *, about: About | None = None, **kernels: Kernel[...
             f"the name {name} is taken by {owner.__module__}.{name}: "
             f"{subject.__module__}.{name} would silently run its kernels; choose another name"
         )
-    if about is not None:
-        ABOUT[subject] = about
     for verb, answer in kernels.items():
         if verb not in VERBS:
             raise RegistrationError(f"{verb!r} is not a verb: there are {', '.join(VERBS)}")
-        if not isinstance(answer, Kernel):
+        if not (answer is None or isinstance(answer, Kernel)):
             raise RegistrationError(f"{verb} of {name} is not a kernel: decorate it with @kernel")
-        VERBS[verb].kernels[subject] = answer
+    if about is not None:
+        ABOUT[subject] = about
+    if kernels_of(subject) and any(VERBS[verb].kernels.get(subject) is not kernels[verb] for verb in kernels):
+        forget_compiled()
+    for verb, answer in kernels.items():
+        if answer is None:
+            VERBS[verb].kernels.pop(subject, None)
+        else:
+            VERBS[verb].kernels[subject] = answer
 
 
 def kernels_of(subject: type) -> list[Kernel[..., Any]]:
@@ -151,19 +160,33 @@ def kernels_of(subject: type) -> list[Kernel[..., Any]]:
 
 
 def teach(numba: Any) -> None:
-    """Make the verbs callable inside compiled code."""
-    options = {"forceinline": True, "error_model": "numpy", "_nrt": False}
-    for verb in VERBS.values():
-        numba.extending.overload(verb, jit_options=options, strict=False)(_resolver(verb))
+    """Make the verbs callable inside compiled code: a call is one of the kernel registered for its first argument."""
+    types = numba.types
 
+    class VerbType(types.Callable, types.Dummy):  # type: ignore[misc, name-defined]
+        """numba's type of a verb. Unlike an `overload` it asks the table at every compilation, and adds no stub."""
 
-def _resolver(verb: Verb) -> Callable[..., Any]:
-    def resolve(subject: Any, *args: Any) -> Any:
-        chosen = verb.kernel_for(subject.instance_class).compiled
+        def __init__(self, verb: Verb) -> None:
+            self.verb = verb
+            super().__init__(f"verb({verb.__name__})")
 
-        def call(subject: Any, *args: Any) -> Any:
-            return chosen(subject, *args)
+        def kernel_type(self, args: Any) -> Any:
+            return types.Dispatcher(self.verb.kernel_for(args[0].instance_class).compiled)
 
-        return call
+        def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+            called = self.kernel_type(args)
+            try:
+                return called.get_call_type(context, args, kws)
+            except Exception as error:
+                subject = args[0].instance_class
+                mark(error, self.verb.__name__, subject, self.verb.kernel_for(subject))
+                raise
 
-    return resolve
+        def get_call_signatures(self) -> Any:
+            return [], True
+
+        def get_impl_key(self, sig: Any) -> Any:
+            return self.kernel_type(sig.args).get_impl_key(sig)
+
+    numba.extending.register_model(VerbType)(numba.extending.models.OpaqueModel)
+    numba.extending.typeof_impl.register(Verb)(lambda value, context: VerbType(value))

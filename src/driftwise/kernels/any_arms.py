@@ -3,8 +3,6 @@
 import math
 from typing import Any
 
-import numpy as np
-
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
 from driftwise.core.types import Decision, Ints, Moves
@@ -24,8 +22,13 @@ def draw_arms(n_arms: int, chosen: Ints, rng: Any) -> Any:
 
 
 def chance_of_set(n_arms: int, size: int) -> float:
-    """How likely `draw_arms` is to draw a given set; nan where no float is so small."""
-    return 1 / math.comb(n_arms, size) or float(np.nan)
+    """How likely a given set of `size` arms is when every set is alike; nan where there are more than e^709 sets.
+
+    Below that no float holds the weight 1 / chance that evaluating other policies on a log would give the decision:
+    such a decision tells them nothing, and nan says so. It was possible all the same, so 0 would be wrong.
+    """
+    logarithm = math.lgamma(n_arms + 1) - math.lgamma(size + 1) - math.lgamma(n_arms - size + 1)
+    return 1 / math.comb(n_arms, size) if logarithm < 709.0 else math.nan
 
 
 @kernel

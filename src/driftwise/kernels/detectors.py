@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.rules import bounded_range, number
+from driftwise.core.rules import bounded_range
 from driftwise.core.types import Cache, Floats, PerArm, Problem
 
 BLOCK = 12  # splits bounded together; measured
@@ -40,7 +40,7 @@ def unit_range(policy: str, problem: Problem) -> Floats:
     """What to subtract from a reward and what to divide by: the range, or for unbounded rewards twice their noise."""
     if problem.bounded:
         return np.array(bounded_range(policy, problem.low, problem.high))
-    return np.array([0.0, 2.0 * number("noise", problem.noise, above=0.0)])
+    return np.array([0.0, problem.span])
 
 
 # ---- walks ----

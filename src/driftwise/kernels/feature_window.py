@@ -3,11 +3,11 @@
 The rule for late rewards is that of `kernels/window.py`: a reward enters by the round of its **decision**, is dropped
 and counted as `stale` when that round has left the window, and is ignored when it came before.
 
-A policy that slides over features has a state with a field `window`, registers `slide_features` as its `advance`, calls
-`remember_features` in its `update`, and registers for its state what to do with a pair: `gained` when it has come,
-`lost` when it has gone (its slot still holds it), and `turned` when a pass through the ring ends. Those that keep a
-`ridge` share `gain_pair`, `lose_pair` and `turn_pass` below. Whichever of them raises, the window has moved on and is
-whole.
+A policy that slides over features has a state with the fields `window` and `scale` (`kernels/reward_scale.py`),
+registers `slide_features` as its `advance`, calls `remember_features` in its `update`, and registers for its state what
+to do with a pair: `gained` when it has come, `lost` when it has gone (its slot still holds it), and `turned` when a
+pass through the ring ends. Those that keep a `ridge` share `gain_pair`, `lose_pair` and `turn_pass` below. Whichever of
+them raises, the window has moved on and is whole.
 
     clock   the round to be decided next: the window holds rounds clock - size .. clock - 1
     head    the slot of round `clock`, which is also that of round clock - size
@@ -20,6 +20,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, PerFeature, Shared
 from driftwise.core.verbs import gained, lost, turned
+from driftwise.kernels.reward_scale import measure
 from driftwise.kernels.ridge import absorb, audit, release
 
 
@@ -74,6 +75,7 @@ def remember_features(state: Any, t: int, x: Floats, reward: float, now: int) ->
     window.rewards[slot] = reward
     for i in range(len(x)):
         window.features[slot, i] = x[i]
+    measure(state.scale, reward)
     gained(state, slot)
 
 

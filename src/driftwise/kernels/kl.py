@@ -109,16 +109,13 @@ def exploration(rounds: int, c: float) -> float:
 
 
 @kernel
-def weigh(
-    trials: Floats, totals: Floats, informations: Floats, arm: int, count: int, total: float, pending: int
-) -> None:
-    """Recompute what is cached of one arm: what is under way pays what has come, or one half."""
+def weigh(trials: Floats, totals: Floats, arm: int, count: int, total: float, pending: int) -> None:
+    """What the bound of an arm is made of: what is under way pays what has come on average, or one half."""
     if pending == 0:
         trials[arm], totals[arm] = count, total
     else:
         trials[arm] = tries(count, pending, pending)
         totals[arm] = (total / count if count > 0 else 0.5) * trials[arm]
-    informations[arm] = information(trials[arm], totals[arm])
 
 
 @kernel

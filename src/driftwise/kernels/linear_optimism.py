@@ -1,11 +1,12 @@
 """Optimism for linear rewards: how far the truth may lie from least squares, and the row that could pay most.
 
-    beta = scale (R sqrt(d ln((1 + n L^2 / lambda) / delta)) + sqrt(lambda) S)
+    beta = scale (R sqrt(d ln((1 + n L^2 / lambda) / delta)) + sqrt(lambda) S u)
     index of x = <x, theta> + beta sqrt(x' V^-1 x)
 
 After at most n pairs the parameter lies within beta of theta, in the norm of V, but with probability delta
 (Abbasi-Yadkori, Pal & Szepesvari 2011, theorem 2). A policy that is optimistic this way has the parameters `ridge`,
-`norm`, `reach`, `confidence` and `scale`, which are lambda, S, L, delta and the factor in front.
+`norm`, `reach`, `confidence` and `scale`, which are lambda, S, L, delta and the factor in front. R and the unit u of S
+are those of the rewards (`kernels/reward_scale.py`).
 """
 
 import math
@@ -16,6 +17,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number
 from driftwise.core.types import Floats, Problem
+from driftwise.kernels.reward_scale import RewardScale
 from driftwise.kernels.ridge import Ridge
 from driftwise.kernels.row_forms import LANES, measure_rows
 
@@ -31,10 +33,15 @@ def failure_chance(policy: Any, problem: Problem) -> float:
 
 
 @kernel
-def radius_after(policy: Any, noise: float, delta: float, dim: int, rounds: int) -> float:
-    """The beta for at most `rounds` pairs."""
-    volume = math.log((1.0 + rounds * policy.reach * policy.reach / policy.ridge) / delta)
-    return float(policy.scale * (noise * math.sqrt(dim * volume) + math.sqrt(policy.ridge) * policy.norm))
+def doubt_after(policy: Any, delta: float, dim: int, rounds: int) -> float:
+    """The square root in beta, for at most `rounds` pairs."""
+    return math.sqrt(dim * math.log((1.0 + rounds * policy.reach * policy.reach / policy.ridge) / delta))
+
+
+@kernel
+def radius_for(policy: Any, scale: RewardScale, doubt: float) -> float:
+    """The beta with this square root."""
+    return float(policy.scale * (scale.noise[0] * doubt + math.sqrt(policy.ridge) * policy.norm * scale.unit[0]))
 
 
 @kernel

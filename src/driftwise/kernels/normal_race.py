@@ -1,7 +1,10 @@
 """Gaussian posteriors of a mean with known noise: centre and spread per arm, and a race of draws.
 
 With prior N(m, s^2) and n rewards of total R and noise sd v, the posterior has precision 1/s^2 + n/v^2 and
-centre (m/s^2 + R/v^2) / precision.
+centre (m/s^2 + R/v^2) / precision. An infinite s believes nothing beforehand: an arm without rewards has the centre
+infinity, and wins, the lowest of them first. Decisions whose rewards are under way narrow the spread as `tries` of
+their arm do (`kernels/pending.py`); where that is all there is, and nothing is believed beforehand, the arm with the
+fewest of them comes first among such, after all others.
 """
 
 import math
@@ -12,6 +15,8 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.random import normal
 from driftwise.core.types import Floats, PerArm, Shared
+from driftwise.kernels.optimism import ABOVE, untried
+from driftwise.kernels.pending import tries
 
 
 class Beliefs(NamedTuple):
@@ -25,14 +30,21 @@ class Beliefs(NamedTuple):
 def new_beliefs(n_arms: int, *, mean: float, sd: float, noise: float) -> Beliefs:
     """Nothing seen yet: the prior for every arm."""
     prior = np.array([mean / sd**2, 1.0 / sd**2, 1.0 / noise**2])
-    return Beliefs(np.full(n_arms, float(mean)), np.full(n_arms, float(sd)), prior)
+    centre, spread = (mean, sd) if math.isfinite(sd) else (math.inf, 0.0)
+    return Beliefs(np.full(n_arms, float(centre)), np.full(n_arms, float(spread)), prior)
 
 
 @kernel
-def believe(beliefs: Beliefs, arm: int, count: int, total: float) -> None:
-    """Recompute one arm's posterior."""
+def believe(beliefs: Beliefs, arm: int, count: int, total: float, pending: int, left: int) -> None:
+    """Recompute one arm's posterior; `left` is when it had its last try, see `kernels/optimism.py`."""
     precision = beliefs.prior[1] + count * beliefs.prior[2]
+    if precision == 0.0:
+        beliefs.centres[arm] = -ABOVE * pending if pending > 0 else untried(left)
+        beliefs.spreads[arm] = 0.0
+        return
     beliefs.centres[arm] = (beliefs.prior[0] + total * beliefs.prior[2]) / precision
+    if pending > 0:
+        precision = beliefs.prior[1] + tries(count, pending, pending) * beliefs.prior[2]
     beliefs.spreads[arm] = 1.0 / math.sqrt(precision)
 
 

@@ -98,6 +98,8 @@ def convex(domain: Any, constraints: int = 0, start: Any = None) -> Convex:
 
 def checked(setting: Convex) -> Convex:
     """The same setting, made sure of: kernels trust it, and it may have come from saved bytes."""
+    if not isinstance(setting, Convex):
+        raise ParameterError("this problem has no domain to choose points from: make one with box, ball or simplex")
     domain = setting.domain
     dim, parts = domain.dim, len(domain.kinds)
     tiles = np.array_equal(domain.starts, np.append(0, domain.stops[:-1])) and list(domain.stops[-1:]) == [dim]

@@ -5,11 +5,11 @@ Theorem 3 of Cheung, Simchi-Levi & Zhu, *Hedging the Drift*, for a sliding windo
     2 L w B + 2 beta T sqrt((2 d / w) ln(1 + w L^2 / (d lambda))) + 2 T delta
     beta = R sqrt(d ln((1 + w L^2 / lambda) / delta)) + sqrt(lambda) S
 
-B is the variation of the parameter, the rest as in `policies/sliding_lin_ucb.py`. The first term is what is out of date
-in the window, the second what is not yet known, the third what happens when a bound fails. It holds in expectation, for
-features no longer than L, parameters no longer than S and mean rewards between -1 and 1. The proof asks for beta >= 1;
-a smaller one counts as 1. It also counts T / w stretches of w rounds where ceil(T / w) are needed. Here it is as it is
-printed: a measured regret is held against the smaller of the two.
+B is the variation of the parameter, the rest as in `policies/sliding_lin_ucb.py`, all in units of the rewards. The
+first term is what is out of date in the window, the second what is not yet known, the third what happens when a bound
+fails. It holds in expectation, for features no longer than L, parameters no longer than S and mean rewards between -1
+and 1. The proof asks for beta >= 1; a smaller one counts as 1. It also counts T / w stretches of w rounds where ceil(T
+/ w) are needed. Here it is as it is printed: a measured regret is held against the smaller of the two.
 """
 
 import math
@@ -21,7 +21,7 @@ from driftwise.policies.sliding_lin_ucb import SlidingLinUCB
 
 
 def sliding_lin_ucb_bound(policy: SlidingLinUCB, problem: Problem, variation: float) -> float:
-    """The regret that Theorem 3 allows, for a parameter that moves by `variation` in all.
+    """The regret that Theorem 3 allows, for a parameter that moves by `variation` in all, both in the unit of rewards.
 
     >>> policy = SlidingLinUCB(window=800)
     >>> round(sliding_lin_ucb_bound(policy, Problem(40, noise=0.1, horizon=100_000, dim=5), variation=43.0))
@@ -31,9 +31,11 @@ def sliding_lin_ucb_bound(policy: SlidingLinUCB, problem: Problem, variation: fl
     variation = number("variation", variation, above=0.0, closed="[")
     if policy.scale < 1.0:
         raise ParameterError(f"scale={policy.scale:g} is below 1: Theorem 3 says nothing of a smaller bonus")
+    unit = number("unit", problem.size, above=0.0)
     delta = policy.confidence or 1.0 / rounds
     share = policy.window * policy.reach**2 / policy.ridge
-    beta = problem.noise * math.sqrt(dim * math.log((1.0 + share) / delta)) + math.sqrt(policy.ridge) * policy.norm
+    noise = number("noise", problem.spread, above=0.0) / unit
+    beta = noise * math.sqrt(dim * math.log((1.0 + share) / delta)) + math.sqrt(policy.ridge) * policy.norm
     unknown = rounds * math.sqrt(2.0 * dim / policy.window * math.log1p(share / dim))
-    outdated = policy.reach * policy.window * variation
-    return 2.0 * outdated + 2.0 * policy.scale * max(1.0, beta) * unknown + 2.0 * rounds * delta
+    outdated = policy.reach * policy.window * variation / unit
+    return unit * (2.0 * outdated + 2.0 * policy.scale * max(1.0, beta) * unknown + 2.0 * rounds * delta)

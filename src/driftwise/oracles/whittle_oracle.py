@@ -92,7 +92,7 @@ def _update(policy: WhittleOracle, state: WhittleOracleState, decision: Decision
 
 register(
     WhittleOracle,
-    about=About("the world itself", "the standard", "Whittle 1988", family="restless"),
+    about=About("the world itself", "the standard", "Whittle 1988", family="restless", learns_rewards=False),
     select=_select,
     update=_update,
     rank=_rank,

@@ -203,7 +203,9 @@ def _draw_kernel(state: AdaptiveWhittleState, own: int, action: int, rng: Any) -
 
 register(
     AdaptiveWhittle,
-    about=About("which moves can happen, if anything", "none proven", "driftwise", family="restless"),
+    about=About(
+        "which moves can happen, if anything", "none proven", "driftwise", family="restless", learns_rewards=False
+    ),
     advance=_advance,
     select=select_by_index,
     update=count_outcome,

@@ -2,18 +2,18 @@
 
     H = floor(d sqrt T) with features, floor(sqrt(d T)) with arms or items      rounds in a block
     windows J, their chances p, exploration gamma and weights s                 see `driftwise.kernels.hedge`
-    x = 1/2 + Y / (2 H + 4 R sqrt(H ln(T / sqrt H)))                            what a block is worth that earned Y
+    x = 1/2 + Y / (2 M H + 4 R sqrt(H ln(T / sqrt H)))                          what a block is worth that earned Y
 
 | symbol | field | |
 |---|---|---|
 | SW-UCB | policy | the policy inside: any that has a window; its own window is not used |
 | | literal | 0: the window drawn is what the policy inside remembers; 1: it only sizes its bonus |
 | T | horizon | rounds to come; 0 takes the problem's |
-| | scale | largest absolute mean reward, where rewards are unbounded |
+| M | scale | largest absolute mean reward, in units u, where rewards are unbounded; 1 in the paper |
 | J | shortest | windows below it are left out |
 | H | block | rounds in a block; 0 takes the above |
 | d | dim | 0 takes the number of features, or of arms |
-| R | | noise of the rewards, from the problem |
+| R, u | | noise and unit of the rewards, from the problem, or learned |
 
 Cheung, Simchi-Levi & Zhu, *Hedging the Drift: Learning to Optimize under Non-Stationarity*, Management Science 2022,
 section 7 with eq. (23); for arms section 8.1 with eq. (30). By the text SW-UCB has the window drawn inside each block.
@@ -53,19 +53,20 @@ from driftwise.core.types import About, Decision, Floats, Problem, Shared
 from driftwise.core.verbs import advance, appraise, pend, register, restart, select, settle, update
 from driftwise.errors import ParameterError
 from driftwise.kernels.hedge import Hedge, credit, new_hedge, pick, plan
+from driftwise.kernels.reward_scale import RewardScale, known_scale, measure, new_scale
 from driftwise.policies.sliding_ucb import SlidingUCB
 
 FIRST, LONGEST = 2**10, 2**20  # rounds of the first epoch and of the longest, where no horizon is known
 NEVER = 2**62
-GROWTH, LARGEST, NOISE = range(3)
+GROWTH, LARGEST = range(2)
 
 
 class BanditOverBanditState(NamedTuple):
     """The policy inside, which lives in block time: its round 0 is round `start`; the windows; and the block so far.
 
     `answered` tells which rounds of the block have their reward, `arrived` how many have, and `total` is the sum. The
-    epoch ends before round `until`. `laws` holds what blocks follow from (d or d^2, the largest mean, the noise), and
-    `mapping` what rewards are multiplied by and moved by before they are summed.
+    epoch ends before round `until`. `laws` holds what blocks follow from (d or d^2, the largest mean in units), and
+    `mapping` what rewards are multiplied by and moved by before they are summed; `scale` is how large they are then.
     """
 
     inner: Any
@@ -77,6 +78,7 @@ class BanditOverBanditState(NamedTuple):
     until: Shared
     laws: Shared
     mapping: Shared
+    scale: RewardScale
     stale: Shared
 
 
@@ -92,7 +94,8 @@ class BanditOverBandit(NamedTuple):
     horizon : int
         Rounds to come; 0 takes the problem's, and goes by epochs of doubling length where that is not known either.
     scale : float
-        Largest absolute mean reward, where rewards are unbounded.
+        Largest absolute mean reward, in units of the problem's or of the largest reward seen, where rewards are
+        unbounded.
     shortest : int
         Windows below it are left out.
     block : int
@@ -120,7 +123,7 @@ class BanditOverBandit(NamedTuple):
         shortest = whole("shortest", self.shortest, high=2**31)
         horizon = whole("horizon", self.horizon, low=0) or problem.horizon
         whole("block", self.block, low=0, high=horizon or LONGEST)
-        laws, mapping = self._laws(problem)
+        laws, mapping, units = self._laws(problem)
         capacity = _block.function(self.block, laws, horizon or LONGEST)
         rounds = horizon or max(FIRST, self.block)
         hedge = new_hedge(capacity)
@@ -135,6 +138,7 @@ class BanditOverBandit(NamedTuple):
             until=np.array([NEVER if horizon else rounds], np.int64),
             laws=laws,
             mapping=mapping,
+            scale=units,
             stale=np.zeros(1, np.int64),
         )
 
@@ -151,15 +155,17 @@ class BanditOverBandit(NamedTuple):
         name = "dim" if family_of(self.policy) == "features" else "n_arms"
         return whole("dim", self.dim, low=0) or whole(name, getattr(problem, name))
 
-    def _laws(self, problem: Problem) -> tuple[Floats, Floats]:
-        """What blocks follow from, and how rewards are mapped."""
+    def _laws(self, problem: Problem) -> tuple[Floats, Floats, RewardScale]:
+        """What blocks follow from, how rewards are mapped, and how large they are then."""
         size, items = self._size(problem), max(1, problem.slate)
         growth = size**2 if family_of(self.policy) == "features" else size
         if not problem.bounded:
-            return np.array([growth, items * self.scale, math.sqrt(items) * problem.noise]), np.array([1.0, 0.0])
+            slates = problem._replace(noise=math.sqrt(items) * problem.noise, unit=items * problem.unit)
+            return np.array([growth, self.scale]), np.array([1.0, 0.0]), new_scale(slates)
         # Deviation: a bounded range becomes [-1, 1], and leaves no room for noise.
         low, span = bounded_range("bandit-over-bandit", problem.low, problem.high)
-        return np.array([growth, items, 0.0]), np.array([2.0 / span, -items * (2.0 * low / span + 1.0)])
+        mapping = np.array([2.0 / span, -items * (2.0 * low / span + 1.0)])
+        return np.array([growth, 1.0]), mapping, known_scale(0.0, float(items))
 
 
 def _can_restart(policy: Any) -> None:
@@ -207,8 +213,9 @@ def _credit_block(state: BanditOverBanditState) -> None:
     hedge, block = state.hedge, state.hedge.block[0]
     # Deviation: rewards that have not come are taken to be like those that have.
     total = state.total[0] * (block / state.arrived[0])
-    noise = state.laws[NOISE] * math.sqrt(block * math.log(hedge.rounds[0] / math.sqrt(block)))
-    credit(hedge, 0.5 + total / (2.0 * state.laws[LARGEST] * block + 4.0 * noise))
+    largest = state.laws[LARGEST] * state.scale.unit[0]
+    noise = state.scale.noise[0] * math.sqrt(block * math.log(hedge.rounds[0] / math.sqrt(block)))
+    credit(hedge, 0.5 + total / (2.0 * largest * block + 4.0 * noise))
 
 
 @kernel(inline=False)
@@ -261,6 +268,7 @@ def _update(policy: BanditOverBandit, state: BanditOverBanditState, decision: De
     state.answered[place] = True
     state.arrived[0] += 1
     state.total[0] += state.mapping[0] * outcome.reward + state.mapping[1]
+    measure(state.scale, outcome.reward)
     update(policy.policy, state.inner, _inside(decision, place), outcome, now - start)
 
 

@@ -24,7 +24,7 @@ Known in advance: the reward range; how large changes are, for epsilon; their nu
 Regret: O(sqrt(T changes ln(T / changes))) for changes larger than 3 epsilon, far enough apart.
 Rewards without a range are scaled by twice their noise.
 Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as
-stale.
+stale. Decisions under way count as tries until their arm restarts, see `kernels/pending.py`.
 """
 
 import math

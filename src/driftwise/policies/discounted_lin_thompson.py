@@ -13,10 +13,11 @@ have to be little known too.
 | gamma | gamma | what is left of a weight after one round; 1 / (1 - gamma) rounds are remembered |
 | lambda | ridge | regularisation; it does not fade |
 | a / R | scale | width of the draw, in units of the noise |
-| R | | noise of the rewards, from the problem |
+| R | | noise of the rewards, from the problem, or learned |
 
 Kim & Tewari, *Randomized exploration for non-stationary stochastic linear bandits*, UAI 2020 (D-LinTS).
-Known in advance: the noise, and a discount fit for the drift (`for_variation`: horizon, dimension and variation).
+Known in advance: the noise or the range of rewards, and a discount fit for the drift (`for_variation`: horizon,
+dimension and variation).
 Regret: none proven for a draw of the noise's width; with that of the paper's theorem it is discounted UCB's, but for a
 logarithm of the number of rows.
 Late rewards enter by their decision's round: they weigh as if they had come in time. One told twice counts twice.
@@ -29,18 +30,19 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Decision, Outcome, Problem, Scratch, Shared
+from driftwise.core.types import About, Decision, Outcome, Problem, Scratch
 from driftwise.core.verbs import register
 from driftwise.kernels.fading_ridge import FadingRidge, absorb_faded, draw_faded, fade_pairs, new_fading_ridge, settle
 from driftwise.kernels.linear_draw import favourite_row
+from driftwise.kernels.reward_scale import RewardScale, measure, new_scale
 from driftwise.policies.discounted_lin_ucb import gamma_for
 
 
 class DiscountedLinThompsonState(NamedTuple):
-    """The regression that fades, the width of a draw, and room for one."""
+    """The regression that fades, the noise, and room for a draw."""
 
     ridge: FadingRidge
-    spread: Shared
+    scale: RewardScale
     draw: Scratch
 
 
@@ -76,7 +78,7 @@ class DiscountedLinThompson(NamedTuple):
         number("gamma", self.gamma, above=0.0, below=1.0, closed="]")
         number("ridge", self.ridge, above=0.0)
         number("scale", self.scale, above=0.0)
-        return DiscountedLinThompsonState(new_fading_ridge(dim), np.array([self.scale * problem.noise]), np.zeros(dim))
+        return DiscountedLinThompsonState(new_fading_ridge(dim), new_scale(problem), np.zeros(dim))
 
 
 @kernel
@@ -89,7 +91,7 @@ def _select(
     policy: DiscountedLinThompson, state: DiscountedLinThompsonState, t: int, context: Any, rng: Any
 ) -> tuple[int, float]:
     settle(state.ridge, policy.ridge)
-    draw_faded(state.ridge, state.spread[0], state.draw, rng)
+    draw_faded(state.ridge, policy.scale * state.scale.noise[0], state.draw, rng)
     return favourite_row(context, state.draw), np.nan
 
 
@@ -101,6 +103,7 @@ def _update(
     outcome: Outcome,
     now: int,
 ) -> None:
+    measure(state.scale, outcome.reward)
     fade_pairs(state.ridge, policy.gamma, now + 1)
     absorb_faded(state.ridge, policy.gamma, decision.t, decision.context, outcome.reward)
 
@@ -108,7 +111,7 @@ def _update(
 register(
     DiscountedLinThompson,
     about=About(
-        "a discount fit for the drift; the noise",
+        "a discount fit for the drift; the reward range, or the noise",
         "none proven at this width",
         "Kim & Tewari 2020",
         family="features",

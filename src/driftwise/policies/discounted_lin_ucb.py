@@ -3,7 +3,8 @@
     V_t = lambda I + sum gamma^(t-s) x_s x_s'        theta = V_t^-1 sum gamma^(t-s) x_s Y_s
     V~_t = lambda I + sum gamma^(2(t-s)) x_s x_s'
     index of x = <x, theta> + beta_t sqrt(x' V_t^-1 V~_t V_t^-1 x)
-    beta_t = scale (sqrt(lambda) S + R sqrt(2 ln(1/delta) + d ln(1 + L^2 (1 - gamma^(2t)) / (lambda d (1 - gamma^2)))))
+    beta_t = scale (sqrt(lambda) S u + R sqrt(2 ln(1/delta) + d ln(1 + L^2 n / (lambda d)))),
+    n = (1 - gamma^(2t)) / (1 - gamma^2)
 
 after t rounds s = 1 .. t; the newest pair weighs one.
 
@@ -11,13 +12,14 @@ after t rounds s = 1 .. t; the newest pair weighs one.
 |---|---|---|
 | gamma | gamma | what is left of a weight after one round; 1 / (1 - gamma) rounds are remembered |
 | lambda | ridge | regularisation; it does not fade |
-| S | norm | bound on the length of the parameter |
+| S | norm | bound on the length of the parameter, in units u |
 | L | reach | bound on the length of features |
 | delta | confidence | chance that a bound fails; 0 takes 1 / horizon |
-| R | | noise of the rewards, from the problem |
+| R, u | | noise and unit of the rewards, from the problem, or learned |
 
 Russac, Vernade & Cappe, *Weighted linear bandits for non-stationary environments*, NeurIPS 2019 (D-LinUCB).
-Known in advance: a discount fit for the drift (`for_variation`: horizon, dimension and variation); the noise, S and L.
+Known in advance: a discount fit for the drift (`for_variation`: horizon, dimension and variation); the range of rewards
+or their noise, S and L.
 Regret: O(d^(2/3) B^(1/3) T^(2/3)) as printed, with the discount of `for_variation`; its proof holds for features along
 the axes, and for others what is proven is O(d^(7/8) B^(1/4) T^(3/4)) (Faury, Russac, Abeille & Calauzenes 2021).
 Late rewards enter by their decision's round: they weigh as if they had come in time. One told twice counts twice.
@@ -31,18 +33,19 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Decision, Derived, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.fading_ridge import FadingRidge, absorb_faded, fade_pairs, faded_width, new_fading_ridge, settle
 from driftwise.kernels.linear_optimism import failure_chance
+from driftwise.kernels.reward_scale import RewardScale, measure, new_scale
 from driftwise.kernels.ridge import dot
 
 
 class DiscountedLinUCBState(NamedTuple):
-    """The regression that fades, and what of the problem the radius is made from: R and delta."""
+    """The regression that fades, and what the radius is made from: R and u, and delta."""
 
     ridge: FadingRidge
-    noise: Shared
+    scale: RewardScale
     delta: Derived
 
 
@@ -55,8 +58,10 @@ class DiscountedLinUCB(NamedTuple):
         What is left of a weight after one round: small follows faster, close to one is steadier.
     ridge : float
         Regularisation lambda.
-    norm, reach : float
-        Bounds on the length of the parameter and of features.
+    norm : float
+        Bound on the length of the parameter, in units of the largest reward.
+    reach : float
+        Bound on the length of features.
     confidence : float
         Chance that a bound fails; 0 takes 1 / horizon, or 0.01 where no horizon is known.
     scale : float
@@ -75,7 +80,10 @@ class DiscountedLinUCB(NamedTuple):
 
     @classmethod
     def for_variation(cls, horizon: int, dim: int, variation: float) -> "DiscountedLinUCB":
-        """The discount 1 - (B / (d T))^(2/3), for a known horizon and variation; without any nothing is forgotten."""
+        """The discount 1 - (B / (d T))^(2/3), for a known horizon and variation; without any nothing is forgotten.
+
+        The variation is in units of the largest reward.
+        """
         return cls(gamma=gamma_for(horizon, dim, variation))
 
     def init(self, problem: Problem) -> DiscountedLinUCBState:
@@ -84,7 +92,7 @@ class DiscountedLinUCB(NamedTuple):
         whole("n_arms", problem.n_arms)
         number("gamma", self.gamma, above=0.0, below=1.0, closed="]")
         delta = failure_chance(self, problem)
-        return DiscountedLinUCBState(new_fading_ridge(dim), np.array([problem.noise]), np.array([delta]))
+        return DiscountedLinUCBState(new_fading_ridge(dim), new_scale(problem), np.array([delta]))
 
 
 def gamma_for(horizon: int, dim: int, variation: float) -> float:
@@ -94,12 +102,12 @@ def gamma_for(horizon: int, dim: int, variation: float) -> float:
 
 
 @kernel
-def _radius(policy: DiscountedLinUCB, noise: float, delta: float, dim: int, t: int) -> float:
+def _radius(policy: DiscountedLinUCB, scale: RewardScale, delta: float, dim: int, t: int) -> float:
     square = policy.gamma * policy.gamma
     rounds = t if square == 1.0 else (1.0 - square**t) / (1.0 - square)
     volume = math.log1p(policy.reach * policy.reach * rounds / (policy.ridge * dim))
-    spread = noise * math.sqrt(2.0 * math.log(1.0 / delta) + dim * volume)
-    return policy.scale * (math.sqrt(policy.ridge) * policy.norm + spread)
+    spread = scale.noise[0] * math.sqrt(2.0 * math.log(1.0 / delta) + dim * volume)
+    return float(policy.scale * (math.sqrt(policy.ridge) * policy.norm * scale.unit[0] + spread))
 
 
 @kernel
@@ -113,7 +121,7 @@ def _select(
 ) -> tuple[int, float]:
     ridge = state.ridge
     settle(ridge, policy.ridge)
-    radius = _radius(policy, state.noise[0], state.delta[0], len(ridge.moment), t)
+    radius = _radius(policy, state.scale, state.delta[0], len(ridge.moment), t)
     best, top = 0, -np.inf
     for row in range(len(context)):
         index = dot(context[row], ridge.theta) + radius * faded_width(ridge, context[row])
@@ -126,6 +134,7 @@ def _select(
 def _update(
     policy: DiscountedLinUCB, state: DiscountedLinUCBState, decision: Decision, outcome: Outcome, now: int
 ) -> None:
+    measure(state.scale, outcome.reward)
     fade_pairs(state.ridge, policy.gamma, now + 1)
     absorb_faded(state.ridge, policy.gamma, decision.t, decision.context, outcome.reward)
 
@@ -133,7 +142,7 @@ def _update(
 register(
     DiscountedLinUCB,
     about=About(
-        "a discount fit for the drift; noise and lengths",
+        "a discount fit for the drift; the reward range, or the noise; lengths",
         "O(d^(7/8) B^(1/4) T^(3/4))",
         "Russac, Vernade & Cappe 2019",
         family="features",

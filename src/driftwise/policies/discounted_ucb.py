@@ -17,7 +17,8 @@ Kocsis & Szepesvari, *Discounted UCB*, PASCAL workshop 2006; Garivier & Moulines
 for switching bandit problems*, ALT 2011, section 3, whose index this is.
 Known in advance: the reward range, and a discount fit for the drift (`for_changes`: horizon and number of changes).
 Regret: O(sqrt(changes T) log T) with the discount of `for_changes`.
-Late rewards enter by their decision's round: they weigh as if they had come in time.
+Late rewards enter by their decision's round: they weigh as if they had come in time. Decisions whose rewards are under
+way count as tries and fade alike, see `kernels/pending.py`.
 """
 
 import math
@@ -37,13 +38,17 @@ FAINT = 1e-200
 
 
 class DiscountedUCBState(NamedTuple):
-    """What is kept of counts and sums, and the two parts of each bound; `weights` are those of what is under way."""
+    """What is kept of counts and sums, and the two parts of each bound; `weights` are those of what is under way.
+
+    `waiting` is how much that is in all; what arms that were retired left under way stays in it.
+    """
 
     discount: Discount
     counts: PerArm
     sums: PerArm
     pending: Pending
     weights: PerArm
+    waiting: Shared
     means: PerArm
     roots: PerArm
     span: Shared
@@ -85,6 +90,7 @@ class DiscountedUCB(NamedTuple):
             sums=np.zeros(n_arms),
             pending=new_pending(n_arms, middle_of(problem)),
             weights=np.zeros(n_arms),
+            waiting=np.zeros(1, np.int64),
             means=np.full(n_arms, np.inf),
             roots=np.zeros(n_arms),
             span=np.array([problem.span]),
@@ -117,6 +123,7 @@ def _refresh(state: DiscountedUCBState, arm: int) -> None:
 
 @kernel
 def _pend(policy: DiscountedUCB, state: DiscountedUCBState, decision: Decision) -> None:
+    state.waiting[0] += 1
     state.pending.counts[decision.action] += 1
     state.weights[decision.action] += weight(state.discount, policy.gamma, decision.t)
     if find_middle(state.pending, state.counts, state.sums):
@@ -128,6 +135,7 @@ def _pend(policy: DiscountedUCB, state: DiscountedUCBState, decision: Decision) 
 @kernel
 def _settle(policy: DiscountedUCB, state: DiscountedUCBState, decision: Decision) -> None:
     arm = decision.action
+    state.waiting[0] -= 1
     state.pending.counts[arm] -= 1
     rest = state.weights[arm] - weight(state.discount, policy.gamma, decision.t)
     state.weights[arm] = max(rest, FAINT) if state.pending.counts[arm] > 0 else 0.0
@@ -137,8 +145,11 @@ def _settle(policy: DiscountedUCB, state: DiscountedUCBState, decision: Decision
 @kernel
 def _select(policy: DiscountedUCB, state: DiscountedUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     growth, total = state.discount.growth[0], 0.0
-    for k in range(len(state.counts)):
-        total += state.counts[k] + state.weights[k]
+    for count in state.counts:
+        total += count
+    if state.waiting[0] > 0:
+        for weight_under_way in state.weights:
+            total += weight_under_way
     # Deviation: a discounted number of rewards below one has no bonus; the paper's logarithm would be negative.
     scale = 2.0 * log_scale(state.span[0], policy.xi, total / growth) * math.sqrt(growth)
     return most_promising(state.means, state.roots, scale), 1.0

@@ -29,9 +29,14 @@ from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.optimism import ABOVE
 
+UNKNOWN = 0.5 * ABOVE  # in size, the value of an arm without a reward is above this
+
 
 class EpsilonGreedyState(NamedTuple):
-    """A running value per arm, infinite before the first reward; and the decisions under way."""
+    """A running value per arm, and the decisions under way.
+
+    Before the first reward the value is infinite, or below all others by the number of decisions under way.
+    """
 
     values: PerArm
     pending: PerArm
@@ -62,13 +67,10 @@ class EpsilonGreedy(NamedTuple):
 @kernel
 def _select(policy: EpsilonGreedy, state: EpsilonGreedyState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     n_arms = len(state.values)
-    greedy, top = 0, -np.inf
-    for k in range(n_arms):
-        value = state.values[k]
-        if value == np.inf and state.pending[k] > 0:
-            value = -ABOVE * state.pending[k]
-        if value > top:
-            greedy, top = k, value
+    greedy = 0
+    for k in range(1, n_arms):
+        if state.values[k] > state.values[greedy]:
+            greedy = k
     u, rng = uniform(rng)
     arm = greedy
     if u < policy.epsilon:
@@ -80,17 +82,25 @@ def _select(policy: EpsilonGreedy, state: EpsilonGreedyState, t: int, context: A
 @kernel
 def _pend(policy: EpsilonGreedy, state: EpsilonGreedyState, decision: Decision) -> None:
     state.pending[decision.action] += 1
+    _rank_unknown(state, decision.action)
 
 
 @kernel
 def _settle(policy: EpsilonGreedy, state: EpsilonGreedyState, decision: Decision) -> None:
     state.pending[decision.action] -= 1
+    _rank_unknown(state, decision.action)
+
+
+@kernel
+def _rank_unknown(state: EpsilonGreedyState, arm: int) -> None:
+    if abs(state.values[arm]) > UNKNOWN:
+        state.values[arm] = -ABOVE * state.pending[arm] if state.pending[arm] > 0 else np.inf
 
 
 @kernel
 def _update(policy: EpsilonGreedy, state: EpsilonGreedyState, decision: Decision, outcome: Outcome, now: int) -> None:
     value = state.values[decision.action]
-    if value == np.inf:
+    if abs(value) > UNKNOWN:
         state.values[decision.action] = outcome.reward
     else:
         state.values[decision.action] = value + policy.step * (outcome.reward - value)

@@ -4,13 +4,17 @@
 
 | symbol | field | |
 |---|---|---|
-| sigma | noise | sd of a reward around its mean; 0 takes the problem's |
-| m_0, s_0 | prior_mean, prior_sd | the belief before any reward |
+| sigma | noise | sd of a reward around its mean; 0 takes the problem's, or half the range |
+| m_0, s_0 | prior_mean, prior_sd | the belief before any reward; where s_0 = 0, the middle of the range and its width |
+
+Where rewards have a unit and no range, means are taken to lie between 0 and the unit. Without unit, range and prior
+nothing is believed beforehand: every arm is tried once, lowest number first.
 
 Agrawal & Goyal, *Further optimal regret bounds for Thompson sampling*, AISTATS 2013.
-Known in advance: the noise. Regret: O(sqrt(K T log K)) without drift; linear in T with it.
+Known in advance: the noise or the range of rewards. Regret: O(sqrt(K T log K)) without drift; linear in T with it.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +23,10 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
 from driftwise.core.verbs import register
+from driftwise.errors import ParameterError
 from driftwise.kernels.normal_race import Beliefs, believe, new_beliefs, race_normals
+from driftwise.kernels.optimism import NEVER_LEFT
+from driftwise.kernels.pending import Pending, middle_of, new_pending, pend_arm, settle_arm
 
 
 class GaussianThompsonState(NamedTuple):
@@ -27,6 +34,7 @@ class GaussianThompsonState(NamedTuple):
 
     counts: PerArm
     sums: PerArm
+    pending: Pending
     beliefs: Beliefs
 
 
@@ -36,27 +44,38 @@ class GaussianThompson(NamedTuple):
     Parameters
     ----------
     noise : float
-        Standard deviation of a reward around its mean; 0 takes the problem's.
+        Standard deviation of a reward around its mean; 0 takes the problem's, or half the range.
     prior_mean, prior_sd : float
-        What is believed of an arm never tried.
+        What is believed of an arm never tried, in the unit of rewards; prior_sd=0 takes it from the range, and where
+        there is none every arm is tried first.
     """
 
     noise: float = 0.0
-    prior_mean: float = 0.5
-    prior_sd: float = 1.0
+    prior_mean: float = 0.0
+    prior_sd: float = 0.0
 
     def init(self, problem: Problem) -> GaussianThompsonState:
         """The prior for every arm."""
         n_arms = whole("n_arms", problem.n_arms)
-        return GaussianThompsonState(np.zeros(n_arms, np.int64), np.zeros(n_arms), beliefs_of(self, problem))
+        counts, pending = np.zeros(n_arms, np.int64), new_pending(n_arms, middle_of(problem))
+        return GaussianThompsonState(counts, np.zeros(n_arms), pending, beliefs_of(self, problem))
 
 
 def beliefs_of(policy: Any, problem: Problem) -> Beliefs:
     """The prior of a policy with the fields `noise`, `prior_mean` and `prior_sd`."""
     noise = number("noise", policy.noise, above=0.0, closed="[")
-    mean = number("prior_mean", policy.prior_mean)
-    sd = number("prior_sd", policy.prior_sd, above=0.0)
-    return new_beliefs(problem.n_arms, mean=mean, sd=sd, noise=noise or problem.noise)
+    mean, sd = number("prior_mean", policy.prior_mean), number("prior_sd", policy.prior_sd, above=0.0, closed="[")
+    if mean and not sd:
+        raise ParameterError(f"prior_mean={mean:g} needs a prior_sd: how far from it means may lie")
+    if not sd:
+        low, width = (problem.low, problem.span) if problem.bounded else (0.0, problem.unit)
+        mean, sd = (low + 0.5 * width, width) if width else (0.0, math.inf)
+    return new_beliefs(problem.n_arms, mean=mean, sd=sd, noise=noise or problem.spread or 0.5 * problem.span)
+
+
+@kernel
+def _refresh(state: GaussianThompsonState, arm: int) -> None:
+    believe(state.beliefs, arm, state.counts[arm], state.sums[arm], state.pending.counts[arm], NEVER_LEFT)
 
 
 @kernel
@@ -73,12 +92,17 @@ def _update(
     arm = decision.action
     state.counts[arm] += 1
     state.sums[arm] += outcome.reward
-    believe(state.beliefs, arm, state.counts[arm], state.sums[arm])
+    _refresh(state, arm)
 
 
+register(GaussianThompsonState, refresh=_refresh)
 register(
     GaussianThompson,
-    about=About("the noise", "O(sqrt(K T log K)) without drift", "Agrawal & Goyal 2013", drifts=False),
+    about=About(
+        "the noise, or the reward range", "O(sqrt(K T log K)) without drift", "Agrawal & Goyal 2013", drifts=False
+    ),
     select=_select,
+    pend=pend_arm,
+    settle=settle_arm,
     update=_update,
 )

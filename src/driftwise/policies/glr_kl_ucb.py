@@ -27,7 +27,7 @@ Known in advance: the reward range; the horizon, and the number of changes if po
 Regret: O(sqrt(K changes T log T)) for changes that are large enough and far enough apart; O(changes sqrt(K T log T))
 when their number is not known.
 Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as
-stale.
+stale. Decisions under way count as tries until their arm restarts, see `kernels/pending.py`.
 """
 
 import math
@@ -47,7 +47,7 @@ from driftwise.kernels.detectors import (
     practical_threshold,
     proven_threshold,
 )
-from driftwise.kernels.kl import SLACK, exploration, gap_of, weigh
+from driftwise.kernels.kl import SLACK, exploration, gap_of, information, weigh
 from driftwise.kernels.pending import Pending, new_pending, pend_arm, settle_arm
 
 NEVER = 2**62
@@ -191,10 +191,8 @@ def _select(policy: GLRKLUCB, state: GLRKLUCBState, t: int, context: Any, rng: A
 
 @kernel
 def _refresh(state: GLRKLUCBState, arm: int) -> None:
-    weigh(
-        *(state.trials, state.totals, state.informations, arm),
-        *(state.counts[arm], state.sums[arm], state.pending.counts[arm]),
-    )
+    weigh(state.trials, state.totals, arm, state.counts[arm], state.sums[arm], state.pending.counts[arm])
+    state.informations[arm] = information(state.trials[arm], state.totals[arm])
 
 
 @kernel

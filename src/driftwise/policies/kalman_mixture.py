@@ -3,8 +3,8 @@
 Each of Q models says that the parameter walks, theta_{t+1} = theta_t + N(0, q I), with a pace of its own from standing
 still to forgetting at once; the rewards say which of them to believe.
 
-    q = (R / L)^2 10^(-8 .. 0), evenly in the exponent               theta_1 ~ N(0, s_0^2 I)
-    a round passes     P <- P + q I, and no variance above s_0^2     for every model
+    q = (R / L)^2 10^(-8 .. 0), evenly in the exponent               theta_1 ~ N(0, (s_0 u)^2 I)
+    a round passes     P <- P + q I, no variance above (s_0 u)^2     for every model
     Y of x comes       S = x' P x + R^2,  e = Y - <x, m>
                        w <- w N(e; 0, S), normalised, then w <- (1 - s) w + s / Q
                        m <- m + P x e / S,   P <- P - P x x' P / S
@@ -16,15 +16,15 @@ still to forgetting at once; the rewards say which of them to believe.
 | c | width | bonus in standard deviations; at 1 and below a row nobody plays may never be tried again |
 | s | share | how readily another model is believed after a change of pace |
 | Q | models | filters side by side |
-| s_0 | prior_sd | about how large a coordinate of the parameter may be |
+| s_0 | prior_sd | about how large a coordinate of the parameter may be, in units u |
 | L | reach | about how long features are |
-| R | | noise of the rewards, from the problem |
-| m, P, w | means, covariances, weights | the belief of each model, and the belief in it |
+| R, u | | noise and unit of the rewards, from the problem, or learned |
+| m, P, w | means, covariances, weights | the belief of each model, and in it; P and q are kept in units u^2 |
 
 Kalman 1960 for the filter; fixed share from Herbster & Warmuth, *Tracking the best expert*, Machine Learning 1998.
-Known in advance: the noise, and rather too much of it than too little: told half the true R it chases luck (13 times
-the regret, measured), told twice the true R it is slow (1.6 times). Rewards should lie around zero, or features hold a
-constant.
+Known in advance: the noise or the range of rewards, and rather too much of it than too little: told half the true R it
+chases luck (13 times the regret, measured), told twice the true R it is slow (1.6 times). Rewards should lie around
+zero, or features hold a constant.
 Regret: none proven. Measured in `piecewise-linear` (T = 10^5, R = 0.1), where a window that knows the variation
 (`sliding-lin-ucb`, equation (90)) has 3300: 250; among 40 fixed actions 850 against 5600, between two arms both 1000.
 Late rewards are taken for news of the parameter as it is now, blurred by the walk since: R^2 grows by q |x|^2 for every
@@ -40,6 +40,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Floats, Outcome, PerFeature, PerFeaturePair, Problem, Scratch, Shared
 from driftwise.core.verbs import register
+from driftwise.kernels.reward_scale import RewardScale, measure, new_scale
 from driftwise.kernels.ridge import dot
 
 SLOWEST, FASTEST = -8.0, 0.0  # exponents of q (L / R)^2
@@ -47,11 +48,12 @@ GRAIN = 1e-15  # the least q, in units of s_0^2 and per feature
 
 
 class KalmanMixtureState(NamedTuple):
-    """The beliefs; `paces` are the q, `variance` is R^2, `clock` the round the beliefs are about."""
+    """The beliefs; `paces` are the q, `variance` is R^2, both in units; `clock` is the round the beliefs are about."""
 
     means: PerFeature
     covariances: PerFeaturePair
     weights: Shared
+    scale: RewardScale
     paces: Shared
     variance: Shared
     clock: Shared
@@ -73,7 +75,8 @@ class KalmanMixture(NamedTuple):
     models : int
         How many paces are tried.
     prior_sd : float
-        Standard deviation of a coordinate of the parameter before anything is seen, and the most it ever is.
+        Standard deviation of a coordinate of the parameter before anything is seen, and the most it ever is; in units
+        of the largest reward.
     reach : float
         Length of a typical row of features: paces are measured by what they do to a reward.
 
@@ -95,21 +98,33 @@ class KalmanMixture(NamedTuple):
         number("share", self.share, above=0.0, below=1.0)
         number("prior_sd", self.prior_sd, above=0.0)
         number("reach", self.reach, above=0.0)
-        variance = number("noise", problem.noise, above=0.0) ** 2
-        paces = variance / self.reach**2 * np.logspace(SLOWEST, FASTEST, models)
-        return KalmanMixtureState(
+        state = KalmanMixtureState(
             means=np.zeros((models, dim)),
             covariances=np.tile(self.prior_sd**2 * np.eye(dim), (models, 1, 1)),
             weights=np.full(models, 1.0 / models),
-            # Deviation: a q below rounding would let variances of next to nothing turn negative.
-            paces=np.maximum(paces, dim * GRAIN * self.prior_sd**2),
-            variance=np.array([variance]),
+            scale=new_scale(problem),
+            paces=np.zeros(models),
+            variance=np.zeros(1),
             clock=np.zeros(1, np.int64),
             image=np.zeros(dim),
             fits=np.zeros(models),
             mean=np.zeros(dim),
             covariance=np.zeros((dim, dim)),
         )
+        _set_paces.function(self, state)
+        return state
+
+
+@kernel(inline=False)
+def _set_paces(policy: KalmanMixture, state: KalmanMixtureState) -> None:
+    """R^2 and the paces, by the noise in units."""
+    noise, steps = state.scale.noise[0] / state.scale.unit[0], len(state.paces) - 1
+    state.variance[0] = noise * noise
+    least = len(state.mean) * GRAIN * policy.prior_sd * policy.prior_sd
+    for q in range(steps + 1):
+        pace = state.variance[0] / (policy.reach * policy.reach) * 10.0 ** (SLOWEST + q * (FASTEST - SLOWEST) / steps)
+        # Deviation: a q below rounding would let variances of next to nothing turn negative.
+        state.paces[q] = max(pace, least)
 
 
 @kernel
@@ -138,10 +153,10 @@ def _widen(covariance: Floats, step: float, most: float) -> None:
 @kernel
 def _select(policy: KalmanMixture, state: KalmanMixtureState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     _mix(state)
-    best, top = 0, -np.inf
+    best, top, width = 0, -np.inf, policy.width * state.scale.unit[0]
     for row in range(len(context)):
         x = context[row]
-        index = dot(x, state.mean) + policy.width * math.sqrt(max(0.0, _apply(state.covariance, x, state.image)))
+        index = dot(x, state.mean) + width * math.sqrt(max(0.0, _apply(state.covariance, x, state.image)))
         if index > top:
             best, top = row, index
     return best, 1.0
@@ -150,7 +165,7 @@ def _select(policy: KalmanMixture, state: KalmanMixtureState, t: int, context: A
 @kernel
 def _mix(state: KalmanMixtureState) -> None:
     """Write the mean and covariance of the mixture."""
-    dim = len(state.mean)
+    dim, unit = len(state.mean), state.scale.unit[0]
     for i in range(dim):
         state.mean[i] = 0.0
         for q in range(len(state.weights)):
@@ -160,9 +175,9 @@ def _mix(state: KalmanMixtureState) -> None:
     for q in range(len(state.weights)):
         weight = state.weights[q]
         for i in range(dim):
-            apart = state.means[q, i] - state.mean[i]
+            apart = (state.means[q, i] - state.mean[i]) / unit
             for j in range(dim):
-                between = apart * (state.means[q, j] - state.mean[j])
+                between = apart * ((state.means[q, j] - state.mean[j]) / unit)
                 state.covariance[i, j] += weight * (state.covariances[q, i, j] + between)
 
 
@@ -182,18 +197,20 @@ def _apply(matrix: Floats, x: Floats, image: Floats) -> float:
 @kernel
 def _update(policy: KalmanMixture, state: KalmanMixtureState, decision: Decision, outcome: Outcome, now: int) -> None:
     _advance(policy, state, now, decision.rng)
+    if state.scale.learned[0] or state.scale.learned[1]:
+        measure(state.scale, outcome.reward)
+        _set_paces(policy, state)
     late = (state.clock[0] - decision.t) * dot(decision.context, decision.context)
     for q in range(len(state.weights)):
         noise = state.variance[0] + late * state.paces[q]
-        state.fits[q] = _learn(
-            state.means[q], state.covariances[q], decision.context, outcome.reward, noise, state.image
-        )
+        state.fits[q] = _learn(state, q, decision.context, outcome.reward, noise)
     _reweigh(state.weights, state.fits, policy.share)
 
 
 @kernel
-def _learn(mean: Floats, covariance: Floats, x: Floats, y: float, noise: float, image: Floats) -> float:
-    """Correct one model by a reward; return the logarithm of the density it had given it."""
+def _learn(state: KalmanMixtureState, q: int, x: Floats, y: float, noise: float) -> float:
+    """Correct one model by a reward; return the logarithm of the density it had given it, in units."""
+    mean, covariance, image = state.means[q], state.covariances[q], state.image
     variance = _apply(covariance, x, image) + noise
     error, precision = y - dot(x, mean), 1.0 / variance
     for i in range(len(x)):
@@ -201,7 +218,8 @@ def _learn(mean: Floats, covariance: Floats, x: Floats, y: float, noise: float, 
             mean[i] += image[i] * error * precision
             for j in range(len(x)):
                 covariance[i, j] -= image[i] * image[j] * precision  # in this order it stays symmetric to the bit
-    return -0.5 * (math.log(variance) + error * error / variance)
+    error /= state.scale.unit[0]
+    return float(-0.5 * (math.log(variance) + error * error / variance))
 
 
 @kernel
@@ -220,7 +238,7 @@ def _reweigh(weights: Floats, fits: Floats, share: float) -> None:
 register(
     KalmanMixture,
     about=About(
-        "the noise",
+        "the reward range, or the noise",
         "none proven",
         "Kalman 1960; Herbster & Warmuth 1998",
         family="features",

@@ -15,7 +15,7 @@ Garivier & Cappe, *The KL-UCB algorithm for bounded stochastic bandits and beyon
 Known in advance: the reward range.
 Regret: sum_k gap_k log T / kl(mean_k, best mean) to first order when nothing drifts, the least possible for Bernoulli
 rewards; linear in T when it does.
-Late rewards count from when they come; what is under way counts as a trial that paid what the others of its arm did.
+Late rewards count from when they come; decisions whose rewards are under way count as tries, see `kernels/pending.py`.
 """
 
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import bounded_range, number, whole
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
-from driftwise.kernels.kl import exploration, most_optimistic, weigh
+from driftwise.kernels.kl import exploration, information, most_optimistic, weigh
 from driftwise.kernels.pending import Pending, new_pending, pend_arm, settle_arm
 
 
@@ -77,10 +77,8 @@ class KLUCB(NamedTuple):
 
 @kernel
 def _refresh(state: KLUCBState, arm: int) -> None:
-    weigh(
-        *(state.trials, state.totals, state.informations, arm),
-        *(state.counts[arm], state.sums[arm], state.pending.counts[arm]),
-    )
+    weigh(state.trials, state.totals, arm, state.counts[arm], state.sums[arm], state.pending.counts[arm])
+    state.informations[arm] = information(state.trials[arm], state.totals[arm])
 
 
 @kernel

@@ -13,10 +13,10 @@ The theorem's v is wider than the posterior by a factor of 20 or so, and explore
 | lambda | ridge | regularisation; 1 in the paper |
 | v | scale | width of the draw, in units of the posterior's or of the theorem's |
 | delta | confidence | 0 draws from the posterior; else the chance that the theorem's bound fails |
-| R | | noise of the rewards, from the problem |
+| R | | noise of the rewards, from the problem, or learned |
 
 Agrawal & Goyal, *Thompson sampling for contextual bandits with linear payoffs*, ICML 2013, algorithm 1.
-Known in advance: the noise.
+Known in advance: the noise or the range of rewards.
 Regret: O(d^(3/2) sqrt(T) log T) without drift, for the theorem's v; linear in T with drift.
 Late rewards enter when they come; one told twice counts twice. O(d^3 / 6) a round for the draw, and O(d) a row.
 """
@@ -28,9 +28,10 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Decision, Outcome, Problem, Scratch, Shared
+from driftwise.core.types import About, Decision, Outcome, Problem, Scratch
 from driftwise.core.verbs import register
 from driftwise.kernels.linear_draw import draw_parameter, favourite_row
+from driftwise.kernels.reward_scale import RewardScale, measure, new_scale
 from driftwise.kernels.ridge import Ridge, absorb, audit, new_ridge
 
 
@@ -38,7 +39,7 @@ class LinThompsonState(NamedTuple):
     """The regression, the noise, and room for a draw."""
 
     ridge: Ridge
-    noise: Shared
+    scale: RewardScale
     draw: Scratch
 
 
@@ -69,7 +70,7 @@ class LinThompson(NamedTuple):
         number("ridge", self.ridge, above=0.0)
         number("scale", self.scale, above=0.0)
         number("confidence", self.confidence, above=0.0, below=1.0, closed="[")
-        return LinThompsonState(new_ridge(dim, self.ridge), np.array([problem.noise]), np.zeros(dim))
+        return LinThompsonState(new_ridge(dim, self.ridge), new_scale(problem), np.zeros(dim))
 
 
 @kernel
@@ -81,12 +82,13 @@ def _spread(policy: LinThompson, noise: float, dim: int, t: int) -> float:
 
 @kernel
 def _select(policy: LinThompson, state: LinThompsonState, t: int, context: Any, rng: Any) -> tuple[int, float]:
-    draw_parameter(state.ridge, _spread(policy, state.noise[0], len(state.draw), t), state.draw, rng)
+    draw_parameter(state.ridge, _spread(policy, state.scale.noise[0], len(state.draw), t), state.draw, rng)
     return favourite_row(context, state.draw), np.nan
 
 
 @kernel
 def _update(policy: LinThompson, state: LinThompsonState, decision: Decision, outcome: Outcome, now: int) -> None:
+    measure(state.scale, outcome.reward)
     absorb(state.ridge, decision.context, outcome.reward)
     audit(state.ridge)
 
@@ -94,7 +96,7 @@ def _update(policy: LinThompson, state: LinThompsonState, decision: Decision, ou
 register(
     LinThompson,
     about=About(
-        "the noise",
+        "the reward range, or the noise",
         "O(d^(3/2) sqrt(T) log T) without drift",
         "Agrawal & Goyal 2013",
         drifts=False,

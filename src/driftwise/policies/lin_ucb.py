@@ -2,18 +2,18 @@
 
     theta = V^-1 b       V = lambda I + sum x x',  b = sum x Y      over all rounds so far
     index of x = <x, theta> + beta_t sqrt(x' V^-1 x)
-    beta_t = scale (R sqrt(d ln((1 + t L^2 / lambda) / delta)) + sqrt(lambda) S),    t = 1 in the first round
+    beta_t = scale (R sqrt(d ln((1 + t L^2 / lambda) / delta)) + sqrt(lambda) S u),    t = 1 in the first round
 
 | symbol | field | |
 |---|---|---|
 | lambda | ridge | regularisation |
-| S | norm | bound on the length of the parameter |
+| S | norm | bound on the length of the parameter, in units u |
 | L | reach | bound on the length of features |
 | delta | confidence | chance that a bound fails; 0 takes 1 / horizon |
-| R | | noise of the rewards, from the problem |
+| R, u | | noise and unit of the rewards, from the problem, or learned |
 
 Abbasi-Yadkori, Pal & Szepesvari, *Improved algorithms for linear stochastic bandits*, NeurIPS 2011, theorem 2 (there it
-is called OFUL). Known in advance: the noise, S and L.
+is called OFUL). Known in advance: the range of rewards or their noise, S and L.
 Regret: O(d sqrt(T) log T) without drift; linear in T with it.
 Late rewards enter when they come; one told twice counts twice. O(d^2) a round and O(d^2) a row.
 """
@@ -24,17 +24,18 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import whole
-from driftwise.core.types import About, Decision, Derived, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, Problem
 from driftwise.core.verbs import register
-from driftwise.kernels.linear_optimism import failure_chance, most_promising_row, radius_after
+from driftwise.kernels.linear_optimism import doubt_after, failure_chance, most_promising_row, radius_for
+from driftwise.kernels.reward_scale import RewardScale, measure, new_scale
 from driftwise.kernels.ridge import Ridge, absorb, audit, new_ridge, solve
 
 
 class LinUCBState(NamedTuple):
-    """The regression, and what of the problem the radius is made from: R and delta."""
+    """The regression, and what the radius is made from: R and u, and delta."""
 
     ridge: Ridge
-    noise: Shared
+    scale: RewardScale
     delta: Derived
 
 
@@ -45,8 +46,10 @@ class LinUCB(NamedTuple):
     ----------
     ridge : float
         Regularisation lambda.
-    norm, reach : float
-        Bounds on the length of the parameter and of features.
+    norm : float
+        Bound on the length of the parameter, in units of the largest reward.
+    reach : float
+        Bound on the length of features.
     confidence : float
         Chance that a bound fails; 0 takes 1 / horizon, or 0.01 where no horizon is known.
     scale : float
@@ -67,18 +70,19 @@ class LinUCB(NamedTuple):
         dim = whole("dim", problem.dim)
         whole("n_arms", problem.n_arms)
         delta = failure_chance(self, problem)
-        return LinUCBState(new_ridge(dim, self.ridge), np.array([problem.noise]), np.array([delta]))
+        return LinUCBState(new_ridge(dim, self.ridge), new_scale(problem), np.array([delta]))
 
 
 @kernel
 def _select(policy: LinUCB, state: LinUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     solve(state.ridge)
-    radius = radius_after(policy, state.noise[0], state.delta[0], len(state.ridge.moment), t + 1)
-    return most_promising_row(state.ridge, context, radius), 1.0
+    doubt = doubt_after(policy, state.delta[0], len(state.ridge.moment), t + 1)
+    return most_promising_row(state.ridge, context, radius_for(policy, state.scale, doubt)), 1.0
 
 
 @kernel
 def _update(policy: LinUCB, state: LinUCBState, decision: Decision, outcome: Outcome, now: int) -> None:
+    measure(state.scale, outcome.reward)
     absorb(state.ridge, decision.context, outcome.reward)
     audit(state.ridge)
 
@@ -86,7 +90,7 @@ def _update(policy: LinUCB, state: LinUCBState, decision: Decision, outcome: Out
 register(
     LinUCB,
     about=About(
-        "noise and lengths",
+        "the reward range, or the noise; lengths",
         "O(d sqrt(T) log T) without drift",
         "Abbasi-Yadkori, Pal & Szepesvari 2011",
         drifts=False,

@@ -23,6 +23,7 @@ Known in advance: the reward range, how large changes are (for w), and their num
 Regret: O(sqrt(K T changes log T)) with the tuning of `for_changes`, for changes large enough for w, far enough apart.
 Rewards without a range are scaled by twice their noise.
 Late rewards enter when they come; one whose decision is older than the last restart is dropped and counted as stale.
+Decisions under way count as tries until the next restart, see `kernels/pending.py`.
 """
 
 import math

@@ -22,7 +22,7 @@ algorithms 1 and 3.
 Known in advance: as for CUSUM-UCB. Regret: the paper proves none for this test; CUSUM-UCB's tuning is used.
 Rewards without a range are scaled by twice their noise.
 Late rewards enter when they come; one whose decision is older than its arm's last restart is dropped and counted as
-stale.
+stale. Decisions under way count as tries until their arm restarts, see `kernels/pending.py`.
 """
 
 import math

@@ -45,7 +45,7 @@ def _select(policy: RandomArms, state: RandomArmsState, t: int, context: Ints, r
 
 register(
     RandomArms,
-    about=About("nothing", "O(T)", "the baseline", drifts=False, family="restless"),
+    about=About("nothing", "O(T)", "the baseline", drifts=False, family="restless", learns_rewards=False),
     select=_select,
     update=count_activated,
 )

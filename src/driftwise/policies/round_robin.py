@@ -47,7 +47,7 @@ def _select(policy: RoundRobin, state: RoundRobinState, t: int, context: Ints, r
 
 register(
     RoundRobin,
-    about=About("nothing", "O(T)", "the baseline", drifts=False, family="restless"),
+    about=About("nothing", "O(T)", "the baseline", drifts=False, family="restless", learns_rewards=False),
     select=_select,
     update=count_activated,
 )

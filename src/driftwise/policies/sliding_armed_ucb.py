@@ -2,7 +2,8 @@
 
     index_i = mean_i + scale R sqrt(2 ln(2 d T^2) / N_i)        mean and count over the last w rounds
 
-An arm that is not in the window is tried at once, lowest number first. Of equal indices the lowest arm's wins.
+An arm that is not in the window is tried at once; of several, the one tried longest ago. Of equal indices the lowest
+arm's wins.
 
 | symbol | field | |
 |---|---|---|
@@ -20,6 +21,7 @@ that grows very slowly with time. At first the window takes its place, so that t
 Known in advance: a window fit for the drift; the noise or the range of rewards, and the horizon if possible.
 Regret: O(d^(1/3) B^(1/3) T^(2/3)) with the window for the variation B, up to logarithms; B for B^(1/3) without it.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+Decisions whose rewards are under way count as tries of their arm, see `kernels/pending.py`.
 """
 
 import math

@@ -5,10 +5,11 @@
 | symbol | field | |
 |---|---|---|
 | tau, w | window | rounds remembered |
-| sigma | noise | sd of a reward around its mean; 0 takes the problem's |
-| m_0, s_0 | prior_mean, prior_sd | the belief about an arm not in the window |
+| sigma | noise | sd of a reward around its mean; 0 takes the problem's, or half the range |
+| m_0, s_0 | prior_mean, prior_sd | the belief about an arm not in the window, as in `gaussian-thompson` |
 
-The Gaussian sibling of Trovo et al., JAIR 2020. Known in advance: the noise, and a window fit for the drift.
+The Gaussian sibling of Trovo et al., JAIR 2020.
+Known in advance: the noise or the range of rewards, and a window fit for the drift.
 Regret: as sliding-window Thompson sampling's, for sub-Gaussian rewards (Fiandri, Metelli & Trovo 2024).
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
 """
@@ -22,7 +23,8 @@ from driftwise.core.rules import whole, window_rounds
 from driftwise.core.types import About, Decision, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.normal_race import Beliefs, believe, race_normals
-from driftwise.kernels.window import Window, empty, new_window, remember, slide
+from driftwise.kernels.optimism import NEVER_LEFT
+from driftwise.kernels.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 from driftwise.policies.gaussian_thompson import beliefs_of
 
 
@@ -41,15 +43,16 @@ class SlidingGaussianThompson(NamedTuple):
     window : int
         Rounds remembered: short follows faster, long is steadier.
     noise : float
-        Standard deviation of a reward around its mean; 0 takes the problem's.
+        Standard deviation of a reward around its mean; 0 takes the problem's, or half the range.
     prior_mean, prior_sd : float
-        What is believed of an arm not in the window.
+        What is believed of an arm not in the window, in the unit of rewards; prior_sd=0 takes it from the range, and
+        where there is none every such arm is tried first.
     """
 
     window: int = 1000
     noise: float = 0.0
-    prior_mean: float = 0.5
-    prior_sd: float = 1.0
+    prior_mean: float = 0.0
+    prior_sd: float = 0.0
 
     def init(self, problem: Problem) -> SlidingGaussianThompsonState:
         """The prior for every arm."""
@@ -60,7 +63,8 @@ class SlidingGaussianThompson(NamedTuple):
 
 @kernel
 def _refresh(state: SlidingGaussianThompsonState, arm: int) -> None:
-    believe(state.beliefs, arm, state.window.counts[arm], state.window.sums[arm])
+    window = state.window
+    believe(state.beliefs, arm, window.counts[arm], window.sums[arm], window.pending.counts[arm], window.left[arm])
 
 
 @kernel
@@ -85,17 +89,21 @@ def _update(
 def _restart(policy: SlidingGaussianThompson, state: SlidingGaussianThompsonState, memory: int, window: int) -> None:
     empty(state.window, memory)
     for arm in range(len(state.beliefs.centres)):
-        state.beliefs.centres[arm], state.beliefs.spreads[arm] = policy.prior_mean, policy.prior_sd
+        believe(state.beliefs, arm, 0, 0.0, 0, NEVER_LEFT)
 
 
 register(SlidingGaussianThompsonState, refresh=_refresh)
 register(
     SlidingGaussianThompson,
     about=About(
-        "a window fit for the drift; the noise", "O(sqrt(T log T)) for few abrupt changes", "after Trovo et al. 2020"
+        "a window fit for the drift; the noise, or the reward range",
+        "O(sqrt(T log T)) for few abrupt changes",
+        "after Trovo et al. 2020",
     ),
     advance=slide,
     select=_select,
+    pend=pend_round,
+    settle=settle_round,
     update=_update,
     restart=_restart,
 )

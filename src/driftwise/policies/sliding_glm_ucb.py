@@ -1,6 +1,6 @@
 """Sliding-window UCB for generalised linear rewards: yes or no, counts, or numbers, judged by the last `window` rounds.
 
-    theta    solves sum (Y - mu(<x, theta>)) x = ridge theta over the last w rounds, cut to |theta| <= S
+    theta    solves sum (Y - mu(<x, theta>)) x = ridge theta over the last w rounds, cut to |theta| <= S u
     index of x = <x, theta> + beta sqrt(x' V^-1 x)        or mu(<x, theta>) + ... with index=mu;   V = sum x x'
     beta = beta_scale 2 k Y_max sqrt(2 d ln(w) ln(2 d T^2) (3 + 2 ln(1 + 2 L^2 / lambda_0))) / c
 
@@ -12,10 +12,11 @@ it is the row about which this cycle has told least. Where every row lies in tha
 |---|---|---|
 | w | window | rounds remembered |
 | mu | link | `identity`, `logistic` (rewards in [0, 1]) or `poisson` (rewards from 0 up) |
-| S | norm | bound on the length of the parameter |
+| S | norm | bound on the length of the parameter, in units u |
 | L | reach | bound on the length of features |
 | lambda_0 | coverage | least eigenvalue of sum a_i a_i', i = 1 .. d: `coverage_of(actions)`; 0 takes L^2, the most |
 | Y_max | ceiling | largest reward; 0 takes the range of the problem, or twice the noise where there is none |
+| u | | unit of rewards, from the problem, or learned; 1 with other links than `identity`, whose scores have none |
 | k, c | | steepest and flattest slope of mu for scores up to S L: 1/4 and mu'(S L) logistic, exp(+-S L) poisson |
 | T | | horizon, from the problem; 100 where nobody knows it |
 
@@ -23,7 +24,7 @@ Cheung, Simchi-Levi & Zhu, *Hedging the Drift: Learning to Optimize under Non-St
 section 8.2. Equation (32) adds the bonus to the score, Theorem 8 bounds the mean: `index` offers both. The theorem's
 beta is so large that exploration hardly ends (605 with rewards 0 and 1, S = 3, d = 3, w = 84 and T = 20,000):
 `beta_scale=0.005` does far better.
-Known in advance: the link; a window fit for the drift; S, L and lambda_0.
+Known in advance: the link; a window fit for the drift; the range of rewards or their noise; S, L and lambda_0.
 Regret: O(d^(2/3) B^(1/3) T^(2/3)) with the window for the variation B, up to logarithms; B for B^(1/3) without it.
 Deviations: the small ridge, since on a window of all zeros or all ones there is no estimate without; theta is cut by
 scaling, where Filippi et al. (2010) project in a norm of V; and V has 10^-6 L^2 on its diagonal.
@@ -52,6 +53,7 @@ from driftwise.kernels.feature_window import (
     slide_features,
 )
 from driftwise.kernels.glm import LINKS, GLMFit, estimate, mean_at, new_glm_fit
+from driftwise.kernels.reward_scale import RewardScale, new_scale
 from driftwise.kernels.ridge import dot, invert
 from driftwise.kernels.spanning import EQUAL, NO_ROW, Span, farthest, new_span, widen
 from driftwise.kernels.tally import Tally, build, new_tally, tally_gained, tally_lost, tally_turned
@@ -65,7 +67,8 @@ INDICES = ("linear", "mu")
 class SlidingGLMUCBState(NamedTuple):
     """The window, its tally, the estimate and V^-1 (`fresh` when they fit the window), and what `init` worked out.
 
-    The radius beta is `unit` times sqrt(ln w), w the window it is `sized_for`.
+    The radius beta is `width` Y_max sqrt(ln w), w the window it is `sized_for`. `ceiling` is Y_max; where that is 0 it
+    is twice the noise.
     """
 
     window: FeatureWindow
@@ -74,7 +77,9 @@ class SlidingGLMUCBState(NamedTuple):
     span: Span
     inverse: Cache
     fresh: Cache
-    unit: Cache
+    scale: RewardScale
+    width: Cache
+    ceiling: Shared
     sized_for: Shared
     link: Shared
     on_mean: Shared
@@ -93,12 +98,14 @@ class SlidingGLMUCB(NamedTuple):
         What the bonus is added to: `linear`, the score, or `mu`, the mean.
     beta_scale : float
         Factor on the bonus; 1 is the theorem's, 0.005 is advised.
-    norm, reach : float
-        Bounds on the length of the parameter and of features.
+    norm : float
+        Bound on the length of the parameter, with the link `identity` in units of the largest reward.
+    reach : float
+        Bound on the length of features.
     coverage : float
         Least eigenvalue lambda_0 over the actions explored, `coverage_of(actions)`; 0 takes reach^2, the most.
     ceiling : float
-        Largest reward; 0 takes it from the problem.
+        Largest reward, in the unit of rewards; 0 takes it from the problem.
     ridge : float
         Regularisation of the estimate: small, only so that there is one.
 
@@ -164,7 +171,10 @@ class SlidingGLMUCB(NamedTuple):
             span=new_span(dim),
             inverse=np.eye(dim) / (FLOOR * self.reach**2),
             fresh=np.zeros(1, np.bool_),
-            unit=np.array([self._unit(problem, dim)]),
+            # Other links have scores that are pure numbers.
+            scale=new_scale(problem if self.link == "identity" else problem._replace(unit=1.0)),
+            width=np.array([self._width(problem, dim)]),
+            ceiling=np.array([self.ceiling or (problem.span if problem.bounded else 0.0)]),
             sized_for=np.array([window], np.int64),
             link=np.array([LINKS[self.link].code], np.int64),
             on_mean=np.array([self.index == "mu"]),
@@ -179,19 +189,20 @@ class SlidingGLMUCB(NamedTuple):
                 f"lie in [{problem.low:g}, {problem.high:g}]"
             )
 
-    def _unit(self, problem: Problem, dim: int) -> float:
-        """All of beta but sqrt(ln w), the one part that a restart with another window changes."""
-        ceiling, horizon = self.ceiling or problem.span, problem.horizon or UNKNOWN_HORIZON
+    def _width(self, problem: Problem, dim: int) -> float:
+        """All of beta but what may change: Y_max, where it is learned, and the part of the window, by a restart."""
+        horizon = problem.horizon or UNKNOWN_HORIZON
         steepest, flattest = LINKS[self.link].slopes(self.norm * self.reach)
         covered = 3.0 + 2.0 * math.log1p(2.0 * self.reach**2 / (self.coverage or self.reach**2))
         spread = math.sqrt(2.0 * dim * math.log(2.0 * dim * horizon**2) * covered)
-        return self.beta_scale * 2.0 * steepest * ceiling * spread / flattest
+        return self.beta_scale * 2.0 * steepest * spread / flattest
 
 
 @kernel
 def radius_of(state: SlidingGLMUCBState) -> float:
     """The factor on the bonus, beta."""
-    return float(state.unit[0] * math.sqrt(math.log(state.sized_for[0])))
+    ceiling = state.ceiling[0] if state.ceiling[0] > 0.0 else 2.0 * state.scale.noise[0]
+    return float(state.width[0] * ceiling * math.sqrt(math.log(state.sized_for[0])))
 
 
 @kernel
@@ -252,8 +263,8 @@ def _explored_row(state: SlidingGLMUCBState, context: Floats) -> int:
 @kernel
 def _promising_row(policy: SlidingGLMUCB, state: SlidingGLMUCBState, context: Floats) -> int:
     """The row with the largest upper bound, the first among equals."""
-    theta = state.fit.theta
-    cut = policy.norm / max(math.sqrt(dot(theta, theta)), policy.norm)
+    theta, longest = state.fit.theta, policy.norm * state.scale.unit[0]
+    cut = longest / max(math.sqrt(dot(theta, theta)), longest)
     radius, best, top = radius_of(state), 0, -np.inf
     for row in range(len(context)):
         index = cut * dot(context[row], theta)
@@ -306,7 +317,7 @@ register(SlidingGLMUCBState, gained=_gained, lost=_lost, turned=tally_turned)
 register(
     SlidingGLMUCB,
     about=About(
-        "the link; a window fit for the drift; lengths",
+        "the link; a window fit for the drift; the reward range, or the noise; lengths",
         "O(d^(2/3) B^(1/3) T^(2/3))",
         "Cheung, Simchi-Levi & Zhu 2022",
         family="features",

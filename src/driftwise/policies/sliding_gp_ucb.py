@@ -1,7 +1,7 @@
 """Sliding-window GP-UCB: a smooth unknown function of the features, learned from the last `window` rounds.
 
     index of x = mean(x) + beta spread(x)      posterior of a Gaussian process, k(x, z) = v exp(-|x - z|^2 / (2 l^2))
-    beta = scale (B + R / sqrt(rho) sqrt(2 (gamma + 1 + ln(1 / delta))))
+    beta = scale (B + R / sqrt(rho) sqrt(2 (gamma + 1 + ln(1 / delta))))      all in units u of the rewards
     gamma = 1/2 ln det(I + K / rho)            K the kernel matrix of the pairs in the window
 
 | symbol | field | |
@@ -11,7 +11,7 @@
 | B | norm | bound on the function's norm in the space of the kernel |
 | rho | ridge | what is added to the diagonal of K; 0 takes R^2, which gives mean and spread by Bayes' rule |
 | delta | confidence | chance that a bound fails; 0 takes 1 / horizon |
-| R | | noise of the rewards, from the problem |
+| R, u | | noise and unit of the rewards, from the problem, or learned |
 
 Srinivas, Krause, Kakade & Seeger, *Gaussian process optimization in the bandit setting*, ICML 2010, with the window of
 Cheung, Simchi-Levi & Zhu, *Hedging the Drift: Learning to Optimize under Non-Stationarity*, Management Science 2022,
@@ -19,7 +19,9 @@ section 8; it is the SW-GP-UCB of Zhou & Shroff, *No-regret algorithms for time-
 The radius is that of Chowdhury & Gopalan (ICML 2017), who take rho = 1: R stands before their root. Another rho is a
 change of units (rewards divided by sqrt(rho), the kernel by rho), which leaves R / sqrt(rho) there: 1 for rho = R^2.
 gamma is the information that the window really holds, not a bound on it; no window is in the radius.
-Known in advance: a window fit for the drift; the kernel; the noise and B. The prior mean is 0: centre rewards near it.
+v and rho are in units u^2, B and R in units u. With rho = R^2 the noise must be declared: the factor is made for it.
+Known in advance: a window fit for the drift; the kernel; the range of rewards or their noise, and B. The prior mean is
+0: centre rewards near it.
 Regret: by the paper's steps O(gamma^(2/3) V^(1/3) T^(2/3)), up to logarithms, with the window of `for_variation`: that
 of the linear policy, where the most information T rounds can gain stands for the dimension. V is the variation in the
 norm of the kernel's space.
@@ -35,7 +37,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Decision, Derived, Floats, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Floats, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.kernels.feature_window import (
@@ -60,16 +62,17 @@ from driftwise.kernels.gp import (
     solve,
 )
 from driftwise.kernels.linear_optimism import UNKNOWN_HORIZON
+from driftwise.kernels.reward_scale import RewardScale, new_scale
 
 LONGEST = 5000  # rounds in a window: the factor then takes 400 MB
 
 
 class SlidingGPUCBState(NamedTuple):
-    """The window, the regression over it, and what of the problem the radius is made from: R and delta."""
+    """The window, the regression over it, and what the radius is made from: R and u, and delta."""
 
     window: FeatureWindow
     process: Process
-    noise: Shared
+    scale: RewardScale
     delta: Derived
 
 
@@ -81,11 +84,13 @@ class SlidingGPUCB(NamedTuple):
     window : int
         Rounds remembered: short follows faster, long is steadier. The cost of a round grows with its square.
     length, variance : float
-        The kernel: over which distance the function changes, and how far its values spread.
+        The kernel: over which distance the function changes, and how far its values spread, in units of the largest
+        reward, squared.
     norm : float
-        Bound on the function's norm in the space of the kernel.
+        Bound on the function's norm in the space of the kernel, in units of the largest reward.
     ridge : float
-        Added to the diagonal of the kernel matrix: 1 is the theorem's, 0 takes the square of the noise.
+        Added to the diagonal of the kernel matrix: 1 is the theorem's, 0 takes the square of the noise, in units of the
+        largest reward.
     confidence : float
         Chance that a bound fails; 0 takes 1 / horizon, or 0.01 where no horizon is known.
     scale : float
@@ -124,7 +129,10 @@ class SlidingGPUCB(NamedTuple):
         variance: float = 1.0,
         ridge: float = 1.0,
     ) -> "SlidingGPUCB":
-        """The same, with the most information that can be gained from `points`, a row each."""
+        """The same, with the most information that can be gained from `points`, a row each.
+
+        `noise` and `variation` are in units of the largest reward.
+        """
         rows = np.asarray(points, float)
         if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
             raise ParameterError(f"points of shape {rows.shape} are not a matrix of finite numbers, a row per point")
@@ -148,11 +156,14 @@ class SlidingGPUCB(NamedTuple):
             number(name, getattr(self, name), above=0.0)
         number("ridge", self.ridge, above=0.0, closed="[")
         number("confidence", self.confidence, above=0.0, below=1.0, closed="[")
-        noise = number("noise", problem.noise, above=0.0)
+        scale = new_scale(problem)
+        if scale.learned.any() and not self.ridge:
+            raise ParameterError("ridge=0 takes the square of the noise, which is not known: give a range, or a ridge")
+        noise = scale.noise[0] / scale.unit[0]
         return SlidingGPUCBState(
             window=new_feature_window(dim, window),
             process=new_process(window, self.length, self.variance, self.ridge or noise * noise),
-            noise=np.array([noise]),
+            scale=scale,
             delta=np.array([self.confidence or (1.0 / problem.horizon if problem.horizon else UNKNOWN_HORIZON)]),
         )
 
@@ -160,7 +171,7 @@ class SlidingGPUCB(NamedTuple):
 @kernel
 def _radius(policy: SlidingGPUCB, state: SlidingGPUCBState) -> float:
     told = information_gain(state.process) + 1.0 - math.log(state.delta[0])
-    spread = state.noise[0] / math.sqrt(state.process.ridge[0])
+    spread = state.scale.noise[0] / state.scale.unit[0] / math.sqrt(state.process.ridge[0])
     return float(policy.scale * (policy.norm + spread * math.sqrt(2.0 * told)))
 
 
@@ -173,7 +184,7 @@ def _advance(policy: SlidingGPUCB, state: SlidingGPUCBState, t: int, rng: Any) -
 @kernel
 def _select(policy: SlidingGPUCB, state: SlidingGPUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     solve(state.process, state.window.rewards)
-    radius, best, top = _radius(policy, state), 0, -np.inf
+    radius, best, top = state.scale.unit[0] * _radius(policy, state), 0, -np.inf
     for start in range(0, len(context), COLUMNS):
         stop = min(len(context), start + COLUMNS)
         predict(state.process, state.window.features, context, start, stop)
@@ -215,7 +226,7 @@ register(SlidingGPUCBState, gained=_gained, lost=_lost, turned=_turned)
 register(
     SlidingGPUCB,
     about=About(
-        "a window fit for the drift; the kernel, noise and norm",
+        "a window fit for the drift; the kernel; the reward range, or the noise; the norm",
         "O(gamma^(2/3) V^(1/3) T^(2/3)) by the paper's steps",
         "Srinivas et al. 2010; Cheung, Simchi-Levi & Zhu 2022",
         family="features",

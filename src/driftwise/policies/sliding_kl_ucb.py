@@ -3,8 +3,8 @@
     index_k = max{q : n_k kl(mean_k, q) <= ln(min(t, w)) + c ln ln(min(t, w))}        over the last w rounds
 
 kl is the divergence between Bernoulli laws, t the number of rounds completed; the right side is zero where it would be
-negative. Rewards are moved to [0, 1]. An arm that has left the window is tried again at once, lowest number first; of
-equal indices the lowest arm's wins.
+negative. Rewards are moved to [0, 1]. An arm that has left the window is tried again at once, of several the one tried
+longest ago; of equal indices the lowest arm's wins.
 
 | symbol | field | |
 |---|---|---|
@@ -16,6 +16,7 @@ optimal algorithms*, ICML 2014, and in the runs of Trovo et al., JAIR 2020.
 Known in advance: the reward range, and a window fit for the drift.
 Regret: none proven for abrupt changes; where means drift slowly Combes & Proutiere bound its sibling for unimodal arms.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+Decisions whose rewards are under way count as tries of their arm, see `kernels/pending.py`.
 
 Once t >= w the level stands still, so only the arm that entered and the arm that left have a new index: one or two
 solutions a round, and O(log K) to find the winner. Before, `most_optimistic` solves for those that can win.
@@ -29,7 +30,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import bounded_range, number, whole, window_rounds
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
-from driftwise.kernels.kl import exploration, gap_of, most_optimistic, weigh
+from driftwise.kernels.kl import exploration, gap_of, information, most_optimistic, weigh
 from driftwise.kernels.optimism import untried
 from driftwise.kernels.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 from driftwise.kernels.winners import best, blank, new_tree, repair
@@ -93,14 +94,12 @@ class SlidingKLUCB(NamedTuple):
 @kernel
 def _refresh(state: SlidingKLUCBState, arm: int) -> None:
     window = state.window
-    weigh(
-        *(state.trials, state.totals, state.informations, arm),
-        *(window.counts[arm], window.sums[arm], window.pending.counts[arm]),
-    )
+    weigh(state.trials, state.totals, arm, window.counts[arm], window.sums[arm], window.pending.counts[arm])
+    trials, total = state.trials[arm], state.totals[arm]
     if window.clock[0] < window.size[0]:  # the first pass; all arms are refreshed when it ends
+        state.informations[arm] = information(trials, total)
         return
-    trials = state.trials[arm]
-    state.scores[arm] = -gap_of(trials, state.totals[arm], state.level[0]) if trials > 0 else untried(window.left[arm])
+    state.scores[arm] = -gap_of(trials, total, state.level[0]) if trials > 0 else untried(window.left[arm])
     repair(state.tree, state.scores, arm)
 
 

@@ -8,10 +8,10 @@
 | w | window | rounds remembered |
 | lambda | ridge | regularisation |
 | v / R | scale | width of the draw; 1 is that of the posterior under the prior N(0, R^2 / lambda) |
-| R | | noise of the rewards, from the problem |
+| R | | noise of the rewards, from the problem, or learned |
 
 The draw of Agrawal & Goyal, ICML 2013, over the window of Cheung, Simchi-Levi & Zhu, Management Science 2022.
-Known in advance: the noise, and a window fit for the drift; those of `sliding-lin-ucb` serve.
+Known in advance: the noise or the range of rewards, and a window fit for the drift; those of `sliding-lin-ucb` serve.
 Regret: none proven. It explores less than a bound would. Measured in `piecewise-linear` (T = 10^5, window 850) beside
 `sliding-lin-ucb`: 8100 against 12600 where R = 1, 3700 against 3100 where R = 0.1.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
@@ -24,7 +24,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Decision, Outcome, Problem, Scratch, Shared
+from driftwise.core.types import About, Decision, Outcome, Problem, Scratch
 from driftwise.core.verbs import register
 from driftwise.kernels.feature_window import (
     FeatureWindow,
@@ -37,15 +37,16 @@ from driftwise.kernels.feature_window import (
     turn_pass,
 )
 from driftwise.kernels.linear_draw import draw_parameter, favourite_row
+from driftwise.kernels.reward_scale import RewardScale, new_scale
 from driftwise.kernels.ridge import Ridge, clear, new_ridge
 
 
 class SlidingLinThompsonState(NamedTuple):
-    """The window, the regression over it, the width of a draw, and room for one."""
+    """The window, the regression over it, the noise, and room for a draw."""
 
     window: FeatureWindow
     ridge: Ridge
-    spread: Shared
+    scale: RewardScale
     draw: Scratch
 
 
@@ -79,7 +80,7 @@ class SlidingLinThompson(NamedTuple):
         return SlidingLinThompsonState(
             window=new_feature_window(dim, window),
             ridge=new_ridge(dim, self.ridge),
-            spread=np.array([self.scale * problem.noise]),
+            scale=new_scale(problem),
             draw=np.zeros(dim),
         )
 
@@ -88,7 +89,7 @@ class SlidingLinThompson(NamedTuple):
 def _select(
     policy: SlidingLinThompson, state: SlidingLinThompsonState, t: int, context: Any, rng: Any
 ) -> tuple[int, float]:
-    draw_parameter(state.ridge, state.spread[0], state.draw, rng)
+    draw_parameter(state.ridge, policy.scale * state.scale.noise[0], state.draw, rng)
     return favourite_row(context, state.draw), np.nan
 
 
@@ -109,7 +110,7 @@ register(SlidingLinThompsonState, gained=gain_pair, lost=lose_pair, turned=turn_
 register(
     SlidingLinThompson,
     about=About(
-        "a window fit for the drift; the noise",
+        "a window fit for the drift; the reward range, or the noise",
         "none proven",
         "after Agrawal & Goyal 2013",
         family="features",

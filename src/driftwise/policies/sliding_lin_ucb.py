@@ -2,21 +2,21 @@
 
     theta = V^-1 b       V = lambda I + sum x x',  b = sum x Y      over the last w rounds
     index of x = <x, theta> + beta sqrt(x' V^-1 x)
-    beta = scale (R sqrt(d ln((1 + w L^2 / lambda) / delta)) + sqrt(lambda) S)
+    beta = scale (R sqrt(d ln((1 + w L^2 / lambda) / delta)) + sqrt(lambda) S u)
 
 | symbol | field | |
 |---|---|---|
 | w | window | rounds remembered |
 | lambda | ridge | regularisation |
-| S | norm | bound on the length of the parameter |
+| S | norm | bound on the length of the parameter, in units u |
 | L | reach | bound on the length of features |
 | delta | confidence | chance that a bound fails; 0 takes 1 / horizon |
-| R | | noise of the rewards, from the problem |
+| R, u | | noise and unit of the rewards, from the problem, or learned |
 
 Cheung, Simchi-Levi & Zhu, *Hedging the Drift: Learning to Optimize under Non-Stationarity*, Management Science 2022,
 Algorithm 1. Windows: `theorem3` and, with the constants of equation (90), `optimal` and `oblivious`. Its last logarithm
 is printed with d lambda^2; minimising (60) gives d lambda, which is used.
-Known in advance: a window fit for the drift; the noise, S and L.
+Known in advance: a window fit for the drift; the range of rewards or their noise, S and L.
 Regret: O(d^(2/3) B^(1/3) T^(2/3)) with the window for the variation B, up to logarithms; B for B^(1/3) without it.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
 """
@@ -28,7 +28,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Cache, Decision, Derived, Outcome, Problem, Shared
+from driftwise.core.types import About, Cache, Decision, Derived, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.feature_window import (
     FeatureWindow,
@@ -40,17 +40,18 @@ from driftwise.kernels.feature_window import (
     slide_features,
     turn_pass,
 )
-from driftwise.kernels.linear_optimism import failure_chance, most_promising_row, radius_after
+from driftwise.kernels.linear_optimism import doubt_after, failure_chance, most_promising_row, radius_for
+from driftwise.kernels.reward_scale import RewardScale, new_scale
 from driftwise.kernels.ridge import Ridge, clear, new_ridge, solve
 
 
 class SlidingLinUCBState(NamedTuple):
-    """The window, the regression over it, the radius beta, and what of the problem it was made from: R and delta."""
+    """The window, the regression over it, and what the radius is made from: R and u, the square root in beta, delta."""
 
     window: FeatureWindow
     ridge: Ridge
-    radius: Cache
-    noise: Shared
+    scale: RewardScale
+    doubt: Cache
     delta: Derived
 
 
@@ -63,8 +64,10 @@ class SlidingLinUCB(NamedTuple):
         Rounds remembered: short follows faster, long is steadier.
     ridge : float
         Regularisation lambda.
-    norm, reach : float
-        Bounds on the length of the parameter and of features.
+    norm : float
+        Bound on the length of the parameter, in units of the largest reward.
+    reach : float
+        Bound on the length of features.
     confidence : float
         Chance that a bound fails; 0 takes 1 / horizon, or 0.01 where no horizon is known.
     scale : float
@@ -103,7 +106,10 @@ class SlidingLinUCB(NamedTuple):
         norm: float = 1.0,
         reach: float = 1.0,
     ) -> "SlidingLinUCB":
-        """The window that makes the regret bound least, for a known variation: equation (90)."""
+        """The window that makes the regret bound least, for a known variation: equation (90).
+
+        `variation` and `noise` are in units of the largest reward, as `norm` is.
+        """
         base = cls._wbar(horizon, dim, noise, ridge, norm, reach)
         variation = number("variation", variation, above=0.0, closed="[")
         window = math.ceil(base * variation ** (-2.0 / 3.0)) if variation else horizon
@@ -135,8 +141,8 @@ class SlidingLinUCB(NamedTuple):
         return SlidingLinUCBState(
             window=new_feature_window(dim, window),
             ridge=new_ridge(dim, self.ridge),
-            radius=np.array([radius_after.function(self, problem.noise, delta, dim, window)]),
-            noise=np.array([problem.noise]),
+            scale=new_scale(problem),
+            doubt=np.array([doubt_after.function(self, delta, dim, window)]),
             delta=np.array([delta]),
         )
 
@@ -144,7 +150,7 @@ class SlidingLinUCB(NamedTuple):
 @kernel
 def _select(policy: SlidingLinUCB, state: SlidingLinUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     solve(state.ridge)
-    return most_promising_row(state.ridge, context, state.radius[0]), 1.0
+    return most_promising_row(state.ridge, context, radius_for(policy, state.scale, state.doubt[0])), 1.0
 
 
 @kernel
@@ -156,14 +162,14 @@ def _update(policy: SlidingLinUCB, state: SlidingLinUCBState, decision: Decision
 def _restart(policy: SlidingLinUCB, state: SlidingLinUCBState, memory: int, window: int) -> None:
     empty(state.window, memory)
     clear(state.ridge)
-    state.radius[0] = radius_after(policy, state.noise[0], state.delta[0], len(state.ridge.moment), window)
+    state.doubt[0] = doubt_after(policy, state.delta[0], len(state.ridge.moment), window)
 
 
 register(SlidingLinUCBState, gained=gain_pair, lost=lose_pair, turned=turn_pass)
 register(
     SlidingLinUCB,
     about=About(
-        "a window fit for the drift; noise and lengths",
+        "a window fit for the drift; the reward range, or the noise; lengths",
         "O(d^(2/3) B^(1/3) T^(2/3))",
         "Cheung, Simchi-Levi & Zhu 2022",
         family="features",

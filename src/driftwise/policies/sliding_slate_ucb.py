@@ -21,7 +21,7 @@ Known in advance: a window fit for the drift; the noise or the range of rewards,
 Regret: by the paper's steps O((m d)^(1/3) B^(1/3) T^(2/3)), up to logarithms, with the window of `for_variation`: m w
 rewards are in the window, so bonuses cost sqrt(m d w) in w rounds. B is the variation of what slates are worth.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale, once for
-each slate.
+each slate. Items whose rewards are under way count as tried, see `kernels/pending.py`.
 """
 
 import math

@@ -2,7 +2,7 @@
 
     index_k = mean_k + span sqrt(xi ln(min(t, w)) / n_k)        mean and count over the last w rounds
 
-An arm that has left the window is tried again at once, lowest number first.
+An arm that has left the window is tried again at once; of several, the one tried longest ago.
 
 | symbol | field | |
 |---|---|---|
@@ -14,6 +14,7 @@ Garivier & Moulines, *On upper-confidence bound policies for switching bandit pr
 Known in advance: the reward range, and a window fit for the drift (`for_changes`: horizon and number of changes).
 Regret: O(sqrt(changes T) log T) with the window of `for_changes`.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
+Decisions whose rewards are under way count as tries of their arm, see `kernels/pending.py`.
 
 O(1) a round in the window and O(log K) in the arms once t >= w: the logarithm stands still then, so only the arm
 that entered and the arm that left have a new index.

@@ -190,6 +190,7 @@ register(
         "O(T^(1 - k/3)) for a drift of T^-k",
         "Shisher, Tripathi, Chiang & Brinton 2025",
         family="restless",
+        learns_rewards=False,
     ),
     advance=_advance,
     select=select_by_index,

@@ -152,6 +152,7 @@ register(
         "Wang, Xu, Taneja & Tambe 2023",
         drifts=False,
         family="restless",
+        learns_rewards=False,
     ),
     advance=_advance,
     select=select_by_index,

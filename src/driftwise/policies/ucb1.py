@@ -9,6 +9,7 @@
 
 Auer, Cesa-Bianchi & Fischer, *Finite-time analysis of the multiarmed bandit problem*, Machine Learning 2002.
 Known in advance: the reward range. Regret: O(sum_k log T / gap_k) when nothing drifts; linear in T when it does.
+Decisions whose rewards are under way count as tries, see `kernels/pending.py`.
 """
 
 from typing import Any, NamedTuple

@@ -128,6 +128,7 @@ register(
         "O(sqrt(T) ln T) where kernels stand still",
         "Jung & Tewari 2019",
         family="restless",
+        learns_rewards=False,
     ),
     advance=_advance,
     select=select_by_index,

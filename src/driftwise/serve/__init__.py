@@ -13,9 +13,10 @@
 | `moving` | arms that move on their own: what is said of them, and why they are activated |
 | `engine` | all deployments: done in memory, answered after the commit |
 | `deciding`, `changing`, `asking` | what can be done with them |
-| `catalogue`, `keys` | which deployments there are, and who may ask |
+| `catalogue`, `keys` | which deployments there are, and API keys |
+| `access`, `token` | who may ask: holders of a key, or of the token before there is one |
 | `wire`, `words`, `answers` | what is sent and answered, as types |
-| `openapi`, `app`, `guard`, `server` | the same over HTTP |
+| `openapi`, `app`, `guard`, `connection`, `places`, `server` | the same over HTTP |
 | `pages`, `demo` | the dashboard, and a simulated client to look at |
 | `client`, `requests` | the same from Python |
 """

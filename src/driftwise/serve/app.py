@@ -68,7 +68,7 @@ def make_app(
     for each in table:
         each.service = service
         paths.setdefault(each.path, []).append(each)
-    routes: list[BaseRoute] = [Route(path, Methods(group)) for path, group in paths.items()]
+    routes: list[BaseRoute] = [Route(path.replace(":int}", "}"), Methods(group)) for path, group in paths.items()]
     routes += pages()
 
     @asynccontextmanager

@@ -163,7 +163,7 @@ def _explain(engine: Engine, entry: Entry, id: int) -> Explained:
     if then.moving:
         moving.explained(agent, arms)
     for arm in () if then.moving else arms:
-        _read(arm, agent.problem.low, agent.problem.span, described["policy"])
+        _read(arm, agent.problem.low, agent.problem.width, described["policy"])
     if not arms:
         shared["shares"] = {str(action): share for action, share in shares.items()}
     window = moving.window(agent, round_) if then.moving else _window(then, round_)

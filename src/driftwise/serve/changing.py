@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 
+from driftwise.errors import ParameterError
 from driftwise.serve import settings as papers
+from driftwise.serve.access import CREATE_KEY
 from driftwise.serve.answers import Key
 from driftwise.serve.asking import told_of
 from driftwise.serve.catalogue import RETIRED, RUNNING
@@ -15,12 +17,13 @@ from driftwise.serve.engine import NO_KEY, Engine, Keyed, Reply
 from driftwise.serve.events import ArmAdded, Body, Created, KeyRevoked, PolicyChanged, Status
 from driftwise.serve.journal import Event
 from driftwise.serve.keys import new_key
-from driftwise.serve.refusals import Conflict, Full, Malformed, Paused, Unknown
+from driftwise.serve.refusals import Conflict, Forbidden, Full, Malformed, Paused, Unknown
 from driftwise.serve.settings import POLICY
 from driftwise.serve.wire import Changes, NewKey, Settings
 
 MOST_DEPLOYMENTS = 100_000
 MOST_KEYS = 1_000
+DOTS = (".", "..")  # clients drop them from paths, so that such a deployment could not be asked for
 
 
 async def create(engine: Engine, settings: Settings, *, key: Keyed = NO_KEY) -> Reply:
@@ -32,6 +35,8 @@ async def _create(engine: Engine, settings: Settings, key: Keyed) -> Reply:
     catalogue = engine.catalogue
     if len(catalogue.entries) >= MOST_DEPLOYMENTS:
         raise Full(f"there are {MOST_DEPLOYMENTS} deployments, and no room for more")
+    if settings.name in DOTS:
+        raise ParameterError(f"name={settings.name} cannot be used: in a URL it means a folder")
     _check_free(engine, settings.name)
     made = papers.changed(settings, {})
     live = await asyncio.to_thread(Deployment, 0, made)  # compiles what is new
@@ -135,8 +140,8 @@ async def make_key(engine: Engine, wanted: NewKey) -> Reply:
     """A new key, told once."""
     if len(engine.catalogue.keys) >= MOST_KEYS:
         raise Full(f"there are {MOST_KEYS} keys: revoke some")
-    if not engine.catalogue.made_at and "admin" not in wanted.scopes:
-        raise Malformed("the first key must have the scope admin: from then on keys are asked for, and nobody had one")
+    if not engine.catalogue.made_at:
+        raise Forbidden(f"the first API key is created on the command line: {CREATE_KEY}")
     now = engine.clock()
     expires = None if wanted.expires_in is None else now + int(1e6 * wanted.expires_in)
     text, body = new_key(wanted.name, wanted.scopes, expires=expires, deployments=wanted.deployments)

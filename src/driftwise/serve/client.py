@@ -20,7 +20,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import httpx
+from driftwise.core.extras import needed_for
+
+with needed_for("the client of the service"):
+    import httpx
 
 from driftwise.serve import requests
 from driftwise.serve.requests import Ask, OutcomeUnknown, Refused, log_path, refused
@@ -41,7 +44,7 @@ def _pauses(patience: float) -> Iterator[float]:
 
 
 def _options(url: str, key: str | None, timeout: float) -> dict[str, Any]:
-    key = key or os.environ.get("DRIFTWISE_KEY")
+    key = key or os.environ.get("DRIFTWISE_KEY") or os.environ.get("DRIFTWISE_TOKEN")
     headers = {"authorization": f"Bearer {key}"} if key else {}
     return {"base_url": url, "headers": headers, "timeout": timeout}
 
@@ -72,7 +75,8 @@ class Client:
     url : str
         Where it is, e.g. `http://127.0.0.1:8000`.
     key : str, optional
-        An API key; if not given, that in the environment variable DRIFTWISE_KEY.
+        An API key, or the token of a service that has none; if not given, what the environment variable DRIFTWISE_KEY
+        or DRIFTWISE_TOKEN holds.
     timeout : float
         Seconds to wait for an answer; minutes for what compiles a policy or replays a journal.
     patience : float

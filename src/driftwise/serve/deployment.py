@@ -64,7 +64,7 @@ class Deployment:
         self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
         problem = self.agent.problem
         self.moving = problem.family == "restless"  # the arms do, on their own
-        self.monitor = Monitor(problem.low, problem.span, _blank(settings))
+        self.monitor = Monitor(problem.low, problem.width, _blank(settings))
         self.origin = 0, 0  # a round, and when it was: where the clock of the window stands
         self._tick = papers.tick_of(settings)
         self._default = papers.default_of(settings, self.agent)
@@ -308,7 +308,7 @@ def restored(snapshot: Snapshot) -> Deployment | None:
     found.waiting = {ref: Waiting(t, at, action) for ref, t, at, action in paper.waiting}
     found.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in paper.units)
     problem = found.agent.problem
-    found.monitor = Monitor(problem.low, problem.span, monitors.from_paper(paper.notes))
+    found.monitor = Monitor(problem.low, problem.width, monitors.from_paper(paper.notes))
     return found
 
 

@@ -22,11 +22,9 @@ from driftwise.serve.answers import (
 )
 from driftwise.serve.catalogue import PAUSED, RETIRED, RUNNING
 from driftwise.serve.export import MEDIA, export, from_file, need_parquet
-from driftwise.serve.http import Call, Endpoint, Stream
+from driftwise.serve.http import MAX_ID, Call, Endpoint, Stream
 from driftwise.serve.refusals import Malformed
 from driftwise.serve.wire import Asked, AskedMany, Changes, NewArm, NewKey, OldArm, Settings, Told, ToldMany, Which
-
-MOST_ID = 2**53 - 1
 
 
 async def decide(call: Call) -> Any:
@@ -60,7 +58,7 @@ async def create(call: Call) -> Any:
 
 
 async def list_all(call: Call) -> Any:
-    """List deployments, by name; those not used since the start are told as they were made."""
+    """List deployments, by name, as far as the key is for them; those not used since the start as they were made."""
     only = None if call.caller is None else call.caller.deployments
     return asking.listed(call.engine, call.query.get("after", ""), call.number("limit", 100, 1, 1000), only)
 
@@ -133,7 +131,7 @@ async def log(call: Call) -> Any:
         raise Malformed(f"format is not one of {', '.join(MEDIA)}")
     if kind == "parquet":
         need_parquet()
-    after, upto = call.number("after", -1, -1, MOST_ID), call.number("upto", MOST_ID, 0, MOST_ID)
+    after, upto = call.number("after", -1, -1, MAX_ID), call.number("upto", MAX_ID, 0, MAX_ID)
     entry, _ = await call.engine.live(call.name)
     await call.engine.commit()
     chunks = export(call.engine.journal, entry.stream, kind, after, upto)
@@ -188,7 +186,7 @@ def endpoints() -> list[Endpoint]:
         ),
         Endpoint("POST", f"{ONE}/learn/batch", learn_many, scope="learn", takes=ToldMany, gives=LearntMany, keyed=True),
         Endpoint("POST", f"{ONE}/cancel", cancel, scope="learn", takes=Which, gives=Learnt, keyed=True),
-        Endpoint("GET", "/v1/deployments", list_all, scope="read", gives=Listed, query=PAGES),
+        Endpoint("GET", "/v1/deployments", list_all, scope="read", gives=Listed, filtered=True, query=PAGES),
         Endpoint("POST", "/v1/deployments", create, takes=Settings, status=201, **deployment),
         Endpoint("GET", ONE, describe, scope="read", gives=Described),
         Endpoint("PATCH", ONE, change, takes=Changes, **deployment),

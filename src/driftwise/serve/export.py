@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from driftwise.errors import ParameterError
+from driftwise.core.extras import needed_for
 from driftwise.serve import events as kinds
 from driftwise.serve.events import Learned
 from driftwise.serve.journal import Journal
@@ -103,10 +103,8 @@ def _batches(source: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]
 
 def need_parquet() -> None:
     """Say that the extra is missing."""
-    try:
+    with needed_for("a Parquet file"):
         import pyarrow  # noqa: F401
-    except ImportError:
-        raise ParameterError("Parquet needs the extra: pip install 'driftwise[parquet]'") from None
 
 
 def _parquet(source: Iterator[dict[str, Any]], path: str) -> None:

@@ -1,10 +1,15 @@
-"""Around every answer: headers that keep browsers safe, counts and times, and a line in the log."""
+"""Around every answer: headers that keep browsers safe, counts and times, a line in the log; and a limit."""
 
+import asyncio
 import logging
 import time
 from collections import Counter
 from typing import Any
 
+from driftwise.serve.http import answer, refusal
+from driftwise.serve.refusals import Unavailable
+
+HEALTH = ("/healthz", "/readyz")  # what is answered where there is no place for anything else
 SAFE = [
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -61,7 +66,14 @@ class Guard:
             await send(message)
 
         try:
-            await self.app(scope, receive, guarded)
+            if scope.get("surplus") and scope["path"] not in HEALTH:
+                full = Unavailable("there are as many connections as the service takes; ask again in a moment")
+                await answer(guarded, *refusal(full))
+            else:
+                await self.app(scope, receive, guarded)
+        except asyncio.CancelledError:  # the service stops, and this takes longer than it waits
+            if not status:
+                await answer(guarded, *refusal(Unavailable("the service stops; ask again, with the same key")))
         finally:
             seconds = time.perf_counter() - began
             label = scope.get("endpoint_label", "other")

@@ -5,53 +5,51 @@ an ASGI application of its own, so that nothing stands between the server and it
 """
 
 import asyncio
-import functools
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import msgspec
 
 from driftwise.errors import DriftwiseError
+from driftwise.serve.access import Access
 from driftwise.serve.answers import Problem
 from driftwise.serve.engine import NO_KEY, Engine, Keyed, Reply
 from driftwise.serve.events import KeyMade
 from driftwise.serve.journal import JournalError
-from driftwise.serve.keys import allows, opened_by
-from driftwise.serve.refusals import Forbidden, Malformed, Refusal, TooLarge, Unauthorised, Unavailable, Unknown
+from driftwise.serve.refusals import Malformed, Refusal, TooLarge, Unavailable, Unknown
 
-BODY_S = 20  # how long a body may take to arrive
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 NAME_PATTERN = "{1,64}"  # as decoders tell it
 KEY = re.compile(r"[\x21-\x7e]{1,200}\Z")
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+MAX_ID = 2**53 - 1
 JSON = b"application/json"
 log = logging.getLogger("driftwise.serve")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a service lets a request bring."""
+    """What a service takes: bytes of a body, connections in all and per client address, and seconds to wait."""
 
     body: int = 1 << 18
     connections: int = 1000
+    per_client: int = 500
+    health: int = 16  # connections beyond the limits, so that health checks are answered even then
+    head_s: float = 10.0  # from the connection to the end of its first headers
+    body_s: float = 20.0  # from the headers to the end of the body
+    idle_s: float = 75.0  # from an answer to the end of the next headers, or until the client reads on
 
 
 @dataclass
 class Service:
-    """What every endpoint needs. `open` is True where no key is asked for: on this machine, before any was made."""
+    """What every endpoint needs."""
 
     engine: Engine
     limits: Limits = field(default_factory=Limits)
-    loopback: bool = True
-
-    @property
-    def open(self) -> bool:
-        """Whether anybody may do anything."""
-        return self.loopback and not self.engine.catalogue.made_at
+    access: Access = field(default_factory=Access)
 
 
 class Call:
@@ -105,10 +103,13 @@ class Endpoint:
         takes: Any = None,
         status: int = 200,
         keyed: bool = False,
+        filtered: bool = False,
         query: dict[str, tuple[Any, str]] | None = None,
     ) -> None:
         self.method, self.path, self.handler, self.scope = method, path, handler, scope
         self.takes, self.gives, self.status, self.keyed, self.query = takes, gives, status, keyed, query or {}
+        self.filtered = filtered  # what a key for some deployments may not see is left out of the answer
+        self._numbered = "{id:int}" in path
         self._decoder = None if takes is None else msgspec.json.Decoder(takes)
         self.service: Service  # set when the app is made
         self.label = f"{method} {path}"
@@ -124,7 +125,8 @@ class Endpoint:
             reply = refusal(error)
         except Exception:
             log.exception("a request failed", extra={"facts": {"endpoint": self.label}})
-            self.service.engine.doubt((scope.get("path_params") or {}).get("name"))
+            if self.keyed:  # it changes a deployment, and may have left it half changed; reading changes nothing
+                self.service.engine.doubt((scope.get("path_params") or {}).get("name"))
             reply = 500, msgspec.json.encode(Problem("internal", "something went wrong here; it has been logged"))
         if isinstance(reply, Stream):
             await _stream(reply, first, send)
@@ -136,9 +138,11 @@ class Endpoint:
         path = scope.get("path_params") or {}
         name = path.get("name")
         service = self.service
-        caller = _caller(service, headers, self.scope, name)
+        caller = self._caller(headers, name)
         if name is not None and not NAME.match(name):
             raise Unknown("there is no deployment of that name")
+        if self._numbered:
+            path = path | {"id": decision_id(path["id"])}
         call = Call(service, path, _query(scope, self.query))
         call.caller = caller
         if caller is not None:
@@ -146,7 +150,7 @@ class Endpoint:
         if self._decoder is not None:
             if headers.get(b"content-type", b"").split(b";")[0].strip().lower() != JSON:
                 raise Malformed("the body must be JSON: content-type: application/json")
-            body = await read_body(scope, headers, receive, service.limits.body)
+            body = await read_body(headers, receive, service.limits)
             try:
                 call.body = self._decoder.decode(body)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -163,12 +167,22 @@ class Endpoint:
             return done
         return done if isinstance(done, tuple) else (self.status, msgspec.json.encode(done))
 
+    def _caller(self, headers: dict[bytes, bytes], name: str | None) -> KeyMade | None:
+        if self.scope is None:
+            return None
+        engine = self.service.engine
+        return self.service.access.caller(
+            headers, engine.catalogue, engine.clock(), self.scope, name, filtered=self.filtered
+        )
+
 
 class Methods:
     """What a path answers to, by method."""
 
     def __init__(self, table: list[Endpoint]) -> None:
         self.table = {each.method: each for each in table}
+        if "GET" in self.table:
+            self.table["HEAD"] = self.table["GET"]  # the server leaves the body out
         self.allowed = ", ".join(sorted(self.table)).encode()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -208,65 +222,32 @@ def _query(scope: Any, known: dict[str, tuple[Any, str]]) -> dict[str, str]:
     return given
 
 
-def _caller(service: Service, headers: dict[bytes, bytes], scope: str | None, name: str | None) -> KeyMade | None:
-    """Who asks, if that may be asked; the service is open where it has no keys and listens to this machine only."""
-    if scope is None:
-        return None
-    if service.open:
-        _check_same_site(headers)
-        return None
-    kind, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-    if kind.lower() != "bearer" or not text:
-        raise Unauthorised("a key is needed: authorization: Bearer dw_...")
-    key = opened_by(text.strip(), service.engine.catalogue, service.engine.clock())
-    if not allows(key, scope, name):
-        raise Forbidden(f"this key does not allow to {scope} here")
-    return key
+def decision_id(text: str) -> int:
+    """The id of a decision in a path."""
+    if re.fullmatch(r"[0-9]{1,16}", text) and int(text) <= MAX_ID:
+        return int(text)
+    shown = text if len(text) <= 20 else f"{text[:20]}..."
+    raise Unknown(f"there is no decision {shown!r}: ids are whole numbers from 0 to {MAX_ID}")
 
 
-def _check_same_site(headers: dict[bytes, bytes]) -> None:
-    """Without keys, a page from elsewhere that is open in a browser on this machine must not be let in."""
-    host, origin = headers.get(b"host"), headers.get(b"origin")
-    if host and not _is_here(b"//" + host):
-        raise Forbidden("without keys only this machine is served, under its own name")
-    if origin is not None and not _is_here(origin):
-        raise Forbidden("without keys pages from elsewhere are not served")
-
-
-@functools.lru_cache(maxsize=256)
-def _is_here(url: bytes) -> bool:
-    try:
-        return urlsplit(url.decode("latin-1")).hostname in LOOPBACK
-    except ValueError:
-        return False
-
-
-async def read_body(scope: Any, headers: dict[bytes, bytes], receive: Any, most: int) -> bytes:
-    """A body of at most `most` bytes, counted as they come: what a header says of its length may be a lie."""
+async def read_body(headers: dict[bytes, bytes], receive: Any, limits: Limits) -> bytes:
+    """A body that comes in time and is not too large; bytes are counted, for `content-length` may be a lie."""
     length = headers.get(b"content-length", b"0")
-    if not length.isdigit() or int(length) > most:
-        raise TooLarge(f"the body is larger than {most} bytes")
-    message = await receive()
-    if not message.get("more_body"):
-        body: bytes = message.get("body", b"")
-        if len(body) > most:
-            raise TooLarge(f"the body is larger than {most} bytes")
-        return body
-    parts, size = [], 0
+    left = limits.body if length.isdigit() and len(length) <= 16 and int(length) <= limits.body else -1
+    parts: list[bytes] = []
     try:
-        async with asyncio.timeout(BODY_S):
-            while True:
+        async with asyncio.timeout(limits.body_s):
+            while left >= 0:
+                message = await receive()
                 if message["type"] == "http.disconnect":
                     raise Malformed("the body ended too early")
                 parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > most:
-                    raise TooLarge(f"the body is larger than {most} bytes")
-                if not message.get("more_body"):
+                left -= len(parts[-1])
+                if left >= 0 and not message.get("more_body"):
                     return b"".join(parts)
-                message = await receive()
     except TimeoutError:
-        raise Malformed(f"the body took longer than {BODY_S} seconds") from None
+        raise Malformed(f"the body took longer than {limits.body_s:g} seconds") from None
+    raise TooLarge(f"the body is larger than {limits.body} bytes")
 
 
 def refusal(error: DriftwiseError) -> Reply:

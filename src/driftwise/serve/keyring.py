@@ -13,8 +13,9 @@ from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.serve.catalogue import Catalogue
 from driftwise.serve.engine import now_us
 from driftwise.serve.events import Body, KeyRevoked
-from driftwise.serve.journal import CATALOGUE, open_journal
+from driftwise.serve.journal import CATALOGUE, InUseError, open_journal
 from driftwise.serve.keys import new_key
+from driftwise.serve.token import drop_token
 
 DAY_S = 86_400
 
@@ -33,7 +34,13 @@ def create(
     expires = None if days is None else now_us() + int(1e6 * days * DAY_S)
     text, body = new_key(name, scopes, expires=expires, deployments=deployments)
     with _catalogue(store) as (catalogue, write):
+        if not catalogue.keys and ("admin" not in scopes or deployments is not None):
+            raise ParameterError(
+                f"scopes={','.join(scopes)} will not do for the first API key: from now on every request needs a key, "
+                "so create one with --scopes admin, for all deployments, first"
+            )
         write(catalogue, body)
+    drop_token(store)
     return text
 
 
@@ -69,7 +76,10 @@ def revoke(store: str, url: str | None, id: str) -> None:
 
 @contextmanager
 def _catalogue(store: str) -> Iterator[Any]:
-    journal = open_journal(store)
+    try:
+        journal = open_journal(store)
+    except InUseError as error:
+        raise InUseError(f"{error}; stop the service, or give --url and an admin key in DRIFTWISE_KEY") from None
     try:
         catalogue = Catalogue()
         for event in journal.read(CATALOGUE):
@@ -84,12 +94,12 @@ def _catalogue(store: str) -> Iterator[Any]:
 
 
 def _ask(url: str, method: str, path: str, body: Any = None) -> Any:
-    """One request to a running service; the key to show is in DRIFTWISE_KEY."""
+    """One request to a running service, with the API key or the token in the environment."""
     if not url.startswith(("http://", "https://")):
         raise ParameterError(f"url={url} is not http://... or https://...")
     request = urllib.request.Request(url.rstrip("/") + path, method=method)
     request.add_header("content-type", "application/json")
-    if key := os.environ.get("DRIFTWISE_KEY"):
+    if key := os.environ.get("DRIFTWISE_KEY") or os.environ.get("DRIFTWISE_TOKEN"):
         request.add_header("authorization", f"Bearer {key}")
     try:
         with urllib.request.urlopen(request, json.dumps(body).encode() if body else None, timeout=30) as answer:

@@ -45,12 +45,15 @@ def opened_by(text: str, catalogue: Catalogue, now: int) -> KeyMade:
     shown = hashlib.sha256(text.encode(errors="replace")).digest()
     same = hmac.compare_digest(shown, found.hash if found else _NOBODY)
     if found is None or not same or (found.expires is not None and found.expires <= now):
-        raise Unauthorised("this key opens nothing: it is not known, has expired or was revoked")
+        raise Unauthorised("this API key is unknown, expired or revoked")
     return found
 
 
-def allows(key: KeyMade, scope: str, deployment: str | None) -> bool:
-    """Whether a key is good for something; one for some deployments is good for nothing else."""
-    if key.deployments is not None and deployment not in key.deployments:
+def allows(key: KeyMade, scope: str, deployment: str | None, *, filtered: bool = False) -> bool:
+    """Whether a key allows something.
+
+    One for some deployments allows nothing else, except what names no deployment and is `filtered` for it.
+    """
+    if key.deployments is not None and deployment not in key.deployments and not (filtered and deployment is None):
         return False
     return scope in key.scopes or "admin" in key.scopes

@@ -7,7 +7,8 @@ life of a deployment, which are joined two by two when they become too many, and
 
 Changes are looked for whatever the policy: for every arm two sums go up with rewards above and below its mean since
 the last change, less a slack, as in Page's test. On rewards that do not change, scaled to [0, 1], it gives a false
-alarm about once in 30,000 rewards at worst (fair coins), and it sees a step of 0.3 after about 50.
+alarm about once in 30,000 rewards at worst (fair coins), and it sees a step of 0.3 after about 50. Where nothing is
+known of how large rewards are, twice the standard deviation of the arm's own since the last change is taken for 1.
 """
 
 import math
@@ -38,12 +39,16 @@ MOST_LABELS = 200
 
 
 class Monitor:
-    """Takes note of decisions and outcomes. `low` and `span` bring rewards to [0, 1] for the test of change."""
+    """Takes note of decisions and outcomes. `low` and `span` bring rewards to [0, 1] for the test of change.
+
+    A `span` of 0 is not known.
+    """
 
     def __init__(self, low: float, span: float, notes: Notes | None = None) -> None:
         self.notes = Notes() if notes is None else notes
         self._range = low, low + span
-        self._low, self._span = (low, span) if math.isfinite(low) else (0.0, span)
+        self._low, self._span = low if math.isfinite(low) else 0.0, span or 1.0
+        self._known = span > 0.0
         self._places = {label: place for place, label in enumerate(self.notes.labels)}
 
     def decided(self, at: int, action: Any, propensity: float | None) -> None:
@@ -191,11 +196,15 @@ class Monitor:
         place = self._place(label)
         walk = self.notes.walks[place]
         walk.count += 1
-        walk.mean += (reward - walk.mean) / walk.count
-        if walk.count <= WARMUP:
+        before = walk.mean
+        walk.mean += (reward - before) / walk.count
+        walk.squares += (reward - before) * (reward - walk.mean)
+        unit = 1.0 if self._known else 2.0 * math.sqrt(walk.squares / walk.count)
+        if walk.count <= WARMUP or unit == 0.0:
             return
-        walk.rise = max(0.0, walk.rise + reward - walk.mean - SLACK)
-        walk.fall = max(0.0, walk.fall - reward + walk.mean - SLACK)
+        above = (reward - walk.mean) / unit
+        walk.rise = max(0.0, walk.rise + above - SLACK)
+        walk.fall = max(0.0, walk.fall - above - SLACK)
         if max(walk.rise, walk.fall) >= HEIGHT:
             direction = 1.0 if walk.rise > walk.fall else -1.0
             mean = self._low + self._span * walk.mean

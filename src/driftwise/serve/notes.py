@@ -47,12 +47,15 @@ class Stretch(msgspec.Struct, array_like=True):
 
 
 class Walk(msgspec.Struct, array_like=True):
-    """The mean of an arm since its last change, and how far rewards have walked above and below it."""
+    """The mean of an arm since its last change, how far rewards have walked above and below it, and their squared
+    distances from it.
+    """
 
     count: int = 0
     mean: float = 0.0
     rise: float = 0.0
     fall: float = 0.0
+    squares: float = 0.0
 
 
 class Notes(msgspec.Struct, array_like=True):

@@ -46,7 +46,9 @@ def document(table: list[Endpoint]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": components,
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "A key: dw_..."}},
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer", "description": "An API key, or the token."}
+            },
         },
         "security": [{"key": []}, {}],
     }

@@ -7,9 +7,9 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-import httpx
 import msgspec
 
+from driftwise.core.extras import needed_for
 from driftwise.errors import DriftwiseError
 from driftwise.serve.answers import (
     Decision,
@@ -25,6 +25,9 @@ from driftwise.serve.answers import (
     Statistics,
     Verified,
 )
+
+with needed_for("the client of the service"):
+    import httpx
 
 T = TypeVar("T")
 AGAIN = (429, 502, 503, 504)  # what may pass

@@ -1,9 +1,10 @@
 """Run the service: open the store, refuse what is unsafe, listen, and end in good order."""
 
+import functools
 import gc
-import ipaddress
 import logging
 import os
+import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,6 +15,7 @@ from typing import Any
 import uvicorn
 
 from driftwise.errors import ParameterError
+from driftwise.serve.access import Access, is_loopback
 from driftwise.serve.app import make_app
 from driftwise.serve.catalogue import Catalogue
 from driftwise.serve.connection import Connection
@@ -21,7 +23,11 @@ from driftwise.serve.engine import Engine
 from driftwise.serve.health import log_to_stderr
 from driftwise.serve.http import Limits, Service
 from driftwise.serve.journal import CATALOGUE, open_journal
+from driftwise.serve.places import Places
+from driftwise.serve.token import drop_token, ensure_token, load_token, token_file
 
+KEY_EVENTS = ("key made", "key revoked")
+SPARE_FILES = 200  # beside connections: the store, its readers, sessions with its server
 GARBAGE = 50_000, 20, 100  # decisions that wait are no garbage: they are not to be looked through again and again
 log = logging.getLogger("driftwise.serve")
 
@@ -75,18 +81,22 @@ def serve(
     durability: str = "full",
     limits: Limits | None = None,
     log_requests: bool = False,
+    auth: bool = True,
     beside: Callable[[Engine], Awaitable[None]] | None = None,
+    say: Callable[[str], None] = print,
 ) -> None:
-    """Serve until told to stop; `beside` is given the engine, and runs as long."""
+    """Serve until told to stop; `beside` is given the engine, and runs as long. `say` is told how to get in."""
     limits = limits or Limits()
+    log_to_stderr()
+    if not auth and not is_loopback(host):
+        raise ParameterError(f"host={host} can be reached from other machines: --no-auth is for this machine only")
     journal = open_journal(store, durability)
-    here = is_loopback(host)
     try:
-        if not here:
-            _need_keys(journal, host)
-        service = Service(Engine(journal, durable=durability != "none"), limits, here)
-        log_to_stderr()
+        keys = _keys(journal)
+        access = _access(keys, store, host, auth=auth)
+        service = Service(Engine(journal, durable=durability != "none"), limits, access)
         listening = _listen(host, port)
+        say(_welcome(store, access, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
         server = server_of(make_app(service, log_requests=log_requests, beside=beside), host, port, limits)
         facts = {"store": str(journal.path), "host": host, "port": port, "durability": durability}
         log.info("serving", extra={"facts": facts})
@@ -101,12 +111,13 @@ def serve(
 def server_of(app: Any, host: str, port: int, limits: Limits) -> Server:
     """A server for an app, and the interpreter set for it."""
     gc.set_threshold(*GARBAGE)
+    _allow_files(limits.connections + limits.health + SPARE_FILES)
     config = uvicorn.Config(
         app,
         host=host,
         port=port,
         loop="uvloop",
-        http=Connection,
+        http=functools.partial(Connection, places=Places(limits)),  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         interface="asgi3",
@@ -114,9 +125,7 @@ def server_of(app: Any, host: str, port: int, limits: Limits) -> Server:
         access_log=False,
         log_config=None,
         server_header=False,
-        limit_concurrency=limits.connections,
         backlog=min(2048, 2 * limits.connections),
-        timeout_keep_alive=75,
         timeout_graceful_shutdown=10,
     )
     return Server(config)
@@ -133,22 +142,58 @@ def _listen(host: str, port: int) -> socket.socket:
         raise ParameterError(f"{host}:{port} cannot be listened on ({why}): try another --port") from None
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def _allow_files(number: int) -> None:
+    """Let the process have so many files open, sockets included, as far as the system permits."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < number:
+        log.warning("too few open files are permitted", extra={"facts": {"needed": number, "permitted": hard}})
+        number = hard
+    if soft != resource.RLIM_INFINITY and soft < number:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
 
 
-def _need_keys(journal: Any, host: str) -> None:
+# ---- who gets in ----
+
+
+def _keys(journal: Any) -> Catalogue:
+    """The API keys of a store, without its deployments."""
     catalogue = Catalogue()
     for event in journal.read(CATALOGUE):
-        catalogue.apply(event)
-    if not catalogue.keys:
+        if event.kind in KEY_EVENTS:
+            catalogue.apply(event)
+    return catalogue
+
+
+def _access(keys: Catalogue, store: str, host: str, *, auth: bool) -> Access:
+    """What is asked of callers while there are no API keys; a refusal where that would not be safe."""
+    if not is_loopback(host) and not keys.keys:
         raise ParameterError(
             f"host={host} can be reached from other machines, and there are no keys: "
             "make one first, driftwise keys create --scopes admin, or listen on 127.0.0.1"
         )
+    if keys.made_at and not auth:
+        raise ParameterError("--no-auth is for stores without API keys, and this one has some: leave it out")
+    if keys.made_at:
+        drop_token(store)
+    if keys.made_at or not auth:
+        return Access(auth=auth)
+    token, error = ensure_token(store)
+    if error is not None:
+        log.warning("the token could not be stored: the next start has another", extra={"facts": {"why": error}})
+    return Access(token)
+
+
+def _welcome(store: str, access: Access, url: str) -> str:
+    """What people need to know at the start."""
+    if not access.auth:
+        log.warning("auth is off: every program on this machine may do everything")
+        return f"{url}/ is open to every program on this machine: auth is off (--no-auth)"
+    if access.token is None:
+        return f"{url}/ asks for an API key"
+    where = f"stored in {token_file(store)}" if load_token(store) == access.token else "not stored"
+    return (
+        f"No API keys exist yet, so the service asks for its token ({where}).\n\n"
+        f"  dashboard  {url}/?token={access.token}\n"
+        f"  requests   authorization: Bearer {access.token}\n\n"
+        "It can do everything but create API keys, on this machine only, until the first API key exists."
+    )

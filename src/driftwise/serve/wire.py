@@ -82,6 +82,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     slate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | None = None
     budgets: Amounts | None = None
     most: Amounts | None = None
+    reserve: Literal["estimate", "maximum"] | None = None
     overspend: bool = False
     domain: Annotated[list[Box | Ball | Simplex], Meta(min_length=1, max_length=100)] | None = None
     constraints: Annotated[int, Meta(ge=0, le=1000)] | None = None
@@ -96,7 +97,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     activation_cost: ByArm | None = None
     ties: Literal["lot", "first"] | None = None
     reward_range: tuple[Number, Number] | None = (0.0, 1.0)
-    noise: Annotated[float, Meta(gt=0, le=1e9)] = 0.5
+    noise: Annotated[float, Meta(gt=0, le=1e9)] | None = None
     horizon: Annotated[int, Meta(ge=0, le=10**12)] = 0
     seed: Annotated[int, Meta(ge=0, lt=2**53)] = 0
     max_pending: Count = 100_000
@@ -160,8 +161,8 @@ class Told(msgspec.Struct, forbid_unknown_fields=True):
     """What came of a decision: a `reward`; for a slate `rewards`, one per item; with budgets `costs` too.
 
     For a point the `gradient` of its loss and, with constraints, their `values` and `jacobian`. For arms that move the
-    `states` they went to, in the order they had at the decision or by name, and perhaps what each earned, `rewards`;
-    an arm left out, or null, teaches nothing.
+    `states` they went to, in the order they had at the decision or by name, and perhaps what each earned, `rewards`,
+    where the policy learns from it; an arm left out, or null, teaches nothing.
     """
 
     id: Id

@@ -14,10 +14,11 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from driftwise.core.extras import needed_for
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
 
-try:
+with needed_for("a figure"):
     from matplotlib import rc_context, style
     from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure as Figure
@@ -25,8 +26,6 @@ try:
     from matplotlib.textpath import TextPath
     from matplotlib.ticker import FuncFormatter as FuncFormatter
     from matplotlib.ticker import MaxNLocator as MaxNLocator
-except ImportError:
-    raise ParameterError("figures need matplotlib: pip install 'driftwise[report]'") from None
 
 INK = "#1d2733"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")  # after Okabe & Ito

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import driftwise
+from driftwise.core.extras import needed_for
 from driftwise.errors import ParameterError
 
-try:
+with needed_for("a report"):
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup as Markup
-except ImportError:
-    raise ParameterError("reports need Jinja2 and matplotlib: pip install 'driftwise[report]'") from None
 
 from driftwise.study.writing import brief, count, interval, percent, spread
 

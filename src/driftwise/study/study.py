@@ -63,16 +63,27 @@ class Study:
     def cells(self) -> Iterator["Cell"]:
         """Every (world, policy, run) of the study."""
         for world in self.worlds:
+            tags = {policy: self._tag(world, policy) for policy in self.policies}
             for run in range(self.runs):
                 for policy in self.policies:
-                    yield self.cell(world, policy, run)
+                    yield self._cell(world, policy, run, tags[policy])
 
     def cells_of(self, world: str, policy: str) -> list["Cell"]:
         """All runs of one policy in one world."""
-        return [self.cell(world, policy, run) for run in range(self.runs)]
+        tag = self._tag(world, policy)
+        return [self._cell(world, policy, run, tag) for run in range(self.runs)]
 
     def cell(self, world: str, policy: str, run: int) -> "Cell":
         """One cell, with the key it is stored under."""
+        return self._cell(world, policy, run, self._tag(world, policy))
+
+    def _tag(self, world: str, policy: str) -> str:
+        """The code that a policy in a world depends on, as it is now."""
+        a_world, parts = self.worlds[world], [*inside(self.worlds[world]), *inside(self.policies[policy])]
+        standard = STANDARDS[a_world.problem(self.horizon).family]
+        return code_tag(play, enter, standard, *map(type, parts))
+
+    def _cell(self, world: str, policy: str, run: int, tag: str) -> "Cell":
         a_world, a_policy = self.worlds[world], self.policies[policy]
         facts = {
             "world": values(a_world),
@@ -81,11 +92,7 @@ class Study:
             "seed": self.seed,
             "run": run,
             "marks": list(self.marks),
-            "tag": code_tag(
-                *(play, enter, STANDARDS[a_world.problem(self.horizon).family]),
-                *map(type, inside(a_world)),
-                *map(type, inside(a_policy)),
-            ),
+            "tag": tag,
         }
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
         return Cell(digest, world, policy, run, facts)

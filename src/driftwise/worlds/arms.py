@@ -123,7 +123,7 @@ class ArmedWorld(ABC):
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world."""
         if self.rewards == "gaussian":
-            return Problem(self.n_arms, -np.inf, np.inf, self.sd, horizon)
+            return Problem(self.n_arms, -np.inf, np.inf, self.sd, horizon, unit=1.0)
         return Problem(self.n_arms, horizon=horizon)
 
     @abstractmethod

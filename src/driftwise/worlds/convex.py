@@ -116,7 +116,7 @@ class ConvexWorld(ABC):
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world."""
         setting = convex(self.domain, self.n_constraints)
-        return Problem(1, -np.inf, np.inf, 1.0, horizon, self.domain.dim, 0, setting)
+        return Problem(1, -np.inf, np.inf, 1.0, horizon, self.domain.dim, setting=setting)
 
     def changes(self, horizon: int, seed: int) -> list[int]:
         """Rounds at which constraints jump."""

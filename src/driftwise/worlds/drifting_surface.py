@@ -56,7 +56,7 @@ class DriftingSurface:
 
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world."""
-        return Problem(self.n_actions, -np.inf, np.inf, self.sd, horizon, self.dim)
+        return Problem(self.n_actions, -np.inf, np.inf, self.sd, horizon, self.dim, unit=1.0)
 
     def changes(self, horizon: int, seed: int) -> list[int]:
         """The surface only glides."""

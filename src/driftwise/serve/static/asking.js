@@ -50,6 +50,13 @@ class Refused extends Error {
   }
 }
 
+/** A link may bring the token; it is kept as a key is, and does not stay in the address. */
+const token = new URLSearchParams(location.search).get("token");
+if (token) {
+  sessionStorage.setItem("driftwise-key", token);
+  history.replaceState(null, "", location.pathname);
+}
+
 /** What an endpoint answers. The key, where one is needed, is forgotten with the tab. */
 async function ask(path) {
   const key = sessionStorage.getItem("driftwise-key");
@@ -86,10 +93,13 @@ function keepAsking(look) {
   function told(error) {
     at("news").classList.add("stale");
     const closed = error instanceof Refused && (error.status === 401 || error.status === 403);
+    const key = sessionStorage.getItem("driftwise-key");
     if (closed) at("content").hidden = true;
-    at("door").hidden = !closed;
+    // Another key helps where this one is wrong or too weak; without a key, 403 is about how the page was reached.
+    at("door").hidden = !closed || (error.status === 403 && !key);
     const silent = "The service does not answer; what is shown may be old. Asking again…";
-    say(at("news"), error instanceof Refused ? `${error.message}.` : silent);
+    const refused = error.status === 401 && !key ? "Please sign in." : `${error.message}.`;
+    say(at("news"), error instanceof Refused ? refused : silent);
     if (!(error instanceof Refused) && !(error instanceof TypeError)) console.error(error);
     return !closed && !(error instanceof Refused && error.status === 404);
   }

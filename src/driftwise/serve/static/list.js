@@ -8,21 +8,26 @@ async function draw() {
   const { deployments, next } = await ask(`/v1/deployments?limit=${Math.min(1000, shown)}`);
   // Only what is at work anyway is asked for its numbers: looking at a list must not wake what sleeps.
   const awake = deployments.filter((each) => each.round !== null && each.round !== undefined);
-  const told = new Map();
-  await Promise.all(
-    awake.map(async ({ name }) => told.set(name, await ask(`/v1/deployments/${name}/statistics`))),
-  );
+  const answers = await Promise.allSettled(awake.map(({ name }) => ask(`/v1/deployments/${encodeURIComponent(name)}/statistics`)));
+  const statistics = new Map(awake.map(({ name }, place) => [name, answers[place]]));
   at("content").hidden = deployments.length === 0;
   at("empty").hidden = deployments.length > 0;
   at("more").hidden = next === null || shown >= 1000;
-  at("rows").replaceChildren(...deployments.map((each) => row(each, told.get(each.name)?.monitor)));
+  at("rows").replaceChildren(...deployments.map((each) => row(each, statistics.get(each.name))));
 }
 
-function row(deployment, monitor) {
+/** One deployment; where its statistics cannot be read, the reason takes the place of the numbers. */
+function row(deployment, statistics) {
+  const monitor = statistics?.value?.monitor;
   const link = made("a", "", deployment.name);
   link.href = `/deployments/${encodeURIComponent(deployment.name)}`;
   const status = deployment.status === "running" ? "" : `${deployment.status}, `;
   const first = made("td", "", link, made("span", "note", status + deployment.policy));
+  if (statistics?.status === "rejected") {
+    const reason = made("td", "stale", `cannot be read: ${statistics.reason.message}`);
+    reason.colSpan = 5;
+    return made("tr", "", first, reason);
+  }
   const shares = made("td");
   if (monitor?.labels.length) shares.append(...now(monitor));
   const cells = [

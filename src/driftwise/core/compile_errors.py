@@ -1,0 +1,50 @@
+"""One sentence for a kernel that numba cannot compile: which kernel, which line, and why in numba's own words."""
+
+import re
+from typing import Any
+
+from driftwise.errors import DriftwiseError, KernelError
+
+_PLACE = re.compile(r'^File "(?P<file>[^"\n]*)", line (?P<line>\d+):\n(?P<text>.*?)\n *\^', re.MULTILINE | re.DOTALL)
+_VERB = re.compile(r"resolving callee type: verb\((\w+)\)")
+_WRAPPED = "Failed in nopython mode pipeline"
+
+
+def mark(error: Exception, verb: str, subject: type, kernel: Any) -> None:
+    """Note in which kernel an error arose, unless one inside it has noted that already."""
+    if not hasattr(error, "driftwise_kernel"):
+        error.driftwise_kernel = verb, subject, kernel  # type: ignore[attr-defined]
+
+
+class explained:  # noqa: N801  a context manager; one by a generator costs a microsecond more in every call of a kernel
+    """Errors of the compiler leave this block as a `KernelError`; all others as they are."""
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        told = _kernel_error(error) if isinstance(error, Exception) else None
+        if told is not None:
+            raise told from None
+
+
+def _kernel_error(error: Exception) -> KernelError | None:
+    """What to raise instead of an error that came up while a kernel was compiled; None for any other error."""
+    marked = getattr(error, "driftwise_kernel", None)
+    by_numba = marked is not None or hasattr(error, "add_context")  # its errors, without importing it
+    if isinstance(error, DriftwiseError) or not by_numba:
+        return None
+    lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith(_WRAPPED)]
+    reason = lines[0].strip() if lines else type(error).__name__
+    place = _PLACE.search(str(error))
+    if place is not None:
+        code = place["text"].strip().splitlines()[-1].strip()
+        where = f"{place['file']}, line {place['line']}: {code}"
+    elif marked is not None:
+        function = marked[2].function
+        where = f"in {function.__qualname__}, {function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
+    else:
+        where = "no line is known"
+    verb = _VERB.search(str(error))
+    what = f"{marked[0]} of {marked[1].__name__}" if marked is not None else f"the kernel {verb[1] if verb else ''}"
+    return KernelError(f"{what.strip()} does not compile: {reason} ({where})")

@@ -1,0 +1,104 @@
+"""Who may use the service: holders of an API key; before the first key exists, holders of the token on this machine.
+
+Without API keys a request must come straight from this machine, whether it shows the token or `auth` is off: its `Host`
+is a loopback address, no proxy has forwarded it, and a browser sends it only from pages of the service itself. With API
+keys none of that is checked: a browser never adds an `authorization` header on its own, so a page of another origin
+cannot use a key that it does not have.
+"""
+
+import hmac
+import ipaddress
+import re
+from typing import NamedTuple
+
+from driftwise.serve.catalogue import Catalogue
+from driftwise.serve.events import KeyMade
+from driftwise.serve.keys import allows, opened_by
+from driftwise.serve.refusals import Forbidden, Unauthorised
+
+Headers = dict[bytes, bytes]
+TOKEN_KEY = KeyMade("token", "token", b"", ["admin"])  # what the token may do, as if it were a key
+FORWARDED = re.compile(rb"forwarded|x-forwarded-.*|x-real-ip|via")
+HOST = re.compile(r"(?:([A-Za-z0-9.]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")
+OWN_PAGES = (b"same-origin", b"none")  # what Sec-Fetch-Site says of our pages, and of addresses that people type
+CREATE_KEY = "stop the service, run `driftwise keys create --scopes admin` and start it again"
+SEND_TOKEN = "`driftwise keys token` prints it; send `authorization: Bearer TOKEN`"
+MAX_QUOTE = 100
+
+
+class Access(NamedTuple):
+    """What is asked of a caller before any API key exists: the `token`; nothing, if `auth` is False."""
+
+    token: str | None = None
+    auth: bool = True
+
+    def caller(
+        self, headers: Headers, catalogue: Catalogue, now: int, scope: str, name: str | None, *, filtered: bool = False
+    ) -> KeyMade | None:
+        """Who sends a request for `scope` on the deployment `name`, or a refusal; None where anybody may.
+
+        A key for some deployments may use an endpoint without a name only where the answer is `filtered` for it.
+        """
+        if catalogue.made_at:
+            key = opened_by(_bearer(headers, "an API key is needed: `authorization: Bearer dw_...`"), catalogue, now)
+            if not allows(key, scope, name, filtered=filtered):
+                where = "for all deployments" if name is None else f"for deployment {_quote(name)}"
+                raise Forbidden(f"this API key lacks the scope {scope!r} {where}")
+            return key
+        check_local(headers)
+        if not self.auth:
+            return None
+        text = _bearer(headers, f"no API keys exist, so the token of the service is needed: {SEND_TOKEN}")
+        if self.token is None or not hmac.compare_digest(text.encode(), self.token.encode()):
+            raise Unauthorised("this is not the token of the service: `driftwise keys token` prints it")
+        return TOKEN_KEY
+
+
+def check_local(headers: Headers) -> None:
+    """Refuse what did not come straight from this machine, or comes from a page of another origin."""
+    for name in headers:
+        if FORWARDED.fullmatch(name):
+            raise Forbidden(
+                f"no API keys exist, so requests through a proxy are refused (header {_quote(name)}): {CREATE_KEY}"
+            )
+    host = headers.get(b"host", b"")
+    if not is_local(host.decode("latin-1")):
+        raise Forbidden(f"no API keys exist, so only requests to localhost are accepted (Host was {_quote(host)})")
+    site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
+    if site is not None and site not in OWN_PAGES:
+        raise Forbidden(f"no API keys exist, so pages of other origins are refused (Sec-Fetch-Site was {_quote(site)})")
+    if origin is not None and origin.lower() != b"http://" + host.lower():
+        raise Forbidden(f"no API keys exist, so pages of other origins are refused (Origin was {_quote(origin)})")
+
+
+def is_local(host: str) -> bool:
+    """Whether a `Host` header names this machine.
+
+    >>> is_local("127.0.0.2:8000"), is_local("[::1]:8000"), is_local("x@127.0.0.1"), is_local("localhost.evil")
+    (True, True, False, False)
+    """
+    match = HOST.fullmatch(host)
+    return match is not None and is_loopback(match[1] or match[2])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _bearer(headers: Headers, need: str) -> str:
+    kind, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+    if kind.lower() != "bearer" or not text.strip():
+        raise Unauthorised(need)
+    return text.strip()
+
+
+def _quote(text: str | bytes) -> str:
+    """Text of a caller, as an error may repeat it."""
+    plain = text.decode("latin-1") if isinstance(text, bytes) else text
+    return repr(plain if len(plain) <= MAX_QUOTE else f"{plain[:MAX_QUOTE]}...")

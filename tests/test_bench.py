@@ -1,0 +1,64 @@
+"""The benchmarks lose nothing: every section is written as it is measured, and one that fails leaves the others."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import bench
+from benchmarks.report import Curve
+from benchmarks.scaling import cost_by_arms
+from benchmarks.sizes import QUICK
+from benchmarks.table import row
+
+
+def broken() -> Any:
+    raise AttributeError("no domain")
+
+
+def stopped() -> Any:
+    raise KeyboardInterrupt
+
+
+SECTIONS: dict[str, Any] = {
+    "speed": lambda: [row("speed", unit="s", ours=1.0)],
+    "broken": broken,
+    "costs": lambda: Curve("costs", "costs", "K", {"uniform": {2: 10.0}}),
+}
+
+
+def measured(file: Path) -> Any:
+    return json.loads(file.read_text())
+
+
+def test_a_section_that_fails_is_reported_and_the_others_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench, "_sections", lambda sizes, peers: SECTIONS)
+    file = tmp_path / "new" / "bench.json"
+    assert bench.main(["--quick", "--out", str(file)]) == 1
+    found = measured(file)
+    assert found["finished"] and found["failures"] == {"broken": "AttributeError: no domain"}
+    assert [each["name"] for each in found["rows"]] == ["speed", "broken"]
+    assert found["costs"] == {"uniform": {"2": 10.0}}
+    assert "not measured: broken: AttributeError: no domain" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_was_measured_is_written_though_the_rest_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "_sections", lambda sizes, peers: {"speed": SECTIONS["speed"], "stopped": stopped})
+    file = tmp_path / "bench.json"
+    with pytest.raises(KeyboardInterrupt):
+        bench.main(["--quick", "--out", str(file)])
+    found = measured(file)
+    assert not found["finished"] and [each["name"] for each in found["rows"]] == ["speed"]
+
+
+def test_policies_that_do_not_fit_are_left_out_of_the_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    misfits = "virtual-queue", "sliding-slate-ucb", "sliding-lin-ucb", "greedy-ratio", "wiql"
+    costs = cost_by_arms(QUICK._replace(policies=("uniform", *misfits)))
+    assert list(costs) == ["uniform"]
+    told = capsys.readouterr().err
+    assert all(f"{name} left out of the costs" in told for name in misfits)
