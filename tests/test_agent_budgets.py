@@ -118,7 +118,78 @@ def test_budgets_and_horizon_can_be_changed_while_it_runs() -> None:
     assert chosen(one).action is not None
     one.change(horizon=1000)
     assert one.problem.horizon == 1000
-    np.testing.assert_allclose(one.problem.setting.amounts, [25.0, 30.0])  # in units of the most a decision costs
+    # 48 euros and 30 units are left for 997 rounds: the pace of a whole run, in units of the most a decision costs
+    np.testing.assert_allclose(one.problem.setting.amounts, [24.0 * 1000 / 997, 30.0 * 1000 / 997])
+
+
+def test_a_budget_cut_to_a_ninth_lasts_to_the_end() -> None:
+    """Three arms, 0.9 a round, and from half-time on 0.1: prices could not rise above those of the old budget once."""
+    pays, costs, horizon = np.array([0.9, 0.6, 0.3]), np.array([0.8, 0.3, 0.05]), 10_000
+    best = 0.3 * 0.8 + 0.6 * 0.2  # of a round, with 0.1 to spend: the last arm in 0.8 of the rounds, the second in 0.2
+    shares, ends = [], []
+    for seed in range(3):
+        luck = np.random.default_rng(seed)
+        one = dw.Agent(dw.PrequentialPacing(), n_arms=3, budgets={"euros": 0.9 * horizon}, horizon=horizon, seed=seed)
+        earned, last = 0.0, 0
+        for t in range(horizon):
+            if t == horizon // 2:
+                one.change(budgets={"euros": 0.9 * horizon - one.remaining["euros"] + 0.1 * horizon / 2})
+                earned = 0.0
+            decision = one.decide()
+            if decision.action is not None:
+                reward, cost = (luck.random(2) < (pays[decision.action], costs[decision.action])).astype(float)
+                one.learn(decision, reward, costs=cost)
+                earned, last = earned + reward, t
+        shares.append(earned / (best * horizon / 2))
+        ends.append(last)
+    assert np.mean(shares) > 0.93 and min(ends) > 0.97 * horizon  # seen: 0.95; with the limits of the start 0.70
+
+
+def test_a_change_that_fails_changes_nothing() -> None:
+    one = agent(dw.SlidingKnapsackUCB(window=50), horizon=100)
+    chosen(one)
+    before = one.dumps()
+    with pytest.raises(ParameterError, match="window=50 does not fit the horizon 40"):
+        one.change(budgets={"euros": 80.0}, horizon=40)
+    assert one.dumps() == before
+    one.change(budgets={"euros": 80.0}, horizon=60)
+    assert dw.Agent.loads(one.dumps()).dumps() == one.dumps()
+
+
+def test_nothing_left_can_be_planned_with() -> None:
+    one = agent()
+    one.learn(chosen(one), 1.0, costs={"euros": 2.0, "units": 0.5})
+    one.change(budgets={"euros": 2.0, "units": 0.5})  # spent already: stop here
+    assert one.remaining == {"euros": 0.0, "units": 0.0}
+    assert one.decide().action is None
+    one.change(budgets={"euros": 10.0, "units": 10.0})
+    assert chosen(one).action is not None
+
+
+@pytest.mark.parametrize("step", ["longer", "shorter", "more arms"])
+def test_windows_follow_horizon_and_arms_and_lose_nothing_they_can_hold(step: str) -> None:
+    """With another horizon all windows have other lengths, and with ten arms too: rounds move to another ring."""
+    one = dw.Agent(dw.PrequentialPacing(), n_arms=3, budgets={"euros": 900.0}, horizon=3000)
+    luck, told, sizes = np.random.default_rng(3), [], one.state.window.sizes
+    for t in range(900):
+        decision = one.decide(held=(int(luck.integers(3)), 1 / 3))
+        told.append((t, decision.action, float(luck.random()), float(luck.random())))
+        one.learn(decision, told[-1][2], costs=told[-1][3])
+    if step == "more arms":
+        for name in range(3, 10):
+            one.add_arm(name)
+    else:
+        one.change(horizon={"longer": 9000, "shorter": 1000}[step])
+    one.cancel(one.decide(held=(0, 1.0)))
+    window = one.state.window
+    assert not (window.sizes == sizes).all() and len(window.arms) == window.sizes.max()
+    for view, size in enumerate(window.sizes):
+        for arm in range(3):
+            since = int(window.clock[0]) - size if size else 0
+            seen = [(pays, cost) for t, chosen, pays, cost in told if chosen == arm and t >= since]
+            assert window.counts[arm, view] == len(seen)
+            np.testing.assert_allclose(window.sums[arm, view], sum(pays for pays, _ in seen), atol=1e-9)
+            np.testing.assert_allclose(window.spent[arm, view, 0], sum(cost for _, cost in seen), atol=1e-9)
 
 
 def test_the_horizon_ends_and_can_be_moved() -> None:

@@ -374,6 +374,24 @@ async def test_pending_decisions_are_bounded_and_none_is_forgotten(store: str) -
 
 
 @together
+async def test_a_horizon_can_be_changed_without_budgets(store: str) -> None:
+    async with running(store) as engine:
+        await create(engine, policy="exp3", horizon=1000)
+        await live(engine, rounds=50)
+        found = engine.entry("shop").live
+        assert found is not None
+        rate = float(found.agent.state.rates[0])
+        await changing.change(engine, "shop", Changes(horizon=4000))
+        assert found.agent.state.rates[0] == pytest.approx(rate / 2)
+        await live(engine, seed=1)
+        assert (await asking.verify(engine, "shop")).equal
+        await refused(DriftwiseError, changing.change(engine, "shop", Changes(horizon=50)), "horizon=50 has passed")
+        await refused(
+            DriftwiseError, changing.change(engine, "shop", Changes(budgets={"euros": 5.0})), "has no budgets"
+        )
+
+
+@together
 async def test_budgets_are_told_and_never_overspent(store: str) -> None:
     async with running(store) as engine:
         await create(engine, policy="sliding-ucb:window=50", budgets={"euros": 2.0}, horizon=100)

@@ -29,7 +29,7 @@ MANNERS: dict[str, type[Manner]] = {
 # What an agent is made with says its family, where it says anything.
 SAYS = {
     "slates": ("slate",),
-    "budgets": ("budgets", "most"),
+    "budgets": ("budgets", "most", "reserve"),
     "convex": ("domain", "constraints", "start"),
     "restless": (
         *("activate", "states", "rewards", "classes", "structure", "episode", "discount", "activation_cost", "ties"),
@@ -67,8 +67,8 @@ def _slates(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) ->
 
 
 def _budgets(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
-    purse = purse_of(policy, made["budgets"], made["most"], made["overspend"], base.horizon)
-    problem = base._replace(setting=Budgets(purse.scaled))
+    purse = purse_of(policy, base.n_arms, base.horizon, made)
+    problem = base._replace(setting=Budgets(purse.amounts(base.horizon, 0)))
     check_fit(policy, problem)
     return Budgeted(policy, problem, roster, purse)
 

@@ -23,6 +23,7 @@ from driftwise.agent.manner import Manner
 from driftwise.agent.roster import Roster
 from driftwise.agent.saved import Facts, packed, unpacked
 from driftwise.core.restless import ACTIONS, restless
+from driftwise.core.rules import whole
 from driftwise.core.seeding import generator
 from driftwise.core.state import Packed
 from driftwise.core.types import Floats, Ints, Moves, Problem
@@ -264,6 +265,14 @@ class RestlessArms(Manner):
         kept = self.roster.kept(roster)
         setting = with_arms(self.problem.setting, self.words, kept, features or (None, None))
         return RestlessArms(policy, self.problem._replace(n_arms=len(roster), setting=setting), roster, self.words)
+
+    def changed(self, t: int, said: dict[str, Any]) -> "RestlessArms":
+        """The same with another number of arms to activate, or another horizon."""
+        said, problem = dict(said), self.problem
+        if "activate" in said:
+            problem = problem._replace(slate=whole("activate", said.pop("activate"), high=len(self.roster)))
+        problem = problem._replace(horizon=super().changed(t, said).problem.horizon)
+        return RestlessArms(self.policy, problem, self.roster, self.words)
 
     def columns(self, kept: list[int]) -> list[int] | None:
         """Where arms are classes of their own, classes come and go with them."""

@@ -13,7 +13,9 @@ Ints = NDArray[np.int64]
 PerArm = Annotated[NDArray[Any], "one row per arm"]
 ArmIds = Annotated[NDArray[Any], "holds arm numbers; -1 means empty, and -2 - k arm k whose reward is under way"]
 Shared = Annotated[NDArray[Any], "the same whatever the arms"]
-Cache = Annotated[NDArray[Any], "can be computed from the rest; starts over when the arms change"]
+Derived = Annotated[NDArray[Any], "follows from the problem and the parameters; a changed problem brings its own"]
+Cache = Annotated[NDArray[Any], "can be computed from the rest; starts over when the arms or the problem change"]
+PerRound = Annotated[NDArray[Any], "a ring: the row of round t is t modulo its length; the state has a `clock`"]
 PerClass = Annotated[NDArray[Any], "one row per class of arms"]
 PerFeature = Annotated[NDArray[Any], "the last axis runs over features"]
 PerFeaturePair = Annotated[NDArray[Any], "the last two axes run over features"]
@@ -33,7 +35,10 @@ FAMILIES = {
 
 
 class Budgets(NamedTuple):
-    """What may be spent of each resource over the whole run, in units in which one choice costs at most 1."""
+    """What may be spent of each resource over the whole run, in units in which one choice costs at most 1.
+
+    Once the problem of an agent has changed on the way: what a whole run would spend at the pace of what was left.
+    """
 
     amounts: Floats
 

@@ -34,7 +34,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.fading_ridge import (
     FadingRidge,
@@ -58,7 +58,7 @@ class DiscountedLinUCBState(NamedTuple):
     ridge: FadingRidge
     pending: PendingRows
     scale: RewardScale
-    delta: Shared
+    delta: Derived
 
 
 class DiscountedLinUCB(NamedTuple):

@@ -26,7 +26,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import bounded_range, number, whole
-from driftwise.core.types import About, Cache, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.weights import Weights, draw, new_weights, place, raise_weight
 from driftwise.policies.exp3 import horizon_of
@@ -36,7 +36,7 @@ class EXP3IXState(NamedTuple):
     """The weights; `rates` holds eta, `range` the lowest reward and the span."""
 
     weights: Weights
-    rates: Cache
+    rates: Derived
     range: Shared
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import whole
-from driftwise.core.types import About, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.linear_optimism import doubt_after, failure_chance, most_promising_row, radius_for
 from driftwise.kernels.pending_rows import PendingRows, new_pending_rows, pend_row, settle_row
@@ -40,7 +40,7 @@ class LinUCBState(NamedTuple):
     ridge: Ridge
     pending: PendingRows
     scale: RewardScale
-    delta: Shared
+    delta: Derived
 
 
 class LinUCB(NamedTuple):

@@ -33,7 +33,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.kernels.detectors import Halves, empty_halves, new_halves, slide_halves, unit_range
@@ -57,7 +57,7 @@ class MUCBState(NamedTuple):
     roots: PerArm
     halves: Halves
     start: Shared
-    period: Cache
+    period: Derived
     range: Shared
     alarms: Shared
     stale: Shared

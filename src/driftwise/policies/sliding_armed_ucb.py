@@ -31,7 +31,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.optimism import most_promising, tally
 from driftwise.kernels.pending import middle_of
@@ -45,7 +45,7 @@ class SlidingArmedUCBState(NamedTuple):
     means: PerArm
     roots: PerArm
     noise: Shared
-    horizon: Shared
+    horizon: Derived
     limit: Shared
 
 

@@ -39,7 +39,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Decision, Floats, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Floats, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.kernels.feature_window import (
@@ -79,7 +79,7 @@ class SlidingGPUCBState(NamedTuple):
     pending: PendingRing
     points: PendingPoints
     scale: RewardScale
-    delta: Shared
+    delta: Derived
 
 
 class SlidingGPUCB(NamedTuple):

@@ -29,7 +29,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Cache, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Cache, Decision, Derived, Outcome, Problem
 from driftwise.core.verbs import register
 from driftwise.kernels.feature_window import (
     FeatureWindow,
@@ -59,7 +59,7 @@ class SlidingLinUCBState(NamedTuple):
     pending: PendingRows
     scale: RewardScale
     doubt: Cache
-    delta: Shared
+    delta: Derived
 
 
 class SlidingLinUCB(NamedTuple):

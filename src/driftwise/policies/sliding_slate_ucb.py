@@ -31,7 +31,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole, window_rounds
-from driftwise.core.types import About, Decision, Floats, Ints, PerArm, Problem, Scratch, Shared, SlateOutcome
+from driftwise.core.types import About, Decision, Derived, Floats, Ints, PerArm, Problem, Scratch, Shared, SlateOutcome
 from driftwise.core.verbs import register
 from driftwise.kernels.optimism import tally
 from driftwise.kernels.pending import middle_of
@@ -56,7 +56,7 @@ class SlidingSlateUCBState(NamedTuple):
     means: PerArm
     roots: PerArm
     noise: Shared
-    horizon: Shared
+    horizon: Derived
     limit: Shared
     size: Shared
     slate: Scratch

@@ -38,7 +38,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.restless import DRIFTING, restless_problem
 from driftwise.core.rules import number, one_of, whole
-from driftwise.core.types import About, Cache, Problem, Scratch
+from driftwise.core.types import About, Cache, Derived, Problem, Scratch
 from driftwise.core.verbs import register
 from driftwise.kernels.episode_counts import new_counts
 from driftwise.kernels.index_table import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
@@ -60,7 +60,7 @@ class SlidingWhittleState(NamedTuple):
     table: Cache
     classes: Cache
     arms: Arms
-    laws: Cache
+    laws: Derived
     fresh: Cache
     costs: Cache
     indices: Scratch

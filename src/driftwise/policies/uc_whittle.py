@@ -27,7 +27,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.restless import STATIONARY, restless_problem
 from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Cache, Decision, Moves, Problem, Restless, Scratch, Shared
+from driftwise.core.types import About, Cache, Decision, Derived, Moves, Problem, Restless, Scratch, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.episode_counts import ArmCounts, count_moves, new_counts
 from driftwise.kernels.index_table import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
@@ -47,7 +47,7 @@ class UCWhittleState(NamedTuple):
     classes: Cache
     arms: Arms
     charge: Shared
-    laws: Cache
+    laws: Derived
     fresh: Cache
     costs: Cache
     indices: Scratch

@@ -36,7 +36,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Decision, Floats, Problem, Scratch, Shared, Slopes
+from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Shared, Slopes
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
 from driftwise.kernels.projections import Domain, checked, project_onto
@@ -54,7 +54,7 @@ class VirtualQueueState(NamedTuple):
     waiting_point: Shared
     waiting_values: Shared
     waiting_jacobian: Shared
-    horizon: Shared
+    horizon: Derived
     action: Scratch
 
 

@@ -29,7 +29,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
 from driftwise.core.restless import restless_problem
 from driftwise.core.rules import number, whole
-from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, PerArm, Problem, Scratch, Shared
+from driftwise.core.types import About, Cache, Decision, Derived, Floats, Ints, Moves, PerArm, Problem, Scratch, Shared
 from driftwise.core.verbs import register
 from driftwise.kernels.any_arms import chance_of_set, draw_arms
 from driftwise.kernels.top_arms import top_arms
@@ -46,7 +46,7 @@ class WIQLState(NamedTuple):
     costs: Cache
     discount: Shared
     episode: Shared
-    chance: Cache
+    chance: Derived
     chosen: Scratch
     greedy: Scratch
     room: Scratch

@@ -252,16 +252,15 @@ class Deployment:
     def _change(self, changes: dict[str, Any]) -> None:
         settings = papers.changed(self.settings, changes)
         default = papers.default_of(settings, self.agent)
-        spending = {name: changes[name] for name in ("budgets", "horizon") if name in changes}
-        if spending:
+        problem = {name: changes[name] for name in ("budgets", "horizon", "activate") if name in changes}
+        if "budgets" in problem:
             if self.settings.budgets is None:
-                raise BudgetError(f"{' and '.join(spending)} cannot be changed: this deployment has no budgets")
-            settings = papers.changed(settings, {"budgets": self.settings.budgets | spending.get("budgets", {})})
-            self.agent.change(**spending)
-        if "activate" in changes:
-            if not self.moving:
-                raise ParameterError("activate cannot be changed: the arms of this deployment do not move on their own")
-            self.agent.change(activate=changes["activate"])
+                raise BudgetError("budgets cannot be changed: this deployment has no budgets")
+            settings = papers.changed(settings, {"budgets": self.settings.budgets | problem["budgets"]})
+        if "activate" in problem and not self.moving:
+            raise ParameterError("activate cannot be changed: the arms of this deployment do not move on their own")
+        if problem:
+            self.agent.change(**problem)
         self.settings, self._default = settings, default
 
     # ---- units that keep their arm ----
