@@ -6,8 +6,8 @@
 
 S in units of the rewards where mu is the identity; except in the first d rounds of every w: there the row is played
 that lies farthest from the span of the rows played since the cycle began, as far as they were answered or are under
-way; for each that is not, a row at hand is taken to have been played, the farthest of its turn. When all lie in it
-there is nothing to explore. While rows x are under way V^-1 is M^-1 V M^-1, with M = V + sum x x' over those.
+way; for each that is not, a row at hand is taken to have been played, the farthest of its turn. When all lie in the
+span there is nothing to explore. While rows x are under way V^-1 is M^-1 V M^-1, with M = V + sum x x' over those.
 """
 
 import math

@@ -230,6 +230,7 @@ class Agent:
                 self._find_oldest()
             if not self._single:
                 return self._decide_among(t, shown, override)
+            over = self._ends(self._oldest) if len(self._pending) >= self.max_pending else None
             if self._joint:
                 chosen = -1 if override is None else override[0]
                 place, propensity, own = self._decide(self._plain, self._state, t, shown, self._rng, chosen)
@@ -247,7 +248,8 @@ class Agent:
             self.t = t + 1
             pending, roster = self._pending, manner.roster
             if len(pending) >= self.max_pending:
-                self._settle(self._oldest)
+                if over is not None:
+                    self._learn(self._plain, self._state, *over)
                 del pending[self._oldest]
                 self.forgotten += 1
             pending[t] = roster.numbers[place], propensity, ()
@@ -327,21 +329,27 @@ class Agent:
                 if isinstance(self._manner, Budgeted):
                     self._manner.call_off(chosen)
                 steps = self._settle(t)
+                if self._past is not None:
+                    self._past.note(*steps)
             except BaseException as error:
                 raise self._undone(before, error) from None
-            if self._past is not None:
-                self._past.note(*steps)
             del self._pending[t]
 
     def _settle(self, t: int) -> list[Step]:
         """A decision of which nothing will ever be known pends no longer for the policy; the steps it took."""
+        step = self._ends(t)
+        if step is None:
+            return []
+        self._learn(self._plain, self._state, *step)
+        return [(self._learn, step)]
+
+    def _ends(self, t: int) -> tuple[Any, ...] | None:
+        """What tells the policy that a decision pends no longer, though nothing came of it; None where nothing must."""
         chosen, propensity, row = self._pending[t]
         found = self._manner.find(chosen, row) if self._pends else None
         if found is None:
-            return []
-        step = t, found[0], propensity, found[1], self._rng, self._manner.answers[2], self.t - 1, False
-        self._learn(self._plain, self._state, *step)
-        return [(self._learn, step)]
+            return None
+        return t, found[0], propensity, found[1], self._rng, self._manner.answers[2], self.t - 1, False
 
     def _waiting_for(self, decision: Decision | int) -> tuple[int, Pending]:
         """A decision that is pending, by itself or its id."""

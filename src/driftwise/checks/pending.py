@@ -1,5 +1,6 @@
 """What is pending counts, and leaves no trace once it is over; late rewards still teach."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -75,9 +76,9 @@ def late_rewards_still_teach(policy: Any) -> str | None:
     ground = ground_of(policy)
     if ground.family not in ("armed", "features"):
         return f"{called(policy)} is not tried with late rewards here: its family has measures of its own"
-    window: Any = getattr(policy.init(ground.problem), "window", None)
-    if hasattr(window, "stale") and len(window.rewards) <= LATE:
-        return f"{called(policy)} has a window of {len(window.rewards)} rounds: rewards {LATE} rounds late are stale"
+    memory = _memory(policy.init(ground.problem._replace(horizon=HORIZON)))
+    if memory < 4 * LATE:
+        return f"{called(policy)} forgets after {memory} rounds: of rewards {LATE} rounds late it can use too few"
     world = Abrupt(n_arms=10, phases=2) if ground.family == "armed" else ground.world
     study = Study(
         name="late rewards",
@@ -97,6 +98,14 @@ def late_rewards_still_teach(policy: Any) -> str | None:
     share = regret["late", "policy"] / regret["late", "uniform"]
     require(share <= FORGETS, f"{policy} has {share:.2f} of uniform play's regret with rewards {LATE} rounds late")
     return None
+
+
+def _memory(state: Any) -> float:
+    """Rounds after which a reward would come too late: those of a window, or of a block."""
+    if hasattr(state, "hedge"):
+        return int(state.hedge.block[0])
+    window: Any = getattr(state, "window", None)
+    return len(window.rewards) if hasattr(window, "stale") else math.inf
 
 
 def every_arm_is_tried(policy: Any) -> str | None:

@@ -42,6 +42,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import number, whole
 from driftwise.core.types import About, Decision, Floats, Outcome, PerFeature, PerFeaturePair, Problem, Scratch, Shared
 from driftwise.core.verbs import register
+from driftwise.kernels.pending_rows import PendingRows, any_pending, new_pending_rows, pend_row, settle_row
 from driftwise.kernels.reward_scale import RewardScale, measure, new_scale
 from driftwise.kernels.ridge import dot, factorise
 
@@ -50,10 +51,7 @@ GRAIN = 1e-15  # the least q, in units of s_0^2 and per feature
 
 
 class KalmanMixtureState(NamedTuple):
-    """The beliefs; `paces` are the q, `variance` is R^2, both in units; `clock` is the round the beliefs are about.
-
-    `pending` is sum x x' over the rows whose rewards are under way, of which `waiting` is the number.
-    """
+    """The beliefs; `paces` are the q, `variance` is R^2, both in units; `clock` is the round the beliefs are about."""
 
     means: PerFeature
     covariances: PerFeaturePair
@@ -62,15 +60,11 @@ class KalmanMixtureState(NamedTuple):
     paces: Shared
     variance: Shared
     clock: Shared
-    pending: PerFeaturePair
-    waiting: Shared
+    pending: PendingRows
     image: Scratch
     fits: Scratch
     mean: Scratch
     covariance: Scratch
-    root: Scratch
-    grown: Scratch
-    narrow: Scratch
 
 
 class KalmanMixture(NamedTuple):
@@ -116,15 +110,11 @@ class KalmanMixture(NamedTuple):
             paces=np.zeros(models),
             variance=np.zeros(1),
             clock=np.zeros(1, np.int64),
-            pending=np.zeros((dim, dim)),
-            waiting=np.zeros(1, np.int64),
+            pending=new_pending_rows(dim),
             image=np.zeros(dim),
             fits=np.zeros(models),
             mean=np.zeros(dim),
             covariance=np.zeros((dim, dim)),
-            root=np.zeros((dim, dim)),
-            grown=np.zeros((dim, dim)),
-            narrow=np.zeros((dim, dim)),
         )
         _set_paces.function(self, state)
         return state
@@ -145,7 +135,7 @@ def _set_paces(policy: KalmanMixture, state: KalmanMixtureState) -> None:
 @kernel
 def _advance(policy: KalmanMixture, state: KalmanMixtureState, t: int, rng: Any) -> None:
     """Come to round `t`, unless rewards are under way: they are news of rounds before."""
-    if state.waiting[0] == 0:
+    if not any_pending(state.pending):
         _walk(policy, state, t)
 
 
@@ -175,7 +165,7 @@ def _widen(covariance: Floats, step: float, most: float) -> None:
 @kernel
 def _select(policy: KalmanMixture, state: KalmanMixtureState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     _mix(state, t - state.clock[0], policy.prior_sd * policy.prior_sd)
-    if state.waiting[0] > 0:
+    if any_pending(state.pending):
         _narrow(state)
     best, top, width = 0, -np.inf, policy.width * state.scale.unit[0]
     for row in range(len(context)):
@@ -199,7 +189,7 @@ def _mix(state: KalmanMixtureState, ahead: int, most: float) -> None:
     for q in range(len(state.weights)):
         weight, covariance = state.weights[q], state.covariances[q]
         if ahead > 0:
-            covariance = state.grown
+            covariance = state.pending.gram
             for i in range(dim):
                 for j in range(dim):
                     covariance[i, j] = state.covariances[q, i, j]
@@ -217,13 +207,14 @@ def _narrow(state: KalmanMixtureState) -> None:
 
     (C^-1 + sum x x' / R^2)^-1 over the rows under way is L B^-1 L', with C = L L' and B = I + L' (sum x x') L / R^2.
     """
-    dim, root, grown, narrow = len(state.mean), state.root, state.grown, state.narrow
+    dim, pending = len(state.mean), state.pending
+    root, grown, narrow = pending.factor, pending.gram, pending.inverse
     factorise(state.covariance, root)
     for i in range(dim):
         for j in range(dim):
             narrow[i, j] = 0.0
             for k in range(j, dim):
-                narrow[i, j] += state.pending[i, k] * root[k, j]
+                narrow[i, j] += pending.pairs[i, k] * root[k, j]
     for i in range(dim):
         for j in range(i + 1):
             grown[i, j] = 0.0
@@ -256,30 +247,6 @@ def _apply(matrix: Floats, x: Floats, image: Floats) -> float:
             for i in range(len(x)):
                 image[i] += weight * matrix[j, i]
     return dot(x, image)
-
-
-@kernel
-def _pend(policy: KalmanMixture, state: KalmanMixtureState, decision: Decision) -> None:
-    state.waiting[0] += 1
-    _add_outer(state.pending, decision.context, 1.0)
-
-
-@kernel
-def _settle(policy: KalmanMixture, state: KalmanMixtureState, decision: Decision) -> None:
-    state.waiting[0] -= 1
-    _add_outer(state.pending, decision.context, -1.0)
-    if state.waiting[0] == 0:
-        for i in range(len(state.mean)):
-            for j in range(len(state.mean)):
-                state.pending[i, j] = 0.0  # no rounding stays
-
-
-@kernel
-def _add_outer(matrix: Floats, x: Floats, sign: float) -> None:
-    for i in range(len(x)):
-        if x[i] != 0.0:
-            for j in range(len(x)):
-                matrix[i, j] += sign * x[i] * x[j]
 
 
 @kernel
@@ -333,7 +300,7 @@ register(
     ),
     advance=_advance,
     select=_select,
-    pend=_pend,
-    settle=_settle,
+    pend=pend_row,
+    settle=settle_row,
     update=_update,
 )
