@@ -61,8 +61,9 @@ class Agent:
     most : mapping of str to float, optional
         The most a single decision can cost of each resource; 1 where it is not said.
     reserve : str, optional
-        What is kept back for pending decisions: "estimate", what they cost at most but for a tiny chance, by what their
-        arms have cost of late; or "maximum", the most they can cost, so that nothing is ever overspent.
+        What is kept back for pending decisions: "maximum", the most they can cost, so that nothing is ever overspent,
+        unless another is said; or "estimate", what they cost at most but for a tiny chance, by what their arms have
+        cost of late. Where outcomes come late the estimate leaves more to decide with.
     overspend : bool
         True where nothing is kept back: pending decisions may together cost more than is left.
     domain : Domain, optional
