@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 import driftwise as dw
+from driftwise.core.verbs import ABOUT
 from driftwise.errors import BudgetError, DecisionError, DriftwiseError, ParameterError, RewardError
+from driftwise.policies import POLICIES
 
 POLICY = dw.PrequentialPacing()
 MADE: dict[str, Any] = {"arms": ["low", "middle", "high"], "budgets": {"euros": 40.0, "units": 30.0}, "horizon": 200}
@@ -118,8 +120,8 @@ def test_budgets_and_horizon_can_be_changed_while_it_runs() -> None:
     assert chosen(one).action is not None
     one.change(horizon=1000)
     assert one.problem.horizon == 1000
-    # 48 euros and 30 units are left for 997 rounds: the pace of a whole run, in units of the most a decision costs
-    np.testing.assert_allclose(one.problem.setting.amounts, [24.0 * 1000 / 997, 30.0 * 1000 / 997])
+    # 46 euros and 29 units are left beside what is pending, for 997 rounds: the pace of a whole run, in units of `most`
+    np.testing.assert_allclose(one.problem.setting.amounts, [23.0 * 1000 / 997, 29.0 * 1000 / 997])
 
 
 def test_a_budget_cut_to_a_ninth_lasts_to_the_end() -> None:
@@ -323,6 +325,7 @@ SPENDERS = [
     dw.PrimalDualBwK(),
     dw.LagrangeBwK(),
     dw.GreedyRatio(),
+    dw.BanditOverBandit(policy=dw.SlidingKnapsackUCB(window=50)),
     dw.UCB1(),
 ]
 SHARES = st.sampled_from([0.0, 0.3, 1.0])  # of the most a decision can cost
@@ -340,10 +343,10 @@ STEPS = st.one_of(
 class Till:
     """What truly happens to the money of one agent, counted outside of it. Every decision has a true cost."""
 
-    def __init__(self, policy: Any, euros: float, most: float, how: str) -> None:
+    def __init__(self, policy: Any, euros: float, most: float, how: str, room: int = 100) -> None:
         self.budgets, self.most = {"euros": euros, "units": 25.0}, {"euros": most, "units": 1.0}
         made: dict[str, Any] = {"arms": ["a", "b", "c"], "budgets": self.budgets, "most": {"euros": most}}
-        self.agent = dw.Agent(policy, **made, horizon=60, max_pending=15, reserve=how)
+        self.agent = dw.Agent(policy, **made, horizon=60, max_pending=room, reserve=how)
         self.spent = dict.fromkeys(self.budgets, 0.0)
         self.arms = 0
 
@@ -396,13 +399,22 @@ class Till:
             self.spent[name] += share * self.most[name]
 
 
-@settings(max_examples=120, deadline=None)
+def test_every_policy_with_budgets_is_among_the_spenders() -> None:
+    spenders = {type(policy) for policy in SPENDERS}
+    assert {kind for kind in POLICIES.values() if kind in ABOUT and ABOUT[kind].family == "budgets"} <= spenders
+
+
+@settings(max_examples=150, deadline=None)
 @given(
-    st.sampled_from(SPENDERS), st.floats(0.5, 30.0), st.floats(0.1, 3.0), st.lists(STEPS, min_size=5, max_size=60)
+    st.sampled_from(SPENDERS),
+    st.floats(0.5, 30.0),
+    st.floats(0.1, 3.0),
+    st.sampled_from([2, 4, 100]),
+    st.lists(STEPS, min_size=5, max_size=60),
 )
-def test_nothing_is_ever_overspent(policy: Any, euros: float, most: float, steps: list[Any]) -> None:
+def test_nothing_is_ever_overspent(policy: Any, euros: float, most: float, room: int, steps: list[Any]) -> None:
     """Whatever outcomes cost and however late they are, lost, called off; with budgets, horizon and arms that change."""
-    till = Till(policy, euros, most, "maximum")
+    till = Till(policy, euros, most, "maximum", room)
     for name, *words in steps:
         getattr(till, name.replace(" ", "_"))(*words)
         remaining, reserved = till.agent.remaining, till.agent.reserved
