@@ -569,9 +569,14 @@ class Agent:
 
     @property
     def reserved(self) -> dict[str, float]:
-        """What is kept back for pending decisions: by `reserve`, an estimate or the maximum."""
+        """What is kept back for pending decisions: by `reserve`, the most they can cost, or an estimate of it."""
         purse = self._budgeted().purse
         return purse.named(purse.reserved)
+
+    @property
+    def can_pay(self) -> bool:
+        """Whether one more decision can be paid for, whatever it costs; always so without budgets."""
+        return not isinstance(self._manner, Budgeted) or self._manner.purse.lasts()
 
     @property
     def prices(self) -> dict[str, float]:
