@@ -289,9 +289,12 @@ def test_how_many_are_activated_may_change() -> None:
         with pytest.raises(ParameterError, match=f"activate={wrong} is not a whole number of at least 1 and at most 4"):
             agent.change(activate=wrong)
         assert agent.dumps() == before
+    before = agent.dumps()
     with pytest.raises(BudgetError, match="this agent has no budgets"):
-        agent.change(activate=2, horizon=50)
-    assert agent.problem.slate == 3
+        agent.change(activate=2, budgets={"euros": 50})
+    assert agent.dumps() == before and agent.problem.slate == 3
+    agent.change(activate=2, horizon=50)
+    assert agent.problem.slate == 2 and agent.problem.horizon == 50
     with pytest.raises(ArmError, match="the arms of this agent do not move on their own"):
         Agent(UCB1(), n_arms=2).change(activate=1)
 

@@ -40,7 +40,8 @@ from tests.reference.bandit_over_bandit import BanditOverBanditTwin
 CLOSE = 1e-9
 ROOM = 61  # does not divide ROUNDS: restarts come in the middle of a pass through the ring
 LEFT_OVER = ("stale", "repairs", "rows")  # counters, which go on, and rows that are no longer in use
-RING = ("window.arms", "window.rewards", "window.costs")  # with budgets, a place in it follows from the room there is
+# With budgets, a place in the ring follows from the room there is, and after a restart memory says how long views are.
+RING = ("window.arms", "window.rewards", "window.costs", "window.sizes", "window.memory")
 RESTARTED = [name for name, kind in POLICIES.items() if kind in restart.kernels]
 BELL: dict[str, Any] = {"low": -math.inf, "high": math.inf, "noise": 0.3, "unit": 1.0}
 LINEAR = Problem(5, **BELL, dim=2, horizon=150, family="contextual")

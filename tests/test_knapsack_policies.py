@@ -218,7 +218,7 @@ def test_printed_widths_take_thousands_of_choices_to_shrink() -> None:
     """With ten arms and 10^4 rounds: below 1 from 64 choices on, below a tenth from 6483 on."""
     reach = float(np.sqrt(2.0 * np.log(12 * 10 * 10_000**3)))
     for limit, choices in ((1.0, 64), (0.1, 6483)):
-        assert width(0.5, choices, reach, 0.0) < limit <= width(0.5, choices - 1, reach, 0.0)
+        assert width(0.5, choices + 1, reach, 0.0) < limit <= width(0.5, choices, reach, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -111,10 +111,14 @@ def test_clearing_leaves_nothing_but_the_count_of_what_was_stale() -> None:
         assert awaits(state, t, t)
         enter(state, t, t % ARMS, 1.0, np.ones(RESOURCES))
     assert not awaits(state, 1, 9)
-    clear(state.window)
+    clear(state.window, 3)
     assert state.window.stale[0] == 1
     assert not state.window.counts.any() and not state.window.sums.any() and not state.window.spent.any()
     assert (state.window.arms == -1).all()
+    for t in range(9):  # from now on views hold three rounds
+        assert awaits(state, t, t)
+        enter(state, t, t % ARMS, 1.0, np.ones(RESOURCES))
+    np.testing.assert_array_equal(state.window.counts, np.ones((ARMS, 2)))
 
 
 # ---- the books ----

@@ -13,8 +13,8 @@ import driftwise as dw
 from driftwise.cli import main
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats
-from driftwise.families.multi_armed.worlds.base import ArmedWorld
 from driftwise.families.contextual.worlds import base
+from driftwise.families.multi_armed.worlds.base import ArmedWorld
 from driftwise.measure.levels import Drift, Levels
 from driftwise.measure.variation import variation
 from driftwise.study.study import Study

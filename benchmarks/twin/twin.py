@@ -122,7 +122,7 @@ class _Knapsack(ctypes.Structure):
 
     @classmethod
     def of(cls, policy: SlidingKnapsackUCB, state: Any) -> "_Knapsack":
-        sizes, reaches, gammas = tuple(state.window.sizes), tuple(state.reaches), tuple(state.gammas)
+        sizes, reaches, gammas = tuple(state.window.sizes), tuple(state.reaches * state.spans), tuple(state.gammas)
         numbers = [state.share[0], state.unit[0]]
         return cls(sizes, policy.clip, policy.resolve, reaches, gammas, *numbers, _pointer(state.rates))
 

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from driftwise.core.types import ArmIds as ArmIds
     from driftwise.core.types import Cache as Cache
     from driftwise.core.types import Decision as Decision
+    from driftwise.core.types import Derived as Derived
     from driftwise.core.types import Moves as Moves
     from driftwise.core.types import Outcome as Outcome
     from driftwise.core.types import PerArm as PerArm
     from driftwise.core.types import PerClass as PerClass
     from driftwise.core.types import PerFeature as PerFeature
     from driftwise.core.types import PerFeaturePair as PerFeaturePair
+    from driftwise.core.types import PerRound as PerRound
     from driftwise.core.types import Problem as Problem
     from driftwise.core.types import Scratch as Scratch
     from driftwise.core.types import Shared as Shared
@@ -48,8 +50,8 @@ _HOMES = {
     "agent": ["Agent"],
     "core.kernel": ["kernel"],
     "core.types": [
-        *("About", "ArmIds", "Cache", "Decision", "Moves", "Outcome", "PerArm", "PerClass", "PerFeature"),
-        *("PerFeaturePair", "Problem", "Scratch", "Shared", "SlateOutcome", "Slopes"),
+        *("About", "ArmIds", "Cache", "Decision", "Derived", "Moves", "Outcome", "PerArm", "PerClass"),
+        *("PerFeature", "PerFeaturePair", "PerRound", "Problem", "Scratch", "Shared", "SlateOutcome", "Slopes"),
     ],
     "core.verbs": ["register"],
     "errors": ["DriftwiseError"],

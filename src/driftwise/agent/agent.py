@@ -60,10 +60,13 @@ class Agent:
     budgets : mapping of str to float, optional
         What may be spent of each resource over the `horizon`, e.g. `{"euros": 5000}`; costs come with rewards.
     most : mapping of str to float, optional
-        The most a single decision can cost of each resource; 1 where it is not said. It is reserved until the cost is
-        known.
+        The most a single decision can cost of each resource; 1 where it is not said.
+    reserve : str, optional
+        What is kept back for pending decisions: "maximum", the most they can cost, so that nothing is ever overspent,
+        unless another is said; or "estimate", what they cost at most but for a tiny chance, by what their arms have
+        cost of late. Where outcomes come late the estimate leaves more to decide with.
     overspend : bool
-        True where pending decisions may together cost more than is left.
+        True where nothing is kept back: pending decisions may together cost more than is left.
     domain : Domain, optional
         What points are chosen from, for policies that choose points: `box`, `ball`, `simplex` or a `product`.
     constraints : int, optional
@@ -128,6 +131,7 @@ class Agent:
         slate: int | None = None,
         budgets: Mapping[str, float] | None = None,
         most: Mapping[str, float] | None = None,
+        reserve: str | None = None,
         overspend: bool = False,
         domain: Any = None,
         constraints: int | None = None,
@@ -155,7 +159,7 @@ class Agent:
         low, high = (-math.inf, math.inf) if reward_range is None else _range(reward_range)
         horizon, spread = whole("horizon", horizon, low=0), 0.0 if noise is None else number("noise", noise, above=0.0)
         made: dict[str, Any] = {"arms": arms, "features": features, "context": context, "slate": slate}
-        made |= {"budgets": budgets, "most": most, "overspend": overspend}
+        made |= {"budgets": budgets, "most": most, "reserve": reserve, "overspend": overspend}
         made |= {"domain": domain, "constraints": constraints, "start": start}
         made |= {"activate": activate, "states": states, "rewards": rewards, "classes": classes}
         made |= {"structure": structure, "episode": episode, "discount": discount, "activation_cost": activation_cost}
@@ -321,11 +325,11 @@ class Agent:
     def cancel(self, decision: Decision | int) -> None:
         """Call off a decision that never happened: nothing is learned from it, and nothing was spent."""
         with self._lock:
-            t, _ = self._waiting_for(decision)
+            t, (chosen, *_) = self._waiting_for(decision)
             before = self._manner.checkpoint()
             try:
                 if isinstance(self._manner, Budgeted):
-                    self._manner.call_off()
+                    self._manner.call_off(chosen)
                 steps = self._settle(t)
                 if self._past is not None:
                     self._past.note(*steps)
@@ -522,27 +526,25 @@ class Agent:
     ) -> None:
         """Other budgets in all, another horizon, or so many arms to activate, from the next decision on.
 
-        What was spent stays spent, and what was learned stays learned.
+        What was spent stays spent, and what was learned stays learned. Whatever the policy derives from its problem,
+        such as limits of prices, rates, step sizes and widths, is that of the changed problem: of a run that may
+        spend in every round what is left by the rounds that are left.
         """
         with self._lock:
-            if activate is not None and budgets is None and horizon is None:
-                self._activate(activate)
-            else:
-                manner = self._budgeted()
-                if activate is not None:
-                    self._arms_that_move()  # refuses: arms with budgets do not
-                rounds = self.problem.horizon if horizon is None else whole("horizon", horizon)
-                if rounds <= self.t:
-                    raise BudgetError(f"horizon={rounds} has passed: {self.t} rounds have been decided already")
-                manner.changed(budgets, rounds)
+            manner = self._manner.changed(self.t, _given(budgets=budgets, horizon=horizon, activate=activate))
+            state = self.policy.init(manner.problem)
+            if self.t:
+                state = self._replanned(state, manner.problem)
+            self._bind(self.policy, manner, state)
 
-    def _activate(self, count: int) -> None:
-        """Another number of arms to activate."""
-        before = self._arms_that_move()
-        problem = before.problem._replace(slate=whole("activate", count, high=len(before.roster)))
-        manner = RestlessArms(self.policy, problem, before.roster, before.words)
-        places = list(range(len(before.roster)))
-        self._bind(self.policy, manner, self._moved(self.policy.init(problem), places, None))
+    def _replanned(self, fresh: Any, problem: Problem) -> Any:
+        """What has been learned so far, in a state for a changed problem; nothing where the policy begins anew."""
+        if not getattr(self.policy, "begins_anew", _goes_on)(self.problem, problem):
+            return self._moved(fresh, list(range(self.problem.n_arms)), None)
+        for name in ("stale", "alarms"):
+            for count, former in zip(_counters(fresh, name), _counters(self._state, name), strict=True):
+                count[...] = former
+        return fresh
 
     @property
     def ranking(self) -> tuple[Ranked, ...]:
@@ -568,9 +570,14 @@ class Agent:
 
     @property
     def reserved(self) -> dict[str, float]:
-        """What pending decisions may still cost."""
+        """What is kept back for pending decisions: by `reserve`, the most they can cost, or an estimate of it."""
         purse = self._budgeted().purse
         return purse.named(purse.reserved)
+
+    @property
+    def can_pay(self) -> bool:
+        """Whether one more decision can be paid for, whatever it costs; always so without budgets."""
+        return not isinstance(self._manner, Budgeted) or self._manner.purse.lasts()
 
     @property
     def prices(self) -> dict[str, float]:
@@ -708,6 +715,11 @@ class Agent:
 def _given(**words: Any) -> dict[str, Any]:
     """What was said, without what was not."""
     return {name: value for name, value in words.items() if value is not None}
+
+
+def _goes_on(before: Problem, after: Problem) -> bool:
+    """A policy that does not say otherwise keeps what it has learned."""
+    return False
 
 
 def _counters(state: Any, name: str) -> list[Any]:

@@ -30,7 +30,7 @@ MANNERS: dict[str, type[Manner]] = {
 # What an agent is made with says its family, where it says anything.
 SAYS = {
     "slate": ("slate",),
-    "knapsack": ("budgets", "most"),
+    "knapsack": ("budgets", "most", "reserve"),
     "convex": ("domain", "constraints", "start"),
     "restless": (
         *("activate", "states", "rewards", "classes", "structure", "episode", "discount", "activation_cost", "ties"),
@@ -68,8 +68,8 @@ def _slates(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) ->
 
 
 def _budgets(policy: Any, base: Problem, roster: Roster, made: dict[str, Any]) -> Manner:
-    purse = purse_of(policy, made["budgets"], made["most"], made["overspend"], base.horizon)
-    problem = base._replace(structure=Budgets(purse.scaled), family="knapsack")
+    purse = purse_of(policy, base.n_arms, base.horizon, made)
+    problem = base._replace(structure=Budgets(purse.amounts(base.horizon, 0)), family="knapsack")
     check_fit(policy, problem)
     return Budgeted(policy, problem, roster, purse)
 

@@ -16,12 +16,8 @@ from driftwise.checks.arms import (
     names_do_not_matter,
     sizes_follow_the_arms,
 )
-from driftwise.checks.basics import (
-    compiles_once,
-    memory_is_bounded,
-    refuses_other_families,
-    rejects_nonsense,
-)
+from driftwise.checks.basics import compiles_once, memory_is_bounded, refuses_other_families, rejects_nonsense
+from driftwise.checks.changes import a_changed_problem_is_planned_anew
 from driftwise.checks.failures import (
     bare_kernels_cannot_fail,
     broken_calls_change_nothing,
@@ -94,6 +90,7 @@ POLICY_CHECKS: tuple[Check, ...] = (
     sizes_follow_the_arms,
     arms_can_be_renumbered,
     names_do_not_matter,
+    a_changed_problem_is_planned_anew,
     rows_do_not_matter,
     update_reads_the_chosen_row,
     features_have_no_unit,

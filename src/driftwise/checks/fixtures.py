@@ -220,6 +220,19 @@ class Ground(NamedTuple):
         return [self.any_told(luck) | {"reward": each} for each in (*bad, [0.0])]
 
     @property
+    def changes(self) -> list[dict[str, Any]]:
+        """What an agent may be told that has changed."""
+        changes: list[dict[str, Any]] = [{"horizon": HORIZON + ROUNDS}, {"horizon": HORIZON - ROUNDS}]
+        if self.family == "knapsack":
+            changes += [
+                {"budgets": {"euros": 0.4 * HORIZON}},
+                {"budgets": {"units": 0.3 * HORIZON}, "horizon": 3 * HORIZON},
+            ]
+        if self.family == "restless":
+            changes += [{"activate": 1}, {"activate": 3, "horizon": 3 * HORIZON}]
+        return changes
+
+    @property
     def bad_costs(self) -> list[Any]:
         """Costs that an agent must refuse to be told; none where nothing costs."""
         if self.family != "knapsack":

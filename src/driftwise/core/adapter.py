@@ -12,19 +12,21 @@ what they do otherwise.
     read(told)               what `update` is told, from what was given to `learn`
     complete(value, ...)     the same, where it takes the decision to know
     settle(...)              a decision is over: answered, given up, or called off
+    changed(t, said)         the same for a changed problem
     checkpoint()             what `choose` and `settle` change of the manner itself; `rollback` brings it back
 """
 
 import math
 import numbers
+from copy import copy
 from typing import Any
 
 from driftwise.core.arm_registry import Roster
 from driftwise.core.encoding import Facts
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Problem
-from driftwise.core.validation import number
-from driftwise.errors import FeatureError, ParameterError, RewardError, StateError
+from driftwise.core.validation import number, whole
+from driftwise.errors import ArmError, BudgetError, FeatureError, ParameterError, RewardError, StateError
 
 NOTHING: Any = ()
 
@@ -38,7 +40,8 @@ class Manner:
     answers: tuple[Any, Any, Any] = (0, (), 0.0)  # an example of a place, a row, and what `update` is told
 
     def __init__(self, policy: Any, problem: Problem, roster: Roster) -> None:
-        self.name, self.problem, self.roster = type(policy).__name__, problem, roster
+        self.policy, self.problem, self.roster = policy, problem, roster
+        self.name = type(policy).__name__
 
     # ---- a decision ----
 
@@ -136,6 +139,19 @@ class Manner:
         """Where the features of each arm were before; None when they do not move."""
         return None
 
+    # ---- a problem that changes ----
+
+    def changed(self, t: int, said: dict[str, Any]) -> "Manner":
+        """The same for a changed problem, before round `t`: a copy, so that a change that fails changes nothing."""
+        if "budgets" in said:
+            raise BudgetError("this agent has no budgets: make it with budgets=, and a policy that spends them")
+        if "activate" in said:
+            raise ArmError("the arms of this agent do not move on their own: it has no indices, and activates none")
+        manner = copy(self)
+        if "horizon" in said:
+            manner.problem = self.problem._replace(horizon=later_horizon(said["horizon"], t))
+        return manner
+
     # ---- on paper ----
 
     def paper(self) -> tuple[Facts, list[Packed]]:
@@ -165,6 +181,14 @@ class Manner:
 
 
 _WORDS = {"actions": "features", "context": "features", "states": "states"}
+
+
+def later_horizon(horizon: Any, t: int) -> int:
+    """A horizon that lies ahead of round `t`."""
+    rounds = whole("horizon", horizon)
+    if rounds <= t:
+        raise BudgetError(f"horizon={rounds} has passed: {t} rounds have been decided already")
+    return rounds
 
 
 def no_features(policy: Any, said: list[str]) -> None:

@@ -7,12 +7,24 @@ never choose what is built; they must fit what the policy declares.
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import msgspec
 import numpy as np
 
-from driftwise.core.types import ArmIds, Cache, PerArm, PerClass, PerFeature, PerFeaturePair, Scratch, Shared
+from driftwise.core.types import (
+    ArmIds,
+    Cache,
+    Derived,
+    Ints,
+    PerArm,
+    PerClass,
+    PerFeature,
+    PerFeaturePair,
+    PerRound,
+    Scratch,
+    Shared,
+)
 from driftwise.errors import StateError
 
 FORMAT = 2  # 2: agents keep what only their family has apart from what all have
@@ -137,14 +149,17 @@ def clone(state: S) -> S:
 
 
 def regroup(state: S, fresh: S, kept: Sequence[int], columns: Sequence[int] | None = None) -> S:
-    """Move a state to another set of arms.
+    """Move a state to another set of arms, or to a problem that has changed: into `fresh`, which `init` made for it.
 
     `kept[new]` is the old number of arm `new`, or -1 for an arm that was not there. How each array follows is said
     by its annotation: `PerArm` rows move with their arm, `ArmIds` are renamed (those of arms that left become
-    empty), `Shared` is copied, and a `Cache` starts over. Where arms bring features of their own, `columns` says the
-    same of features as `kept` does of arms; `PerFeature` and `PerFeaturePair` follow it. Where arms are classes of
+    empty), `Shared` is copied, `PerRound` too, into a ring that may be longer or shorter. What is `Derived` from the
+    problem stays as `init` made it, and a `Cache` starts over. Where arms bring features of their own, `columns` says
+    the same of features as `kept` does of arms; `PerFeature` and `PerFeaturePair` follow it. Where arms are classes of
     their own, it says so of classes, and `PerClass` rows follow.
     """
+    places = np.asarray(kept, np.int64)
+    move = Move(places, None if columns is None else np.asarray(columns, np.int64), getattr(state, "clock", None))
     for name, before, after in zip(state._fields, state, fresh, strict=True):  # type: ignore[attr-defined, call-overload]
         role = roles(type(state)).get(name)
         if hasattr(before, "_fields"):
@@ -152,54 +167,75 @@ def regroup(state: S, fresh: S, kept: Sequence[int], columns: Sequence[int] | No
         elif role not in MOVES:
             raise StateError(f"{type(state).__name__}.{name} does not say how it follows its arms: annotate it")
         else:
-            MOVES[role](before, after, np.asarray(kept, np.int64), columns)
+            MOVES[role](before, after, move)
     return fresh
 
 
-def _start_over(before: Any, after: Any, kept: Any, columns: Any) -> None:
-    """What can be computed again keeps nothing."""
+class Move(NamedTuple):
+    """Where arms and features were before, and the round to be decided next where the state has a `clock`."""
+
+    kept: Ints
+    columns: Ints | None
+    clock: Ints | None
 
 
-def _copy(before: Any, after: Any, kept: Any, columns: Any) -> None:
+def _start_over(before: Any, after: Any, move: Move) -> None:
+    """What can be computed again, or follows from the problem, keeps nothing."""
+
+
+def _copy(before: Any, after: Any, move: Move) -> None:
     after[...] = before
 
 
-def _move_rows(before: Any, after: Any, kept: Any, columns: Any) -> None:
-    stays = kept >= 0
-    after[np.flatnonzero(stays)] = before[kept[stays]]
+def _move_rows(before: Any, after: Any, move: Move) -> None:
+    stays = move.kept >= 0
+    after[np.flatnonzero(stays)] = before[move.kept[stays]]
 
 
-def _move_classes(before: Any, after: Any, kept: Any, columns: Any) -> None:
-    _move_rows(before, after, np.arange(len(before)) if columns is None else np.asarray(columns, np.int64), None)
+def _move_classes(before: Any, after: Any, move: Move) -> None:
+    kept = np.arange(len(before)) if move.columns is None else move.columns
+    _move_rows(before, after, move._replace(kept=kept))
 
 
-def _rename(before: Any, after: Any, kept: Any, columns: Any) -> None:
-    stays, pending = kept >= 0, before < -1
+def _move_rounds(before: Any, after: Any, move: Move) -> None:
+    """Rounds that both rings remember; those of one longer ring that the other never held stay empty."""
+    if move.clock is None or len(before) == len(after):
+        after[...] = before
+        return
+    clock = int(move.clock[0])
+    rounds = np.arange(max(0, clock - min(len(before), len(after))), clock)
+    after[rounds % len(after)] = before[rounds % len(before)]
+
+
+def _rename(before: Any, after: Any, move: Move) -> None:
+    stays, pending = move.kept >= 0, before < -1
     arms = np.where(pending, -2 - before, before)
-    renamed = np.full(max(arms.max(initial=-1), kept.max(initial=-1)) + 2, -1, before.dtype)
-    renamed[kept[stays]] = np.flatnonzero(stays)
-    after[...] = renamed[arms]  # the last entry answers for -1, empty
-    after[pending & (after >= 0)] = -2 - after[pending & (after >= 0)]
+    renamed = np.full(max(arms.max(initial=-1), move.kept.max(initial=-1)) + 2, -1, before.dtype)
+    renamed[move.kept[stays]] = np.flatnonzero(stays)
+    now = renamed[arms]  # the last entry answers for -1, empty
+    _move_rounds(np.where(pending & (now >= 0), -2 - now, now), after, move)
 
 
-def _move_columns(before: Any, after: Any, kept: Any, columns: Any) -> None:
-    old = np.arange(before.shape[-1]) if columns is None else np.asarray(columns, np.int64)
+def _move_columns(before: Any, after: Any, move: Move) -> None:
+    old = np.arange(before.shape[-1]) if move.columns is None else move.columns
     new = np.flatnonzero(old >= 0)
     after[..., new] = before[..., old[new]]
 
 
-def _move_pairs(before: Any, after: Any, kept: Any, columns: Any) -> None:
-    old = np.arange(before.shape[-1]) if columns is None else np.asarray(columns, np.int64)
+def _move_pairs(before: Any, after: Any, move: Move) -> None:
+    old = np.arange(before.shape[-1]) if move.columns is None else move.columns
     new = np.flatnonzero(old >= 0)
     after[..., new[:, None], new] = before[..., old[new][:, None], old[new]]
 
 
-MOVES: dict[Any, Callable[[Any, Any, Any, Any], None]] = {
+MOVES: dict[Any, Callable[[Any, Any, Move], None]] = {
     PerArm: _move_rows,
     ArmIds: _rename,
     Shared: _copy,
+    Derived: _start_over,
     Cache: _start_over,
     Scratch: _start_over,
+    PerRound: _move_rounds,
     PerClass: _move_classes,
     PerFeature: _move_columns,
     PerFeaturePair: _move_pairs,

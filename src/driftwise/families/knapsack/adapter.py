@@ -1,17 +1,31 @@
 """Budgets that must last: costs are reported with rewards, and nothing is spent that is not there.
 
-A decision is made as if it would cost the most it can: that much is *reserved* until its cost is told. Where less is
-left than a decision may cost, the answer is None, the null arm: wait, or let the budget grow. So pending decisions
-never overspend, unless the agent was made with `overspend=True`, which reserves nothing.
+Pending decisions have two costs (`reserve.py`): the *maximum*, the most that all of them can cost, and an
+*estimate* of what they cost at most, but for a tiny chance.
+
+The promise goes by the maximum. It is *reserved*: where less is left beside it than one more decision can cost at most,
+the answer is None, the null arm: wait, or let the budget grow. At any time
+
+    spent + most x pending <= budget          so that spent <= budget, whatever comes, and in whatever order
+
+for a decision adds `most` to the left side only where there is room for it, an outcome replaces `most` by a cost that
+is not above it, and no change may bring the budget below the left side. A decision where there is no room may, at
+worst, overspend: no rule that knows only `most` decides more often and keeps the promise. Who can bear a tiny chance
+reserves the estimate (`reserve="estimate"`), who wants no promise nothing (`overspend=True`).
+
+Pacing goes by the estimate, always: what may be spent a round is what will be left once pending decisions have cost
+that much. Paced by the maximum, a budget would seem to be nearly gone while outcomes are under way.
 
 A decision whose cost is never told keeps its reservation; `Agent.cancel` gives it back. One that is given up, as the
-oldest of too many, counts as having cost the most: the budget is safe, the estimate of the cost is not fed.
+oldest of too many, counts as having cost the most: the budget is safe, the estimate of the cost is not fed. Choices
+that were made elsewhere (`held`) are paid for whatever is left.
 
 Kernels are told costs as shares of the most a decision can cost, and rates likewise.
 """
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -21,23 +35,25 @@ from driftwise.core.arm_registry import Roster
 from driftwise.core.encoding import Facts, packed, unpacked
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Problem, Spent
+from driftwise.core.validation import one_of
 from driftwise.errors import BudgetError, ParameterError, StateError
 from driftwise.families.knapsack.problem import Budgets
+from driftwise.families.knapsack.reserve import RESERVES, Reserve, new_reserve
 
 Amounts = dict[str, float]
-SLACK = 1e-9  # of a budget: 0.1 + 0.1 + 0.1 fits into 0.3
+SLACK = 1e-9  # of the most a decision can cost: 0.1 + 0.1 + 0.1 fits into 0.3
 NULL = -1
 
 
 class Purse:
-    """What there is of each resource, what was spent, and what is reserved."""
+    """What there is of each resource, what was spent, and what is pending."""
 
-    def __init__(self, totals: Amounts, most: Amounts, overspend: bool) -> None:
+    def __init__(self, totals: Amounts, most: Amounts, pending: Reserve, how: str, overspend: bool) -> None:
         self.names = tuple(totals)
         self.totals = np.array([totals[name] for name in self.names])
         self.most = np.array([most[name] for name in self.names])
-        self.overspend = overspend
-        self.spent, self.reserved = np.zeros(len(self.names)), np.zeros(len(self.names))
+        self.pending, self.how, self.overspend = pending, how, overspend
+        self.spent = np.zeros(len(self.names))
 
     @property
     def remaining(self) -> Floats:
@@ -46,42 +62,60 @@ class Purse:
         return remaining
 
     @property
-    def free(self) -> Floats:
-        """What is neither spent nor reserved."""
-        return self.remaining if self.overspend else self.remaining - self.reserved
+    def reserved(self) -> Floats:
+        """What is kept back for pending decisions."""
+        reserved: Floats = RESERVES[self.how](self.pending) * self.most
+        return reserved
 
     @property
-    def scaled(self) -> Floats:
-        """The budgets as shares of the most a decision can cost."""
-        scaled: Floats = self.totals / self.most
-        return scaled
+    def gone(self) -> Floats:
+        """What the budget must cover already: what was spent and, unless that may be overspent, what is reserved."""
+        return self.spent if self.overspend else self.spent + self.reserved
 
     def lasts(self) -> bool:
         """Whether one more decision can be paid for, whatever it costs."""
-        need = np.zeros_like(self.most) if self.overspend else self.most
-        return bool((self.free >= need - SLACK * np.maximum(1.0, self.totals)).all())
+        slack = SLACK * self.most
+        if self.overspend:
+            return bool((self.gone < self.totals - slack).all())
+        return bool((self.gone + self.most <= self.totals + slack).all())
+
+    @property
+    def plannable(self) -> Floats:
+        """What will be left once all that is pending has cost what is estimated, as shares of the most."""
+        left: Floats = np.maximum(self.remaining / self.most - self.pending.estimate(), 0.0)
+        return left
 
     def rates(self, rounds: int) -> Floats:
         """What may be spent a round if it is to last for `rounds` more, as shares of the most."""
-        rates: Floats = np.maximum(self.free, 0.0) / self.most / max(1, rounds)
+        rates: Floats = self.plannable / max(1, rounds)
         return rates
+
+    def amounts(self, horizon: int, t: int) -> Floats:
+        """What a run of `horizon` rounds spends at the pace of what is left in round `t`, as shares of the most.
+
+        At the start these are the budgets. Where nothing is left they are next to nothing: a plan needs some amount.
+        """
+        amounts: Floats = np.maximum(self.plannable, SLACK * self.totals / self.most) * (horizon / (horizon - t))
+        return amounts
 
     def named(self, amounts: Floats) -> Amounts:
         """By the names of resources."""
         return {name: float(amount) for name, amount in zip(self.names, amounts, strict=True)}
 
-    def changed(self, totals: Any) -> Floats:
-        """The totals with others for some resources; not below what is spent or reserved already."""
+    def changed(self, totals: Any) -> "Purse":
+        """A copy with other totals for some resources; not below what is spent or reserved already."""
         if not isinstance(totals, Mapping):
             raise BudgetError(f"budgets={totals!r} does not map resources to amounts: {{'euros': 5000}}")
-        fresh: Floats = self.totals.copy()
+        fresh, gone, purse = self.totals.copy(), self.gone, copy(self)
         for name, amount in totals.items():
             place = self.place(name)
             fresh[place] = positive(f"budgets[{name!r}]", amount)
-            gone = self.spent[place] + (0.0 if self.overspend else self.reserved[place])
-            if fresh[place] < gone - SLACK * max(1.0, gone):
-                raise BudgetError(f"budgets[{name!r}]={amount:g} is below the {gone:g} spent or reserved already")
-        return fresh
+            if fresh[place] < gone[place] - SLACK * self.most[place]:
+                raise BudgetError(
+                    f"budgets[{name!r}]={fresh[place]:g} is below the {gone[place]:g} spent or reserved already"
+                )
+        purse.totals = fresh
+        return purse
 
     def place(self, name: Any) -> int:
         """Where a resource is."""
@@ -120,7 +154,7 @@ class Budgeted(Manner):
         """The arm, whose cost is reserved; None for the null arm, which costs nothing."""
         if place < 0:
             return None, NULL, shown
-        self.purse.reserved = self.purse.reserved + self.purse.most
+        self.purse.pending = self.purse.pending.hold(place)
         return self.roster.names[place], self.roster.numbers[place], shown
 
     def place_of(self, action: Any) -> Any:
@@ -141,20 +175,21 @@ class Budgeted(Manner):
     def settle(self, t: int, chosen: Any, value: Any) -> None:
         """What was reserved is spent, or given back."""
         if chosen != NULL:
-            self.purse.reserved = np.maximum(self.purse.reserved - self.purse.most, 0.0)
-            self.purse.spent = self.purse.spent + (self.purse.most if value is None else value.costs * self.purse.most)
+            costs, purse = None if value is None else value.costs, self.purse
+            purse.pending = purse.pending.release(self.roster.places.get(chosen), costs)
+            purse.spent = purse.spent + (purse.most if costs is None else costs * purse.most)
 
     def checkpoint(self) -> Any:
-        """What is spent, and what is reserved."""
-        return self.purse.spent, self.purse.reserved
+        """What is spent, and what is pending."""
+        return self.purse.spent, self.purse.pending
 
     def rollback(self, checkpoint: Any) -> None:
-        """What was spent and reserved then."""
-        self.purse.spent, self.purse.reserved = checkpoint
+        """What was spent and pending then."""
+        self.purse.spent, self.purse.pending = checkpoint
 
-    def call_off(self) -> None:
+    def call_off(self, chosen: Any) -> None:
         """A decision that never happened gives back what was reserved for it."""
-        self.purse.reserved = np.maximum(self.purse.reserved - self.purse.most, 0.0)
+        self.purse.pending = self.purse.pending.release(self.roster.places.get(chosen))
 
     def _costs(self, costs: Any) -> Floats:
         """Costs in the order of resources; every one must be told, and lie in its range."""
@@ -188,21 +223,25 @@ class Budgeted(Manner):
 
     def regrouped(self, policy: Any, roster: Roster, features: Any) -> "Budgeted":
         """The same purse for other arms."""
-        return Budgeted(policy, self.problem._replace(n_arms=len(roster)), roster, self.purse)
+        purse = copy(self.purse)
+        purse.pending = purse.pending.moved(self.roster.kept(roster))
+        return Budgeted(policy, self.problem._replace(n_arms=len(roster)), roster, purse)
 
-    def changed(self, budgets: Mapping[str, Any] | None, horizon: int) -> None:
-        """Other budgets, or another horizon, from now on."""
-        totals = self.purse.changed({} if budgets is None else budgets)
-        problem = self.problem._replace(horizon=horizon, structure=Budgets(totals / self.purse.most))
-        self.purse.totals, self.problem = totals, problem
+    def changed(self, t: int, said: dict[str, Any]) -> "Budgeted":
+        """The same with other budgets, or another horizon, from round `t` on."""
+        said = {"horizon": self.problem.horizon} | said
+        purse = self.purse.changed(said.pop("budgets", {}))
+        horizon = super().changed(t, said).problem.horizon
+        problem = self.problem._replace(horizon=horizon, structure=Budgets(purse.amounts(horizon, t)))
+        return Budgeted(self.policy, problem, self.roster, purse)
 
     # ---- on paper ----
 
     def paper(self) -> tuple[Facts, list[Packed]]:
         """The purse."""
         purse = self.purse
-        arrays = {"totals": purse.totals, "most": purse.most, "spent": purse.spent, "reserved": purse.reserved}
-        facts: Facts = {"resources": list(purse.names), "overspend": purse.overspend}
+        arrays = {"totals": purse.totals, "most": purse.most, "spent": purse.spent} | purse.pending._asdict()
+        facts: Facts = {"resources": list(purse.names), "overspend": purse.overspend, "reserve": purse.how}
         return facts, [packed(name, array) for name, array in arrays.items()]
 
     @classmethod
@@ -213,12 +252,16 @@ class Budgeted(Manner):
         names = facts.get("resources")
         if not isinstance(names, list) or len(names) != len(problem.structure.amounts):
             raise StateError("the saved budgets do not fit the saved problem")
-        if sorted(arrays) != ["most", "reserved", "spent", "totals"]:
+        how, n_arms, amounts = facts.get("reserve"), (len(roster),), (len(names),)
+        shapes: dict[str, tuple[int, ...]] = {"totals": amounts, "most": amounts, "spent": amounts}
+        shapes |= {"pending": n_arms, "weights": n_arms, "costs": n_arms + amounts, "left": (1,)}
+        if sorted(arrays) != sorted(shapes) or how not in RESERVES:
             raise StateError("the saved budgets are not complete")
-        values = {name: unpacked(each, (len(names),)) for name, each in arrays.items()}
+        values = {name: unpacked(arrays[name], shape) for name, shape in shapes.items()}
         totals, most = (dict(zip(names, values[name].tolist(), strict=True)) for name in ("totals", "most"))
-        purse = Purse(totals, most, bool(facts.get("overspend")))
-        purse.spent, purse.reserved = values["spent"], values["reserved"]
+        pending = Reserve(*(values[name] for name in Reserve._fields))
+        purse = Purse(totals, most, pending, str(how), bool(facts.get("overspend")))
+        purse.spent = values["spent"]
         return cls(policy, problem, roster, purse)
 
     def pack_rows(self, rows: list[Any]) -> list[Packed]:
@@ -234,9 +277,9 @@ class Budgeted(Manner):
         return list(unpacked(saved[0], (count, len(self.purse.names))))
 
 
-def purse_of(policy: Any, budgets: Any, most: Any, overspend: bool, horizon: int) -> Purse:
+def purse_of(policy: Any, n_arms: int, horizon: int, made: Mapping[str, Any]) -> Purse:
     """The purse an agent was made with."""
-    name = type(policy).__name__
+    name, budgets, most = type(policy).__name__, made["budgets"], made["most"]
     if budgets is None:
         raise ParameterError(f"{name} spends budgets: give them, budgets={{'euros': 5000}}")
     if not isinstance(budgets, Mapping) or not budgets:
@@ -251,7 +294,8 @@ def purse_of(policy: Any, budgets: Any, most: Any, overspend: bool, horizon: int
         if key not in totals:
             raise BudgetError(f"there is no resource {key!r}: there are {', '.join(map(repr, totals))}")
     largest = {key: positive(f"most[{key!r}]", declared.get(key, 1.0)) for key in totals}
-    return Purse(totals, largest, bool(overspend))
+    how = one_of("reserve", "maximum" if made["reserve"] is None else made["reserve"], tuple(RESERVES))
+    return Purse(totals, largest, new_reserve(n_arms, len(totals)), how, bool(made["overspend"]))
 
 
 def positive(name: str, amount: Any) -> float:

@@ -5,35 +5,56 @@
     variance  2 reach (sqrt(gamma mean / (n + 1)) + gamma / (n + 1))           the width of Appendix D
 
 Rewards get the mean plus the width, costs the mean minus it. Clipped to [0, 1], where means lie, they are no less true.
+
+Decisions whose outcomes are under way are tries too, and narrow the width (`kernels/pending.py`). There is no optimism
+in them: each is taken to earn what the mean says, and to cost (sum of costs + 1/2) / (n + 1), half of the most where
+nothing is known. Otherwise an arm of which no outcome has come would seem to be free for as long as they are under way,
+and where budgets are scarce, what seems to be free is chosen again and again (with outcomes 100 rounds late in 10,000,
+`prequential-pacing` would earn 0.52 of the best plan in place of 0.79 in `budget-switching`, measured).
 """
 
 import math
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats
+from driftwise.numerics.pending import tries
+
+MIDDLE = 0.5  # what an arm may cost of which nothing is known, as a share of the most
 
 
 @kernel
-def width(mean: float, count: int, reach: float, gamma: float) -> float:
-    """How far a mean may be off; `gamma` is 0 for the root."""
-    n = count + 1.0
+def width(mean: float, tried: float, reach: float, gamma: float) -> float:
+    """How far a mean may be off after so many tries; `gamma` is 0 for the root."""
     if gamma > 0.0:
-        return 2.0 * reach * (math.sqrt(gamma * mean / n) + gamma / n)
-    return reach / math.sqrt(n)
+        return 2.0 * reach * (math.sqrt(gamma * mean / tried) + gamma / tried)
+    return reach / math.sqrt(tried)
 
 
 @kernel
-def bound_reward(total: float, count: int, reach: float, gamma: float, clip: int) -> float:
+def bound_reward(total: float, count: int, pending: int, reach: float, gamma: float, clip: int) -> float:
     """The most an arm may earn."""
     mean = total / (count + 1.0)
-    upper = mean + width(mean, count, reach, gamma)
+    upper = mean + width(mean, tries(count + 1.0, pending, pending), reach, gamma)
     return min(upper, 1.0) if clip else upper
 
 
 @kernel
-def bound_costs(lower: Floats, totals: Floats, count: int, reach: float, gamma: float, clip: int) -> None:
+def bound_cost(total: float, count: int, pending: int, reach: float, gamma: float, clip: int) -> float:
+    """The least an arm may cost of one resource."""
+    n = count + 1.0
+    mean = (total + MIDDLE * pending / (n + pending)) / n
+    lower = mean - width(mean, tries(n, pending, pending), reach, gamma)
+    return max(lower, 0.0) if clip else lower
+
+
+@kernel
+def bound_costs(lower: Floats, totals: Floats, count: int, pending: int, reach: float, gamma: float, clip: int) -> None:
     """Write the least an arm may cost of each resource into `lower`."""
     for resource in range(len(totals)):
-        mean = totals[resource] / (count + 1.0)
-        least = mean - width(mean, count, reach, gamma)
-        lower[resource] = max(least, 0.0) if clip else least
+        lower[resource] = bound_cost(totals[resource], count, pending, reach, gamma, clip)
+
+
+@kernel
+def expected_cost(total: float, count: int) -> float:
+    """What an outcome under way is taken to cost."""
+    return (total + MIDDLE) / (count + 1.0)

@@ -1,27 +1,39 @@
 """What every arm has earned and cost in all: for policies with budgets that forget nothing.
 
-Without a window a late outcome counts when it comes, and one that is told twice counts twice.
+Without a window a late outcome counts when it comes, and one that is told twice counts twice. Until it comes, its
+decision counts in `pending`; `idle` counts those of the null arm, which cost nothing.
+
+A policy that uses it has a state with a field `outlay`, registers `pend_outlay` and `settle_outlay`, and calls `book`
+in its `update`.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import Floats, PerArm
+from driftwise.core.types import Decision, Floats, PerArm, Shared
 
 
 class Outlay(NamedTuple):
-    """How often each arm was chosen, what it earned, and what it cost of each resource."""
+    """How often each arm was chosen, what it earned, and what it cost of each resource; and what is under way."""
 
     counts: PerArm
     sums: PerArm
     spent: PerArm
+    pending: PerArm
+    idle: Shared
 
 
 def new_outlay(n_arms: int, resources: int) -> Outlay:
     """Nothing chosen yet."""
-    return Outlay(np.zeros(n_arms, np.int64), np.zeros(n_arms), np.zeros((n_arms, resources)))
+    return Outlay(
+        counts=np.zeros(n_arms, np.int64),
+        sums=np.zeros(n_arms),
+        spent=np.zeros((n_arms, resources)),
+        pending=np.zeros(n_arms, np.int64),
+        idle=np.zeros(1, np.int64),
+    )
 
 
 @kernel
@@ -31,3 +43,29 @@ def book(outlay: Outlay, arm: int, reward: float, costs: Floats) -> None:
     outlay.sums[arm] += reward
     for resource in range(len(costs)):
         outlay.spent[arm, resource] += costs[resource]
+
+
+@kernel
+def pend_outlay(policy: Any, state: Any, decision: Decision) -> None:
+    """The outcome of a decision is under way: the `pend` of policies with budgets that forget nothing."""
+    _add(state.outlay, decision.action, 1)
+
+
+@kernel
+def settle_outlay(policy: Any, state: Any, decision: Decision) -> None:
+    """The outcome of a decision is under way no longer: the `settle` of policies with budgets that forget nothing."""
+    _add(state.outlay, decision.action, -1)
+
+
+@kernel
+def _add(outlay: Outlay, arm: int, change: int) -> None:
+    if arm >= 0:
+        outlay.pending[arm] += change
+    else:
+        outlay.idle[0] += change
+
+
+@kernel
+def chosen(outlay: Outlay, arm: int) -> int:
+    """How often an arm was chosen, whether or not the outcome is known."""
+    return int(outlay.counts[arm] + outlay.pending[arm])

@@ -7,11 +7,16 @@ The rule for late outcomes: one enters by the round of its **decision**, into ev
 A second one for a round that the ring remembers changes nothing. Where no view is everything, one whose round has left
 the ring is counted as `stale` and dropped.
 
-Sums that only add and subtract would keep the rounding of what is long gone: a sum is zero when its count is, and after
-every pass through the ring all views are summed anew from it.
+A round whose outcome is under way holds -2 - arm in its slot: it counts in `pending` until its outcome comes, it is
+cancelled, or it leaves the ring. `idle` counts rounds of the null arm that are under way: they cost nothing.
 
-A policy that uses it has a state with a field `window`, registers `pass_rounds` as its `advance`, in its `update` calls
-`enter` for what it `awaits`, and registers `refresh` for its state: recompute what it caches of one arm.
+Sums that only add and subtract would keep the rounding of what is long gone: a sum is zero when its count is, and after
+every pass through the ring all views are summed anew from it. So they are when arms come or go or the problem changes,
+for then views may have other sizes.
+
+A policy that uses it has a state with a field `window`, registers `pass_rounds` as its `advance`, `pend_spending` and
+`settle_spending`, in its `update` calls `enter` for what it `awaits`, and registers `refresh` for its state: recompute
+what it caches of one arm.
 """
 
 from typing import Any, NamedTuple
@@ -19,27 +24,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import ArmIds, Floats, Ints, PerArm, Shared
+from driftwise.core.types import ArmIds, Cache, Decision, Derived, Floats, Ints, PerArm, PerRound, Shared
 from driftwise.core.verbs import refresh
 
 EVER = 2**62  # how far a view reaches that holds everything
+EMPTY = -1
 
 
 class Spending(NamedTuple):
     """Rounds in a ring, statistics per arm and view.
 
-    `clock` is the round to be decided next: view k holds rounds clock - sizes[k] .. clock - 1.
+    `clock` is the round to be decided next: view k holds rounds clock - sizes[k] .. clock - 1. After a restart every
+    view that ends holds `memory` rounds instead. `fresh` is 1 while views must be summed anew before anything else.
     """
 
     arms: ArmIds
-    rewards: Shared
-    costs: Shared
+    rewards: PerRound
+    costs: PerRound
     counts: PerArm
     sums: PerArm
     spent: PerArm
-    sizes: Shared
+    pending: PerArm
+    idle: Shared
+    sizes: Derived
+    memory: Shared
     clock: Shared
     stale: Shared
+    fresh: Cache
 
 
 def new_spending(n_arms: int, resources: int, sizes: Ints) -> Spending:
@@ -52,27 +63,72 @@ def new_spending(n_arms: int, resources: int, sizes: Ints) -> Spending:
         counts=np.zeros((n_arms, len(sizes)), np.int64),
         sums=np.zeros((n_arms, len(sizes))),
         spent=np.zeros((n_arms, len(sizes), resources)),
+        pending=np.zeros(n_arms, np.int64),
+        idle=np.zeros(1, np.int64),
         sizes=sizes.astype(np.int64),
+        memory=np.zeros(1, np.int64),
         clock=np.zeros(1, np.int64),
         stale=np.zeros(1, np.int64),
+        fresh=np.ones(1, np.int64),
     )
 
 
 @kernel
 def pass_rounds(policy: Any, state: Any, t: int, rng: Any) -> None:
     """Bring the views to round `t`: the `advance` of policies with budgets that slide."""
+    _catch_up(state)
     while state.window.clock[0] < t:
         _turn(state)
 
 
 @kernel
+def pend_spending(policy: Any, state: Any, decision: Decision) -> None:
+    """The outcome of a decision is under way: the `pend` of policies with budgets that slide."""
+    window, arm = state.window, decision.action
+    if arm < 0:
+        window.idle[0] += 1
+        return
+    _catch_up(state)
+    while window.clock[0] <= decision.t:
+        _turn(state)
+    slot = decision.t % len(window.arms)
+    if window.clock[0] - decision.t <= len(window.arms) and window.arms[slot] == EMPTY:
+        window.arms[slot] = -2 - arm
+        window.pending[arm] += 1
+        refresh(state, arm)
+
+
+@kernel
+def settle_spending(policy: Any, state: Any, decision: Decision) -> None:
+    """The outcome of a decision is under way no longer: the `settle` of policies with budgets that slide."""
+    window, arm = state.window, decision.action
+    if arm < 0:
+        window.idle[0] -= 1
+        return
+    slot = decision.t % len(window.arms)
+    if window.clock[0] - decision.t <= len(window.arms) and window.arms[slot] == -2 - arm:
+        _forget_pending(state, slot)
+
+
+@kernel
+def _forget_pending(state: Any, slot: int) -> None:
+    """The round in a slot, which was under way, no longer counts."""
+    window = state.window
+    arm = -2 - window.arms[slot]
+    window.arms[slot] = EMPTY
+    window.pending[arm] -= 1
+    refresh(state, arm)
+
+
+@kernel
 def awaits(state: Any, t: int, now: int) -> bool:
     """Come to the end of round `now`; whether the outcome of the decision of round `t` can enter any view."""
+    _catch_up(state)
     while state.window.clock[0] <= now:
         _turn(state)
     window, reach = state.window, 0
     for view in range(len(window.sizes)):
-        reach = max(reach, EVER if window.sizes[view] == 0 else window.sizes[view])
+        reach = max(reach, _reach(window, view))
     age, room = window.clock[0] - t, len(window.arms)
     if age > reach:
         window.stale[0] += 1
@@ -87,24 +143,44 @@ def enter(state: Any, t: int, arm: int, reward: float, costs: Floats) -> None:
     age, room = window.clock[0] - t, len(window.arms)
     if age <= room:
         slot = t % room
+        if window.arms[slot] < EMPTY:
+            _forget_pending(state, slot)
         window.arms[slot] = arm
         window.rewards[slot] = reward
         for resource in range(len(costs)):
             window.costs[slot, resource] = costs[resource]
     for view in range(len(window.sizes)):
-        if window.sizes[view] == 0 or age <= window.sizes[view]:
+        if age <= _reach(window, view):
             _count(window, arm, view, reward, costs, 1)
     refresh(state, arm)
 
 
 @kernel
-def clear(window: Spending) -> None:
-    """As new; only what came too late stays counted."""
-    window.arms[:] = -1
+def clear(window: Spending, memory: int) -> None:
+    """As new, with views of `memory` rounds; only what came too late stays counted."""
+    window.arms[:] = EMPTY
+    window.pending[:] = 0
+    window.idle[0] = 0
     window.counts[:] = 0
     window.sums[:] = 0.0
     window.spent[:] = 0.0
     window.clock[0] = 0
+    window.memory[0] = memory
+
+
+@kernel
+def _reach(window: Spending, view: int) -> int:
+    """How many rounds a view reaches back."""
+    size = window.sizes[view]
+    return EVER if size == 0 else window.memory[0] or size
+
+
+@kernel
+def _catch_up(state: Any) -> None:
+    """Sum anew what was moved to other arms, or to views of other sizes."""
+    if state.window.fresh[0]:
+        state.window.fresh[0] = 0
+        _recount(state)
 
 
 @kernel
@@ -115,8 +191,8 @@ def _turn(state: Any) -> None:
     head, changed = clock % room, -1
     window.clock[0] = clock + 1
     for view in range(len(window.sizes)):
-        size = window.sizes[view]
-        if 0 < size <= clock:
+        size = _reach(window, view)
+        if size <= clock:
             slot = head - size if size <= head else head - size + room  # the round that this view no longer reaches
             arm = window.arms[slot]
             if arm >= 0:
@@ -126,8 +202,10 @@ def _turn(state: Any) -> None:
                 changed = arm
     if changed >= 0:
         refresh(state, changed)
-    window.arms[head] = -1
-    if head == room - 1:
+    if window.arms[head] < EMPTY:
+        _forget_pending(state, head)
+    window.arms[head] = EMPTY
+    if head == room - 1 > 0:
         _recount(state)
 
 
@@ -143,15 +221,15 @@ def _count(window: Spending, arm: int, view: int, reward: float, costs: Floats, 
 
 @kernel(inline=False)
 def _recount(state: Any) -> None:
-    """Sum every view that ends anew, from the ring."""
+    """Count and sum every view that ends anew, from the ring."""
     window = state.window
-    room, n_arms, changed = len(window.arms), len(window.counts), False
+    room, n_arms = len(window.arms), len(window.counts)
     for view in range(len(window.sizes)):
-        size = window.sizes[view]
-        if size == 0:
+        size = _reach(window, view)
+        if size == EVER:
             continue
-        changed = True
         for arm in range(n_arms):
+            window.counts[arm, view] = 0
             window.sums[arm, view] = 0.0
             for resource in range(window.spent.shape[2]):
                 window.spent[arm, view, resource] = 0.0
@@ -159,9 +237,13 @@ def _recount(state: Any) -> None:
             slot = t % room
             arm = window.arms[slot]
             if arm >= 0:
+                window.counts[arm, view] += 1
                 window.sums[arm, view] += window.rewards[slot]
                 for resource in range(window.spent.shape[2]):
                     window.spent[arm, view, resource] += window.costs[slot, resource]
-    if changed:
-        for arm in range(n_arms):
-            refresh(state, arm)
+    window.pending[:] = 0
+    for arm in window.arms:
+        if arm < EMPTY:
+            window.pending[-2 - arm] += 1
+    for arm in range(n_arms):
+        refresh(state, arm)

@@ -24,6 +24,7 @@ from driftwise.core.encoding import Facts, packed, unpacked
 from driftwise.core.seeding import generator
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Ints, Moves, Problem
+from driftwise.core.validation import whole
 from driftwise.core.verbs import ABOUT
 from driftwise.errors import ArmError, MoveError, ParameterError, RewardError, StateError
 from driftwise.families.restless.arguments import RestlessNames, told_dynamics, with_arms
@@ -264,6 +265,14 @@ class RestlessArms(Manner):
         kept = self.roster.kept(roster)
         structure = with_arms(self.problem.structure, self.words, kept, features or (None, None))
         return RestlessArms(policy, self.problem._replace(n_arms=len(roster), structure=structure), roster, self.words)
+
+    def changed(self, t: int, said: dict[str, Any]) -> "RestlessArms":
+        """The same with another number of arms to activate, or another horizon."""
+        said, problem = dict(said), self.problem
+        if "activate" in said:
+            problem = problem._replace(slate=whole("activate", said.pop("activate"), high=len(self.roster)))
+        problem = problem._replace(horizon=super().changed(t, said).problem.horizon)
+        return RestlessArms(self.policy, problem, self.roster, self.words)
 
     def columns(self, kept: list[int]) -> list[int] | None:
         """Where arms are classes of their own, classes come and go with them."""

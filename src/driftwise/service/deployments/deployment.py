@@ -90,7 +90,10 @@ class Deployment:
     def decide(
         self, asked: dict[str, Any], unit: str | None, now: int, done: tuple[Any, float | None] | None = None
     ) -> tuple[Event, Decided]:
-        """Choose, or take what was `done` already; the event says what."""
+        """Choose, or take what was `done` already; the event says what.
+
+        A unit that keeps its arm gets nothing while the arm cannot be paid for.
+        """
         held = done if done is not None else self._held(unit)
         chosen = None if held is None else (held[0], math.nan if held[1] is None else held[1])
         at = self.time(now)
@@ -252,16 +255,15 @@ class Deployment:
     def _change(self, changes: dict[str, Any]) -> None:
         settings = papers.changed(self.settings, changes)
         default = papers.default_of(settings, self.agent)
-        spending = {name: changes[name] for name in ("budgets", "horizon") if name in changes}
-        if spending:
+        problem = {name: changes[name] for name in ("budgets", "horizon", "activate") if name in changes}
+        if "budgets" in problem:
             if self.settings.budgets is None:
-                raise BudgetError(f"{' and '.join(spending)} cannot be changed: this deployment has no budgets")
-            settings = papers.changed(settings, {"budgets": self.settings.budgets | spending.get("budgets", {})})
-            self.agent.change(**spending)
-        if "activate" in changes:
-            if not self.moving:
-                raise ParameterError("activate cannot be changed: the arms of this deployment do not move on their own")
-            self.agent.change(activate=changes["activate"])
+                raise BudgetError("budgets cannot be changed: this deployment has no budgets")
+            settings = papers.changed(settings, {"budgets": self.settings.budgets | problem["budgets"]})
+        if "activate" in problem and not self.moving:
+            raise ParameterError("activate cannot be changed: the arms of this deployment do not move on their own")
+        if problem:
+            self.agent.change(**problem)
         self.settings, self._default = settings, default
 
     # ---- units that keep their arm ----
@@ -272,6 +274,8 @@ class Deployment:
         held = self.units.get(unit)
         if held is None:
             return None
+        if not self.agent.can_pay:
+            return None, 1.0
         arms = self.agent.arms
         items = held[0] if isinstance(held[0], list) else [held[0]]
         return held if all(item in arms for item in items) else None

@@ -107,6 +107,7 @@ def agent_of(settings: Settings) -> Agent:
         slate=settings.slate,
         budgets=settings.budgets,
         most=settings.most,
+        reserve=settings.reserve,
         overspend=settings.overspend,
         domain=domain_of(settings),
         constraints=settings.constraints,

@@ -34,6 +34,8 @@ rounds. The policy inside is told that the horizon is not known.
 Late rewards enter by their decision's round; those of an earlier block are dropped and counted as stale. Rewards that
 are missing when a block ends are taken to be as good as those that came; a block without any teaches nothing. Where
 rewards come at once this changes nothing.
+With another horizon a new epoch begins, with blocks, windows and weights for it: what was learned of windows was
+learned for blocks of another length, and the policy inside starts over as it does at the end of every block.
 Propensity: 1 where the policy inside is deterministic, given the window drawn; otherwise it is not told, since what the
 policy inside would tell is not the chance over windows.
 """
@@ -143,6 +145,10 @@ class BanditOverBandit(NamedTuple):
     def settled(self, problem: Problem) -> "BanditOverBandit":
         """The same with the d of this problem for good: blocks stay as they are when arms or features come and go."""
         return self._replace(dim=self._size(problem))
+
+    def begins_anew(self, before: Problem, after: Problem) -> bool:
+        """Whether a change of the problem ends the epoch: blocks are planned for a horizon."""
+        return not self.horizon and before.horizon != after.horizon
 
     def _size(self, problem: Problem) -> int:
         """The d of the theorem."""

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, Problem
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.fading_ridge import (
@@ -58,7 +58,7 @@ class DiscountedLinUCBState(NamedTuple):
     ridge: FadingRidge
     pending: PendingRows
     scale: RewardScale
-    delta: Shared
+    delta: Derived
 
 
 class DiscountedLinUCB(NamedTuple):

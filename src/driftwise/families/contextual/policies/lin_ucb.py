@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, Problem
 from driftwise.core.validation import whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.linear_optimism import doubt_after, failure_chance, most_promising_row, radius_for
@@ -40,7 +40,7 @@ class LinUCBState(NamedTuple):
     ridge: Ridge
     pending: PendingRows
     scale: RewardScale
-    delta: Shared
+    delta: Derived
 
 
 class LinUCB(NamedTuple):

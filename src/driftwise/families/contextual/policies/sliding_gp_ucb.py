@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Floats, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Floats, Outcome, Problem
 from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
@@ -85,7 +85,7 @@ class SlidingGPUCBState(NamedTuple):
     pending: PendingRing
     points: PendingPoints
     scale: RewardScale
-    delta: Shared
+    delta: Derived
 
 
 class SlidingGPUCB(NamedTuple):

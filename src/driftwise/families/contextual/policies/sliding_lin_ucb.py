@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Cache, Decision, Derived, Outcome, Problem
 from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.families.contextual.feature_window import (
@@ -59,7 +59,7 @@ class SlidingLinUCBState(NamedTuple):
     pending: PendingRows
     scale: RewardScale
     doubt: Cache
-    delta: Shared
+    delta: Derived
 
 
 class SlidingLinUCB(NamedTuple):

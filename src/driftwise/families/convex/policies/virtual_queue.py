@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Floats, Problem, Scratch, Shared, Slopes
+from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Shared, Slopes
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
@@ -54,7 +54,7 @@ class VirtualQueueState(NamedTuple):
     waiting_point: Shared
     waiting_values: Shared
     waiting_jacobian: Shared
-    horizon: Shared
+    horizon: Derived
     action: Scratch
 
 

@@ -26,11 +26,11 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
-from driftwise.core.types import About, Decision, Floats, Problem, Shared, Spent
+from driftwise.core.types import About, Decision, Derived, Floats, Problem, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.bounds import bound_reward, width
-from driftwise.families.knapsack.cost_totals import Outlay, book, new_outlay
+from driftwise.families.knapsack.bounds import bound_cost, bound_reward
+from driftwise.families.knapsack.cost_totals import Outlay, book, chosen, new_outlay, pend_outlay, settle_outlay
 
 NULL = -1
 RHO = 0.35
@@ -40,9 +40,9 @@ class GreedyRatioState(NamedTuple):
     """What arms earned and cost; `reach` sizes widths, `rates` is B / T, `unit` the largest reward."""
 
     outlay: Outlay
-    reach: Shared
-    rates: Shared
-    unit: Shared
+    reach: Derived
+    rates: Derived
+    unit: Derived
 
 
 class GreedyRatio(NamedTuple):
@@ -75,15 +75,15 @@ class GreedyRatio(NamedTuple):
 @kernel
 def _worth(state: GreedyRatioState, arm: int) -> float:
     """The most an arm may earn."""
-    return bound_reward(state.outlay.sums[arm], state.outlay.counts[arm], state.reach[0], 0.0, 1)
+    outlay = state.outlay
+    return bound_reward(outlay.sums[arm], outlay.counts[arm], outlay.pending[arm], state.reach[0], 0.0, 1)
 
 
 @kernel
 def _lower(state: GreedyRatioState, arm: int, resource: int) -> float:
     """The least an arm may cost."""
-    count = state.outlay.counts[arm]
-    mean = state.outlay.spent[arm, resource] / (count + 1.0)
-    return float(max(0.0, mean - width(mean, count, state.reach[0], 0.0)))
+    outlay = state.outlay
+    return bound_cost(outlay.spent[arm, resource], outlay.counts[arm], outlay.pending[arm], state.reach[0], 0.0, 1)
 
 
 @kernel
@@ -100,10 +100,10 @@ def _load(state: GreedyRatioState, arm: int, rates: Floats) -> tuple[float, int]
 @kernel
 def _best(state: GreedyRatioState, rates: Floats) -> int:
     """The arm with the best ratio, of equals the one chosen least."""
-    counts, best, top = state.outlay.counts, 0, -1.0
-    for arm in range(len(counts)):
+    outlay, best, top = state.outlay, 0, -1.0
+    for arm in range(len(outlay.counts)):
         ratio = _worth(state, arm) / max(1.0, _load(state, arm, rates)[0])
-        if ratio > top or (ratio == top and counts[arm] < counts[best]):
+        if ratio > top or (ratio == top and chosen(outlay, arm) < chosen(outlay, best)):
             best, top = arm, ratio
     return best
 
@@ -140,6 +140,8 @@ register(
     GreedyRatio,
     about=About("horizon and budgets", "none", "the rule of ratios", drifts=False, family="knapsack"),
     select=_select,
+    pend=pend_outlay,
+    settle=settle_outlay,
     update=_update,
     appraise=_appraise,
 )

@@ -30,7 +30,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, choice, uniform
-from driftwise.core.types import About, Cache, Decision, Floats, PerArm, Problem, Scratch, Shared, Spent
+from driftwise.core.types import About, Decision, Derived, Floats, PerArm, Problem, Scratch, Shared, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
 
@@ -48,11 +48,11 @@ class LagrangeBwKState(NamedTuple):
     gains: PerArm
     idle: Shared
     losses: Shared
-    laws: Cache
-    step: Shared
-    low: Shared
-    rates: Shared
-    unit: Shared
+    laws: Derived
+    step: Derived
+    low: Derived
+    rates: Derived
+    unit: Derived
     weights: Scratch
 
 

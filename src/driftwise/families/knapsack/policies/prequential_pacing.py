@@ -35,11 +35,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Floats, Ints, PerArm, Problem, Shared, Spent
+from driftwise.core.types import About, Decision, Derived, Floats, Ints, PerArm, Problem, Scratch, Shared, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.bounds import bound_costs, bound_reward
-from driftwise.families.knapsack.cost_windows import Spending, awaits, enter, new_spending, pass_rounds
+from driftwise.families.knapsack.bounds import bound_costs, bound_reward, expected_cost
+from driftwise.families.knapsack.cost_windows import (
+    Spending,
+    awaits,
+    enter,
+    new_spending,
+    pass_rounds,
+    pend_spending,
+    settle_spending,
+)
 
 SHORTEST, PER_ARM = 60, 8  # rounds of the shortest window, at least, and per arm
 LONGEST = 2**15  # rounds of the longest that ends
@@ -58,10 +66,11 @@ class PrequentialPacingState(NamedTuple):
     upper: PerArm
     lower: PerArm
     prices: Shared
-    reaches: Shared
-    step: Shared
-    limits: Shared
-    unit: Shared
+    reaches: Derived
+    step: Derived
+    limits: Derived
+    unit: Derived
+    charges: Scratch
 
 
 class PrequentialPacing(NamedTuple):
@@ -114,6 +123,7 @@ class PrequentialPacing(NamedTuple):
             step=np.array([self.step / math.sqrt(horizon)]),
             limits=horizon / amounts,
             unit=np.array([unit]),
+            charges=np.zeros(resources),
         )
         for arm in range(n_arms):
             _refresh.function(state, arm)
@@ -131,23 +141,51 @@ def _sizes(count: int, n_arms: int, horizon: int) -> Ints:
 def _refresh(state: PrequentialPacingState, arm: int) -> None:
     window, view = state.window, state.used[arm]
     count, reach = window.counts[arm, view], state.reaches[view]
-    state.upper[arm] = bound_reward(window.sums[arm, view], count, reach, 0.0, 1)
-    bound_costs(state.lower[arm], window.spent[arm, view], count, reach, 0.0, 1)
+    pending = window.pending[arm]
+    state.upper[arm] = bound_reward(window.sums[arm, view], count, pending, reach, 0.0, 1)
+    bound_costs(state.lower[arm], window.spent[arm, view], count, pending, reach, 0.0, 1)
 
 
 @kernel
 def _worth(state: PrequentialPacingState, arm: int) -> float:
     """What an arm may earn once its costs are paid for."""
     worth = float(state.upper[arm])
-    for resource in range(len(state.prices)):
-        worth -= state.prices[resource] * state.lower[arm, resource]
+    for resource in range(len(state.charges)):
+        worth -= state.charges[resource] * state.lower[arm, resource]
     return worth
+
+
+@kernel
+def _charge(state: PrequentialPacingState, rates: Floats) -> None:
+    """Write the prices to go by: as if every outcome under way had come, and had cost what its arm does on average."""
+    window, under_way = state.window, state.window.idle[0]
+    for arm in range(len(window.pending)):
+        under_way += window.pending[arm]
+    for resource in range(len(state.prices)):
+        state.charges[resource] = state.prices[resource]
+        if under_way > 0:
+            excess = _expected(state, resource) - under_way * rates[resource]
+            price = state.prices[resource] + state.step[0] * excess
+            state.charges[resource] = min(max(price, 0.0), state.limits[resource])
+
+
+@kernel(inline=False)
+def _expected(state: PrequentialPacingState, resource: int) -> float:
+    """What all that is under way will cost."""
+    window, total = state.window, 0.0
+    for arm in range(len(window.pending)):
+        if window.pending[arm] > 0:
+            view = state.used[arm]
+            cost = expected_cost(window.spent[arm, view, resource], window.counts[arm, view])
+            total += window.pending[arm] * cost
+    return total
 
 
 @kernel
 def _select(
     policy: PrequentialPacing, state: PrequentialPacingState, t: int, context: Floats, rng: Any
 ) -> tuple[int, float]:
+    _charge(state, context)
     best, top = -1, 0.0
     for arm in range(len(state.upper)):
         worth = _worth(state, arm)
@@ -205,8 +243,9 @@ def _choose_window(policy: PrequentialPacing, state: PrequentialPacingState, arm
 def _appraise(
     policy: PrequentialPacing, state: PrequentialPacingState, t: int, context: Floats, prices: Floats
 ) -> None:
+    _charge(state, context)
     for resource in range(len(prices)):
-        prices[resource] = state.unit[0] * state.prices[resource]
+        prices[resource] = state.unit[0] * state.charges[resource]
 
 
 register(PrequentialPacingState, refresh=_refresh)
@@ -215,6 +254,8 @@ register(
     about=About("horizon and budgets", "none proven", "driftwise", family="knapsack"),
     advance=pass_rounds,
     select=_select,
+    pend=pend_spending,
+    settle=settle_spending,
     update=_update,
     appraise=_appraise,
 )

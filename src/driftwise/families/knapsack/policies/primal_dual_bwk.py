@@ -31,10 +31,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Decision, Floats, Problem, Scratch, Shared, Spent
+from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Shared, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.cost_totals import Outlay, book, new_outlay
+from driftwise.families.knapsack.cost_totals import Outlay, book, chosen, new_outlay, pend_outlay, settle_outlay
+from driftwise.numerics.pending import tries
+
+MIDDLE = 0.5  # of what an arm may earn or cost
 
 
 class PrimalDualBwKState(NamedTuple):
@@ -46,10 +49,10 @@ class PrimalDualBwKState(NamedTuple):
 
     outlay: Outlay
     logs: Shared
-    grows: Shared
-    reach: Cache
-    rates: Shared
-    unit: Shared
+    grows: Derived
+    reach: Derived
+    rates: Derived
+    unit: Derived
     shares: Scratch
 
 
@@ -87,57 +90,79 @@ class PrimalDualBwK(NamedTuple):
 
 
 @kernel
-def _radius(policy: PrimalDualBwK, state: PrimalDualBwKState, mean: float, count: int) -> float:
-    reach = state.reach[0]
-    return float(policy.scale * (math.sqrt(reach * mean / count) + reach / count))
+def _radius(policy: PrimalDualBwK, state: PrimalDualBwKState, mean: float, arm: int) -> float:
+    count, pending, reach = state.outlay.counts[arm], state.outlay.pending[arm], state.reach[0]
+    tried = tries(float(count), pending, pending)
+    return float(policy.scale * (math.sqrt(reach * mean / tried) + reach / tried))
+
+
+@kernel
+def _mean(total: float, count: int) -> float:
+    """A mean, or the middle where all outcomes are still to come."""
+    return total / count if count > 0 else MIDDLE
 
 
 @kernel
 def _lower(policy: PrimalDualBwK, state: PrimalDualBwKState, arm: int, resource: int) -> float:
     """The least an arm may cost."""
-    count = state.outlay.counts[arm]
-    if count == 0:
+    if chosen(state.outlay, arm) == 0:
         return 0.0
-    mean = state.outlay.spent[arm, resource] / count
-    return float(max(0.0, mean - _radius(policy, state, mean, count)))
+    mean = _mean(state.outlay.spent[arm, resource], state.outlay.counts[arm])
+    return float(max(0.0, mean - _radius(policy, state, mean, arm)))
 
 
 @kernel
-def _weigh(state: PrimalDualBwKState) -> None:
-    """Write the y of time and resources into the room for them."""
+def _weigh(policy: PrimalDualBwK, state: PrimalDualBwKState) -> None:
+    """Write the y of time and resources into the room for them; what is under way counts as if it had come."""
     highest, total = -np.inf, 0.0
-    for log in state.logs:
+    for resource in range(len(state.logs)):
+        state.shares[resource] = state.logs[resource]
+    _anticipate(policy, state)
+    for log in state.shares:
         highest = max(highest, log)
     for resource in range(len(state.logs)):
-        state.shares[resource] = math.exp(state.logs[resource] - highest)
+        state.shares[resource] = math.exp(state.shares[resource] - highest)
         total += state.shares[resource]
     for resource in range(len(state.logs)):
         state.shares[resource] /= total
 
 
 @kernel
+def _anticipate(policy: PrimalDualBwK, state: PrimalDualBwKState) -> None:
+    """Let the logarithms in `shares` grow by what the decisions under way will add."""
+    outlay = state.outlay
+    state.shares[0] += outlay.idle[0] * state.grows[0]
+    for arm in range(len(outlay.pending)):
+        pending = outlay.pending[arm]
+        if pending > 0:
+            state.shares[0] += pending * state.grows[0]
+            for resource in range(len(state.shares) - 1):
+                lower = _lower(policy, state, arm, resource)
+                state.shares[1 + resource] += pending * state.grows[1 + resource] * lower
+
+
+@kernel
 def _ratio(policy: PrimalDualBwK, state: PrimalDualBwKState, arm: int, rates: Floats) -> float:
     """What an arm may earn for its cost, as a share of what may be spent in a round."""
-    count = state.outlay.counts[arm]
-    if count == 0:
+    if chosen(state.outlay, arm) == 0:
         return np.inf
-    mean, cost = state.outlay.sums[arm] / count, state.shares[0]
+    mean, cost = _mean(state.outlay.sums[arm], state.outlay.counts[arm]), state.shares[0]
     for resource in range(len(rates)):
         lower = _lower(policy, state, arm, resource)
         if lower > 0.0:
             rate = rates[resource] if policy.resolve else state.rates[resource]
             cost += state.shares[1 + resource] * lower / rate
-    return float(min(1.0, mean + _radius(policy, state, mean, count)) / cost)
+    return float(min(1.0, mean + _radius(policy, state, mean, arm)) / cost)
 
 
 @kernel
 def _best(policy: PrimalDualBwK, state: PrimalDualBwKState, rates: Floats) -> tuple[int, float]:
     """The arm with the best ratio, of equals the one chosen least, and its ratio."""
-    _weigh(state)
-    best, top = 0, -1.0
-    for arm in range(len(state.outlay.counts)):
+    _weigh(policy, state)
+    outlay, best, top = state.outlay, 0, -1.0
+    for arm in range(len(outlay.counts)):
         ratio = _ratio(policy, state, arm, rates)
-        if ratio > top or (ratio == top and state.outlay.counts[arm] < state.outlay.counts[best]):
+        if ratio > top or (ratio == top and chosen(outlay, arm) < chosen(outlay, best)):
             best, top = arm, ratio
     return best, top
 
@@ -176,6 +201,8 @@ register(
         family="knapsack",
     ),
     select=_select,
+    pend=pend_outlay,
+    settle=settle_outlay,
     update=_update,
     appraise=_appraise,
 )

@@ -29,7 +29,6 @@ more than it earns. Unclipped, a bound on a cost below zero makes budget out of 
 re-solved is what to use; `prequential-pacing` needs no window and earns more.
 
 Deviation: where the text says neither, the constants of Appendix D are 1, and eps is at most 1/2.
-Where arms come and go, the logarithms of widths stay those of the arms there were at the start.
 Late outcomes enter by their decision's round; those older than both windows are dropped and counted as stale.
 """
 
@@ -39,11 +38,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Floats, PerArm, Problem, Shared, Spent
+from driftwise.core.types import About, Decision, Derived, Floats, PerArm, Problem, Shared, Spent
 from driftwise.core.validation import budgeted, number, one_of, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.families.knapsack.bounds import bound_costs, bound_reward
-from driftwise.families.knapsack.cost_windows import Spending, awaits, clear, enter, new_spending, pass_rounds
+from driftwise.families.knapsack.cost_windows import (
+    Spending,
+    awaits,
+    clear,
+    enter,
+    new_spending,
+    pass_rounds,
+    pend_spending,
+    settle_spending,
+)
 from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
 
@@ -55,21 +63,22 @@ LARGEST_SHRINK = 0.5
 class SlidingKnapsackUCBState(NamedTuple):
     """The views of rewards and of costs, the bounds, and the laws they follow from.
 
-    `reaches` and `gammas` are those of rewards and of costs; `rho` is what practical reaches grow by, 0 for others;
-    `clip` is whether bounds are cut; `rates` is the printed b, and `share` what b is multiplied by; `unit` is the
-    largest reward.
+    A width is `reaches` times `spans`, and has `gammas`, for rewards and for costs. `spans` are those of the windows in
+    use where widths are `practical`, and 1 for others; `clip` is whether bounds are cut; `rates` is the printed b, and
+    `share` what b is multiplied by; `unit` is the largest reward.
     """
 
     window: Spending
     upper: PerArm
     lower: PerArm
-    reaches: Shared
-    gammas: Shared
-    rho: Shared
+    reaches: Derived
+    gammas: Derived
+    spans: Shared
+    practical: Shared
     clip: Shared
-    rates: Shared
-    share: Shared
-    unit: Shared
+    rates: Derived
+    share: Derived
+    unit: Derived
     lp: StepLP
 
 
@@ -131,15 +140,17 @@ class SlidingKnapsackUCB(NamedTuple):
         number("scale", self.scale, above=0.0)
         for name in ("clip", "resolve", "shrink"):
             whole(name, getattr(self, name), low=0, high=1)
-        laws = _laws(self.conf, self.scale, horizon, n_arms, resources, (window, later))
+        reaches, gammas = _laws(self.conf, self.scale, horizon, n_arms, resources)
+        spans = [_span.function(each) if self.conf == "practical" else 1.0 for each in (window, later)]
         share = 1.0 - _shrinkage(amounts, horizon, n_arms, later) if self.shrink else 1.0
         state = SlidingKnapsackUCBState(
             window=new_spending(n_arms, resources, np.array([window, later])),
             upper=np.zeros(n_arms),
             lower=np.zeros((n_arms, resources)),
-            reaches=laws[0],
-            gammas=laws[1],
-            rho=np.array([RHO * self.scale * (self.conf == "practical")]),
+            reaches=reaches,
+            gammas=gammas,
+            spans=np.array(spans),
+            practical=np.array([self.conf == "practical"]),
             clip=np.array([self.clip], np.int64),
             rates=amounts / horizon,
             share=np.array([share]),
@@ -169,12 +180,10 @@ def _windows(conf: str, horizon: int, n_arms: int, resources: int, v1: float, v2
     return windows[0], windows[1]
 
 
-def _laws(
-    conf: str, scale: float, horizon: int, n_arms: int, resources: int, windows: tuple[int, int]
-) -> tuple[Floats, Floats]:
+def _laws(conf: str, scale: float, horizon: int, n_arms: int, resources: int) -> tuple[Floats, Floats]:
     """The reaches and gammas of a width."""
     if conf == "practical":
-        return np.array([_practical.function(RHO * scale, window) for window in windows]), np.zeros(2)
+        return np.full(2, RHO * scale), np.zeros(2)
     logs = np.array(_logs(conf, max(2, horizon), n_arms, resources))
     return (np.full(2, scale), logs) if conf == "appendix" else (scale * np.sqrt(2.0 * logs), np.zeros(2))
 
@@ -189,16 +198,22 @@ def _shrinkage(amounts: Floats, horizon: int, n_arms: int, window: int) -> float
 
 
 @kernel
-def _practical(rho: float, window: int) -> float:
-    return rho * math.sqrt(math.log(max(2, window)) / 2.0)
+def _span(window: int) -> float:
+    """What a practical width grows by with its window."""
+    return math.sqrt(math.log(max(2, window)) / 2.0)
 
 
 @kernel
 def _refresh(state: SlidingKnapsackUCBState, arm: int) -> None:
-    window, clip = state.window, state.clip[0]
-    counts = window.counts[arm]
-    state.upper[arm] = bound_reward(window.sums[arm, 0], counts[0], state.reaches[0], state.gammas[0], clip)
-    bound_costs(state.lower[arm], window.spent[arm, 1], counts[1], state.reaches[1], state.gammas[1], clip)
+    window, clip, gammas = state.window, state.clip[0], state.gammas
+    counts, pending = window.counts[arm], window.pending[arm]
+    state.upper[arm] = bound_reward(window.sums[arm, 0], counts[0], pending, _reach(state, 0), gammas[0], clip)
+    bound_costs(state.lower[arm], window.spent[arm, 1], counts[1], pending, _reach(state, 1), gammas[1], clip)
+
+
+@kernel
+def _reach(state: SlidingKnapsackUCBState, view: int) -> float:
+    return float(state.reaches[view] * state.spans[view])
 
 
 @kernel
@@ -237,11 +252,10 @@ def _appraise(
 
 @kernel
 def _restart(policy: SlidingKnapsackUCB, state: SlidingKnapsackUCBState, memory: int, window: int) -> None:
-    clear(state.window)
-    for view in range(2):
-        state.window.sizes[view] = memory
-        if state.rho[0] > 0.0:
-            state.reaches[view] = _practical(state.rho[0], window)
+    clear(state.window, memory)
+    if state.practical[0]:
+        for view in range(2):
+            state.spans[view] = _span(window)
     for arm in range(len(state.upper)):
         _refresh(state, arm)
 
@@ -257,6 +271,8 @@ register(
     ),
     advance=pass_rounds,
     select=_select,
+    pend=pend_spending,
+    settle=settle_spending,
     update=_update,
     appraise=_appraise,
     restart=_restart,

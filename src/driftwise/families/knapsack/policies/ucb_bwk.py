@@ -32,11 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Decision, Floats, Problem, Scratch, Shared, Spent
+from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.knapsack.bounds import bound_costs, bound_reward
-from driftwise.families.knapsack.cost_totals import Outlay, book, new_outlay
+from driftwise.families.knapsack.cost_totals import Outlay, book, new_outlay, pend_outlay, settle_outlay
 from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
 
@@ -49,10 +49,10 @@ class UCBBwKState(NamedTuple):
     """
 
     outlay: Outlay
-    gammas: Cache
-    share: Cache
-    rates: Shared
-    unit: Shared
+    gammas: Derived
+    share: Derived
+    rates: Derived
+    unit: Derived
     upper: Scratch
     lower: Scratch
     lp: StepLP
@@ -112,9 +112,9 @@ def _solve(policy: UCBBwK, state: UCBBwKState, rates: Floats) -> None:
     """The mix of this round, in the room to work in."""
     outlay, lp = state.outlay, state.lp
     for arm in range(len(state.upper)):
-        count = outlay.counts[arm]
-        state.upper[arm] = bound_reward(outlay.sums[arm], count, policy.scale, state.gammas[0], 0)
-        bound_costs(state.lower[arm], outlay.spent[arm], count, policy.scale, state.gammas[1], 1)
+        count, pending = outlay.counts[arm], outlay.pending[arm]
+        state.upper[arm] = bound_reward(outlay.sums[arm], count, pending, policy.scale, state.gammas[0], 0)
+        bound_costs(state.lower[arm], outlay.spent[arm], count, pending, policy.scale, state.gammas[1], 1)
     for resource in range(len(rates)):
         lp.budget[resource] = state.share[0] * (rates[resource] if policy.resolve else state.rates[resource])
     solve_step(lp, state.upper, state.lower.T, lp.budget)
@@ -149,6 +149,8 @@ register(
         family="knapsack",
     ),
     select=_select,
+    pend=pend_outlay,
+    settle=settle_outlay,
     update=_update,
     appraise=_appraise,
 )

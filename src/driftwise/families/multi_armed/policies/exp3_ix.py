@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.multi_armed.policies.exp3 import horizon_of
@@ -36,7 +36,7 @@ class EXP3IXState(NamedTuple):
     """The weights; `rates` holds eta, `range` the lowest reward and the span."""
 
     weights: Weights
-    rates: Cache
+    rates: Derived
     range: Shared
 
 

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.multi_armed.policies.exp3 import horizon_of
@@ -48,7 +48,7 @@ class EXP3SState(NamedTuple):
     """
 
     weights: PerArm
-    rates: Cache
+    rates: Derived
     range: Shared
 
 

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Decision, Floats, Ints, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Floats, Ints, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.detectors import (
@@ -69,7 +69,7 @@ class GLRKLUCBState(NamedTuple):
     informations: PerArm
     starts: PerArm
     prefixes: Prefixes
-    period: Cache
+    period: Derived
     range: Shared
     alarms: Shared
     stale: Shared

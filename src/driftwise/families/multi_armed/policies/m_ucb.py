@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
@@ -57,7 +57,7 @@ class MUCBState(NamedTuple):
     roots: PerArm
     halves: Halves
     start: Shared
-    period: Cache
+    period: Derived
     range: Shared
     alarms: Shared
     stale: Shared

@@ -48,7 +48,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, uniform
-from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Cache, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 
@@ -77,7 +77,7 @@ class PracticalAdSwitchState(NamedTuple):
     turn: Cache
     clock: Shared
     start: Shared
-    horizon: Shared
+    horizon: Derived
     range: Shared
     alarms: Shared
     stale: Shared

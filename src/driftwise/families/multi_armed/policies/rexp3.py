@@ -14,7 +14,8 @@ Besbes, Gur & Zeevi, *Stochastic multi-armed-bandit problem with non-stationary 
 Known in advance: the reward range; the variation and the horizon, unless the batch is given.
 Regret: O((K V log K)^(1/3) T^(2/3)) against the best arm of every round.
 Late rewards count when they come, weighted by the propensity logged with their decision; those of an earlier batch are
-ignored and counted as stale.
+ignored and counted as stale. With another horizon the batch at hand goes on, and ends as if batches had always had the
+new length since it began.
 """
 
 import math
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Decision, Outcome, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.multi_armed.policies.exp3 import exploration, horizon_of
@@ -39,8 +40,8 @@ class REXP3State(NamedTuple):
     weights: Weights
     start: Shared
     stale: Shared
-    batch: Cache
-    rates: Cache
+    batch: Derived
+    rates: Derived
     range: Shared
 
 

@@ -27,6 +27,7 @@ rewards have come: so lost rewards cannot stall it, and when none is late this i
 with randomness from the stream of the reward told last (of a constant, before any): a reset by chance; else removals by
 what has been told so far; then a new order. Late rewards count when they come; those of decisions before the last reset
 are ignored and counted as stale. When arms come or go a reset follows: who was removed was removed by arms now gone.
+With another horizon phi, delta and epsilon are those for it from the next pass on; who was removed stays so.
 """
 
 import math
@@ -36,7 +37,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, integers, stream, uniform
-from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.multi_armed.policies.exp3 import horizon_of
@@ -61,7 +62,7 @@ class SER4State(NamedTuple):
     episode: Shared
     seed: Shared
     stale: Shared
-    rates: Cache
+    rates: Derived
     range: Shared
 
 

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
+from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.numerics.optimism import most_promising, tally
@@ -45,7 +45,7 @@ class SlidingArmedUCBState(NamedTuple):
     means: PerArm
     roots: PerArm
     noise: Shared
-    horizon: Shared
+    horizon: Derived
     limit: Shared
 
 

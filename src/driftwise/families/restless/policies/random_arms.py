@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Ints, PerArm, Problem, Scratch
+from driftwise.core.types import About, Derived, Ints, PerArm, Problem, Scratch
 from driftwise.core.verbs import register
 from driftwise.families.restless.problem import restless_problem
 from driftwise.families.restless.random_subset import chance_of_set, count_activated, draw_arms
@@ -18,7 +18,7 @@ class RandomArmsState(NamedTuple):
     """How often each arm was activated and its next state seen; the chance of each set."""
 
     counts: PerArm
-    chance: Cache
+    chance: Derived
     chosen: Scratch
 
 

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Problem, Scratch
+from driftwise.core.types import About, Cache, Derived, Problem, Scratch
 from driftwise.core.validation import number, one_of, whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
@@ -60,7 +60,7 @@ class SlidingWhittleState(NamedTuple):
     table: Cache
     classes: Cache
     arms: Arms
-    laws: Cache
+    laws: Derived
     fresh: Cache
     costs: Cache
     indices: Scratch

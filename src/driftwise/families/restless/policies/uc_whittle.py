@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Decision, Moves, Problem, Scratch, Shared
+from driftwise.core.types import About, Cache, Decision, Derived, Moves, Problem, Scratch, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
@@ -47,7 +47,7 @@ class UCWhittleState(NamedTuple):
     classes: Cache
     arms: Arms
     charge: Shared
-    laws: Cache
+    laws: Derived
     fresh: Cache
     costs: Cache
     indices: Scratch

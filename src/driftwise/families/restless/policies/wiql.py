@@ -27,7 +27,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
-from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, PerArm, Problem, Scratch, Shared
+from driftwise.core.types import About, Cache, Decision, Derived, Floats, Ints, Moves, PerArm, Problem, Scratch, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.problem import restless_problem
@@ -46,7 +46,7 @@ class WIQLState(NamedTuple):
     costs: Cache
     discount: Shared
     episode: Shared
-    chance: Cache
+    chance: Derived
     chosen: Scratch
     greedy: Scratch
     room: Scratch

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Floats, Ints, PerArm, Problem, Scratch, Shared, SlateOutcome
+from driftwise.core.types import About, Decision, Derived, Floats, Ints, PerArm, Problem, Scratch, Shared, SlateOutcome
 from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.numerics.optimism import tally
@@ -56,7 +56,7 @@ class SlidingSlateUCBState(NamedTuple):
     means: PerArm
     roots: PerArm
     noise: Shared
-    horizon: Shared
+    horizon: Derived
     limit: Shared
     size: Shared
     slate: Scratch

@@ -1,0 +1,100 @@
+"""A problem that changes on the way: what follows from it follows the change, and what was learned stays."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from driftwise.agent import Agent
+from driftwise.checks._helpers import called
+from driftwise.checks.fixtures import ROUNDS, Ground, Way, ground_of, require
+from driftwise.core import verbs
+from driftwise.core.serialization import arrays, clone, equal, roles
+from driftwise.core.types import ArmIds, Cache, Derived, PerArm, PerRound, Scratch
+
+ANEW = (Derived, Cache)
+RINGS = (PerRound, ArmIds)
+COUNTERS = ("stale", "alarms")
+
+
+def a_changed_problem_is_planned_anew(policy: Any) -> str | None:
+    """After `change`, what a state derives from the problem is what `init` makes of the changed one.
+
+    What was learned stays, unless the policy says that it begins anew. The agent goes on, also when it is saved.
+    """
+    ground, learns = ground_of(policy), True
+    for how, way in ground.ways.items():
+        for change in ground.changes:
+            what = f"{called(policy)} ({how}), after change({', '.join(change)}),"
+            agent, luck = way.agent(policy, seed=3), np.random.default_rng(7)
+            _live(agent, ground, way, luck)
+            problem, former, before = agent.problem, agent.policy.init(agent.problem), agent.state
+            agent.change(**change)
+            fresh, after = agent.policy.init(agent.problem), agent.state
+            if getattr(policy, "begins_anew", lambda *problems: False)(problem, agent.problem):
+                learns = False
+                _same(after, fresh, lambda kind: True, f"{what} still has the old")
+            else:
+                _is_marked(former, fresh, what)
+                _same(after, fresh, lambda kind: kind in ANEW, f"{what} still has the old")
+                _same(after, before, lambda kind: kind not in ANEW, f"{what} has lost the")
+            _goes_on(agent, ground, way, luck, what)
+    return None if learns else f"{called(policy)} begins anew with another horizon: nothing that was learned stays"
+
+
+def _is_marked(former: Any, fresh: Any, what: str) -> None:
+    """What differs between two problems is `Derived`, or computed from the rest, or empty room of another length."""
+    for path, kind, one, other in _pairs(former, fresh):
+        same = one.shape == other.shape and np.array_equal(one, other, equal_nan=True)
+        cached = kind is PerArm and type(former) in verbs.refresh.kernels  # computed again when views are
+        longer = kind in RINGS and one.shape != other.shape
+        require(
+            same or kind in ANEW or cached or longer,
+            f"{what} has {path}, which follows from the problem: mark it Derived",
+        )
+
+
+def _same(state: Any, other: Any, of: Callable[[Any], bool], broken: str) -> None:
+    """The arrays of some kinds are the same bit for bit; rings may have another length, and counters go on."""
+    for path, kind, one, two in _pairs(state, other):
+        longer = kind in RINGS and one.shape != two.shape
+        asked = of(kind) and not longer and path.split(".")[-1] not in COUNTERS
+        require(not asked or np.array_equal(one, two, equal_nan=True), f"{broken} {path}")
+
+
+def _pairs(one: Any, other: Any) -> list[tuple[str, Any, Any, Any]]:
+    """Path, role and both arrays, of all that two states hold."""
+    kinds = dict(_roles(one))
+    both = zip(arrays(one), arrays(other), strict=True)
+    return [(path, kinds[path], a, b) for (path, a), (_, b) in both if kinds[path] is not Scratch]
+
+
+def _roles(state: Any, path: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in zip(state._fields, state, strict=True):
+        here = f"{path}{name}"
+        found += _roles(value, f"{here}.") if hasattr(value, "_fields") else [(here, roles(type(state))[name])]
+    return found
+
+
+def _goes_on(agent: Agent, ground: Ground, way: Way, luck: Any, what: str) -> None:
+    """Decisions go on; what is cached of arms fits; and an agent that was saved does the same."""
+    again = Agent.loads(agent.dumps(), policy=type(agent.policy))
+    told = way.told(luck)
+    require(agent.decide(**told) == again.decide(**told), f"{what} decides otherwise once saved and loaded")
+    state = agent.state
+    if type(state) in verbs.refresh.kernels:
+        refreshed = clone(state)
+        for arm in range(agent.problem.n_arms):
+            verbs.refresh(refreshed, arm)
+        require(equal(state, refreshed), f"{what} goes by what was computed before")
+    _live(agent, ground, way, luck, rounds=20)
+    require(equal(agent.state, Agent.loads(agent.dumps(), policy=type(agent.policy)).state), f"{what} cannot be saved")
+
+
+def _live(agent: Agent, ground: Ground, way: Way, luck: Any, rounds: int = ROUNDS) -> None:
+    """Some rounds, the outcomes of a few still to come."""
+    for _ in range(rounds):
+        agent.decide(**way.told(luck))
+        while agent.pending and luck.random() < 0.6:
+            way.answer(agent, int(luck.choice(agent.pending)), ground.any_told(luck))
