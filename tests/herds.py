@@ -10,7 +10,7 @@ from driftwise.core.types import Decision, Ints, Moves, Problem
 from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, rank, select, update
 from driftwise.families import POLICIES
-from driftwise.families.restless.problem import DRIFTING, KNOWN, STATIONARY, restless
+from driftwise.families.restless.structure import DRIFTING, KNOWN, STATIONARY, restless
 from tests.reference import RESTLESS_TWINS
 from tests.reference.restless_log import RestlessTwin
 

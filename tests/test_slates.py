@@ -232,7 +232,7 @@ def test_the_means_and_changes_are_those_of_the_world_behind() -> None:
     tape, other = world.draw(200, 3)[0], behind.draw(200, 3)[0]
     np.testing.assert_array_equal(tape.levels.table[tape.levels.rows], other.levels.table[other.levels.rows])
     assert observe(tape, world.nature(), 0) == ((), True)
-    assert world.problem(200) == behind.problem(200)._replace(slate=2)
+    assert world.problem(200) == behind.problem(200)._replace(slate=2, family="slate")
 
 
 def test_rounds_are_the_same_however_a_tape_is_cut() -> None:
@@ -243,7 +243,7 @@ def test_rounds_are_the_same_however_a_tape_is_cut() -> None:
 
 
 def test_rewards_of_slates_cannot_be_delayed() -> None:
-    with pytest.raises(ParameterError, match="slates cannot be delayed"):
+    with pytest.raises(ParameterError, match="slate cannot be delayed"):
         Delayed(world=Slates(), delay=3)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from driftwise.core.random import branch, gamma
 from driftwise.core.seeding import at
 from driftwise.core.types import Floats
-from driftwise.families.restless.problem import DRIFTING, KNOWN
+from driftwise.families.restless.structure import DRIFTING, KNOWN
 from tests.reference.index_plan import IndexTwin
 
 EXPERTS = [(window, borrow) for borrow in (0.0, 10.0, 100.0) for window in (1, 2, 4, 8, 16, 32, 0)]

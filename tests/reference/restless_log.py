@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.types import Floats, Ints, Problem
-from driftwise.families.restless.problem import RestlessStructure
+from driftwise.families.restless.structure import RestlessStructure
 
 TIE = 1e-7
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.types import Floats, Problem
-from driftwise.families.restless.problem import DRIFTING, KNOWN
+from driftwise.families.restless.structure import DRIFTING, KNOWN
 from tests.reference.index_plan import IndexTwin, hopeful
 
 

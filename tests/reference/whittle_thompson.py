@@ -8,7 +8,7 @@ import numpy as np
 from driftwise.core.random import branch, gamma
 from driftwise.core.seeding import at
 from driftwise.core.types import Floats
-from driftwise.families.restless.problem import DRIFTING, KNOWN
+from driftwise.families.restless.structure import DRIFTING, KNOWN
 from tests.reference.index_plan import IndexTwin
 
 

@@ -1,4 +1,4 @@
-"""What an agent would choose now if its luck were another: how sure it is, seen from outside.
+"""How likely an agent is to choose each action now, by choosing many times with other random numbers.
 
 Many policies cannot tell the probability of what they choose, Thompson sampling for one. It can be counted.
 """
@@ -14,21 +14,21 @@ from driftwise.core.loop import choose_once
 from driftwise.core.seeding import key
 
 
-def odds(agent: Agent, asked: dict[str, Any], draws: int = 1000) -> dict[Any, float]:
-    """The share of `draws` in which each action is chosen; a slate counts for every item in it.
+def choice_shares(agent: Agent, request: dict[str, Any], samples: int = 1000) -> dict[Any, float]:
+    """The share of `samples` in which each action is chosen; a slate counts for every item in it.
 
     >>> import driftwise as dw
-    >>> odds(dw.Agent(dw.UCB1(), arms=["red", "blue"]), {})
+    >>> choice_shares(dw.Agent(dw.UCB1(), ["red", "blue"]), {})
     {'red': 1.0}
     """
-    manner, state = agent._manner, states.clone(agent._state)
-    shown = manner.show(agent.t, asked)
+    adapter, state = agent.adapter, states.clone(agent._state)
+    context = adapter.read_request(agent.t, request)
     choose: Any = choose_once if agent._joint else agent._decide  # nothing pends for it
     counts: Counter[Any] = Counter()
-    for i in range(draws):
-        place, _, _ = choose(agent._plain, state, agent.t, shown, key(agent.seed, "odds", i))
-        if isinstance(place, np.ndarray) and place.dtype.kind == "f":
+    for i in range(samples):
+        index, _, _ = choose(agent._plain, state, agent.t, context, key(agent.seed, "odds", i))
+        if isinstance(index, np.ndarray) and index.dtype.kind == "f":
             return {}  # a point: no two are the same
-        for each in place.tolist() if isinstance(place, np.ndarray) else [place]:
-            counts[manner.roster.names[each] if each >= 0 and manner.roster else None if each < 0 else each] += 1
-    return {action: count / draws for action, count in counts.items()}
+        for each in index.tolist() if isinstance(index, np.ndarray) else [index]:
+            counts[adapter.registry.names[each] if each >= 0 and adapter.registry else None if each < 0 else each] += 1
+    return {action: count / samples for action, count in counts.items()}

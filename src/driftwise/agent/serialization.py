@@ -1,20 +1,29 @@
 """Serialised form of an agent: plain names and numbers; loading rebuilds objects from the registry only."""
 
-from collections.abc import Iterator
-from typing import Any, Union
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Union
 
 import msgspec
 
 from driftwise.core import verbs
+from driftwise.core.adapter import Adapter
+from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import KINDS, Arm, Facts, packed, unpacked
 from driftwise.core.family import FAMILIES
-from driftwise.core.serialization import Packed, arrays, roles
+from driftwise.core.fingerprint import code_tag
+from driftwise.core.kernel import kinds
+from driftwise.core.serialization import Packed, arrays, pack, roles, seal, unseal
 from driftwise.core.types import Problem
 from driftwise.core.validation import cast
 from driftwise.errors import StateError
 from driftwise.families import POLICIES
 
 Value = Union[bool, int, float, str, "SavedPolicy"]
+Pending = tuple[Any, float, Any]  # what waits for its outcome: the lasting key of its action, the propensity, its row
 
 
 class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
@@ -24,8 +33,8 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
     parameters: dict[str, Value]
 
 
-class Saved(msgspec.Struct, forbid_unknown_fields=True):
-    """Everything an agent is. `facts` and `arrays` are its manner's, `rows` what pending decisions keep of features."""
+class AgentBytes(msgspec.Struct, forbid_unknown_fields=True):
+    """Everything an agent is. `facts` and `arrays` are its adapter's, `rows` those of pending decisions."""
 
     policy: str
     parameters: dict[str, Value]
@@ -45,16 +54,109 @@ class Saved(msgspec.Struct, forbid_unknown_fields=True):
     facts: Facts
     arrays: list[Packed]
     rows: list[Packed]
-    draws: int = 0
+    propensity_samples: int = 0
 
 
-def structure_on_paper(problem: Problem) -> list[Packed]:
+class AgentParts(NamedTuple):
+    """What an agent is made of again."""
+
+    policy: Any
+    adapter: Adapter
+    seed: int
+    max_pending: int
+    propensity_samples: int
+    state: list[Packed]
+    t: int
+    pending: dict[int, Pending]
+    forgotten: int
+    ignored: int
+
+
+def encode_agent(agent: Any) -> Callable[[], bytes]:
+    """Copy an agent, which is quick; what this returns makes its bytes, later and in any thread."""
+    policy, adapter, registry, problem = (
+        encode_policy(agent.policy),
+        agent._adapter,
+        agent._adapter.registry,
+        agent.problem,
+    )
+    facts, arrays = adapter.encode()
+    content = AgentBytes(
+        policy=policy.policy,
+        parameters=policy.parameters,
+        tag=agent._bound.tag,
+        problem=list(problem[:-2]),
+        family=problem.family,
+        structure=_encode_structure(problem),
+        arms=[*registry.names],
+        numbers=[*registry.numbers],
+        next_number=registry.following,
+        seed=agent.seed,
+        t=agent.t,
+        pending=[],
+        max_pending=agent.max_pending,
+        propensity_samples=agent.propensity_samples,
+        counters={"forgotten": agent.forgotten, "ignored": agent.ignored},
+        state=pack(agent._state),
+        facts=facts,
+        arrays=arrays,
+        rows=[],
+    )
+    pending = agent._pending.copy()
+
+    def write() -> bytes:
+        content.pending = [(t, chosen, propensity) for t, (chosen, propensity, _) in pending.items()]
+        content.rows = adapter.encode_rows([row for *_, row in pending.values()])
+        return seal(msgspec.msgpack.encode(content))
+
+    return write
+
+
+def decode_agent(blob: bytes, kind: type | None) -> AgentParts:
+    """The parts of the agent that some bytes hold; `kind` is the class of its policy, where the table has it not."""
+    try:
+        content = msgspec.msgpack.decode(unseal(blob), type=AgentBytes)
+    except msgspec.DecodeError as error:
+        raise StateError(f"these bytes hold something other than an agent: {error}") from None
+    policy, structure = decode_policy(content, kind), _decode_structure(content.family, content.structure)
+    problem = Problem(*content.problem, structure=structure, family=content.family)  # type: ignore[arg-type, misc]
+    if len(content.arms) != len(content.numbers):
+        raise StateError("the saved arms do not fit the saved problem")
+    registry = ArmRegistry(content.arms, content.numbers, content.next_number)
+    arrays = {each.path: each for each in content.arrays}
+    adapter = FAMILIES[problem.family].adapter.decode(policy, problem, registry, content.facts, arrays)
+    rows = adapter.decode_rows(content.rows, len(content.pending))
+    pending = {
+        t: (adapter.check_key(t, chosen), propensity, row)
+        for (t, chosen, propensity), row in zip(content.pending, rows, strict=True)
+    }
+    if content.tag != code_tag(*kinds([policy])):
+        warnings.warn(f"{content.policy} has changed since this agent was saved: choices may differ", stacklevel=3)
+    sizes = content.seed, content.max_pending, content.propensity_samples
+    counters = content.counters["forgotten"], content.counters["ignored"]
+    return AgentParts(policy, adapter, *sizes, content.state, content.t, pending, *counters)
+
+
+def write_whole(path: Path, blob: bytes) -> None:
+    """Write a file as a whole or not at all: beside its place first, then moved there."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(blob)
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(path)
+        except BaseException:
+            Path(file.name).unlink()
+            raise
+
+
+def _encode_structure(problem: Problem) -> list[Packed]:
     """The structure of a problem: a tuple of arrays and such tuples, or nothing."""
     return [packed(path, each) for path, each in arrays(problem.structure, but=())] if problem.structure else []
 
 
-def structure_from_paper(family: str, saved: list[Packed]) -> Any:
-    """A structure that was written down."""
+def _decode_structure(family: str, saved: list[Packed]) -> Any:
+    """The structure of a problem of this family."""
     if family not in FAMILIES:
         raise StateError(f"the saved family {family!r} is not one this version of driftwise has")
     kind = FAMILIES[family].structure
@@ -83,14 +185,16 @@ def name_of(policy: type) -> str:
     return next((name for name, kind in POLICIES.items() if kind is policy), policy.__name__)
 
 
-def on_paper(policy: Any) -> SavedPolicy:
+def encode_policy(policy: Any) -> SavedPolicy:
     """A policy, with those inside it, as names and numbers."""
-    values = {name: on_paper(value) if hasattr(value, "_fields") else value for name, value in policy._asdict().items()}
+    values = {
+        name: encode_policy(value) if hasattr(value, "_fields") else value for name, value in policy._asdict().items()
+    }
     return SavedPolicy(name_of(type(policy)), values)
 
 
-def from_paper(saved: SavedPolicy | Saved, kind: type | None = None) -> Any:
-    """The policy that was written down; `kind` is its class, where the table does not have it."""
+def decode_policy(saved: SavedPolicy | AgentBytes, kind: type | None = None) -> Any:
+    """The policy of these names and numbers; `kind` is its class, where the table does not have it."""
     if kind is not None and not isinstance(kind, type):
         raise StateError(f"policy={kind!r} is not a class: pass the policy's class")
     kind = kind or POLICIES.get(saved.policy)
@@ -99,7 +203,7 @@ def from_paper(saved: SavedPolicy | Saved, kind: type | None = None) -> Any:
     if saved.policy != name_of(kind):
         raise StateError(f"this agent was saved with the policy {saved.policy}, not {name_of(kind)}")
     values = {
-        name: from_paper(value, _registered(value.policy)) if isinstance(value, SavedPolicy) else value
+        name: decode_policy(value, _registered(value.policy)) if isinstance(value, SavedPolicy) else value
         for name, value in saved.parameters.items()
     }
     try:

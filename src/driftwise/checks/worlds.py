@@ -13,7 +13,7 @@ from driftwise.core.seeding import key
 from driftwise.core.serialization import equal
 from driftwise.core.types import Floats, Problem
 from driftwise.families import POLICIES, Uniform
-from driftwise.families.restless.problem import DRIFTING, KNOWN
+from driftwise.families.restless.structure import DRIFTING, KNOWN
 
 
 def same_seed_same_tape(world: Any) -> str | None:

@@ -14,7 +14,7 @@ from driftwise.core.validation import whole
 from driftwise.errors import ArmError, ParameterError
 
 
-class Roster:
+class ArmRegistry:
     """Names in the order of their places. It does not change: arms that come and go make another."""
 
     def __init__(
@@ -28,13 +28,13 @@ class Roster:
     def __len__(self) -> int:
         return len(self.names)
 
-    def joined(self, name: Arm) -> "Roster":
+    def joined(self, name: Arm) -> "ArmRegistry":
         """With one more arm."""
         if name in self.names:
             raise ArmError(f"there is an arm {name!r} already")
-        return Roster([*self.names, name], [*self.numbers, self.following], self.following + 1)
+        return ArmRegistry([*self.names, name], [*self.numbers, self.following], self.following + 1)
 
-    def left(self, name: Arm, least: int) -> "Roster":
+    def left(self, name: Arm, least: int) -> "ArmRegistry":
         """Without an arm; at least `least` must stay."""
         if name not in self.names:
             raise ArmError(f"there is no arm {name!r}: there are {', '.join(map(repr, self.names)) or 'none'}")
@@ -43,7 +43,7 @@ class Roster:
         if len(self.names) == least:
             raise ArmError(f"{name!r} is one of {len(self.names)} arms, and as many are chosen at once: add another")
         stay = [place for place, other in enumerate(self.names) if other != name]
-        return Roster([self.names[p] for p in stay], [self.numbers[p] for p in stay], self.following)
+        return ArmRegistry([self.names[p] for p in stay], [self.numbers[p] for p in stay], self.following)
 
     def place(self, name: Any) -> int:
         """Where an arm is."""
@@ -51,26 +51,26 @@ class Roster:
             raise ArmError(f"there is no arm {name!r}: there are {', '.join(map(repr, self.names)) or 'none'}")
         return self.names.index(name)
 
-    def kept(self, other: "Roster") -> list[int]:
-        """Where each arm of another roster is in this one; -1 for those that are not."""
+    def kept(self, other: "ArmRegistry") -> list[int]:
+        """Where each arm of another registry is in this one; -1 for those that are not."""
         return [self.places.get(number, -1) for number in other.numbers]
 
 
-def roster_of(n_arms: int | None, arms: Iterable[Arm] | None, *, needed: bool) -> Roster:
-    """The arms a program named, or counted; none where rows come with decisions."""
-    if n_arms is None and arms is None and not needed:
-        return Roster([])
-    if (n_arms is None) == (arms is None):
-        raise ParameterError("give either n_arms or arms, a list of names; or features, where rows come with decisions")
+def registry_of(arms: Any) -> ArmRegistry:
+    """The arms of a problem: how many, called 0, 1, ..., or their names; none for None."""
+    if arms is None:
+        return ArmRegistry([])
     if isinstance(arms, str):
         raise ParameterError(f"arms={arms!r} is one string: give a list of names")
-    names = [*range(whole("n_arms", n_arms, high=10**6))] if arms is None else [plain_name(name) for name in arms]
+    if isinstance(arms, int | np.integer) or not isinstance(arms, Iterable):
+        return ArmRegistry(range(whole("arms", arms, high=10**6)))
+    names = [plain_name(name) for name in arms]
     if not names:
-        raise ParameterError("arms is empty: an agent needs at least one")
+        raise ParameterError("arms is empty: a problem needs at least one")
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise ParameterError(f"arms {sorted(map(str, twice))} are named twice")
-    return Roster(names)
+    return ArmRegistry(names)
 
 
 def plain_name(name: Any) -> Arm:
@@ -79,4 +79,4 @@ def plain_name(name: Any) -> Arm:
         return str(name)
     if isinstance(name, int | np.integer) and not isinstance(name, bool) and -(2**63) <= name < 2**63:
         return int(name)
-    raise ParameterError(f"arm {name!r} is not named by printable text or a whole number below 2^63")
+    raise ParameterError(f"arm names must be printable text or 64-bit integers; got {name!r}")

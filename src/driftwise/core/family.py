@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from driftwise.core.adapter import Adapter
+from driftwise.core.problem import ProblemValue
+from driftwise.core.protocols import Comparator
 from driftwise.core.types import Problem, Trace, new_trace
 from driftwise.core.verbs import ABOUT
 from driftwise.core.words import Words
@@ -26,8 +29,12 @@ class Family:
         What it is called on the command line and in JSON.
     chooses : str
         What a policy chooses, as errors say it: "one arm, without features".
+    problem : type
+        The public problem value: constructor arguments, JSON of a deployment and bytes in the journal.
+    adapter : type
+        Between a program and the compiled verbs.
     comparator : type
-        What regret is measured against; see `driftwise.core.protocols.Comparator`.
+        What regret is measured against.
     words : callable
         What choices, columns and axes of a world are called in tables, plots and pages.
     drift : callable
@@ -44,7 +51,9 @@ class Family:
 
     name: str
     chooses: str
-    comparator: type[Any]
+    problem: type[ProblemValue]
+    adapter: type[Adapter]
+    comparator: type[Comparator]
     words: Callable[[Any], Words]
     drift: Callable[[Any, int, int], dict[str, float | None]]
     structure: type[Any] | None = None

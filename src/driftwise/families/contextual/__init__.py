@@ -3,7 +3,9 @@
 from driftwise.core.family import Family, add_family
 from driftwise.core.spec import catalogue
 from driftwise.families.contextual import policies, worlds
+from driftwise.families.contextual.adapter import ContextualAdapter
 from driftwise.families.contextual.policies import *  # noqa: F403
+from driftwise.families.contextual.problem import Contextual as Contextual
 from driftwise.families.contextual.words import words_of
 from driftwise.families.contextual.worlds import *  # noqa: F403
 from driftwise.measure.comparator import BestChoice
@@ -13,6 +15,8 @@ CONTEXTUAL = add_family(
     Family(
         name="contextual",
         chooses="one row of a matrix of features",
+        problem=Contextual,
+        adapter=ContextualAdapter,
         comparator=BestChoice,
         words=words_of,
         drift=norms,

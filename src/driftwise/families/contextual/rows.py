@@ -1,10 +1,10 @@
 """Where the rows of features come from that an agent shows its policy, one row per action.
 
-    Agent(policy, features=5)                  decide(actions=matrix)               any number of rows, new every time
-    Agent(policy, arms=[...], features=5)      decide(actions=matrix or mapping)    a row per arm, new every time
-    Agent(policy, arms={name: row})            decide()                             the arms brought their rows
-    Agent(policy, arms={name: row}, context=3) decide(context=x)                    row z of an arm becomes z (x) x
-    Agent(policy, arms=[...], context=3)       decide(context=x)                    every arm has a parameter of its own
+    Contextual(n_features=5)                    decide(actions=matrix)              any number of rows, new every time
+    Contextual([...], n_features=5)             decide(actions=matrix or mapping)   a row per arm, new every time
+    Contextual({name: row})                     decide()                            the arms brought their rows
+    Contextual({name: row}, context_dim=3)      decide(context=x)                   row z of an arm becomes z (x) x
+    Contextual([...], context_dim=3)            decide(context=x)                   every arm has a parameter of its own
 
 In the last, the *disjoint* model, z is the unit vector of its arm, so that a row is x at the place of its arm and zero
 elsewhere. What rows a set may have: any, as long as not all of them are zero. They need not span the space, for what a
@@ -44,7 +44,7 @@ class Rows:
             self._wide = np.zeros((width, self.dim))
             self._blocks = np.einsum("aap->ap", self._wide.reshape(width, width, context))  # a view of the diagonal
 
-    def show(self, actions: Any, context: Any) -> Any:
+    def matrix(self, actions: Any, context: Any) -> Any:
         """The matrix to choose from; a `FeatureError` or `ArmError` says what is wrong with what was given."""
         if (actions is None) == bool(self.given):
             raise FeatureError(
@@ -56,7 +56,7 @@ class Rows:
             raise FeatureError(
                 f"this agent decides in a context of {self.context} numbers: decide(context=...)"
                 if self.context
-                else "this agent was made without a context: make it with context=, its length"
+                else "this agent has no context: give the problem a context_dim, its length"
             )
         matrix: Any = self._matrix(actions) if self.given else self.own
         return matrix if not self.context else self._times(matrix, self._vector(context))
@@ -161,7 +161,7 @@ class Rows:
 
 
 def reach_of(policy: Any) -> float:
-    """How long a policy, or the one inside it, takes features to be: its `reach`, the `length` of its kernel, or 1."""
+    """How long a policy, or the one inside it, takes features to be: its `reach`, its `length`, or 1."""
     if hasattr(policy, "policy"):
         return reach_of(policy.policy)
     return float(getattr(policy, "reach", max(1.0, getattr(policy, "length", 1.0))))

@@ -3,9 +3,11 @@
 from driftwise.core.family import Family, add_family
 from driftwise.core.spec import catalogue
 from driftwise.families.convex import policies, worlds
+from driftwise.families.convex.adapter import ConvexAdapter
 from driftwise.families.convex.comparator import BestPoint
 from driftwise.families.convex.constraint_violation import drift
 from driftwise.families.convex.policies import *  # noqa: F403
+from driftwise.families.convex.problem import Convex as Convex
 from driftwise.families.convex.projections import ConvexStructure
 from driftwise.families.convex.words import words_of
 from driftwise.families.convex.worlds import *  # noqa: F403
@@ -14,6 +16,8 @@ CONVEX = add_family(
     Family(
         name="convex",
         chooses="a point of a convex set",
+        problem=Convex,
+        adapter=ConvexAdapter,
         comparator=BestPoint,
         structure=ConvexStructure,
         words=words_of,

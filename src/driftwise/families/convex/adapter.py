@@ -1,4 +1,4 @@
-"""Points of a convex set: a decision is a point, and what is told of it are gradients.
+"""Points of a convex set: a decision is a point, and gradients are its outcome.
 
     learn(decision, gradient=..., values=..., jacobian=..., loss=...)
 
@@ -7,61 +7,79 @@ and `jacobian` their gradients, a row each. Without constraints the last two are
 nothing, and may be left out as well.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
-from driftwise.core.adapter import NOTHING, Manner
-from driftwise.core.arm_registry import Roster
+from driftwise.core.adapter import NOTHING, Adapter, Examples
+from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import packed, unpacked
+from driftwise.core.family import check_fit
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Problem, Slopes
-from driftwise.core.validation import finite, number
+from driftwise.core.validation import finite, number, whole
 from driftwise.errors import ParameterError, RewardError, StateError
-from driftwise.families.convex.projections import LARGEST
+from driftwise.families.convex.problem import Convex
+from driftwise.families.convex.projections import LARGEST, convex
 
 
-class Points(Manner):
-    """The manner of policies that choose points."""
+class ConvexAdapter(Adapter):
+    """Between a program and policies that choose points."""
 
-    tells = ("gradient", "values", "jacobian", "loss")
+    outcome_fields = ("gradient", "values", "jacobian", "loss")
+    counts = False
 
-    def __init__(self, policy: Any, problem: Problem, roster: Roster) -> None:
-        if roster:
-            raise ParameterError(f"{type(policy).__name__} chooses points of a domain, not arms: leave out the arms")
-        super().__init__(policy, problem, roster)
+    def __init__(self, policy: Any, problem: Problem, registry: ArmRegistry) -> None:
+        super().__init__(policy, problem, registry)
         dim, count = problem.dim, int(problem.structure.constraints[0])
-        self.answers = np.zeros(dim), (), Slopes(0.0, np.zeros(dim), np.zeros(count), np.zeros((count, dim)))
+        slopes = Slopes(0.0, np.zeros(dim), np.zeros(count), np.zeros((count, dim)))
+        self.examples = Examples((), np.zeros(dim), (), slopes)
 
-    def choose(self, place: Any, shown: Any) -> tuple[Any, Any, Any]:
+    @classmethod
+    def of(cls, policy: Any, problem: Convex) -> "ConvexAdapter":
+        """The points of a problem."""
+        structure = convex(problem.whole_domain(), problem.n_constraints, problem.initial_point)
+        base = Problem(1, -math.inf, math.inf, horizon=whole("horizon", problem.horizon, low=0), family=problem.kind)
+        base = base._replace(dim=structure.domain.dim, structure=structure)
+        check_fit(policy, base)
+        return cls(policy, base, problem.arm_registry())
+
+    def describe(self) -> str:
+        """How many coordinates points have."""
+        return f"points of {self.problem.dim} coordinates"
+
+    def publish(self, place: Any, context: Any) -> tuple[Any, Any, Any]:
         """The point as plain numbers; a copy of it is kept."""
         return tuple(place.tolist()), 0, place.copy()
 
-    def place_of(self, action: Any) -> Any:
+    def index_of(self, action: Any) -> Any:
         """The point itself, be it outside the domain."""
-        point = finite("the point of held", action, self.answers[0].shape)
+        point = finite("the point of override", action, self.examples.index.shape)
         if np.abs(point).max() > LARGEST:
-            raise ParameterError(f"the point of held has a coordinate of {np.abs(point).max():g}, beyond {LARGEST:g}")
+            raise ParameterError(
+                f"the point of override has a coordinate of {np.abs(point).max():g}, beyond {LARGEST:g}"
+            )
         return point
 
-    def find(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
+    def locate(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
         """The point that was kept."""
         return row, NOTHING
 
-    def read(self, told: dict[str, Any]) -> Slopes:
+    def read_outcome(self, outcome: dict[str, Any]) -> Slopes:
         """What is known of the loss and the constraints at the point."""
-        self.only(told)
-        _, _, asked = self.answers
-        if "gradient" not in told:
+        self.check_fields(outcome)
+        like = self.examples.outcome
+        if "gradient" not in outcome:
             raise RewardError(f"gradient is missing: {self.name} learns from the gradient of the loss at its point")
-        missing = [name for name in ("values", "jacobian") if name not in told]
-        if missing and len(asked.values):
-            raise RewardError(f"{missing[0]} is missing: there are {len(asked.values)} constraints to be told of")
+        missing = [name for name in ("values", "jacobian") if name not in outcome]
+        if missing and len(like.values):
+            raise RewardError(f"{missing[0]} is missing: there are {len(like.values)} constraints to be outcome of")
         return Slopes(
-            -self._loss(told.get("loss", 0.0)),
-            self._numbers("gradient", told["gradient"], asked.gradient),
-            self._numbers("values", told.get("values", asked.values), asked.values),
-            self._numbers("jacobian", told.get("jacobian", asked.jacobian), asked.jacobian),
+            -self._loss(outcome.get("loss", 0.0)),
+            self._numbers("gradient", outcome["gradient"], like.gradient),
+            self._numbers("values", outcome.get("values", like.values), like.values),
+            self._numbers("jacobian", outcome.get("jacobian", like.jacobian), like.jacobian),
         )
 
     @staticmethod
@@ -81,11 +99,11 @@ class Points(Manner):
             raise RewardError(f"{name} holds {np.abs(numbers).max():g}: numbers beyond {LARGEST:g} teach nothing")
         return numbers
 
-    def pack_rows(self, rows: list[Any]) -> list[Packed]:
+    def encode_rows(self, rows: list[Any]) -> list[Packed]:
         """The points of pending decisions, all in one matrix."""
         return [packed("points", np.array(rows))] if rows else []
 
-    def unpack_rows(self, saved: list[Packed], count: int) -> list[Any]:
+    def decode_rows(self, saved: list[Packed], count: int) -> list[Any]:
         """The point of each decision."""
         if not count:
             return []

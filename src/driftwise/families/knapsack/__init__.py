@@ -3,10 +3,12 @@
 from driftwise.core.family import Family, add_family
 from driftwise.core.spec import catalogue
 from driftwise.families.knapsack import oracles, policies, worlds
+from driftwise.families.knapsack.adapter import KnapsackAdapter
 from driftwise.families.knapsack.comparator import BestPlan
 from driftwise.families.knapsack.oracles import *  # noqa: F403
 from driftwise.families.knapsack.policies import *  # noqa: F403
 from driftwise.families.knapsack.problem import Budgets
+from driftwise.families.knapsack.problem import Knapsack as Knapsack
 from driftwise.families.knapsack.words import words_of
 from driftwise.families.knapsack.worlds import *  # noqa: F403
 from driftwise.measure.variation import norms
@@ -15,6 +17,8 @@ KNAPSACK = add_family(
     Family(
         name="knapsack",
         chooses="one arm or none, each spending from budgets",
+        problem=Knapsack,
+        adapter=KnapsackAdapter,
         comparator=BestPlan,
         structure=Budgets,
         words=words_of,

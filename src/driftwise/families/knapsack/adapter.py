@@ -11,33 +11,35 @@ the answer is None, the null arm: wait, or let the budget grow. At any time
 for a decision adds `most` to the left side only where there is room for it, an outcome replaces `most` by a cost that
 is not above it, and no change may bring the budget below the left side. A decision where there is no room may, at
 worst, overspend: no rule that knows only `most` decides more often and keeps the promise. Who can bear a tiny chance
-reserves the estimate (`reserve="estimate"`), who wants no promise nothing (`overspend=True`).
+reserves the estimate (`reserve="estimate"`), who wants no promise nothing (`allow_overspend=True`).
 
 Pacing goes by the estimate, always: what may be spent a round is what will be left once pending decisions have cost
 that much. Paced by the maximum, a budget would seem to be nearly gone while outcomes are under way.
 
-A decision whose cost is never told keeps its reservation; `Agent.cancel` gives it back. One that is given up, as the
+A decision whose cost is never outcome keeps its reservation; `Agent.cancel` gives it back. One that is given up, as the
 oldest of too many, counts as having cost the most: the budget is safe, the estimate of the cost is not fed. Choices
-that were made elsewhere (`held`) are paid for whatever is left.
+that were made outside (`override`) are paid for whatever is left.
 
-Kernels are told costs as shares of the most a decision can cost, and rates likewise.
+Kernels are outcome costs as shares of the most a decision can cost, and rates likewise.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any
 
 import numpy as np
 
-from driftwise.core.adapter import Manner
-from driftwise.core.arm_registry import Roster
+from driftwise.core.adapter import Adapter, Examples
+from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Facts, packed, unpacked
+from driftwise.core.family import check_fit, family_of
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Problem, Spent
 from driftwise.core.validation import one_of
+from driftwise.core.verbs import appraise
 from driftwise.errors import BudgetError, ParameterError, StateError
-from driftwise.families.knapsack.problem import Budgets
+from driftwise.families.knapsack.problem import Budgets, Knapsack
 from driftwise.families.knapsack.reserve import RESERVES, Reserve, new_reserve
 
 Amounts = dict[str, float]
@@ -124,25 +126,69 @@ class Purse:
         return self.names.index(name)
 
 
-class Budgeted(Manner):
-    """The manner of policies with budgets. `shown` are the rates that are left."""
+class KnapsackAdapter(Adapter):
+    """Between a program and policies with budgets. The context of a decision are the rates that are left."""
 
-    tells = ("reward", "costs")
-    shown = None
+    outcome_fields = ("reward", "costs")
+    change_fields = ("horizon", "budgets")
+    _appraise: Callable[..., None]
+    context = None
 
-    def __init__(self, policy: Any, problem: Problem, roster: Roster, purse: Purse) -> None:
+    def __init__(self, policy: Any, problem: Problem, registry: ArmRegistry, purse: Purse) -> None:
         if problem.low != 0.0:
             raise ParameterError(
                 f"reward_range=({problem.low:g}, {problem.high:g}) does not start at 0: "
                 "with budgets, to choose nothing is always possible, and pays 0"
             )
-        super().__init__(policy, problem, roster)
+        super().__init__(policy, problem, registry)
         self.purse = purse
-        self.answers = 0, np.zeros(len(purse.names)), Spent(0.0, np.zeros(len(purse.names)))
+        rates = np.zeros(len(purse.names))
+        self.examples = Examples(rates, 0, rates, Spent(0.0, np.zeros(len(purse.names))))
+        self._own = family_of(policy) == problem.family
 
-    def show(self, t: int, asked: dict[str, Any]) -> Any:
+    @classmethod
+    def of(cls, policy: Any, problem: Knapsack) -> "KnapsackAdapter":
+        """The arms and the budgets of a problem."""
+        registry = problem.arm_registry()
+        base = problem.base(registry)
+        purse = purse_of(policy, base, problem)
+        base = base._replace(structure=Budgets(purse.amounts(base.horizon, 0)))
+        check_fit(policy, base)
+        return cls(policy, base, registry, purse)
+
+    def attach(self, bind: Callable[..., Any], policy: Any, state: Any) -> None:
+        """Be able to ask the policy for its prices."""
+        example = policy, state, 0, self.examples.row, self.examples.row
+        self._appraise = lambda t, rates, prices: bind(appraise, *example)(policy, state, t, rates, prices)
+
+    def views(self) -> Mapping[str, Callable[[int], Any]]:
+        """What is left of each resource, what of that is reserved, whether one more can be paid for, and prices."""
+        purse = self.purse
+        return {
+            "remaining": lambda t: purse.named(purse.remaining),
+            "reserved": lambda t: purse.named(purse.reserved),
+            "can_pay": lambda t: purse.lasts(),
+            "prices": self._prices,
+        }
+
+    def _prices(self, t: int) -> Amounts:
+        """What one more unit of each resource would earn, by the policy's reckoning; nan where it reckons none."""
+        rates = self.purse.rates(self.problem.horizon - t)
+        prices = np.zeros(len(rates))
+        self._appraise(t, rates, prices)
+        return self.purse.named(prices / self.purse.most)
+
+    def refine(self, index: Any, propensity: float, context: Any, t: int, rng: Any, outside: bool) -> tuple[Any, float]:
+        """Nothing, where one more decision could not be paid for; what was chosen outside is paid for all the same."""
+        return (index, propensity) if outside or self.purse.lasts() else (NULL, 1.0)
+
+    def null_outcome(self) -> Any:
+        """Choosing nothing pays and costs nothing; policies without budgets do not know of it."""
+        return self.examples.outcome if self._own else None
+
+    def read_request(self, t: int, request: dict[str, Any]) -> Any:
         """The rates from round `t` to the end."""
-        self.refuse(asked)
+        self.check_request(request)
         left = self.problem.horizon - t
         if left <= 0:
             raise BudgetError(
@@ -150,33 +196,33 @@ class Budgeted(Manner):
             )
         return self.purse.rates(left)
 
-    def choose(self, place: Any, shown: Any) -> tuple[Any, Any, Any]:
+    def publish(self, place: Any, context: Any) -> tuple[Any, Any, Any]:
         """The arm, whose cost is reserved; None for the null arm, which costs nothing."""
         if place < 0:
-            return None, NULL, shown
+            return None, NULL, context
         self.purse.pending = self.purse.pending.hold(place)
-        return self.roster.names[place], self.roster.numbers[place], shown
+        return self.registry.names[place], self.registry.numbers[place], context
 
-    def place_of(self, action: Any) -> Any:
+    def index_of(self, action: Any) -> Any:
         """The place of an arm, or of none."""
-        return NULL if action is None else super().place_of(action)
+        return NULL if action is None else super().index_of(action)
 
-    def find(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
+    def locate(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
         """The place of an arm, and the rates of its round."""
-        place = self.roster.places.get(chosen)
+        place = self.registry.places.get(chosen)
         return None if place is None else (place, row)
 
-    def read(self, told: dict[str, Any]) -> Spent:
+    def read_outcome(self, outcome: dict[str, Any]) -> Spent:
         """The reward, and the costs as shares of the most."""
-        self.only(told)
-        reward = self.reward(told.get("reward"))
-        return Spent(reward, self._costs(told.get("costs")) / self.purse.most)
+        self.check_fields(outcome)
+        reward = self.reward(outcome.get("reward"))
+        return Spent(reward, self._costs(outcome.get("costs")) / self.purse.most)
 
     def settle(self, t: int, chosen: Any, value: Any) -> None:
         """What was reserved is spent, or given back."""
         if chosen != NULL:
             costs, purse = None if value is None else value.costs, self.purse
-            purse.pending = purse.pending.release(self.roster.places.get(chosen), costs)
+            purse.pending = purse.pending.release(self.registry.places.get(chosen), costs)
             purse.spent = purse.spent + (purse.most if costs is None else costs * purse.most)
 
     def checkpoint(self) -> Any:
@@ -187,12 +233,12 @@ class Budgeted(Manner):
         """What was spent and pending then."""
         self.purse.spent, self.purse.pending = checkpoint
 
-    def call_off(self, chosen: Any) -> None:
+    def cancel(self, chosen: Any) -> None:
         """A decision that never happened gives back what was reserved for it."""
-        self.purse.pending = self.purse.pending.release(self.roster.places.get(chosen))
+        self.purse.pending = self.purse.pending.release(self.registry.places.get(chosen))
 
     def _costs(self, costs: Any) -> Floats:
-        """Costs in the order of resources; every one must be told, and lie in its range."""
+        """Costs in the order of resources; every one must be outcome, and lie in its range."""
         names = self.purse.names
         if not isinstance(costs, Mapping):
             if len(names) > 1 or costs is None:
@@ -204,7 +250,7 @@ class Budgeted(Manner):
         values = np.zeros(len(names))
         for place, name in enumerate(names):
             if name not in costs:
-                raise BudgetError(f"costs says nothing of {name!r}: what cost nothing is told as 0")
+                raise BudgetError(f"costs says nothing of {name!r}: what cost nothing is outcome as 0")
             values[place] = self._cost(name, costs[name], self.purse.most[place])
         return values
 
@@ -217,27 +263,27 @@ class Budgeted(Manner):
         if not 0.0 <= value <= most:
             raise BudgetError(
                 f"costs[{name!r}]={value:g} is outside [0, {most:g}], the most a decision can cost: "
-                f"declare it with most={{{name!r}: ...}}"
+                f"declare it with max_cost={{{name!r}: ...}}"
             )
         return value
 
-    def regrouped(self, policy: Any, roster: Roster, features: Any) -> "Budgeted":
+    def regrouped(self, policy: Any, registry: ArmRegistry, options: Mapping[str, Any]) -> "KnapsackAdapter":
         """The same purse for other arms."""
         purse = copy(self.purse)
-        purse.pending = purse.pending.moved(self.roster.kept(roster))
-        return Budgeted(policy, self.problem._replace(n_arms=len(roster)), roster, purse)
+        purse.pending = purse.pending.moved(self.registry.kept(registry))
+        return KnapsackAdapter(policy, self.problem._replace(n_arms=len(registry)), registry, purse)
 
-    def changed(self, t: int, said: dict[str, Any]) -> "Budgeted":
+    def changed(self, t: int, changes: dict[str, Any]) -> "KnapsackAdapter":
         """The same with other budgets, or another horizon, from round `t` on."""
-        said = {"horizon": self.problem.horizon} | said
-        purse = self.purse.changed(said.pop("budgets", {}))
-        horizon = super().changed(t, said).problem.horizon
+        changes = {"horizon": self.problem.horizon} | changes
+        purse = self.purse.changed(changes.pop("budgets", {}))
+        horizon = super().changed(t, changes).problem.horizon
         problem = self.problem._replace(horizon=horizon, structure=Budgets(purse.amounts(horizon, t)))
-        return Budgeted(self.policy, problem, self.roster, purse)
+        return KnapsackAdapter(self.policy, problem, self.registry, purse)
 
     # ---- on paper ----
 
-    def paper(self) -> tuple[Facts, list[Packed]]:
+    def encode(self) -> tuple[Facts, list[Packed]]:
         """The purse."""
         purse = self.purse
         arrays = {"totals": purse.totals, "most": purse.most, "spent": purse.spent} | purse.pending._asdict()
@@ -245,14 +291,14 @@ class Budgeted(Manner):
         return facts, [packed(name, array) for name, array in arrays.items()]
 
     @classmethod
-    def from_paper(
-        cls, policy: Any, problem: Problem, roster: Roster, facts: Facts, arrays: dict[str, Packed]
-    ) -> "Budgeted":
+    def decode(
+        cls, policy: Any, problem: Problem, registry: ArmRegistry, facts: Facts, arrays: dict[str, Packed]
+    ) -> "KnapsackAdapter":
         """A purse that was written down."""
         names = facts.get("resources")
         if not isinstance(names, list) or len(names) != len(problem.structure.amounts):
             raise StateError("the saved budgets do not fit the saved problem")
-        how, n_arms, amounts = facts.get("reserve"), (len(roster),), (len(names),)
+        how, n_arms, amounts = facts.get("reserve"), (len(registry),), (len(names),)
         shapes: dict[str, tuple[int, ...]] = {"totals": amounts, "most": amounts, "spent": amounts}
         shapes |= {"pending": n_arms, "weights": n_arms, "costs": n_arms + amounts, "left": (1,)}
         if sorted(arrays) != sorted(shapes) or how not in RESERVES:
@@ -262,13 +308,13 @@ class Budgeted(Manner):
         pending = Reserve(*(values[name] for name in Reserve._fields))
         purse = Purse(totals, most, pending, str(how), bool(facts.get("overspend")))
         purse.spent = values["spent"]
-        return cls(policy, problem, roster, purse)
+        return cls(policy, problem, registry, purse)
 
-    def pack_rows(self, rows: list[Any]) -> list[Packed]:
+    def encode_rows(self, rows: list[Any]) -> list[Packed]:
         """The rates of pending decisions, all in one matrix."""
         return [packed("rates", np.array(rows))] if rows else []
 
-    def unpack_rows(self, saved: list[Packed], count: int) -> list[Any]:
+    def decode_rows(self, saved: list[Packed], count: int) -> list[Any]:
         """The rates of each decision."""
         if not count:
             return []
@@ -277,25 +323,28 @@ class Budgeted(Manner):
         return list(unpacked(saved[0], (count, len(self.purse.names))))
 
 
-def purse_of(policy: Any, n_arms: int, horizon: int, made: Mapping[str, Any]) -> Purse:
-    """The purse an agent was made with."""
-    name, budgets, most = type(policy).__name__, made["budgets"], made["most"]
-    if budgets is None:
-        raise ParameterError(f"{name} spends budgets: give them, budgets={{'euros': 5000}}")
+def purse_of(policy: Any, base: Problem, problem: Knapsack) -> Purse:
+    """The purse of a problem."""
+    name, budgets, max_cost = (
+        type(policy).__name__,
+        problem.budgets,
+        {} if problem.max_cost is None else problem.max_cost,
+    )
     if not isinstance(budgets, Mapping) or not budgets:
         raise ParameterError(f"budgets={budgets!r} does not map resources to amounts: {{'euros': 5000}}")
-    if not horizon:
+    if not base.horizon:
         raise ParameterError(f"{name} must know for how many rounds its budgets are to last: give horizon=")
     totals = {_resource(key): positive(f"budgets[{key!r}]", amount) for key, amount in budgets.items()}
-    declared = {} if most is None else most
-    if not isinstance(declared, Mapping):
-        raise ParameterError(f"most={most!r} does not map resources to what a decision can cost: {{'euros': 2.5}}")
-    for key in declared:
+    if not isinstance(max_cost, Mapping):
+        raise ParameterError(
+            f"max_cost={max_cost!r} does not map resources to what a decision can cost: {{'euros': 2.5}}"
+        )
+    for key in max_cost:
         if key not in totals:
             raise BudgetError(f"there is no resource {key!r}: there are {', '.join(map(repr, totals))}")
-    largest = {key: positive(f"most[{key!r}]", declared.get(key, 1.0)) for key in totals}
-    how = one_of("reserve", "maximum" if made["reserve"] is None else made["reserve"], tuple(RESERVES))
-    return Purse(totals, largest, new_reserve(n_arms, len(totals)), how, bool(made["overspend"]))
+    largest = {key: positive(f"max_cost[{key!r}]", max_cost.get(key, 1.0)) for key in totals}
+    how = one_of("reserve", problem.reserve, tuple(RESERVES))
+    return Purse(totals, largest, new_reserve(base.n_arms, len(totals)), how, bool(problem.allow_overspend))
 
 
 def positive(name: str, amount: Any) -> float:

@@ -1,35 +1,38 @@
-"""Arms that move on their own: a decision is shown the states of all arms, and names those to activate.
+"""Restless arms: a decision needs the states of all arms, and names those to activate.
 
     decide(states={"ana": "lapsed", ...})        or a list, in the order of the arms
-    learn(decision, states=..., rewards=...)     where the arms went, told likewise, and perhaps what each earned
+    learn(decision, states=..., rewards=...)     where the arms went, likewise, and perhaps what each earned
 
-An arm whose next state is not told teaches nothing; rewards that are not told are those of the states. A policy that
+An arm without a next state teaches nothing; rewards that are not given are those of the states. A policy that
 learns from states alone refuses rewards, which it would not learn. Arms may join and leave between a decision and its
 outcome: the others go on teaching.
 
-Arms of a class in the same state have the same index. Policies take those with the lowest numbers first, as papers do;
-where arms are people the alphabet would decide. So among equals an agent draws lots, unless it was made with
-`ties="first"`.
+Arms of a type in the same state have the same index. Policies take those with the lowest numbers first, as papers do;
+where arms are people the alphabet would decide. So among equals an agent draws lots, unless the problem says
+`tie_break="first"`.
 """
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.core.adapter import Manner
-from driftwise.core.arm_registry import Roster
+from driftwise.core.adapter import Adapter, Examples
+from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Facts, packed, unpacked
+from driftwise.core.family import check_fit
 from driftwise.core.seeding import generator
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Ints, Moves, Problem
 from driftwise.core.validation import whole
-from driftwise.core.verbs import ABOUT
+from driftwise.core.verbs import ABOUT, rank
 from driftwise.errors import ArmError, MoveError, ParameterError, RewardError, StateError
-from driftwise.families.restless.arguments import RestlessNames, told_dynamics, with_arms
-from driftwise.families.restless.problem import ACTIONS, restless
+from driftwise.families.restless.arguments import RestlessNames, arm_of, structure_of, with_arms
+from driftwise.families.restless.problem import Restless
 from driftwise.families.restless.random_subset import chance_of_set
+from driftwise.families.restless.structure import ACTIONS, restless
 
 UNSEEN = -1
 
@@ -53,61 +56,105 @@ class Latest(NamedTuple):
     chosen: Ints
 
 
-class Told(NamedTuple):
+class Moved(NamedTuple):
     """What `learn` was given, each by arm or in order; states are numbers already."""
 
     states: Any
     rewards: Any
 
 
-class RestlessArms(Manner):
-    """The manner of policies that activate some of many arms."""
+class RestlessAdapter(Adapter):
+    """Between a program and policies that activate some of many arms."""
 
-    takes = ("states",)
-    tells = ("states", "rewards")
-    shown = None
+    request_fields = ("states",)
+    outcome_fields = ("states", "rewards")
+    arm_fields = ("arm_type", "activation_cost")
+    change_fields = ("horizon", "n_active")
+    quick = False  # a round may plan for thousands of arms
+    counts = False
+    rank: Callable[..., None]
+    state: Any
+    context = None
 
-    def __init__(self, policy: Any, problem: Problem, roster: Roster, words: RestlessNames) -> None:
-        super().__init__(policy, problem, roster)
+    def __init__(self, policy: Any, problem: Problem, registry: ArmRegistry, words: RestlessNames) -> None:
+        super().__init__(policy, problem, registry)
         self.words, self.learns_rewards = words, ABOUT[type(policy)].learns_rewards
-        self._places, self._names = words.places, {name: place for place, name in enumerate(roster.names)}
-        n_arms = len(roster)
+        self._places, self._names = words.places, {name: place for place, name in enumerate(registry.names)}
+        n_arms = len(registry)
         still = Moves(0.0, np.zeros(n_arms), np.zeros(n_arms, np.int64))
-        self.answers = np.zeros(problem.slate, np.int64), np.zeros(n_arms, np.int64), still
+        states = np.zeros(n_arms, np.int64)
+        self.examples = Examples(states, np.zeros(problem.slate, np.int64), states, still)
         self.latest: Latest | None = None
+
+    @classmethod
+    def of(cls, policy: Any, problem: Restless) -> "RestlessAdapter":
+        """The arms of a problem."""
+        registry = problem.arm_registry()
+        size = whole("n_active", problem.n_active, high=len(registry))
+        structure, words = structure_of(problem, registry)
+        low, high = float(structure.rewards.min()), float(structure.rewards.max())
+        base = Problem(len(registry), low, high, horizon=whole("horizon", problem.horizon, low=0), slate=size)
+        base = base._replace(structure=structure, family=problem.kind)
+        check_fit(policy, base)
+        return cls(policy, base, registry, words)
+
+    def attach(self, bind: Callable[..., Any], policy: Any, state: Any) -> None:
+        """Be able to ask the policy for the index of every arm."""
+        states = self.examples.row
+        kernel = bind(rank, policy, state, 0, states, np.zeros(len(states)))
+        self.rank = lambda t, context, indices: kernel(policy, state, t, context, indices)
+        self.state = state
+
+    def refine(self, index: Any, propensity: float, context: Any, t: int, rng: Any, outside: bool) -> tuple[Any, float]:
+        """Draw lots among arms with equal indices; the decision is kept, for whoever asks why."""
+        indices = np.zeros(len(context))
+        self.rank(t, context, indices)
+        if not outside:
+            index, chance = self.by_lot(index, indices, rng)
+            if chance != 1.0:  # on top of what a policy drew itself, nobody knows
+                propensity = chance if propensity == 1.0 else math.nan
+        self.latest = Latest(context.copy(), indices, index.copy())
+        return index, propensity
+
+    def views(self) -> Mapping[str, Callable[[int], Any]]:
+        """All arms at the latest decision, and the index of each."""
+        return {
+            "ranking": lambda t: self.ranking(),
+            "indices": lambda t: {each.arm: each.index for each in self.ranking()},
+        }
 
     # ---- a decision ----
 
-    def show(self, t: int, asked: dict[str, Any]) -> Any:
+    def read_request(self, t: int, request: dict[str, Any]) -> Any:
         """The state of every arm."""
-        self.refuse(asked)
-        states = asked.get("states")
+        self.check_request(request)
+        states = request.get("states")
         if states is None:
             raise MoveError(f"{self.name} must know the states of the arms: decide(states=...)")
-        told = self._by_place("states", self._checked("states", states), len(self.roster))
-        missing = [name for name, place in self._names.items() if place not in told]
+        outcome = self._by_place("states", self._checked("states", states), len(self.registry))
+        missing = [name for name, place in self._names.items() if place not in outcome]
         if missing:
             raise MoveError(f"states says nothing of the arm {missing[0]!r}: a decision needs them all")
-        return np.array([told[place] for place in range(len(self.roster))], np.int64)
+        return np.array([outcome[place] for place in range(len(self.registry))], np.int64)
 
-    def choose(self, place: Any, shown: Any) -> tuple[Any, Any, Any]:
+    def publish(self, place: Any, context: Any) -> tuple[Any, Any, Any]:
         """The names of the arms to activate; of all arms, numbers and states are kept."""
-        names, numbers = self.roster.names, self.roster.numbers
+        names, numbers = self.registry.names, self.registry.numbers
         places = place.tolist()
-        row = np.stack([np.array(numbers, np.int64), shown])
+        row = np.stack([np.array(numbers, np.int64), context])
         return tuple(names[each] for each in places), tuple(numbers[each] for each in places), row
 
-    def place_of(self, action: Any) -> Any:
+    def index_of(self, action: Any) -> Any:
         """Where arms are that were activated elsewhere, in any order."""
         if isinstance(action, str) or not isinstance(action, Iterable):
             raise ArmError(f"{action!r} is not a list of arms")
-        places = sorted(self.roster.place(each) for each in action)
+        places = sorted(self.registry.place(each) for each in action)
         if len(set(places)) < len(places):
             raise ArmError(f"{list(action)!r} names an arm twice")
         return np.array(places, np.int64)
 
-    def told_row(self, row: Any) -> Any:
-        """The states as they were told."""
+    def context_of(self, row: Any) -> Any:
+        """The states as they were outcome."""
         calls = self.words.calls
         return tuple(calls[state] for state in row[1].tolist())
 
@@ -134,10 +181,6 @@ class RestlessArms(Manner):
         """The decision that was the latest then."""
         self.latest = checkpoint
 
-    def keep(self, shown: Ints, indices: Floats, chosen: Any) -> None:
-        """Remember the latest decision, for whoever asks why."""
-        self.latest = Latest(shown.copy(), indices, chosen.copy())
-
     def ranking(self) -> tuple[Ranked, ...]:
         """All arms at the latest decision, those with the largest indices first."""
         if self.latest is None:
@@ -151,7 +194,7 @@ class RestlessArms(Manner):
         )
         return tuple(
             Ranked(
-                self.roster.names[place],
+                self.registry.names[place],
                 calls[states[place]],
                 float(indices[place]),
                 place in active,
@@ -172,43 +215,43 @@ class RestlessArms(Manner):
 
     # ---- its outcome ----
 
-    def find(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
+    def locate(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
         """Where the arms are now, and the states they were in; those that are gone are left out."""
-        places = self.roster.places
+        places = self.registry.places
         there = [places.get(number, UNSEEN) for number in row[0].tolist()]
         if max(there) < 0:
             return None
-        states = np.full(len(self.roster), UNSEEN)
+        states = np.full(len(self.registry), UNSEEN)
         for place, state in zip(there, row[1].tolist(), strict=True):
             if place >= 0:
                 states[place] = state
         active = [places[number] for number in chosen if number in places]
         return np.array(active, np.int64), states
 
-    def read(self, told: dict[str, Any]) -> Told:
-        """What was told, as far as it can be checked without its decision."""
-        self.only(told)
-        if "states" not in told:
+    def read_outcome(self, outcome: dict[str, Any]) -> Moved:
+        """What was outcome, as far as it can be checked without its decision."""
+        self.check_fields(outcome)
+        if "states" not in outcome:
             raise MoveError(f"states is missing: {self.name} learns from the states that arms went to")
-        if "rewards" in told and not self.learns_rewards:
+        if "rewards" in outcome and not self.learns_rewards:
             raise RewardError(
                 f"{self.name} does not learn from rewards, only from states: leave out rewards; what an arm earns in "
                 "each state was given when the agent was made"
             )
-        states, rewards = self._checked("states", told["states"]), told.get("rewards")
-        return Told(states, None if rewards is None else _each("rewards", rewards, _reward))
+        states, rewards = self._checked("states", outcome["states"]), outcome.get("rewards")
+        return Moved(states, None if rewards is None else _each("rewards", rewards, _reward))
 
     def complete(self, value: Any, chosen: Any, row: Any) -> Moves:
-        """What was told, arm by arm as they are now; an arm that could not have gone there is refused."""
+        """What was outcome, arm by arm as they are now; an arm that could not have gone there is refused."""
         numbers, before = row
-        n_arms, structure = len(self.roster), self.problem.structure
+        n_arms, structure = len(self.registry), self.problem.structure
         states, rewards = np.full(n_arms, UNSEEN), np.zeros(n_arms)
-        gone = any(number not in self.roster.places for number in numbers.tolist())
-        went = self._told_of("states", value.states, numbers, gone)
-        paid = {} if value.rewards is None else self._told_of("rewards", value.rewards, numbers, gone)
+        gone = any(number not in self.registry.places for number in numbers.tolist())
+        went = self._values_of("states", value.states, numbers, gone)
+        paid = {} if value.rewards is None else self._values_of("rewards", value.rewards, numbers, gone)
         active, total = set(chosen), 0.0
         for number, state in zip(numbers.tolist(), before.tolist(), strict=True):
-            place = self.roster.places.get(number)
+            place = self.registry.places.get(number)
             if place is None or place not in went:
                 continue
             own, action, after = structure.classes[place], int(number in active), went[place]
@@ -221,29 +264,32 @@ class RestlessArms(Manner):
     def _impossible(self, place: int, state: int, after: int, action: int) -> str:
         calls = self.words.calls
         return (
-            f"the arm {self.roster.names[place]!r} cannot have gone from {calls[state]!r} to {calls[after]!r} "
-            f"when {ACTIONS[action]}: the structure forbids it"
+            f"the arm {self.registry.names[place]!r} cannot have gone from {calls[state]!r} to {calls[after]!r} "
+            f"when {ACTIONS[action]}: the transitions of the problem forbid it"
         )
 
-    def _told_of(self, what: str, told: Any, numbers: Any, gone: bool) -> dict[int, Any]:
-        """By place, what was told by name, or in the order the arms had at the decision."""
-        if isinstance(told, dict):
-            return self._by_place(what, told, len(numbers), lenient=gone)
-        if len(told) != len(numbers):
-            raise MoveError(f"{what} has {len(told)} entries for the {len(numbers)} arms of that decision")
-        places = (self.roster.places.get(number) for number in numbers.tolist())
-        return {place: each for place, each in zip(places, told, strict=True) if place is not None and each is not None}
+    def _values_of(self, what: str, outcome: Any, numbers: Any, gone: bool) -> dict[int, Any]:
+        """By place, what was outcome by name, or in the order the arms had at the decision."""
+        if isinstance(outcome, dict):
+            return self._by_place(what, outcome, len(numbers), lenient=gone)
+        if len(outcome) != len(numbers):
+            raise MoveError(f"{what} has {len(outcome)} entries for the {len(numbers)} arms of that decision")
+        places = (self.registry.places.get(number) for number in numbers.tolist())
+        return {
+            place: each for place, each in zip(places, outcome, strict=True) if place is not None and each is not None
+        }
 
-    def _by_place(self, what: str, told: Any, count: int, lenient: bool = False) -> dict[int, Any]:
+    def _by_place(self, what: str, outcome: Any, count: int, lenient: bool = False) -> dict[int, Any]:
         """By place; a name that no arm has is let pass only where it may be that of one that has left."""
-        if isinstance(told, dict):
-            unknown = [name for name in told if name not in self._names]
+        if isinstance(outcome, dict):
+            outcome = {arm_of(name, self._names): each for name, each in outcome.items()}
+            unknown = [name for name in outcome if name not in self._names]
             if unknown and not lenient:
-                raise ArmError(f"there is no arm {unknown[0]!r}: {what} may name {_some(self.roster.names)}")
-            return {self._names[name]: each for name, each in told.items() if name in self._names}
-        if len(told) != count:
-            raise MoveError(f"{what} has {len(told)} entries for {count} arms")
-        return {place: each for place, each in enumerate(told) if each is not None}
+                raise ArmError(f"there is no arm {unknown[0]!r}: {what} may name {_some(self.registry.names)}")
+            return {self._names[name]: each for name, each in outcome.items() if name in self._names}
+        if len(outcome) != count:
+            raise MoveError(f"{what} has {len(outcome)} entries for {count} arms")
+        return {place: each for place, each in enumerate(outcome) if each is not None}
 
     def _checked(self, what: str, given: Any) -> Any:
         """States as numbers."""
@@ -260,19 +306,21 @@ class RestlessArms(Manner):
 
     # ---- arms that come and go, and how many are activated ----
 
-    def regrouped(self, policy: Any, roster: Roster, features: Any) -> "RestlessArms":
-        """The same with other arms; one that joins brings its class and its cost, as a pair."""
-        kept = self.roster.kept(roster)
-        structure = with_arms(self.problem.structure, self.words, kept, features or (None, None))
-        return RestlessArms(policy, self.problem._replace(n_arms=len(roster), structure=structure), roster, self.words)
+    def regrouped(self, policy: Any, registry: ArmRegistry, options: Mapping[str, Any]) -> "RestlessAdapter":
+        """The same with other arms; one that joins brings its type and its cost."""
+        kept = self.registry.kept(registry)
+        structure = with_arms(self.problem.structure, self.words, kept, options)
+        return RestlessAdapter(
+            policy, self.problem._replace(n_arms=len(registry), structure=structure), registry, self.words
+        )
 
-    def changed(self, t: int, said: dict[str, Any]) -> "RestlessArms":
+    def changed(self, t: int, changes: dict[str, Any]) -> "RestlessAdapter":
         """The same with another number of arms to activate, or another horizon."""
-        said, problem = dict(said), self.problem
-        if "activate" in said:
-            problem = problem._replace(slate=whole("activate", said.pop("activate"), high=len(self.roster)))
-        problem = problem._replace(horizon=super().changed(t, said).problem.horizon)
-        return RestlessArms(self.policy, problem, self.roster, self.words)
+        changes, problem = dict(changes), self.problem
+        if "n_active" in changes:
+            problem = problem._replace(slate=whole("n_active", changes.pop("n_active"), high=len(self.registry)))
+        problem = problem._replace(horizon=super().changed(t, changes).problem.horizon)
+        return RestlessAdapter(self.policy, problem, self.registry, self.words)
 
     def columns(self, kept: list[int]) -> list[int] | None:
         """Where arms are classes of their own, classes come and go with them."""
@@ -280,7 +328,7 @@ class RestlessArms(Manner):
 
     # ---- on paper ----
 
-    def paper(self) -> tuple[Facts, list[Packed]]:
+    def encode(self) -> tuple[Facts, list[Packed]]:
         """The words, and the latest decision."""
         words = self.words
         facts: Facts = {"states": list(words.states), "classes": list(words.classes)}
@@ -289,30 +337,30 @@ class RestlessArms(Manner):
         return facts, [packed(name, array) for name, array in latest]
 
     @classmethod
-    def from_paper(
-        cls, policy: Any, problem: Problem, roster: Roster, facts: Facts, arrays: dict[str, Packed]
-    ) -> "RestlessArms":
+    def decode(
+        cls, policy: Any, problem: Problem, registry: ArmRegistry, facts: Facts, arrays: dict[str, Packed]
+    ) -> "RestlessAdapter":
         """What was written down; it must fit the problem."""
         states, classes, own = facts.get("states"), facts.get("classes"), facts.get("own")
         if not isinstance(states, list) or not isinstance(classes, list):
             raise StateError("the saved agent does not name its states and classes")
-        n_classes, size = _sound(problem, len(roster))
+        n_classes, size = _sound(problem, len(registry))
         if len(states) not in (0, size) or len(classes) not in (0, n_classes):
             raise StateError("the saved arms do not fit the saved problem")
         words = RestlessNames(tuple(states), tuple(classes), size, bool(own), bool(facts.get("lots")))
-        manner = cls(policy, problem, roster, words)
+        adapter = cls(policy, problem, registry, words)
         if arrays:
-            manner.latest = _latest(arrays, len(roster), size)
-        return manner
+            adapter.latest = _latest(arrays, len(registry), size)
+        return adapter
 
-    def pack_rows(self, rows: list[Any]) -> list[Packed]:
+    def encode_rows(self, rows: list[Any]) -> list[Packed]:
         """The numbers and states of pending decisions, one after another, and how many each has."""
         if not rows:
             return []
         lengths = np.array([row.shape[1] for row in rows], np.int64)
         return [packed("lengths", lengths), packed("states", np.concatenate(rows, axis=1))]
 
-    def unpack_rows(self, saved: list[Packed], count: int) -> list[Any]:
+    def decode_rows(self, saved: list[Packed], count: int) -> list[Any]:
         """Numbers and states of each decision."""
         if not count:
             return []
@@ -324,18 +372,11 @@ class RestlessArms(Manner):
             raise StateError("the saved decisions do not fit the states of this agent")
         return [np.ascontiguousarray(row) for row in np.split(rows, np.cumsum(lengths)[:-1], axis=1)]
 
-    def check_kept(self, t: int, chosen: Any) -> Any:
+    def check_key(self, t: int, chosen: Any) -> Any:
         """The arms to activate, as they came from paper."""
         if not isinstance(chosen, list):
             raise StateError(f"the saved decision {t} does not name the arms to activate")
         return tuple(chosen)
-
-
-def restless_arms(policy: Any, base: Problem, roster: Roster, made: Mapping[str, Any]) -> tuple[Problem, RestlessNames]:
-    """The problem of an agent, from what it was made with, and the words for it."""
-    structure, words = told_dynamics(type(policy).__name__, roster, made)
-    low, high = float(structure.rewards.min()), float(structure.rewards.max())
-    return base._replace(low=low, high=high, structure=structure), words
 
 
 def _sound(problem: Problem, n_arms: int) -> tuple[int, int]:
@@ -362,7 +403,7 @@ def _latest(arrays: dict[str, Packed], n_arms: int, n_states: int) -> Latest:
 
 
 def _each(what: str, given: Any, read: Any) -> Any:
-    """A mapping by arm, or a list, with every entry read; None stands for nothing told."""
+    """A mapping by arm, or a list, with every entry read; None stands for nothing outcome."""
     if isinstance(given, Mapping):
         return {name: read(each) for name, each in given.items() if each is not None}
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -390,5 +431,5 @@ def _why(index: float, rank: int, size: int, n_arms: int, chosen: bool) -> str:
 
 
 def _some(names: Any) -> str:
-    shown = ", ".join(map(repr, names[:8]))
-    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    context = ", ".join(map(repr, names[:8]))
+    return context + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -1,26 +1,29 @@
-"""What a program says of arms that move on their own: their states, what those earn, classes, and what is known.
+"""The arguments of a restless problem, read and checked: states, what they earn, types of arms, known transitions.
 
-    states      a number of them, called 0, 1, ..., or a list of names
-    rewards     a number per state, in their order or by name; with classes perhaps one such for each class
-    classes     the class of each arm, in their order or by name; "own" where no two arms are alike
-    structure   {"passive": ..., "active": ..., "still": ...}, or one such for each class
+    states          a number of them, called 0, 1, ..., or a list of names
+    state_rewards   a number per state, in their order or by name; with types perhaps one such for each type
+    arm_types       the type of each arm, in their order or by name; "own" where no two arms are alike
+    transitions     {"passive": ..., "active": ..., "still": ...}, or one such for each type
 
-A kernel of the structure maps states to what follows them: chances, {"lapsed": 0.2, "engaged": 0.8}, where they are
-known, and a list of states where it is only known which can follow. A matrix of chances is a kernel that is known
-altogether. Of states that are not mentioned, nothing is known. `still` names what is the same for ever though not
-known: "passive", "active", or pairs such as ("active", "lapsed"). All the rest may drift.
+`passive` and `active` map states to what follows them: chances, {"lapsed": 0.2, "engaged": 0.8}, where they are known,
+and a list of states where it is only known which can follow. A matrix of chances is known altogether. Of states that
+are not mentioned, nothing is known. `still` names what is the same for ever though not known: "passive", "active", or
+pairs such as ("active", "lapsed"). All the rest may drift.
+
+Names are text in JSON: arms and states that are only counted are named "0", "1", ... there.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.core.arm_registry import Roster
+from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.types import Floats, Ints
 from driftwise.core.validation import number, one_of, whole
 from driftwise.errors import ArmError, ParameterError
-from driftwise.families.restless.problem import (
+from driftwise.families.restless.problem import Restless
+from driftwise.families.restless.structure import (
     ACTIONS,
     DRIFTING,
     KNOWN,
@@ -34,7 +37,7 @@ OWN = "own"
 
 
 class RestlessNames(NamedTuple):
-    """How a program calls states and classes; none where they are only numbered, or every arm is its own class.
+    """The names of states and types; none where they are only numbered, or every arm is a type of its own.
 
     `lots` is whether arms with equal indices draw lots.
     """
@@ -56,60 +59,84 @@ class RestlessNames(NamedTuple):
         return {name: place for place, name in enumerate(self.calls)}
 
 
-def told_dynamics(policy: str, roster: Roster, made: Mapping[str, Any]) -> tuple[RestlessStructure, RestlessNames]:
-    """The setting of an agent, from what it was made with."""
-    for name, example in (("states", "['lapsed', 'engaged']"), ("rewards", "[0.0, 1.0]")):
-        if made[name] is None:
-            raise ParameterError(f"{policy} activates arms that move on their own: give {name}={example}")
-    states = _states(made["states"])
-    classes, members = _classes(made["classes"], roster)
-    lots = one_of("ties", made["ties"] or "lot", ("lot", "first")) == "lot"
+def structure_of(problem: Restless, registry: ArmRegistry) -> tuple[RestlessStructure, RestlessNames]:
+    """What kernels know of a problem, and the names of its states and types."""
+    states = _states(problem.states)
+    types, members = _types(_by_number(problem.arm_types, registry), registry)
+    lots = one_of("tie_break", problem.tie_break, ("random", "first")) == "random"
     named = states if isinstance(states, tuple) else ()
-    words = RestlessNames(named, classes, _count(states), _is_own(made["classes"]), lots)
-    n_classes = len(roster) if words.own else max(1, len(classes))
-    rewards, tables = _rewards(made["rewards"], words), _structures(made["structure"], words)
-    spread = len(rewards) == 1 < n_classes
-    setting = restless(
-        np.repeat(rewards, n_classes, axis=0) if spread else rewards,
-        n_arms=len(roster),
+    words = RestlessNames(named, types, _count(states), _is_own(problem.arm_types), lots)
+    n_types = len(registry) if words.own else max(1, len(types))
+    rewards, transitions = problem.state_rewards, problem.transitions
+    if not named:
+        rewards, transitions = _counted(rewards, types), _counted(transitions, types)
+    table, tables = _rewards(rewards, words), _structures(transitions, words)
+    structure = restless(
+        np.repeat(table, n_types, axis=0) if len(table) == 1 < n_types else table,
+        n_arms=len(registry),
         classes=members,
         **dict(zip(("support", "kinds", "known"), tables, strict=True)),
-        episode=0 if made["episode"] is None else made["episode"],
-        discount=0.99 if made["discount"] is None else made["discount"],
-        costs=_costs(made["activation_cost"], roster),
+        episode=problem.episode_length,
+        discount=problem.discount,
+        costs=_costs(_by_number(problem.activation_cost, registry), registry),
     )
-    return setting, words
+    return structure, words
+
+
+def _by_number(values: Any, registry: ArmRegistry) -> Any:
+    """Values by arm, where arms that are only counted may be named by text."""
+    return {arm_of(name, registry.names): each for name, each in values.items()} if isinstance(values, dict) else values
+
+
+def arm_of(name: Any, names: Collection[Any]) -> Any:
+    """The name of an arm; of one that is only counted, its number also where that comes as text."""
+    if name in names or not isinstance(name, str) or not name.isdecimal() or len(name) > 16 or int(name) not in names:
+        return name
+    return int(name)
+
+
+def _counted(values: Any, types: Collection[str]) -> Any:
+    """Names that are numbers as numbers, except where they are those of all types."""
+    if not isinstance(values, Mapping):
+        return values
+    by_type = bool(types) and set(values) == set(types)
+    return {
+        int(name) if isinstance(name, str) and name.isdecimal() and len(name) < 4 and not by_type else name: _counted(
+            each, ()
+        )
+        for name, each in values.items()
+    }
 
 
 def with_arms(
-    setting: RestlessStructure, words: RestlessNames, kept: Sequence[int], joined: tuple[Any, Any]
+    structure: RestlessStructure, words: RestlessNames, kept: Sequence[int], options: Mapping[str, Any]
 ) -> RestlessStructure:
-    """The setting of other arms: `kept[new]` is the old place of arm `new`, or -1 for one that has `joined`.
+    """The structure of other arms: `kept[new]` is the old index of arm `new`, or -1 for one that joins with `options`.
 
-    Where every arm is a class of its own, a new one is taken to be like the first: rewards and structure are those of
+    Where every arm is a type of its own, a new one is taken to be like the first: rewards and transitions are those of
     all.
     """
-    old, (arm_class, cost) = np.asarray(kept, np.int64), joined
+    old, cost = np.asarray(kept, np.int64), options.get("activation_cost")
     fresh = old < 0
-    costs = setting.costs[old]
+    costs = structure.costs[old]
     costs[fresh] = 0.0 if cost is None else number("activation_cost", cost)
     if words.own:
         rows = np.where(fresh, 0, old)
-        tables = {name: getattr(setting, name)[rows] for name in ("rewards", "support", "kinds", "known")}
-        return setting._replace(classes=np.arange(len(old)), costs=costs, **tables)
-    classes = setting.classes[old]
+        tables = {name: getattr(structure, name)[rows] for name in ("rewards", "support", "kinds", "known")}
+        return structure._replace(classes=np.arange(len(old)), costs=costs, **tables)
+    classes = structure.classes[old]
     if fresh.any():
-        classes[fresh] = _class_of(arm_class, words)
-    return setting._replace(classes=classes, costs=costs)
+        classes[fresh] = _type_of(options.get("arm_type"), words)
+    return structure._replace(classes=classes, costs=costs)
 
 
-def _class_of(name: Any, words: RestlessNames) -> int:
+def _type_of(name: Any, words: RestlessNames) -> int:
     if not words.classes:
         if name is not None:
-            raise ArmError(f"arm_class={name!r} means nothing: all arms of this agent are alike")
+            raise ArmError(f"arm_type={name!r} cannot be given: all arms of this agent are of one type")
         return 0
     if name not in words.classes:
-        raise ArmError(f"arm_class={name!r} is not one of {', '.join(map(repr, words.classes))}")
+        raise ArmError(f"arm_type={name!r} is not one of {', '.join(map(repr, words.classes))}")
     return words.classes.index(name)
 
 
@@ -133,41 +160,41 @@ def _count(states: int | tuple[str, ...]) -> int:
     return states if isinstance(states, int) else len(states)
 
 
-def _classes(given: Any, roster: Roster) -> tuple[tuple[str, ...], Ints | None]:
-    """The names of the classes, and the class of each arm; none where all are alike, or each is its own."""
+def _types(given: Any, registry: ArmRegistry) -> tuple[tuple[str, ...], Ints | None]:
+    """The names of the types, and the type of each arm; none where all are alike, or each is its own."""
     if given is None or _is_own(given):
         return (), None
-    told = _by_arm("classes", given, roster)
+    told = _by_arm("arm_types", given, registry)
     for name in told:
         if not isinstance(name, str) or not name.isprintable():
-            raise ParameterError(f"class {name!r} is not named by printable text")
+            raise ParameterError(f"type {name!r} is not named by printable text")
     names = tuple(dict.fromkeys(told))
     return names, np.array([names.index(name) for name in told], np.int64)
 
 
-def _costs(given: Any, roster: Roster) -> Any:
+def _costs(given: Any, registry: ArmRegistry) -> Any:
     if given is None:
         return 0.0
     if isinstance(given, Mapping) or not np.isscalar(given):
-        return [number("activation_cost", each) for each in _by_arm("activation_cost", given, roster)]
+        return [number("activation_cost", each) for each in _by_arm("activation_cost", given, registry)]
     return number("activation_cost", given)
 
 
-def _by_arm(what: str, given: Any, roster: Roster) -> list[Any]:
+def _by_arm(what: str, given: Any, registry: ArmRegistry) -> list[Any]:
     """One thing for every arm, told in their order or by name."""
     if isinstance(given, Mapping):
         for name in given:
-            if name not in roster.names:
+            if name not in registry.names:
                 raise ParameterError(f"{what} names {name!r}, which is not one of the arms")
-        for name in roster.names:
+        for name in registry.names:
             if name not in given:
                 raise ParameterError(f"{what} says nothing of the arm {name!r}")
-        return [given[name] for name in roster.names]
+        return [given[name] for name in registry.names]
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ParameterError(f"{what}={given!r} is neither a list, one for each arm, nor a mapping from arms")
     told = list(given)
-    if len(told) != len(roster):
-        raise ParameterError(f"{what} has {len(told)} entries for {len(roster)} arms")
+    if len(told) != len(registry):
+        raise ParameterError(f"{what} has {len(told)} entries for {len(registry)} arms")
     return told
 
 
@@ -181,13 +208,13 @@ def _rewards(given: Any, words: RestlessNames) -> Floats:
 def _row_of_rewards(given: Any, words: RestlessNames) -> list[float]:
     if isinstance(given, Mapping):
         for name in given:
-            _place("rewards", name, words)
+            _place("state_rewards", name, words)
         for name in words.calls:
             if name not in given:
-                raise ParameterError(f"rewards says nothing of the state {name!r}")
+                raise ParameterError(f"state_rewards says nothing of the state {name!r}")
         given = [given[name] for name in words.calls]
     if isinstance(given, str) or not isinstance(given, Iterable) or len(told := list(given)) != words.n_states:
-        raise ParameterError(f"rewards={given!r} is not a number for each of {words.n_states} states")
+        raise ParameterError(f"state_rewards={given!r} is not a number for each of {words.n_states} states")
     return [number("reward", each) for each in told]
 
 
@@ -215,44 +242,44 @@ def _structure(given: Any, words: RestlessNames) -> Tables:
     if given is None:
         return support, kinds, known
     if not isinstance(given, Mapping) or not set(given) <= {*ACTIONS, "still"}:
-        raise ParameterError(f"structure={given!r} does not map passive, active and still to what is known of them")
+        raise ParameterError(f"transitions={given!r} does not map passive, active and still to what is known of them")
     for action, name in enumerate(ACTIONS):
         if name in given:
-            _kernel(name, given[name], words, (support[action], kinds[action], known[action]))
+            _transitions(name, given[name], words, (support[action], kinds[action], known[action]))
     for action, place in _still(given.get("still", ()), words):
         kinds[action, place] = np.where(kinds[action, place] == KNOWN, KNOWN, STATIONARY)
     return support, kinds, known
 
 
-def _kernel(name: str, given: Any, words: RestlessNames, tables: Tables) -> None:
-    """Write what is known of one kernel."""
+def _transitions(name: str, given: Any, words: RestlessNames, tables: Tables) -> None:
+    """Write what is known of the transitions of one action."""
     support, kinds, known = tables
     if not isinstance(given, Mapping):
         try:
             known[...] = _square(np.asarray(given, np.float64), len(known))
         except (TypeError, ValueError):
             raise ParameterError(
-                f"structure: {name} is not a matrix with a row for each of {len(known)} states"
+                f"transitions: {name} is not a matrix with a row for each of {len(known)} states"
             ) from None
         kinds[...] = KNOWN
         return
     for state, follows in given.items():
-        place = _place(f"structure: {name}", state, words)
+        place = _place(f"transitions: {name}", state, words)
         if isinstance(follows, str) or not isinstance(follows, Iterable):
             raise ParameterError(
-                f"structure: what follows {state!r} is neither a mapping to chances nor a list of states"
+                f"transitions: what follows {state!r} is neither a mapping to chances nor a list of states"
             )
         if isinstance(follows, Mapping):
             for after, chance in follows.items():
-                at = _place(f"structure: {name}", after, words)
+                at = _place(f"transitions: {name}", after, words)
                 known[place, at] = number(f"the chance of {after!r}", chance, above=0.0, below=1.0, closed="[]")
             total = known[place].sum()
             if abs(total - 1.0) > ROUNDING:
-                raise ParameterError(f"structure: what follows {state!r} when {name} sums to {total:.9g}, not to one")
+                raise ParameterError(f"transitions: what follows {state!r} when {name} sums to {total:.9g}, not to one")
             kinds[place] = KNOWN
         else:
             support[place] = False
-            support[place, [_place(f"structure: {name}", after, words) for after in follows]] = True
+            support[place, [_place(f"transitions: {name}", after, words) for after in follows]] = True
 
 
 def _square(matrix: Floats, size: int) -> Floats:
@@ -266,5 +293,5 @@ def _still(given: Any, words: RestlessNames) -> Iterable[tuple[int, Any]]:
     for each in [given] if isinstance(given, str) else given:
         name, *state = (each,) if isinstance(each, str) else tuple(each)
         if name not in ACTIONS or len(state) > 1:
-            raise ParameterError(f"structure: still names {each!r}: passive, active, or a pair of one and a state")
-        yield ACTIONS.index(name), _place("structure: still", state[0], words) if state else slice(None)
+            raise ParameterError(f"transitions: still names {each!r}: passive, active, or a pair of one and a state")
+        yield ACTIONS.index(name), _place("transitions: still", state[0], words) if state else slice(None)

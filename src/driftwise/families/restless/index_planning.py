@@ -13,7 +13,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Cache, Floats, Ints, Scratch, Shared
-from driftwise.families.restless.problem import RestlessStructure
+from driftwise.families.restless.structure import RestlessStructure
 from driftwise.families.restless.transitions.optimistic import (
     HopeRoom,
     KernelBall,

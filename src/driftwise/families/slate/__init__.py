@@ -3,7 +3,9 @@
 from driftwise.core.family import Family, add_family
 from driftwise.core.spec import catalogue
 from driftwise.families.slate import policies, worlds
+from driftwise.families.slate.adapter import SlateAdapter
 from driftwise.families.slate.policies import *  # noqa: F403
+from driftwise.families.slate.problem import Slate as Slate
 from driftwise.families.slate.words import words_of
 from driftwise.families.slate.worlds import *  # noqa: F403
 from driftwise.measure.comparator import BestChoice
@@ -13,6 +15,8 @@ SLATE = add_family(
     Family(
         name="slate",
         chooses="several items at once",
+        problem=Slate,
+        adapter=SlateAdapter,
         comparator=BestChoice,
         words=words_of,
         drift=norms,

@@ -16,7 +16,7 @@ from driftwise.core.foresight import not_live
 from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Decision, Floats, Ints, Moves, Problem, Scratch, Shared
 from driftwise.core.verbs import register
-from driftwise.families.restless.problem import restless_problem
+from driftwise.families.restless.structure import restless_problem
 from driftwise.families.restless.top_m import top_arms
 from driftwise.families.restless.whittle.api import whittle_index
 

@@ -36,7 +36,7 @@ from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, indices_of, new_plan_room
 from driftwise.families.restless.index_policy import count_outcome, rank_by_index, select_by_index
-from driftwise.families.restless.problem import DRIFTING, KNOWN, restless_problem
+from driftwise.families.restless.structure import DRIFTING, KNOWN, restless_problem
 from driftwise.families.restless.transitions.counts import ClassCounts, close_episode, new_counts
 from driftwise.families.restless.transitions.pooling import add_to_pool, believed_row, empty_pool
 

@@ -26,7 +26,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, PerClass, Problem, Scratch, Shared
 from driftwise.core.validation import number
 from driftwise.core.verbs import register
-from driftwise.families.restless.problem import DRIFTING, KNOWN, restless_problem
+from driftwise.families.restless.structure import DRIFTING, KNOWN, restless_problem
 from driftwise.families.restless.top_m import top_arms
 
 

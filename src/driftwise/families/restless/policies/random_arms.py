@@ -10,8 +10,8 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Derived, Ints, PerArm, Problem, Scratch
 from driftwise.core.verbs import register
-from driftwise.families.restless.problem import restless_problem
 from driftwise.families.restless.random_subset import chance_of_set, count_activated, draw_arms
+from driftwise.families.restless.structure import restless_problem
 
 
 class RandomArmsState(NamedTuple):

@@ -11,8 +11,8 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Ints, PerArm, Problem, Scratch
 from driftwise.core.verbs import register
-from driftwise.families.restless.problem import restless_problem
 from driftwise.families.restless.random_subset import count_activated
+from driftwise.families.restless.structure import restless_problem
 
 
 class RoundRobinState(NamedTuple):

@@ -30,7 +30,7 @@ from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
 from driftwise.families.restless.index_policy import rank_by_index, select_by_index, time_to_plan
-from driftwise.families.restless.problem import STATIONARY, RestlessStructure, restless_problem
+from driftwise.families.restless.structure import STATIONARY, RestlessStructure, restless_problem
 from driftwise.families.restless.top_m import kth_largest
 from driftwise.families.restless.transitions.counts import ArmCounts, count_moves, new_counts
 from driftwise.families.restless.transitions.optimistic import VACUOUS, ball_size

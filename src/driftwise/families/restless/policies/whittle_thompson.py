@@ -27,7 +27,7 @@ from driftwise.core.validation import whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, indices_of, new_plan_room
 from driftwise.families.restless.index_policy import count_outcome, rank_by_index, select_by_index, time_to_plan
-from driftwise.families.restless.problem import DRIFTING, KNOWN, restless_problem
+from driftwise.families.restless.structure import DRIFTING, KNOWN, restless_problem
 from driftwise.families.restless.transitions.counts import ClassCounts, new_counts
 
 ALL, LATELY = 0, 1  # the two views

@@ -30,8 +30,8 @@ from driftwise.core.random import uniform
 from driftwise.core.types import About, Cache, Decision, Derived, Floats, Ints, Moves, PerArm, Problem, Scratch, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
-from driftwise.families.restless.problem import restless_problem
 from driftwise.families.restless.random_subset import chance_of_set, draw_arms
+from driftwise.families.restless.structure import restless_problem
 from driftwise.families.restless.top_m import top_arms
 
 

@@ -19,7 +19,7 @@ from driftwise.core.types import Floats
 from driftwise.core.validation import cast
 from driftwise.core.verbs import advance
 from driftwise.families.restless.policies.sliding_whittle import ALL, LATELY, SlidingWhittle
-from driftwise.families.restless.problem import DRIFTING, KNOWN
+from driftwise.families.restless.structure import DRIFTING, KNOWN
 from driftwise.families.restless.transitions.optimistic import ball_size
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from driftwise.core.types import Floats
 from driftwise.core.validation import number, whole
-from driftwise.families.restless.problem import DRIFTING, KNOWN, STATIONARY, RestlessStructure, restless
+from driftwise.families.restless.structure import DRIFTING, KNOWN, STATIONARY, RestlessStructure, restless
 from driftwise.families.restless.worlds.base import RestlessWorld, halves
 from driftwise.families.restless.worlds.wandering import Wandering
 

@@ -24,7 +24,7 @@ from driftwise.core.types import Floats, Ints, Moves, Problem
 from driftwise.core.validation import cast_fields, number, one_of, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
-from driftwise.families.restless.problem import RestlessStructure, checked_rows
+from driftwise.families.restless.structure import RestlessStructure, checked_rows
 from driftwise.families.restless.worlds.wandering import DRIFTS, Wandering, abrupt, seasonal, walk
 from driftwise.measure.base_world import BaseWorld
 from driftwise.measure.levels import BLOCK, BLOCK_NUMBERS, Levels, phase_starts

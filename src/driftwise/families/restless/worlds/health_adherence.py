@@ -18,7 +18,7 @@ import numpy as np
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats, Ints
 from driftwise.core.validation import number, whole
-from driftwise.families.restless.problem import RestlessStructure, restless
+from driftwise.families.restless.structure import RestlessStructure, restless
 from driftwise.families.restless.worlds.base import RestlessWorld, near, steps
 from driftwise.families.restless.worlds.wandering import Wandering
 

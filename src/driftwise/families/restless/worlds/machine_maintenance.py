@@ -16,7 +16,7 @@ import numpy as np
 from driftwise.core.types import Floats
 from driftwise.core.validation import number, whole
 from driftwise.errors import ParameterError
-from driftwise.families.restless.problem import DRIFTING, STATIONARY, RestlessStructure, restless
+from driftwise.families.restless.structure import DRIFTING, STATIONARY, RestlessStructure, restless
 from driftwise.families.restless.worlds.base import RestlessWorld, near, steps
 from driftwise.families.restless.worlds.wandering import Wandering
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import ParameterError
-from driftwise.families.restless.problem import RestlessStructure, checked_rows, restless
+from driftwise.families.restless.structure import RestlessStructure, checked_rows, restless
 from driftwise.families.restless.worlds.base import RestlessWorld, steps
 from driftwise.families.restless.worlds.wandering import Wandering
 

@@ -1,0 +1,84 @@
+"""Problem values: what is decided between, one class per family.
+
+A value is frozen and plain: its fields are the arguments of its constructor, the JSON of a deployment's `problem`
+(where `kind` names the family) and the bytes in the journal. `Adapter.of` of the family checks it against a policy.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from driftwise.core.arm_registry import ArmRegistry, registry_of
+from driftwise.core.fields import Horizon, Noise, Number
+from driftwise.core.types import Problem
+from driftwise.core.validation import number, whole
+from driftwise.errors import ParameterError
+
+
+class ProblemValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    """What every problem has: how many rounds it lasts, where that is known; 0 where it is not."""
+
+    horizon: Horizon = 0
+
+    @property
+    def kind(self) -> str:
+        """The name of the family."""
+        return str(self.__struct_config__.tag)
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            msgspec.structs.force_setattr(self, name, plain(getattr(self, name)))
+
+    def arm_registry(self) -> ArmRegistry:
+        """The arms, by name or counted; none where the problem has none."""
+        return registry_of(getattr(self, "arms", None))
+
+
+class RewardProblem(ProblemValue, frozen=True, kw_only=True):
+    """Problems with rewards.
+
+    Rewards lie in `reward_range`, None where they are unbounded. `noise` is the standard deviation of a reward around
+    its mean, in the unit of rewards; where it is not given, half the range is taken for it; without a range, contextual
+    policies learn it, and others may ask for it.
+    """
+
+    reward_range: tuple[Number, Number] | None = (0.0, 1.0)
+    noise: Noise | None = None
+
+    def base(self, registry: ArmRegistry) -> Problem:
+        """What a policy may know, as far as all families have it."""
+        low, high = (-math.inf, math.inf) if self.reward_range is None else read_range(self.reward_range)
+        noise = 0.0 if self.noise is None else number("noise", self.noise, above=0.0)
+        horizon = whole("horizon", self.horizon, low=0)
+        return Problem(max(1, len(registry)), low, high, noise, horizon, family=self.kind)
+
+
+def read_range(reward_range: Any) -> tuple[float, float]:
+    """A pair of finite numbers, the lower one first."""
+    try:
+        low, high = (float(end) for end in reward_range)
+    except (TypeError, ValueError):
+        raise ParameterError(f"reward_range={reward_range!r} is not a pair (low, high)") from None
+    if not low < high or not math.isfinite(low) or not math.isfinite(high):
+        raise ParameterError(f"reward_range=({low:g}, {high:g}) is not a pair of finite numbers with low < high")
+    return low, high
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: arrays and other sequences are lists, and NumPy's numbers are Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, str | bytes | int | float | None | msgspec.Struct):
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        return value  # refused where it is read, with what it was for
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {plain(key): plain(each) for key, each in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return value
+    return [plain(each) for each in value] if isinstance(value, Iterable) else value

@@ -1,0 +1,34 @@
+"""The problem value of contextual bandits."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from driftwise.core.fields import ArmNames, NArms, RowsByArm
+from driftwise.core.problem import RewardProblem
+
+Width = Annotated[int, Meta(ge=1, le=1000)]
+
+
+class Contextual(RewardProblem, frozen=True, tag="contextual"):
+    """One action is chosen by its row of features, and one reward comes back.
+
+    Parameters
+    ----------
+    arms : int, list of str, or mapping of str to row, optional
+        The arms: a count, their names, or a mapping from names to rows of features. Left out where actions have no
+        names: they come with every decision.
+    n_features : int, optional
+        How many features an action has, where rows come with every decision.
+    context_dim : int, optional
+        Length of the vector that comes with every decision and multiplies the features of the arms.
+    reward_range, noise, horizon
+        See `driftwise.core.problem.RewardProblem`.
+
+    >>> Contextual(n_features=3).n_features
+    3
+    """
+
+    arms: NArms | ArmNames | RowsByArm | None = None
+    n_features: Width | None = None
+    context_dim: Width | None = None
