@@ -17,7 +17,7 @@ from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
 from driftwise.agent import Agent
 from driftwise.errors import DriftwiseError
-from driftwise.families import POLICIES, LinUCB
+from driftwise.families import POLICIES, Contextual, LinUCB, MultiArmed
 
 ARMS, WINDOW = 10, 1000
 LINEAR = Options(rounds=1500, arms=40, window=200, seed=0)
@@ -55,7 +55,9 @@ def _linear_rate(warm_up: list[LinearRound], timed: list[LinearRound]) -> float:
 
 
 def _one_linear_rate(warm_up: list[LinearRound], timed: list[LinearRound]) -> float:
-    agent = Agent(LinUCB(), n_arms=LINEAR.arms, context=settings.FEATURES, reward_range=None, noise=0.1, seed=0)
+    agent = Agent(
+        LinUCB(), Contextual(LINEAR.arms, context_dim=settings.FEATURES, reward_range=None, noise=0.1), seed=0
+    )
     _live_with_context(agent, warm_up)
     gc.collect()
     start = time.process_time()
@@ -94,7 +96,7 @@ def _works_live(name: str, rounds: int) -> bool:
 
 
 def _agent(name: str, rounds: int) -> Agent:
-    return Agent(POLICIES[name](), n_arms=ARMS, horizon=WINDOW + rounds, seed=0)
+    return Agent(POLICIES[name](), MultiArmed(ARMS, horizon=WINDOW + rounds), seed=0)
 
 
 def _all_rates(names: list[str], warm_up: list[Round], timed: list[Round]) -> dict[str, float]:

@@ -23,7 +23,7 @@ from driftwise.core.serialization import clone, equal, regroup
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
-from driftwise.families import EXP3, EXP3IX, EXP3S, POLICIES, REXP3, SER4, Abrupt
+from driftwise.families import EXP3, EXP3IX, EXP3S, POLICIES, REXP3, SER4, Abrupt, MultiArmed
 from driftwise.families.composite.worlds.delayed import Delayed
 from driftwise.families.multi_armed.policies.ser4 import OUT
 from driftwise.families.multi_armed.worlds.base import BernoulliTape
@@ -404,7 +404,7 @@ def test_ser4_resets_as_documented() -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_single_arm_is_played_for_ever(name: str) -> None:
-    agent = Agent(POLICIES[name](), n_arms=1, horizon=1, seed=0)
+    agent = Agent(POLICIES[name](), MultiArmed(1, horizon=1), seed=0)
     for _ in range(30):
         decision = agent.decide()
         assert (decision.action, decision.propensity) == (0, 1.0)
@@ -621,7 +621,7 @@ def test_the_rest_is_ranked_again_after_the_leader_left() -> None:
 
 @pytest.mark.parametrize(("change", "n_arms"), [("retire", 2), ("add", 4), ("both", 3)])
 def test_ser4_starts_over_when_the_arms_change(change: str, n_arms: int) -> None:
-    agent = Agent(SER4(scale=0.1, reset=0.0), arms=["a", "b", "c"], horizon=HORIZON, seed=1)
+    agent = Agent(SER4(scale=0.1, reset=0.0), MultiArmed(["a", "b", "c"], horizon=HORIZON), seed=1)
     for _ in range(50):
         decision = agent.decide()
         agent.learn(decision, float(decision.action == "b"))

@@ -19,8 +19,8 @@ def taught(agent: dw.Agent, rounds: int = 50) -> dw.Agent:
 
 
 def test_arms_are_numbered_or_named() -> None:
-    assert dw.Agent(dw.Uniform(), n_arms=3).arms == (0, 1, 2)
-    assert dw.Agent(dw.Uniform(), arms=("a", "b")).arms == ("a", "b")
+    assert dw.Agent(dw.Uniform(), 3).arms == (0, 1, 2)
+    assert dw.Agent(dw.Uniform(), ("a", "b")).arms == ("a", "b")
 
 
 @pytest.mark.parametrize(
@@ -52,30 +52,30 @@ def test_nonsense_is_refused_with_the_value_and_the_rule(how: dict[str, Any], sa
 def test_a_policy_is_an_instance() -> None:
     for wrong in (dw.UCB1, "thompson", None):
         with pytest.raises(ParameterError, match="is not a policy: give an instance"):
-            dw.Agent(wrong, n_arms=2)
+            dw.Agent(wrong, 2)
 
 
 def test_a_window_must_be_a_whole_number_of_rounds() -> None:
     for window in (0, -3, 2.5, math.nan):
         with pytest.raises(ParameterError, match=f"window={window}"):
-            dw.Agent(dw.SlidingUCB(window=window), n_arms=2)  # type: ignore[arg-type]
+            dw.Agent(dw.SlidingUCB(window=window), 2)  # type: ignore[arg-type]
 
 
 def test_beta_thompson_needs_a_bounded_range() -> None:
     with pytest.raises(ParameterError, match="use gaussian-thompson"):
-        dw.Agent(dw.Thompson(), n_arms=2, reward_range=None)
+        dw.Agent(dw.Thompson(), dw.MultiArmed(2, reward_range=None))
 
 
 def test_rewards_of_any_range_are_scaled() -> None:
-    small = taught(dw.Agent(dw.SlidingUCB(window=20), n_arms=3, seed=1))
-    large = dw.Agent(dw.SlidingUCB(window=20), n_arms=3, seed=1, reward_range=(-100.0, 100.0))
+    small = taught(dw.Agent(dw.SlidingUCB(window=20), 3, seed=1))
+    large = dw.Agent(dw.SlidingUCB(window=20), dw.MultiArmed(3, reward_range=(-100.0, 100.0)), seed=1)
     for t in range(50):
         large.learn(large.decide(), 200.0 * (t % 3 == 0) - 100.0)
     assert [small.decide().action for _ in range(5)] == [large.decide().action for _ in range(5)]
 
 
 def test_threads_may_share_an_agent() -> None:
-    agent = dw.Agent(dw.SlidingUCB(window=100), n_arms=4)
+    agent = dw.Agent(dw.SlidingUCB(window=100), 4)
     seen: list[int] = []
 
     def work() -> None:
@@ -94,7 +94,7 @@ def test_threads_may_share_an_agent() -> None:
 
 
 def test_what_numpy_gives_can_be_used_and_saved() -> None:
-    agent = dw.Agent(dw.Uniform(), arms=list(np.array(["a", "b"])), seed=int(np.int64(3)))
+    agent = dw.Agent(dw.Uniform(), list(np.array(["a", "b"])), seed=int(np.int64(3)))
     agent.add_arm(np.int64(7))  # type: ignore[arg-type]
     agent.decide()
     agent.learn(np.int64(0), np.float64(1.0))  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ def test_what_numpy_gives_can_be_used_and_saved() -> None:
 
 
 def test_errors_tell_unknown_from_answered() -> None:
-    agent = dw.Agent(dw.Uniform(), n_arms=2)
+    agent = dw.Agent(dw.Uniform(), 2)
     decision = agent.decide()
     agent.learn(decision, 1)
     with pytest.raises(DecisionError, match="decision 0 has been answered already"):
@@ -114,7 +114,7 @@ def test_errors_tell_unknown_from_answered() -> None:
 
 
 def test_reward_errors_name_the_value_and_the_rule() -> None:
-    agent = dw.Agent(dw.Uniform(), n_arms=2)
+    agent = dw.Agent(dw.Uniform(), 2)
     decision = agent.decide()
     cases = {math.nan: "reward=nan is not finite", 2: r"reward=2 is outside \[0, 1\]", (): "is not a number"}
     for reward, says in cases.items():
@@ -125,7 +125,7 @@ def test_reward_errors_name_the_value_and_the_rule() -> None:
 
 
 def test_the_oldest_pending_decision_is_given_up_and_counted() -> None:
-    agent = dw.Agent(dw.Uniform(), n_arms=2, max_pending=3)
+    agent = dw.Agent(dw.Uniform(), 2, max_pending=3)
     for _ in range(5):
         agent.decide()
     assert agent.pending == (2, 3, 4)
@@ -135,7 +135,7 @@ def test_the_oldest_pending_decision_is_given_up_and_counted() -> None:
 
 
 def test_a_reward_older_than_the_window_is_stale() -> None:
-    agent = dw.Agent(dw.SlidingThompson(window=5), n_arms=2)
+    agent = dw.Agent(dw.SlidingThompson(window=5), 2)
     first = agent.decide()
     for _ in range(5):
         agent.decide()
@@ -145,7 +145,7 @@ def test_a_reward_older_than_the_window_is_stale() -> None:
 
 
 def test_rounds_without_rewards_leave_the_window_too() -> None:
-    agent = taught(dw.Agent(dw.SlidingUCB(window=10), n_arms=3), rounds=10)
+    agent = taught(dw.Agent(dw.SlidingUCB(window=10), 3), rounds=10)
     assert agent.state.window.counts.sum() == 10
     for _ in range(4):
         agent.decide()
@@ -156,7 +156,7 @@ def test_rounds_without_rewards_leave_the_window_too() -> None:
 
 
 def test_arm_errors() -> None:
-    agent = dw.Agent(dw.Uniform(), arms=["a", "b"])
+    agent = dw.Agent(dw.Uniform(), ["a", "b"])
     with pytest.raises(ArmError, match="there is an arm 'a' already"):
         agent.add_arm("a")
     with pytest.raises(ArmError, match="there is no arm 'z': there are 'a', 'b'"):
@@ -167,7 +167,7 @@ def test_arm_errors() -> None:
 
 
 def test_an_arm_that_returns_under_its_old_name_is_a_new_arm() -> None:
-    agent = dw.Agent(dw.SlidingUCB(window=50), arms=["a", "b"], seed=0)
+    agent = dw.Agent(dw.SlidingUCB(window=50), ["a", "b"], seed=0)
     waiting = agent.decide()
     agent.retire_arm(waiting.action)
     agent.add_arm(waiting.action)
@@ -177,7 +177,7 @@ def test_an_arm_that_returns_under_its_old_name_is_a_new_arm() -> None:
 
 
 def test_regrouping_keeps_what_the_others_learned() -> None:
-    agent = taught(dw.Agent(dw.SlidingUCB(window=30), arms=["a", "b", "c"]))
+    agent = taught(dw.Agent(dw.SlidingUCB(window=30), ["a", "b", "c"]))
     before = dict(zip(agent.arms, agent.state.window.counts, strict=True))
     agent.retire_arm("a")
     agent.add_arm("d")
@@ -187,7 +187,7 @@ def test_regrouping_keeps_what_the_others_learned() -> None:
 
 
 def test_many_arms_come_and_go_with_the_winner_tree() -> None:
-    agent = dw.Agent(dw.SlidingUCB(window=400), n_arms=150, seed=4)
+    agent = dw.Agent(dw.SlidingUCB(window=400), 150, seed=4)
     rng = np.random.default_rng(0)
     for t in range(3000):
         decision = agent.decide()
@@ -201,7 +201,7 @@ def test_many_arms_come_and_go_with_the_winner_tree() -> None:
 
 
 def test_resume_with_named_arms_pending_and_counters() -> None:
-    agent = taught(dw.Agent(dw.SlidingThompson(window=20), arms=["x", "y", 3], seed=9))
+    agent = taught(dw.Agent(dw.SlidingThompson(window=20), ["x", "y", 3], seed=9))
     open_ones = [agent.decide() for _ in range(30)]
     agent.retire_arm("x")
     again = dw.Agent.loads(agent.dumps())
@@ -215,7 +215,7 @@ def test_resume_with_named_arms_pending_and_counters() -> None:
 
 
 def test_foreign_and_broken_bytes_are_refused() -> None:
-    blob = taught(dw.Agent(dw.SlidingUCB(window=20), n_arms=3)).dumps()
+    blob = taught(dw.Agent(dw.SlidingUCB(window=20), 3)).dumps()
     broken = bytearray(blob)
     broken[len(blob) // 2] ^= 0xFF
     cases = {
@@ -236,7 +236,7 @@ def test_foreign_and_broken_bytes_are_refused() -> None:
 
 
 def test_bytes_of_other_code_load_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    blob = taught(dw.Agent(dw.UCB1(), n_arms=3)).dumps()
+    blob = taught(dw.Agent(dw.UCB1(), 3)).dumps()
     monkeypatch.setattr("driftwise.agent.agent.code_tag", lambda *_: "another")
     with pytest.warns(UserWarning, match="ucb1 has changed since this agent was saved"):
         dw.Agent.loads(blob)
@@ -247,9 +247,9 @@ def test_bytes_of_other_code_load_with_a_warning(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_stream_of_a_decision_depends_on_seed_and_round_only() -> None:
-    one, other = (dw.Agent(dw.Uniform(), n_arms=10, seed=5) for _ in range(2))
+    one, other = (dw.Agent(dw.Uniform(), 10, seed=5) for _ in range(2))
     other.learn(other.decide(), 1.0)
     one.decide()
     assert one.decide() == other.decide()
-    first, second = (dw.Agent(dw.Uniform(), n_arms=10, seed=seed).decide() for seed in (5, 6))
+    first, second = (dw.Agent(dw.Uniform(), 10, seed=seed).decide() for seed in (5, 6))
     assert first.rng != second.rng

@@ -131,7 +131,9 @@ def test_a_budget_cut_to_a_ninth_lasts_to_the_end() -> None:
     shares, ends = [], []
     for seed in range(3):
         luck = np.random.default_rng(seed)
-        one = dw.Agent(dw.PrequentialPacing(), n_arms=3, budgets={"euros": 0.9 * horizon}, horizon=horizon, seed=seed)
+        one = dw.Agent(
+            dw.PrequentialPacing(), dw.Knapsack(3, budgets={"euros": 0.9 * horizon}, horizon=horizon), seed=seed
+        )
         earned, last = 0.0, 0
         for t in range(horizon):
             if t == horizon // 2:
@@ -171,7 +173,7 @@ def test_nothing_left_can_be_planned_with() -> None:
 @pytest.mark.parametrize("step", ["longer", "shorter", "more arms"])
 def test_windows_follow_horizon_and_arms_and_lose_nothing_they_can_hold(step: str) -> None:
     """With another horizon all windows have other lengths, and with ten arms too: rounds move to another ring."""
-    one = dw.Agent(dw.PrequentialPacing(), n_arms=3, budgets={"euros": 900.0}, horizon=3000)
+    one = dw.Agent(dw.PrequentialPacing(), dw.Knapsack(3, budgets={"euros": 900.0}, horizon=3000))
     luck, told, sizes = np.random.default_rng(3), [], one.state.window.sizes
     for t in range(900):
         decision = one.decide(held=(int(luck.integers(3)), 1 / 3))
@@ -300,18 +302,18 @@ def test_costs_of_a_decision_that_was_never_made() -> None:
 
 
 def test_costs_mean_nothing_without_budgets() -> None:
-    one = dw.Agent(dw.UCB1(), n_arms=2)
+    one = dw.Agent(dw.UCB1(), 2)
     with pytest.raises(RewardError, match="costs means nothing to UCB1"):
         one.learn(one.decide(), 1.0, costs=1.0)
     for what in ("remaining", "reserved", "prices"):
         with pytest.raises(BudgetError, match="this agent has no budgets"):
             getattr(one, what)
     with pytest.raises(ParameterError, match="chooses one arm or none"):
-        dw.Agent(POLICY, n_arms=2, slate=2)
+        dw.Agent(POLICY, dw.Slate(2, slate_size=2))
 
 
 def test_one_resource_needs_no_name_in_costs() -> None:
-    one = dw.Agent(POLICY, n_arms=2, budgets={"units": 5.0}, horizon=20)
+    one = dw.Agent(POLICY, dw.Knapsack(2, budgets={"units": 5.0}, horizon=20))
     one.learn(chosen(one), 1.0, costs=1.0)
     assert one.remaining == {"units": 4.0}
 
@@ -441,10 +443,12 @@ def test_an_estimate_is_never_above_the_maximum(policy: Any, euros: float, most:
 
 @pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
 def test_the_promise_is_the_same_in_every_unit(unit: float) -> None:
-    one = dw.Agent(dw.UCB1(), n_arms=2, budgets={"money": 3 * 0.1 * unit}, most={"money": 0.1 * unit}, horizon=50)
+    one = dw.Agent(
+        dw.UCB1(), dw.Knapsack(2, budgets={"money": 3 * 0.1 * unit}, max_cost={"money": 0.1 * unit}, horizon=50)
+    )
     decisions = [one.decide() for _ in range(10)]
     assert [decision.action is None for decision in decisions] == [False] * 3 + [True] * 7
-    large = dw.Agent(dw.UCB1(), n_arms=2, budgets={"money": 1e10 * unit}, most={"money": unit}, horizon=50)
+    large = dw.Agent(dw.UCB1(), dw.Knapsack(2, budgets={"money": 1e10 * unit}, max_cost={"money": unit}, horizon=50))
     large.change(budgets={"money": 1.5 * unit})
     assert [large.decide().action is None for _ in range(3)] == [False, True, True]
 
@@ -491,7 +495,7 @@ def test_late_outcomes_leave_a_budget_to_decide_with(how: str, delay: int, least
 
 def test_pacing_goes_by_what_arms_cost_not_by_the_most_they_can() -> None:
     """One decision in ten costs anything. With a hundred under way, hardly more than ten units are as good as gone."""
-    one = dw.Agent(dw.GreedyRatio(), n_arms=2, budgets={"units": 400.0}, horizon=4000)
+    one = dw.Agent(dw.GreedyRatio(), dw.Knapsack(2, budgets={"units": 400.0}, horizon=4000))
     for i in range(400):
         one.learn(one.decide(held=(i % 2, 0.5)), 0.5, costs=float(i % 20 < 2))
     for i in range(100):

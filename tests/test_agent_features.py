@@ -71,8 +71,8 @@ def test_rows_may_be_of_any_kind_of_number(form: Any) -> None:
 
 
 def test_rows_of_named_arms_are_in_their_order_or_named() -> None:
-    in_order, named = (dw.Agent(LINEAR, arms=list(ROWS), features=DIM) for _ in range(2))
-    brought = dw.Agent(LINEAR, arms=ROWS)
+    in_order, named = (dw.Agent(LINEAR, dw.Contextual(list(ROWS), n_features=DIM)) for _ in range(2))
+    brought = dw.Agent(LINEAR, dw.Contextual(ROWS))
     backwards = dict(reversed(ROWS.items()))
     for t in range(30):
         decisions = [in_order.decide(list(ROWS.values())), named.decide(actions=backwards), brought.decide()]
@@ -82,13 +82,17 @@ def test_rows_of_named_arms_are_in_their_order_or_named() -> None:
 
 
 def test_one_feature_may_be_a_bare_number() -> None:
-    agent = dw.Agent(LINEAR, arms={"low": 0.5, "high": 2})
+    agent = dw.Agent(LINEAR, dw.Contextual({"low": 0.5, "high": 2}))
     assert agent.problem.dim == 1 and agent.decide().context == (2.0,)
 
 
 def test_a_context_multiplies_the_features_of_an_arm() -> None:
-    agent, plain, rng = dw.Agent(LINEAR, arms=ROWS, context=2), dw.Agent(LINEAR, features=2 * DIM), luck()
-    both = dw.Agent(LINEAR, arms=list(ROWS), features=DIM, context=2)
+    agent, plain, rng = (
+        dw.Agent(LINEAR, dw.Contextual(ROWS, context_dim=2)),
+        dw.Agent(LINEAR, dw.Contextual(n_features=2 * DIM)),
+        luck(),
+    )
+    both = dw.Agent(LINEAR, dw.Contextual(list(ROWS), n_features=DIM, context_dim=2))
     for _ in range(60):
         x, reward = rng.uniform(-1.0, 1.0, 2), float(rng.random())
         products = [np.outer(row, x).ravel() for row in ROWS.values()]
@@ -102,7 +106,7 @@ def test_a_context_multiplies_the_features_of_an_arm() -> None:
 
 def test_arms_without_features_have_parameters_of_their_own() -> None:
     """The regression over rows with one block per arm is a regression per arm."""
-    agent, rng = dw.Agent(LINEAR, arms=["a", "b"], context=2), luck()
+    agent, rng = dw.Agent(LINEAR, dw.Contextual(["a", "b"], context_dim=2)), luck()
     log = []
     for _ in range(100):
         x, reward = rng.uniform(-1.0, 1.0, 2), float(rng.random())
@@ -122,7 +126,7 @@ def test_arms_without_features_have_parameters_of_their_own() -> None:
 
 
 def test_arms_with_parameters_of_their_own_take_them_along() -> None:
-    agent = taught(dw.Agent(LINEAR, arms=["a", "b", "c"], context=2), context=2)
+    agent = taught(dw.Agent(LINEAR, dw.Contextual(["a", "b", "c"], context_dim=2)), context=2)
     before = ridge(agent)
     agent.retire_arm("a")
     agent.add_arm("d")
@@ -136,7 +140,7 @@ def test_arms_with_parameters_of_their_own_take_them_along() -> None:
 
 
 def test_many_arms_come_and_go_in_a_context() -> None:
-    agent, rng = dw.Agent(LINEAR, n_arms=6, context=2, seed=3), luck()
+    agent, rng = dw.Agent(LINEAR, dw.Contextual(6, context_dim=2), seed=3), luck()
     for t in range(400):
         decision = agent.decide(context=rng.uniform(0.0, 1.0, 2))
         if t % 7:
@@ -149,7 +153,7 @@ def test_many_arms_come_and_go_in_a_context() -> None:
 
 
 def test_what_is_pending_finds_its_arm_after_others_left() -> None:
-    agent = dw.Agent(LINEAR, arms=["a", "b", "c"], context=2)
+    agent = dw.Agent(LINEAR, dw.Contextual(["a", "b", "c"], context_dim=2))
     open_ones: dict[Any, dw.Decision] = {}
     while len(open_ones) < 3:
         decision = agent.decide(context=[0.5, 1.0])
@@ -165,7 +169,7 @@ def test_what_is_pending_finds_its_arm_after_others_left() -> None:
 
 
 def test_features_teach_though_their_arm_was_retired() -> None:
-    agent = taught(dw.Agent(LINEAR, arms=ROWS), rounds=30)
+    agent = taught(dw.Agent(LINEAR, dw.Contextual(ROWS)), rounds=30)
     waiting, before = agent.decide(), ridge(agent).moment
     agent.retire_arm(waiting.action)
     agent.learn(waiting, 1.0)
@@ -174,7 +178,7 @@ def test_features_teach_though_their_arm_was_retired() -> None:
 
 
 def test_an_arm_brings_its_features() -> None:
-    agent = taught(dw.Agent(LINEAR, arms=ROWS))
+    agent = taught(dw.Agent(LINEAR, dw.Contextual(ROWS)))
     before = ridge(agent)
     agent.add_arm("d", features=[1.0, 1.0, 1.0])
     np.testing.assert_array_equal(ridge(agent).gram, before.gram)
@@ -191,26 +195,26 @@ def test_an_arm_brings_its_features() -> None:
     ("agent", "how", "error", "says"),
     [
         (free, {"name": "d"}, ArmError, "actions have no names"),
-        (lambda: dw.Agent(LINEAR, arms=ROWS), {"name": "d"}, FeatureError, "'d' must bring its features"),
+        (lambda: dw.Agent(LINEAR, dw.Contextual(ROWS)), {"name": "d"}, FeatureError, "'d' must bring its features"),
         (
-            lambda: dw.Agent(LINEAR, arms=ROWS),
+            lambda: dw.Agent(LINEAR, dw.Contextual(ROWS)),
             {"name": "d", "features": [1.0]},
             FeatureError,
             r"the features of 'd' have the shape \(1,\); those of this agent are 3",
         ),
         (
-            lambda: dw.Agent(LINEAR, arms=ROWS),
+            lambda: dw.Agent(LINEAR, dw.Contextual(ROWS)),
             {"name": "d", "features": [1.0, np.nan, 0.0]},
             FeatureError,
             "the row of 'd', column 1 is nan",
         ),
         (
-            lambda: dw.Agent(LINEAR, arms=["a"], context=2),
+            lambda: dw.Agent(LINEAR, dw.Contextual(["a"], context_dim=2)),
             {"name": "d", "features": [1.0, 0.0]},
             FeatureError,
             "'d' cannot bring features: the others did not",
         ),
-        (lambda: dw.Agent(dw.Uniform(), n_arms=2), {"name": "d", "features": [1.0]}, FeatureError, "cannot bring"),
+        (lambda: dw.Agent(dw.Uniform(), 2), {"name": "d", "features": [1.0]}, FeatureError, "cannot bring"),
     ],
 )
 def test_arms_that_cannot_come(
@@ -224,7 +228,7 @@ def test_arms_that_cannot_come(
 
 
 def test_the_last_arm_that_says_anything_stays() -> None:
-    agent = dw.Agent(LINEAR, arms={"a": [1.0, 0.0], "nothing": [0.0, 0.0], "zero": [0.0, 0.0]})
+    agent = dw.Agent(LINEAR, dw.Contextual({"a": [1.0, 0.0], "nothing": [0.0, 0.0], "zero": [0.0, 0.0]}))
     agent.retire_arm("zero")
     with pytest.raises(FeatureError, match="every number is zero"):
         agent.retire_arm("a")
@@ -322,7 +326,7 @@ def test_bad_features_are_refused_and_nothing_changes(
 
 
 def test_a_bare_policy_is_shown_nothing() -> None:
-    agent = dw.Agent(dw.UCB1(), n_arms=2)
+    agent = dw.Agent(dw.UCB1(), 2)
     before = agent.dumps()
     for told in ({"actions": GOOD}, {"context": [1.0]}):
         with pytest.raises(FeatureError, match="UCB1 looks at no features"):
@@ -331,7 +335,9 @@ def test_a_bare_policy_is_shown_nothing() -> None:
 
 
 def test_reach_moves_the_limit() -> None:
-    agent = dw.Agent(dw.BanditOverBandit(policy=dw.SlidingLinUCB(reach=10.0)), features=1, horizon=1000)
+    agent = dw.Agent(
+        dw.BanditOverBandit(policy=dw.SlidingLinUCB(reach=10.0)), dw.Contextual(n_features=1, horizon=1000)
+    )
     agent.decide(actions=[[9e3]])
     with pytest.raises(FeatureError, match="far beyond reach=10"):
         agent.decide(actions=[[2e4]])
@@ -340,7 +346,7 @@ def test_reach_moves_the_limit() -> None:
 def test_features_too_large_for_the_regression_leave_no_trace() -> None:
     """Met only when the reward comes, after more steps than are ever kept: all is as if it had not been told."""
     policy = dw.SlidingLinUCB(window=40, reach=1000.0)
-    agent, twin = (dw.Agent(policy, features=DIM) for _ in range(2))
+    agent, twin = (dw.Agent(policy, dw.Contextual(n_features=DIM)) for _ in range(2))
     rng = luck()
     for t in range(400):
         matrix = rng.uniform(-1.0, 1.0, (4, DIM))
@@ -382,8 +388,8 @@ def test_a_decision_that_fails_half_way_leaves_no_trace() -> None:
 def test_resume_with_rows_pending() -> None:
     for agent, told in (
         (free(seed=2), {"actions": (5, DIM)}),
-        (dw.Agent(LINEAR, arms=ROWS, context=2), {"context": 2}),
-        (dw.Agent(LINEAR, arms=["a", "b"], context=2), {"context": 2}),
+        (dw.Agent(LINEAR, dw.Contextual(ROWS, context_dim=2)), {"context": 2}),
+        (dw.Agent(LINEAR, dw.Contextual(["a", "b"], context_dim=2)), {"context": 2}),
     ):
         taught(agent, **told)
         rng = luck(5)
@@ -399,7 +405,7 @@ def test_resume_with_rows_pending() -> None:
 
 
 def test_bytes_of_another_format_are_refused() -> None:
-    envelope = msgspec.msgpack.decode(dw.Agent(dw.UCB1(), n_arms=3).dumps())
+    envelope = msgspec.msgpack.decode(dw.Agent(dw.UCB1(), 3).dumps())
     with pytest.raises(StateError, match="this state has format 1; this version of driftwise reads format 2"):
         dw.Agent.loads(msgspec.msgpack.encode(envelope | {"format": 1}))
 
@@ -428,7 +434,7 @@ def test_bytes_that_do_not_fit_are_refused(field: str, change: Callable[[Any], A
 
 def test_a_policy_inside_a_policy_comes_back() -> None:
     policy = dw.BanditOverBandit(policy=dw.SlidingLinUCB(window=7, ridge=0.5), literal=1)
-    agent = taught(dw.Agent(policy, features=DIM, horizon=500), actions=(3, DIM))
+    agent = taught(dw.Agent(policy, dw.Contextual(n_features=DIM, horizon=500)), actions=(3, DIM))
     again = dw.Agent.loads(agent.dumps())
     assert again.policy == agent.policy
     assert again.dumps() == agent.dumps()
@@ -471,8 +477,8 @@ def test_a_policy_of_ones_own_inside_another_is_found_by_its_name() -> None:
 
 def test_a_policy_that_counts_arms_must_have_them_named() -> None:
     with pytest.raises(ParameterError, match="Homemade remembers something of every arm: name the arms"):
-        dw.Agent(Homemade(), features=2)
-    agent = dw.Agent(Homemade(), arms=["a", "b"], features=2)
+        dw.Agent(Homemade(), dw.Contextual(n_features=2))
+    agent = dw.Agent(Homemade(), dw.Contextual(["a", "b"], n_features=2))
     waiting = agent.decide(np.ones((2, 2)))
     agent.retire_arm(waiting.action)
     agent.learn(waiting, 1.0)
@@ -486,7 +492,7 @@ SLATES = dw.SlidingSlateUCB(window=50)
 
 
 def test_a_slate_is_several_arms_and_each_pays() -> None:
-    agent = dw.Agent(SLATES, arms=["a", "b", "c", "d"], slate=2)
+    agent = dw.Agent(SLATES, dw.Slate(["a", "b", "c", "d"], slate_size=2))
     for _ in range(60):
         decision = agent.decide()
         assert len(set(decision.action)) == 2
@@ -505,7 +511,7 @@ def test_a_slate_is_several_arms_and_each_pays() -> None:
     ],
 )
 def test_bad_rewards_of_slates(rewards: Any, says: str) -> None:
-    agent = dw.Agent(SLATES, n_arms=4, slate=2)
+    agent = dw.Agent(SLATES, dw.Slate(4, slate_size=2))
     decision = agent.decide()
     before = agent.dumps()
     with pytest.raises(RewardError, match=says):
@@ -516,23 +522,23 @@ def test_bad_rewards_of_slates(rewards: Any, says: str) -> None:
 
 
 def test_one_choice_has_one_reward() -> None:
-    agent = dw.Agent(dw.Uniform(), n_arms=2)
+    agent = dw.Agent(dw.Uniform(), 2)
     with pytest.raises(RewardError, match="rewards means nothing to Uniform"):
         agent.learn(agent.decide(), rewards=[1.0])
 
 
 def test_slates_that_cannot_be_filled() -> None:
     with pytest.raises(ParameterError, match="slate=5 is not a whole number of at least 1 and at most 4"):
-        dw.Agent(SLATES, n_arms=4, slate=5)
+        dw.Agent(SLATES, dw.Slate(4, slate_size=5))
     with pytest.raises(ParameterError, match="SlidingSlateUCB chooses several items at once"):
-        dw.Agent(SLATES, n_arms=4)
-    agent = dw.Agent(SLATES, n_arms=2, slate=2)
+        dw.Agent(SLATES, 4)
+    agent = dw.Agent(SLATES, dw.Slate(2, slate_size=2))
     with pytest.raises(ArmError, match="0 is one of 2 arms, and as many are chosen at once"):
         agent.retire_arm(0)
 
 
 def test_a_slate_with_a_retired_item_teaches_nothing() -> None:
-    agent = dw.Agent(SLATES, arms=["a", "b", "c", "d"], slate=2)
+    agent = dw.Agent(SLATES, dw.Slate(["a", "b", "c", "d"], slate_size=2))
     first, second = agent.decide(), agent.decide(held=(("a", "b"), 1.0))
     assert first.action == second.action == ("a", "b")
     agent.retire_arm("b")
@@ -549,7 +555,7 @@ def test_a_slate_with_a_retired_item_teaches_nothing() -> None:
 
 
 def test_threads_may_share_an_agent_with_features() -> None:
-    agent, errors = dw.Agent(LINEAR, arms=["a", "b", "c"], context=2), []
+    agent, errors = dw.Agent(LINEAR, dw.Contextual(["a", "b", "c"], context_dim=2)), []
 
     def work(seed: int) -> None:
         rng = luck(seed)

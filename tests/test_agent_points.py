@@ -41,7 +41,7 @@ def test_functions_of_ones_own() -> None:
         values_at=lambda t, x: [x[0] - limits[t]],
         jacobian_at=lambda t, x: [[1.0, 0.0, 0.0]],
     )
-    agent = dw.Agent(dw.VirtualQueue(), domain=past.domain, constraints=1, horizon=past.rounds)
+    agent = dw.Agent(dw.VirtualQueue(), dw.Convex(past.domain, n_constraints=1, horizon=past.rounds))
     points: Floats = np.empty((3000, 3))
     for t in range(past.rounds):
         decision = agent.decide()
@@ -80,7 +80,7 @@ def test_it_plays_as_the_loop_does() -> None:
     problem = world.problem(rounds)
     policy, trace = dw.VirtualQueue(), trace_for(problem, 0, rounds)
     play(policy, policy.init(problem), tape, nature, key(0), trace, rounds)
-    agent = dw.Agent(policy, domain=world.domain, constraints=2, horizon=rounds)
+    agent = dw.Agent(policy, dw.Convex(world.domain, n_constraints=2, horizon=rounds))
     for t in range(rounds):
         decision = agent.decide()
         assert decision.action == tuple(trace.actions[t].tolist())
@@ -117,7 +117,7 @@ def test_told_twice_is_refused_and_called_off_is_forgotten() -> None:
 
 
 def test_without_constraints_only_the_gradient_is_told() -> None:
-    agent = dw.Agent(dw.VirtualQueue(), domain=dw.box(0.0, 1.0, size=2), horizon=100)
+    agent = dw.Agent(dw.VirtualQueue(), dw.Convex(dw.box(0.0, 1.0, size=2), horizon=100))
     for _ in range(100):
         agent.learn(agent.decide(), gradient=[1.0, -1.0])
     assert agent.decide().action == (0.0, 1.0)
@@ -176,7 +176,7 @@ def test_policies_for_arms_take_no_domain() -> None:
     with pytest.raises(
         ParameterError, match="SlidingUCB chooses one arm, without features; this problem asks for a point"
     ):
-        dw.Agent(dw.SlidingUCB(), domain=dw.box(0.0, 1.0), n_arms=2)
+        dw.Agent(dw.SlidingUCB(), dw.Convex(2, dw.box(0.0, 1.0)))
 
 
 def test_bytes_with_another_domain_inside_are_refused() -> None:

@@ -13,7 +13,7 @@ from driftwise.core.serialization import equal
 from driftwise.core.validation import cast
 from driftwise.core.verbs import observe, respond
 from driftwise.errors import ArmError, BudgetError, DriftwiseError, MoveError, ParameterError, RewardError, StateError
-from driftwise.families import UCB1, WIQL, Climbing, Myopic, RandomArms, RoundRobin
+from driftwise.families import UCB1, WIQL, Climbing, Myopic, RandomArms, Restless, RoundRobin
 from driftwise.families.restless.adapter import RestlessArms
 
 NAMES = ["ana", "bea", "cleo", "dina"]
@@ -77,21 +77,23 @@ def test_an_agent_does_what_the_loop_does(policy: Any) -> None:
     structure, problem = world.structure(), world.problem(0)
     agent = Agent(
         policy,
-        n_arms=6,
-        activate=2,
-        states=4,
-        rewards={"known": range(4), "drifting": range(4)},
-        classes=["known"] * 3 + ["drifting"] * 3,
-        structure={
-            "known": {"passive": structure.known[0, 0], "active": structure.known[0, 1]},
-            "drifting": {
-                "passive": {s: [max(s - 1, 0), s] for s in range(4)},
-                "active": {s: [s, min(s + 1, 3)] for s in range(4)},
-                "still": "active",
+        Restless(
+            6,
+            n_active=2,
+            states=4,
+            state_rewards={"known": range(4), "drifting": range(4)},
+            arm_types=["known"] * 3 + ["drifting"] * 3,
+            transitions={
+                "known": {"passive": structure.known[0, 0], "active": structure.known[0, 1]},
+                "drifting": {
+                    "passive": {s: [max(s - 1, 0), s] for s in range(4)},
+                    "active": {s: [s, min(s + 1, 3)] for s in range(4)},
+                    "still": "active",
+                },
             },
-        },
-        episode=20,
-        ties="first",
+            episode_length=20,
+            tie_break="first",
+        ),
     )
     for mine, its in zip(agent.problem.structure, structure, strict=True):
         np.testing.assert_array_equal(mine, its)
@@ -204,7 +206,7 @@ def test_there_is_nothing_to_tell_before_the_first_decision() -> None:
     with pytest.raises(ArmError, match="there is no decision to tell of yet"):
         made().ranking  # noqa: B018
     with pytest.raises(ArmError, match="the arms of this agent do not move on their own"):
-        Agent(UCB1(), n_arms=2).indices  # noqa: B018
+        Agent(UCB1(), 2).indices  # noqa: B018
 
 
 # ---- arms that come and go ----
@@ -262,7 +264,7 @@ def test_classes_share_what_they_learn_and_new_arms_name_theirs() -> None:
     with pytest.raises(ArmError, match="all arms of this agent are alike"):
         made().add_arm("fay", arm_class="old")
     with pytest.raises(ArmError, match="UCB1 knows no classes of arms, nor costs of activation"):
-        Agent(UCB1(), arms=["a"]).add_arm("b", arm_class="old")
+        Agent(UCB1(), ["a"]).add_arm("b", arm_class="old")
 
 
 def test_where_every_arm_is_its_own_class_classes_come_and_go_with_arms() -> None:
@@ -296,7 +298,7 @@ def test_how_many_are_activated_may_change() -> None:
     agent.change(activate=2, horizon=50)
     assert agent.problem.slate == 2 and agent.problem.horizon == 50
     with pytest.raises(ArmError, match="the arms of this agent do not move on their own"):
-        Agent(UCB1(), n_arms=2).change(activate=1)
+        Agent(UCB1(), 2).change(activate=1)
 
 
 def test_as_many_arms_must_stay_as_are_activated() -> None:
@@ -378,7 +380,7 @@ def test_policies_for_other_arms_are_told_so() -> None:
     with pytest.raises(ParameterError, match="UCB1 knows no arms that move on their own: leave out activate="):
         made(UCB1())
     with pytest.raises(ParameterError, match="WIQL activates some of many arms"):
-        Agent(WIQL(), n_arms=3)
+        Agent(WIQL(), 3)
 
 
 @pytest.mark.parametrize(
@@ -553,7 +555,7 @@ def test_lots_are_the_same_again_after_saving_and_are_not_drawn_where_all_was_se
 )
 def test_lots_among_more_arms_than_a_float_can_count_the_sets_of(n_arms: int, activate: int, known: bool) -> None:
     """Where 1 / propensity is more than a float holds, the propensity is not told; 0 would say that it cannot be."""
-    agent = Agent(Myopic(), n_arms=n_arms, activate=activate, states=2, rewards=[0.0, 1.0], seed=1)
+    agent = Agent(Myopic(), Restless(n_arms, n_active=activate, states=2, state_rewards=[0.0, 1.0]), seed=1)
     decision = agent.decide(states=[0] * n_arms)
     assert len(set(decision.action)) == activate
     assert decision.propensity == (1 / math.comb(n_arms, activate) if known else pytest.approx(math.nan, nan_ok=True))

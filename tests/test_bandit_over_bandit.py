@@ -25,6 +25,7 @@ from driftwise.families import (
     POLICIES,
     Abrupt,
     BanditOverBandit,
+    MultiArmed,
     SlidingArmedUCB,
     SlidingLinUCB,
     SlidingSlateUCB,
@@ -475,7 +476,7 @@ def test_long_windows_do_not_see_the_numbers_of_arms() -> None:
 
 @pytest.mark.parametrize("horizon", [0, 500])
 def test_arms_come_and_go_while_blocks_stay_as_they_are(horizon: int) -> None:
-    agent = Agent(BanditOverBandit(shortest=16), arms=["a", "b", "c"], horizon=horizon, seed=4)
+    agent = Agent(BanditOverBandit(shortest=16), MultiArmed(["a", "b", "c"], horizon=horizon), seed=4)
 
     def live(rounds: int) -> list[Any]:
         chosen = []

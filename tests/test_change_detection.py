@@ -19,7 +19,7 @@ from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
 from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
-from driftwise.families import POLICIES, Abrupt
+from driftwise.families import POLICIES, Abrupt, MultiArmed
 from driftwise.numerics import detectors
 from tests.reference.glr_kl_ucb import GLRKLUCBTwin
 from tests.reference.glr_kl_ucb import price as slow_price
@@ -506,7 +506,7 @@ def test_good_arms_take_turns_and_an_evicted_one_waits_for_its_checks() -> None:
 
 
 def test_when_the_last_good_arm_is_retired_a_new_episode_starts() -> None:
-    agent = Agent(POLICIES["practical-ad-switch"](), arms=["a", "b", "c"], horizon=10**9, seed=1)
+    agent = Agent(POLICIES["practical-ad-switch"](), MultiArmed(["a", "b", "c"], horizon=10**9), seed=1)
     luck = np.random.default_rng(0)
     for _ in range(1500):
         decision = agent.decide()

@@ -40,7 +40,7 @@ def test_the_line_puts_it_in_the_table(shop: ModuleType) -> None:
 
 
 def test_it_learns(shop: ModuleType) -> None:
-    agent = Agent(shop.Recency(), arms=["worse", "better"], seed=3)
+    agent = Agent(shop.Recency(), ["worse", "better"], seed=3)
     for _ in range(200):
         decision = agent.decide()
         agent.learn(decision, reward=0.9 if decision.action == "better" else 0.1)

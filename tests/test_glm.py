@@ -19,7 +19,7 @@ from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
 from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, restart, select, update
 from driftwise.errors import ParameterError
-from driftwise.families import POLICIES, Rotating, SlidingGLMUCB, Uniform
+from driftwise.families import POLICIES, Contextual, Rotating, SlidingGLMUCB, Uniform
 from driftwise.families.contextual.feature_window import new_feature_window
 from driftwise.families.contextual.glm import LINKS, LOOKS, TOLERANCE, estimate, mean_at, new_glm_fit, slope_at
 from driftwise.families.contextual.pivoted_qr import NO_ROW, farthest, new_span, widen
@@ -394,7 +394,7 @@ def test_rewards_long_gone_leave_no_trace_in_the_sums() -> None:
 def test_an_agent_keeps_the_words_and_kernels_never_see_them() -> None:
     """A word handed to compiled code is never given back: an agent would grow with every decision."""
     offered = np.random.default_rng(8).standard_normal((5, DIM))
-    agent = Agent(SlidingGLMUCB(window=30, link="logistic", beta_scale=0.01), features=DIM, seed=1)
+    agent = Agent(SlidingGLMUCB(window=30, link="logistic", beta_scale=0.01), Contextual(n_features=DIM), seed=1)
     for i in range(60):
         agent.learn(agent.decide(offered), float(i % 3 == 0))
     assert agent.policy.link == "logistic"

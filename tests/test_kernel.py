@@ -139,8 +139,8 @@ def written(arm: int) -> Any:
 
 
 def test_a_class_written_anew_runs_its_new_kernels_and_the_old_its_own() -> None:
-    before = driftwise.Agent(written(1), n_arms=4)
-    after = driftwise.Agent(written(2), n_arms=4)
+    before = driftwise.Agent(written(1), 4)
+    after = driftwise.Agent(written(2), 4)
     assert [before.decide().action, after.decide().action, before.decide().action] == [1, 2, 1]
 
 

@@ -618,7 +618,7 @@ def test_select_does_not_write_before_anything_is_known(name: str) -> None:
 
 @pytest.mark.parametrize("name", INDEX)
 def test_an_arm_that_joins_late_is_tried_next(name: str) -> None:
-    agent = Agent(POLICIES[name](), arms=["a", "b"], seed=1)
+    agent = Agent(POLICIES[name](), ["a", "b"], seed=1)
     for _ in range(50):
         agent.learn(agent.decide(), 1.0)
     agent.add_arm("c")

@@ -20,6 +20,7 @@ from driftwise.families import (
     BanditOverBandit,
     BudgetStationary,
     GreedyRatio,
+    Knapsack,
     KnapsackExample,
     LagrangeBwK,
     PrequentialPacing,
@@ -302,7 +303,7 @@ def test_learners_of_lagrangians_find_the_arm_and_the_price() -> None:
 @pytest.mark.deep
 def test_an_agent_over_windows_has_prices() -> None:
     """Bandit-over-Bandit asks the policy inside."""
-    agent = Agent(BanditOverBandit(policy=SlidingKnapsackUCB()), n_arms=2, budgets={"euros": 20.0}, horizon=200)
+    agent = Agent(BanditOverBandit(policy=SlidingKnapsackUCB()), Knapsack(2, budgets={"euros": 20.0}, horizon=200))
     for _ in range(50):
         decision = agent.decide()
         if decision.action is not None:

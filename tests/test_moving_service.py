@@ -14,7 +14,7 @@ import pytest
 
 from driftwise import Agent
 from driftwise.errors import ArmError, DriftwiseError, MoveError, ParameterError, RewardError
-from driftwise.families import WIQL
+from driftwise.families import WIQL, Restless
 from driftwise.service.client import calls as requests
 from driftwise.service.client.client import AsyncClient, Client
 from driftwise.service.deployments import admin as changing
@@ -83,7 +83,7 @@ async def test_a_decision_names_whom_to_activate_and_says_why(store: Path) -> No
     async with running(store) as engine:
         made = await create(engine, **CALLS)
         assert made["settings"]["states"] == LEVELS and made["arms"] == NAMES
-        agent = Agent(WIQL(), arms=NAMES, activate=2, states=LEVELS, rewards=[0.0, 0.5, 1.0])
+        agent = Agent(WIQL(), Restless(NAMES, n_active=2, states=LEVELS, state_rewards=[0.0, 0.5, 1.0]))
         for week in range(30):
             states = [LEVELS[(week * place + week) % 3] for place in range(4)]
             told, own = await decide(engine, "calls", states=states), agent.decide(states=states)

@@ -82,7 +82,7 @@ def first_cells(way: str, step: float) -> list[str]:
 
 def value_after_one(book: Notebook) -> float:
     """What an agent made now believes of an arm after one reward of 0."""
-    agent = dw.Agent(book.Noted(), n_arms=3)
+    agent = dw.Agent(book.Noted(), 3)
     agent.learn(agent.decide(), reward=0.0)
     return float(agent.state.values[0])
 
@@ -247,10 +247,10 @@ def test_a_tape_whose_kernels_are_registered_anew_is_played_by_them(book: Notebo
 def test_an_agent_at_work_keeps_its_code_and_one_that_is_loaded_takes_the_new(book: Notebook) -> None:
     for cell in first_cells("kernel", 0.5):
         book.run(cell)
-    agent = dw.Agent(book.Noted(), n_arms=2)
+    agent = dw.Agent(book.Noted(), 2)
     for cell in WAYS["kernel"](0.0):
         book.run(cell)
-    other = dw.Agent(book.Noted(), n_arms=2)
+    other = dw.Agent(book.Noted(), 2)
     gc.collect()
     for each in (agent, other):
         each.learn(each.decide(), reward=0.0)

@@ -14,7 +14,7 @@ DRAWS = 4000
 
 def learned(draws: int = 0) -> dw.Agent:
     """Thompson sampling after 3 of 5 successes of red and 1 of 4 of blue."""
-    agent = dw.Agent(dw.Thompson(), arms=["red", "blue"], seed=3, draws=draws)
+    agent = dw.Agent(dw.Thompson(), ["red", "blue"], seed=3, propensity_samples=draws)
     for arm, rewards in (("red", [1, 1, 1, 0, 0]), ("blue", [1, 0, 0, 0])):
         for reward in rewards:
             agent.learn(agent.decide(held=(arm, math.nan)), reward=float(reward))
@@ -48,7 +48,7 @@ def test_counting_changes_no_choice_and_nothing_that_is_learned() -> None:
 
 
 def test_what_a_policy_tells_or_was_settled_elsewhere_is_left_alone() -> None:
-    agent = dw.Agent(dw.SlidingUCB(), n_arms=3, draws=50)
+    agent = dw.Agent(dw.SlidingUCB(), 3, propensity_samples=50)
     assert agent.decide().propensity == 1.0
     agent = learned(draws=50)
     assert math.isnan(agent.decide(held=("red", math.nan)).propensity)
@@ -56,7 +56,7 @@ def test_what_a_policy_tells_or_was_settled_elsewhere_is_left_alone() -> None:
 
 
 def test_rows_of_features_are_counted_too_and_all_of_it_resumes() -> None:
-    agent = dw.Agent(dw.LinThompson(), features=2, draws=200, seed=5)
+    agent = dw.Agent(dw.LinThompson(), dw.Contextual(n_features=2), propensity_samples=200, seed=5)
     rows = [[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]
     total = {agent.decide(actions=rows).propensity for _ in range(30)}
     assert all(0.0 < each <= 1.0 for each in total)
@@ -67,6 +67,6 @@ def test_rows_of_features_are_counted_too_and_all_of_it_resumes() -> None:
 
 def test_where_no_single_arm_is_chosen_nothing_can_be_counted() -> None:
     with pytest.raises(ParameterError, match=r"draws=50 counts how often an arm is chosen: this agent does not"):
-        dw.Agent(dw.SlidingSlateUCB(), n_arms=5, slate=2, draws=50)
+        dw.Agent(dw.SlidingSlateUCB(), dw.Slate(5, slate_size=2), propensity_samples=50)
     with pytest.raises(ParameterError, match="draws=-1 is not a whole number of at least 0 and at most 1000000"):
-        dw.Agent(dw.Thompson(), n_arms=2, draws=-1)
+        dw.Agent(dw.Thompson(), 2, propensity_samples=-1)

@@ -16,8 +16,8 @@ from driftwise.core.validation import cast
 from driftwise.core.verbs import select, update
 from driftwise.errors import ParameterError
 from driftwise.families import WIQL, Myopic, RandomArms, RoundRobin
-from driftwise.families.restless.structure import DRIFTING, KNOWN, restless
 from driftwise.families.restless.random_subset import chance_of_set, draw_arms
+from driftwise.families.restless.structure import DRIFTING, KNOWN, restless
 from driftwise.families.restless.top_m import TIE, kth_largest, top_arms
 from tests.families import RESTLESS
 from tests.herds import follow, problem, walk

@@ -206,4 +206,4 @@ def test_delayed_budgets_are_booked_and_never_overspent() -> None:
 def test_oracles_play_in_studies_only() -> None:
     for oracle in (BestPlanOracle(), EvenSpending()):
         with pytest.raises(ParameterError, match="knows the world in advance: it plays in studies only"):
-            dw.Agent(oracle, n_arms=2, budgets={"units": 5.0}, horizon=20)
+            dw.Agent(oracle, dw.Knapsack(2, budgets={"units": 5.0}, horizon=20))

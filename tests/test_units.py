@@ -89,7 +89,7 @@ def test_the_best_of_three_arms_is_found_whatever_the_range(policy: Any, largest
     arms = {"a": [1.0, 0.0, 0.0], "b": [0.0, 1.0, 0.0], "c": [0.0, 0.0, 1.0]}
     means, luck, chosen = {"a": 0.3, "b": 0.5, "c": 0.8}, np.random.default_rng(4), []
     told = (0.0, largest) if declared else None
-    agent = dw.Agent(policy, arms=arms, reward_range=told, horizon=3000, seed=1)
+    agent = dw.Agent(policy, dw.MultiArmed(arms, reward_range=told, horizon=3000), seed=1)
     for _ in range(3000):
         decision = agent.decide()
         chosen.append(decision.action)
@@ -101,8 +101,8 @@ def test_the_best_of_three_arms_is_found_whatever_the_range(policy: Any, largest
 def test_unbounded_rewards_of_unknown_noise_are_refused(kind: Any) -> None:
     policy = kind()
     with pytest.raises(ParameterError, match=r"give reward_range=.* or noise="):
-        dw.Agent(policy, n_arms=2, reward_range=None)
-    dw.Agent(policy, n_arms=2, reward_range=None, noise=3.0)
+        dw.Agent(policy, dw.MultiArmed(2, reward_range=None))
+    dw.Agent(policy, dw.MultiArmed(2, reward_range=None, noise=3.0))
 
 
 def test_a_prior_is_in_the_unit_of_rewards() -> None:
@@ -116,7 +116,7 @@ def test_a_prior_is_in_the_unit_of_rewards() -> None:
 
 @pytest.mark.parametrize("policy", [dw.GaussianThompson(), dw.SlidingGaussianThompson(window=3)], ids=str)
 def test_without_a_prior_every_arm_is_tried_first(policy: Any) -> None:
-    agent = dw.Agent(policy, n_arms=3, reward_range=None, noise=1.0)
+    agent = dw.Agent(policy, dw.MultiArmed(3, reward_range=None, noise=1.0))
     for arm in range(3):
         decision = agent.decide()
         assert decision.action == arm

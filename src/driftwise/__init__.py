@@ -1,7 +1,7 @@
 """driftwise: sequential decisions when the world drifts.
 
     import driftwise as dw
-    agent = dw.Agent(dw.SlidingThompson(window=1000), n_arms=3, seed=0)
+    agent = dw.Agent(dw.SlidingThompson(window=1000), 3, seed=0)
     decision = agent.decide()
     agent.learn(decision, reward=1.0)
 

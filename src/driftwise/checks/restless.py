@@ -13,6 +13,7 @@ from driftwise.core.serialization import clone, equal, lasting, regroup, roles
 from driftwise.core.types import Decision, Moves, PerArm
 from driftwise.core.validation import cast
 from driftwise.errors import RewardError
+from driftwise.families import Restless
 
 CROWD = 1200
 
@@ -122,7 +123,7 @@ def crowds_can_be_chosen_from(policy: Any) -> str | None:
     """Half of many arms that are all alike are chosen, though the chance of just these is too small for a float."""
     if ground_of(policy).family != "restless":
         return f"{called(policy)} has no arms that move on their own"
-    agent = Agent(policy, n_arms=CROWD, activate=CROWD // 2, states=2, rewards=[0.0, 1.0], seed=1)
+    agent = Agent(policy, Restless(CROWD, n_active=CROWD // 2, states=2, state_rewards=[0.0, 1.0]), seed=1)
     for _ in range(3):
         decision = agent.decide(states=[0] * CROWD)
         chance = decision.propensity
