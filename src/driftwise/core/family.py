@@ -11,6 +11,7 @@ from typing import Any
 from driftwise.core.adapter import Adapter
 from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Comparator
+from driftwise.core.service_hooks import ServiceHooks
 from driftwise.core.types import Problem, Trace, new_trace
 from driftwise.core.verbs import ABOUT
 from driftwise.core.words import Words
@@ -39,6 +40,8 @@ class Family:
         What choices, columns and axes of a world are called in tables, plots and pages.
     drift : callable
         How far one run of a world drifts, by the names of measures.
+    service : ServiceHooks
+        What a decision service asks: fields in JSON, limits, defaults, statistics, explanations.
     structure : type, optional
         What `Problem.structure` is: a NamedTuple of arrays.
     guests : tuple of str
@@ -56,6 +59,7 @@ class Family:
     comparator: type[Comparator]
     words: Callable[[Any], Words]
     drift: Callable[[Any, int, int], dict[str, float | None]]
+    service: ServiceHooks = field(default_factory=ServiceHooks)
     structure: type[Any] | None = None
     guests: tuple[str, ...] = ()
     points: bool = False

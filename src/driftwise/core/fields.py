@@ -25,3 +25,7 @@ Matrix = Annotated[list[Row], Meta(min_length=1, max_length=1000)]
 NArms = Annotated[int, Meta(ge=1, le=MOST_ARMS)]
 ArmNames = Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS)]
 RowsByArm = Annotated[dict[Label, Row], Meta(min_length=1, max_length=MOST_ARMS)]
+ByItem = (
+    Annotated[list[Number | None], Meta(min_length=1, max_length=MOST_ARMS)]
+    | Annotated[dict[Label, Number | None], Meta(max_length=MOST_ARMS)]
+)

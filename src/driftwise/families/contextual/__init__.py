@@ -6,6 +6,7 @@ from driftwise.families.contextual import policies, worlds
 from driftwise.families.contextual.adapter import ContextualAdapter
 from driftwise.families.contextual.policies import *  # noqa: F403
 from driftwise.families.contextual.problem import Contextual as Contextual
+from driftwise.families.contextual.service import ContextualService
 from driftwise.families.contextual.words import words_of
 from driftwise.families.contextual.worlds import *  # noqa: F403
 from driftwise.measure.comparator import BestChoice
@@ -19,6 +20,7 @@ CONTEXTUAL = add_family(
         adapter=ContextualAdapter,
         comparator=BestChoice,
         words=words_of,
+        service=ContextualService(),
         drift=norms,
         policies=catalogue(policies),
         worlds=catalogue(worlds),

@@ -9,6 +9,7 @@ from driftwise.families.convex.constraint_violation import drift
 from driftwise.families.convex.policies import *  # noqa: F403
 from driftwise.families.convex.problem import Convex as Convex
 from driftwise.families.convex.projections import ConvexStructure
+from driftwise.families.convex.service import ConvexService
 from driftwise.families.convex.words import words_of
 from driftwise.families.convex.worlds import *  # noqa: F403
 
@@ -21,6 +22,7 @@ CONVEX = add_family(
         comparator=BestPoint,
         structure=ConvexStructure,
         words=words_of,
+        service=ConvexService(),
         drift=drift,
         points=True,
         policies=catalogue(policies),

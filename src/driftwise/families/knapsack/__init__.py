@@ -9,6 +9,7 @@ from driftwise.families.knapsack.oracles import *  # noqa: F403
 from driftwise.families.knapsack.policies import *  # noqa: F403
 from driftwise.families.knapsack.problem import Budgets
 from driftwise.families.knapsack.problem import Knapsack as Knapsack
+from driftwise.families.knapsack.service import KnapsackService
 from driftwise.families.knapsack.words import words_of
 from driftwise.families.knapsack.worlds import *  # noqa: F403
 from driftwise.measure.variation import norms
@@ -22,6 +23,7 @@ KNAPSACK = add_family(
         comparator=BestPlan,
         structure=Budgets,
         words=words_of,
+        service=KnapsackService(),
         drift=norms,
         policies=catalogue(policies),
         worlds=catalogue(worlds),

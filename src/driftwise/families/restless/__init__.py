@@ -8,6 +8,7 @@ from driftwise.families.restless.comparator import WhittleRival
 from driftwise.families.restless.oracles import *  # noqa: F403
 from driftwise.families.restless.policies import *  # noqa: F403
 from driftwise.families.restless.problem import Restless as Restless
+from driftwise.families.restless.service import RestlessService
 from driftwise.families.restless.structure import RestlessStructure
 from driftwise.families.restless.transitions.drift import drift
 from driftwise.families.restless.words import words_of
@@ -22,6 +23,7 @@ RESTLESS = add_family(
         comparator=WhittleRival,
         structure=RestlessStructure,
         words=words_of,
+        service=RestlessService(),
         drift=drift,
         policies=catalogue(policies),
         worlds=catalogue(worlds),

@@ -6,6 +6,7 @@ from driftwise.families.slate import policies, worlds
 from driftwise.families.slate.adapter import SlateAdapter
 from driftwise.families.slate.policies import *  # noqa: F403
 from driftwise.families.slate.problem import Slate as Slate
+from driftwise.families.slate.service import SlateService
 from driftwise.families.slate.words import words_of
 from driftwise.families.slate.worlds import *  # noqa: F403
 from driftwise.measure.comparator import BestChoice
@@ -19,6 +20,7 @@ SLATE = add_family(
         adapter=SlateAdapter,
         comparator=BestChoice,
         words=words_of,
+        service=SlateService(),
         drift=norms,
         policies=catalogue(policies),
         worlds=catalogue(worlds),

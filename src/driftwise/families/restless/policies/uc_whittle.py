@@ -76,6 +76,8 @@ class UCWhittle(NamedTuple):
     size: float = 0.0
     every: int = 100
 
+    pools = False  # every arm is counted by itself, whatever its type
+
     def init(self, problem: Problem) -> UCWhittleState:
         """Nothing seen: every arm may go anywhere."""
         n_arms, active, structure = restless_problem("uc-whittle", problem)

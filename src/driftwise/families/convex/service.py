@@ -1,0 +1,39 @@
+"""What a decision service asks of points."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from driftwise.core.problem import ProblemValue
+from driftwise.core.service_hooks import MAX_NUMBERS, ServiceHooks
+from driftwise.errors import ParameterError
+from driftwise.families.convex.problem import Convex
+from driftwise.families.convex.schemas import ConvexFields
+
+
+class ConvexService(ServiceHooks):
+    """Outcomes have gradients; there is no default for them."""
+
+    outcome = ConvexFields
+    sticky = False
+
+    def check_limits(self, policy: Any, problem: ProblemValue, propensity_samples: int) -> None:
+        """Coordinates and constraints must fit into memory."""
+        super().check_limits(policy, problem, propensity_samples)
+        assert isinstance(problem, Convex)
+        points = sum(part.dim for part in problem.domain)
+        if points * (problem.n_constraints + 1) > MAX_NUMBERS:
+            raise ParameterError(
+                f"{points} coordinates and {problem.n_constraints} constraints exceed the limit of {MAX_NUMBERS} numbers"
+            )
+
+    def default_outcome(self, problem: ProblemValue) -> dict[str, Any] | None:
+        """Nobody knows the gradient of an outcome that did not come."""
+        return None
+
+    def rewards(self, action: Any, outcome: Mapping[str, Any]) -> tuple[list[Any], list[float]] | None:
+        """A point is no arm."""
+        return None
+
+    def earned(self, outcome: Mapping[str, Any], value: Any) -> float | None:
+        """The loss, where it was given."""
+        return -float(outcome.get("loss") or 0.0)

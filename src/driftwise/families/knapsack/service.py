@@ -1,0 +1,43 @@
+"""What a decision service asks of knapsacks."""
+
+from typing import Any
+
+from driftwise.core.adapter import Adapter
+from driftwise.core.problem import ProblemValue
+from driftwise.core.service_hooks import ServiceHooks, Track
+from driftwise.errors import ParameterError
+from driftwise.families.knapsack.adapter import KnapsackAdapter
+from driftwise.families.knapsack.problem import Knapsack
+from driftwise.families.knapsack.schemas import KnapsackAnswer, KnapsackFields
+
+
+class KnapsackService(ServiceHooks):
+    """Outcomes have costs; answers tell what is left of each budget, and so do statistics."""
+
+    outcome, answer = KnapsackFields, KnapsackAnswer
+
+    def default_outcome(self, problem: ProblemValue) -> dict[str, Any] | None:
+        """Nothing was earned, and the most was spent: budgets are safe."""
+        assert isinstance(problem, Knapsack)
+        max_cost = problem.max_cost or {}
+        return {"reward": 0.0, "costs": {name: max_cost.get(name, 1.0) for name in problem.budgets}}
+
+    def check_clock(self, problem: ProblemValue) -> None:
+        """Budgets last for a number of rounds."""
+        raise ParameterError("window.seconds cannot be used with budgets, which last for a number of rounds")
+
+    def answer_of(self, adapter: Adapter, t: int) -> dict[str, Any]:
+        """What is left of each budget."""
+        return {"remaining": adapter.views()["remaining"](t)}
+
+    def tracks(self, problem: ProblemValue) -> list[Track]:
+        """The share of rounds to come; of each resource what is left, and what there is in all."""
+        assert isinstance(problem, Knapsack)
+        return [Track("budgets", "last", list(problem.budgets))]
+
+    def at_event(self, adapter: Adapter, t: int) -> dict[str, list[float]]:
+        """The budgets as they stand."""
+        assert isinstance(adapter, KnapsackAdapter)
+        purse, horizon = adapter.purse, adapter.problem.horizon
+        pairs = zip(purse.remaining.tolist(), purse.totals.tolist(), strict=True)
+        return {"budgets": [max(0.0, 1.0 - t / horizon), *(each for pair in pairs for each in pair)]}
