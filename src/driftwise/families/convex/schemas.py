@@ -9,7 +9,7 @@ from driftwise.core.schemas import Fields
 
 
 class ConvexFields(Fields):
-    """The `gradient` of the loss at the point and, with constraints, their `values` and `jacobian`; perhaps the `loss`."""
+    """The `gradient` of the loss at the point; with constraints their `values` and `jacobian`; perhaps the `loss`."""
 
     gradient: Row | None = None
     values: Annotated[list[Number], Meta(max_length=1000)] | None = None

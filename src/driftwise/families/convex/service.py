@@ -23,7 +23,7 @@ class ConvexService(ServiceHooks):
         points = sum(part.dim for part in problem.domain)
         if points * (problem.n_constraints + 1) > MAX_NUMBERS:
             raise ParameterError(
-                f"{points} coordinates and {problem.n_constraints} constraints exceed the limit of {MAX_NUMBERS} numbers"
+                f"{points} coordinates, each in {problem.n_constraints} constraints, exceed the limit of {MAX_NUMBERS}"
             )
 
     def default_outcome(self, problem: ProblemValue) -> dict[str, Any] | None:

@@ -33,7 +33,7 @@ class RestlessService(ServiceHooks):
         assert isinstance(problem, Restless)
         n_arms = len(problem.arm_registry())
         n_states = problem.states if isinstance(problem.states, int) else len(problem.states)
-        pools = problem.arm_types != "own" and getattr(policy, "pooled", getattr(type(policy), "pools", True))
+        pools = problem.arm_types != "own" and getattr(policy, "pooled", getattr(policy, "pools", True))
         groups = max(1, len(_types(problem.arm_types))) if pools else n_arms
         kept = max(EPISODES, int(getattr(policy, "window", 1)))
         if groups * kept * 2 * n_states * n_states > MAX_NUMBERS:

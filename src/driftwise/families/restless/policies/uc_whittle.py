@@ -76,7 +76,10 @@ class UCWhittle(NamedTuple):
     size: float = 0.0
     every: int = 100
 
-    pools = False  # every arm is counted by itself, whatever its type
+    @property
+    def pools(self) -> bool:
+        """Every arm is counted by itself, whatever its type."""
+        return False
 
     def init(self, problem: Problem) -> UCWhittleState:
         """Nothing seen: every arm may go anywhere."""
