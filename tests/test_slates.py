@@ -243,7 +243,7 @@ def test_rounds_are_the_same_however_a_tape_is_cut() -> None:
 
 
 def test_rewards_of_slates_cannot_be_delayed() -> None:
-    with pytest.raises(ParameterError, match="slate cannot be delayed"):
+    with pytest.raises(ParameterError, match="a slate world cannot be delayed"):
         Delayed(world=Slates(), delay=3)
 
 

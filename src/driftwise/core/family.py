@@ -6,7 +6,7 @@ never compares names. A new family is a folder in `families/` and a line in `fam
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from driftwise.core.adapter import Adapter
 from driftwise.core.problem import ProblemValue
@@ -18,6 +18,13 @@ from driftwise.core.words import Words
 from driftwise.errors import ParameterError
 
 ANY = "any"  # the family of policies over policies
+
+
+class Late(NamedTuple):
+    """What a decision keeps until its late outcome comes: how many numbers of its context, and how many costs."""
+
+    row: Callable[[Problem], int] = lambda problem: 0
+    costs: Callable[[Problem], int] = lambda problem: 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +55,8 @@ class Family:
         Other families whose policies also play problems of this one: they ignore what they do not know.
     points : bool
         Whether a choice is a point of `dim` coordinates, not an arm or several.
+    late : Late, optional
+        What late outcomes need; None where worlds of this family cannot be delayed.
     policies, worlds, oracles : mapping
         What there is of each, by name.
     """
@@ -63,6 +72,7 @@ class Family:
     structure: type[Any] | None = None
     guests: tuple[str, ...] = ()
     points: bool = False
+    late: Late | None = None
     policies: Mapping[str, type] = field(default_factory=dict)
     worlds: Mapping[str, type] = field(default_factory=dict)
     oracles: Mapping[str, type] = field(default_factory=dict)

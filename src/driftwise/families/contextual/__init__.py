@@ -1,6 +1,6 @@
 """Contextual bandits: every action has a row of features; linear, generalised linear and Gaussian-process rewards."""
 
-from driftwise.core.family import Family, add_family
+from driftwise.core.family import Family, Late, add_family
 from driftwise.core.spec import catalogue
 from driftwise.families.contextual import policies, worlds
 from driftwise.families.contextual.adapter import ContextualAdapter
@@ -22,6 +22,7 @@ CONTEXTUAL = add_family(
         words=words_of,
         service=ContextualService(),
         drift=norms,
+        late=Late(row=lambda problem: problem.dim),
         policies=catalogue(policies),
         worlds=catalogue(worlds),
         guests=("multi-armed",),

@@ -1,7 +1,8 @@
 """Bandits with knapsacks: every choice costs something of each budget; to choose nothing is always possible."""
 
-from driftwise.core.family import Family, add_family
+from driftwise.core.family import Family, Late, add_family
 from driftwise.core.spec import catalogue
+from driftwise.core.types import Problem
 from driftwise.families.knapsack import oracles, policies, worlds
 from driftwise.families.knapsack.adapter import KnapsackAdapter
 from driftwise.families.knapsack.comparator import BestPlan
@@ -14,6 +15,12 @@ from driftwise.families.knapsack.words import words_of
 from driftwise.families.knapsack.worlds import *  # noqa: F403
 from driftwise.measure.variation import norms
 
+
+def resources(problem: Problem) -> int:
+    """How many resources there are: rates for each are kept of a decision, and costs of its outcome."""
+    return len(problem.structure.amounts)
+
+
 KNAPSACK = add_family(
     Family(
         name="knapsack",
@@ -25,6 +32,7 @@ KNAPSACK = add_family(
         words=words_of,
         service=KnapsackService(),
         drift=norms,
+        late=Late(resources, resources),
         policies=catalogue(policies),
         worlds=catalogue(worlds),
         oracles=catalogue(oracles),

@@ -1,6 +1,6 @@
 """Multi-armed bandits: one arm is chosen, one reward comes back."""
 
-from driftwise.core.family import Family, add_family
+from driftwise.core.family import Family, Late, add_family
 from driftwise.core.spec import catalogue
 from driftwise.families.multi_armed import policies, worlds
 from driftwise.families.multi_armed.adapter import MultiArmedAdapter
@@ -20,6 +20,7 @@ MULTI_ARMED = add_family(
         comparator=BestChoice,
         words=words_of,
         drift=norms,
+        late=Late(),
         policies=catalogue(policies),
         worlds=catalogue(worlds),
     )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.core.dispatch import decision_of, put_away, put_costs, recalled
+from driftwise.core.family import FAMILIES, Late
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_uniform
 from driftwise.core.seeding import key
@@ -150,9 +151,9 @@ class Delayed:
         number("lost", self.lost, above=0.0, below=1.0, closed="[")
         if isinstance(self.world, Delayed):
             raise ParameterError("a delayed world cannot be delayed again: give it the longer delay")
-        family = self.world.problem().family
-        if family not in ("multi-armed", "contextual", "knapsack"):
-            raise ParameterError(f"a world of {family} cannot be delayed: delay one where a single arm is chosen")
+        family = FAMILIES[self.world.problem().family]
+        if family.late is None:
+            raise ParameterError(f"a {family.name} world cannot be delayed: delay one where a single arm is chosen")
         if self.kind not in ("fixed", "geometric"):
             raise ParameterError(f"delay kind {self.kind!r} is not one of fixed, geometric")
         if self.kind == "fixed":
@@ -191,8 +192,8 @@ class Delayed:
     def nature(self, horizon: int = 0) -> Mailbox:
         """An empty mailbox."""
         size, problem = self.longest + 1, self.problem(horizon)
-        resources = len(problem.structure.amounts) if problem.family == "knapsack" else 0
-        width = problem.dim or resources
+        late = FAMILIES[problem.family].late or Late()
+        width, resources = late.row(problem), late.costs(problem)
         return Mailbox(
             nature=self.world.nature(horizon),
             actions=np.zeros(size, np.int64),
