@@ -151,5 +151,5 @@ def test_the_oracle_is_not_for_use() -> None:
 
 
 def test_restless_worlds_are_not_delayed() -> None:
-    with pytest.raises(ParameterError, match="a world of restless cannot be delayed"):
+    with pytest.raises(ParameterError, match="a restless world cannot be delayed"):
         Delayed(world=Climbing(), delay=3)

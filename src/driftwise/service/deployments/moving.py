@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from driftwise.agent import Agent
-from driftwise.agent.elsewhere import episodes_seen, herd_of, index_table, moves_from
+from driftwise.families.restless.inspection import index_table
 from driftwise.errors import ParameterError
 from driftwise.service.http.schemas.requests import Settings
 from driftwise.service.http.schemas.responses import Ranked

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from driftwise.agent.propensity import odds
+from driftwise.agent.propensity import choice_shares as odds
 from driftwise.core import serialization as states
 from driftwise.core.types import PerArm, Scratch
 from driftwise.errors import DriftwiseError

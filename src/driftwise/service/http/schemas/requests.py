@@ -5,13 +5,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from driftwise.service.http.schemas.fields import (
+from driftwise.core.fields import (
     MOST_ARMS,
     MOST_ITEMS,
     Amounts,
     ArmName,
-    ByArm,
-    Classes,
     Count,
     Draws,
     Id,
@@ -22,11 +20,15 @@ from driftwise.service.http.schemas.fields import (
     Parameters,
     Row,
     Seconds,
+    Unit,
+)
+from driftwise.families.restless.fields import (
+    ArmTypes as Classes,
+    ByArm,
     StateName,
     StateNames,
     StateRewards,
-    Structure,
-    Unit,
+    Transitions as Structure,
 )
 
 

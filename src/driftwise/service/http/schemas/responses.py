@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from driftwise.service.deployments.stats.view import Report
-from driftwise.service.http.schemas.fields import Id
+from driftwise.core.fields import Id
 
 
 class Ranked(msgspec.Struct):
