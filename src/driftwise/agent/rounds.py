@@ -1,0 +1,224 @@
+"""The machinery of an agent: rounds that are decided and learned, pending decisions, and a state that follows changes.
+
+`Agent` is what programs use; here is how a round is played with compiled code, and undone where it fails half way.
+"""
+
+import math
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from driftwise.agent.bound import Bound
+from driftwise.agent.rollback import Rewind, Step
+from driftwise.agent.serialization import Pending
+from driftwise.core import serialization as states
+from driftwise.core.adapter import Adapter
+from driftwise.core.arm_registry import ArmRegistry
+from driftwise.core.loop import choose_once, decide_once, learn_once, pend_once, share_of
+from driftwise.core.seeding import key
+from driftwise.core.types import Decision, Problem
+from driftwise.core.verbs import advance, pend
+from driftwise.errors import ArmError, DecisionError, ParameterError, StateError
+
+
+class Rounds:
+    """A policy with its state, its adapter and the decisions that wait for outcomes."""
+
+    def _set_up(self, policy: Any, adapter: Adapter, seed: int, max_pending: int, samples: int) -> None:
+        if samples and not adapter.counts:
+            raise ParameterError(
+                f"propensity_samples={samples} counts how often an arm is chosen: this agent does not choose one arm"
+            )
+        self.seed, self.max_pending, self.propensity_samples = seed, max_pending, samples
+        self.t = 0
+        self.forgotten = self.ignored = 0
+        self._pending: dict[int, Pending] = {}
+        self._oldest = 0  # no pending decision is older
+        self._lock = Lock()
+        self._rng = key(seed, "agent")
+        self._bound = Bound(policy)
+        self._bind(policy, adapter, policy.init(adapter.problem))
+
+    def _bind(self, policy: Any, adapter: Adapter, state: Any) -> None:
+        """Take a policy, an adapter and a state, and the compiled halves of a round for their types."""
+        plain, example, bound = _without_text(policy), adapter.examples, self._bound
+        adapter.attach(bound, plain, state)
+        choice = plain, state, 0, example.context, self._rng
+        decision = plain, state, 0, example.index, 0.0, example.row, self._rng
+        joint = adapter.bare and not self.propensity_samples  # nothing is asked between the choice and its pending
+        pends, quick = type(policy) in pend.kernels, adapter.quick
+        decide = bound(decide_once, *choice, 0, holds=quick) if joint else bound(choose_once, *choice, holds=quick)
+        wait = bound(pend_once, *decision, holds=quick) if pends and not joint else None
+        learn = bound(learn_once, *decision, example.outcome, 0, True, holds=quick)
+        count = bound(share_of, *choice, 0, self.propensity_samples, holds=True) if self.propensity_samples else None
+        past = None if adapter.bare else Rewind(plain, state, tuple(example))
+        stale, alarms = _counters(state, "stale"), _counters(state, "alarms")
+        # From here on nothing can fail, so that an agent changes as a whole or not at all.
+        self.policy, self._plain, self._adapter, self._state, self._past = policy, plain, adapter, state, past
+        self._bare, self._context, self._stale, self._alarms = adapter.bare, adapter.context, stale, alarms
+        self._decide, self._learn, self._count = decide, learn, count
+        self._joint, self._pends, self._pend = joint, pends, wait
+
+    # ---- pending decisions ----
+
+    def _waiting_for(self, decision: Decision | int) -> tuple[int, Pending]:
+        """A decision that is pending, by itself or its id."""
+        t: Any = decision.t if isinstance(decision, Decision) else decision
+        t = int(t) if isinstance(t, np.integer) else t
+        pending = self._pending.get(t) if type(t) is int else None
+        if pending is None:
+            raise DecisionError(self._why_unknown(t))
+        return t, pending
+
+    def _settle(self, t: int) -> list[Step]:
+        """A decision of which nothing will ever be known pends no longer for the policy; the steps it took."""
+        step = self._ends(t)
+        if step is None:
+            return []
+        self._learn(self._plain, self._state, *step)
+        return [(self._learn, step)]
+
+    def _ends(self, t: int) -> tuple[Any, ...] | None:
+        """What tells the policy that a decision pends no longer, though nothing came of it; None where nothing must."""
+        chosen, propensity, row = self._pending[t]
+        place = self._adapter.locate(chosen, row) if self._pends else None
+        if place is None:
+            return None
+        return t, place[0], propensity, place[1], self._rng, self._adapter.examples.outcome, self.t - 1, False
+
+    def _find_oldest(self) -> None:
+        """Find the oldest pending decision. Ids only grow, so the search never starts over."""
+        while self._oldest not in self._pending:
+            self._oldest += 1
+
+    def _why_unknown(self, t: Any) -> str:
+        if isinstance(t, bool) or not isinstance(t, int) or not 0 <= t < self.t:
+            return f"decision {t!r} was never made: this agent has made {self.t}, numbered from 0"
+        return f"decision {t} has been answered already, or was given up as the oldest of {self.max_pending} pending"
+
+    # ---- rounds in which more than one bare arm is chosen, and more can fail ----
+
+    def _decide_among(self, t: int, context: Any, outside: tuple[Any, float] | None) -> Decision:
+        """Choose between rows, slates, points, with budgets or of many arms."""
+        adapter, before, full = self._adapter, self._adapter.checkpoint(), len(self._pending) >= self.max_pending
+        if outside is not None:
+            adapter.check_override(outside[0], context)
+        try:
+            index, propensity, own = self._decide(self._plain, self._state, t, context, self._rng)
+            if outside is not None:
+                index, propensity = outside
+            elif self._count is not None and propensity != propensity:
+                propensity = self._count(self._plain, self._state, t, context, own, index, self.propensity_samples)
+            over: list[Step] = []
+            if full:
+                adapter.settle(self._oldest, self._pending[self._oldest][0], None)
+                over = self._settle(self._oldest)
+            index, propensity = adapter.refine(index, propensity, context, t, np.uint64(own), outside is not None)
+            decision, kept = self._publish(t, index, propensity, context, np.uint64(own), over)
+        except BaseException as error:
+            raise self._undone(before, error) from None
+        self.t = t + 1
+        if full:
+            del self._pending[self._oldest]
+            self.forgotten += 1
+        if kept is not None:
+            self._pending[t] = kept
+        return decision
+
+    def _publish(
+        self, t: int, index: Any, propensity: float, context: Any, own: np.uint64, over: list[Step]
+    ) -> tuple[Decision, Pending | None]:
+        """A decision, and what to keep of it until its outcome comes; None where nothing will.
+
+        `over` are the steps that gave an older decision up.
+        """
+        adapter = self._adapter
+        again: Step = (self._decide, (t, context, self._rng)) if adapter.repeats else (advance, (t, own))
+        steps = [again, *over]
+        if propensity != propensity:
+            propensity = math.nan  # the one nan object, so that equal decisions compare equal
+        action, chosen, row = adapter.publish(index, context)
+        decision = Decision(t, action, propensity, () if action is None else adapter.context_of(row), own)
+        ends = action is None  # nothing will come of it that is not known
+        null = adapter.null_outcome() if ends else None
+        if self._pend is not None and (not ends or null is not None):
+            where = index.copy() if isinstance(index, np.ndarray) else index  # perhaps room that a policy works in
+            steps.append((self._pend, (t, where, propensity, adapter.expand(row, index), self._rng)))
+            self._pend(self._plain, self._state, *steps[-1][1])
+        if null is not None:
+            steps.append((self._learn, (t, index, propensity, row, self._rng, null, t, True)))
+            self._learn(self._plain, self._state, *steps[-1][1])
+        if self._past is not None:
+            self._past.note(*steps)
+        return decision, None if ends else (chosen, propensity, row)
+
+    def _learn_about(self, t: int, value: Any, place: tuple[Any, Any] | None) -> None:
+        """Learn what came of a decision that is still known; one that is not is settled all the same."""
+        adapter, before, (chosen, propensity, row) = self._adapter, self._adapter.checkpoint(), self._pending[t]
+        answer = None if place is None else adapter.complete(value, chosen, row)
+        try:
+            adapter.settle(t, chosen, value)
+            if place is not None:
+                step = t, place[0], propensity, place[1], self._rng, answer, self.t - 1, True
+                self._learn(self._plain, self._state, *step)
+                if self._past is not None:
+                    self._past.note((self._learn, step))
+        except BaseException as error:
+            raise self._undone(before, error) from None
+
+    def _undone(self, before: Any, error: BaseException) -> BaseException:
+        """Undo what a call had begun when it failed; the error to raise."""
+        self._adapter.rollback(before)
+        if self._past is not None:
+            self._past.back()
+        return self._adapter.translate(error)
+
+    # ---- other arms, another problem ----
+
+    def _regroup(self, registry: ArmRegistry, options: Mapping[str, Any]) -> None:
+        policy, before = self.policy, self._adapter
+        if self.t and hasattr(policy, "settled"):  # what it sizes by the number of arms stays as it is from now on
+            policy = policy.settled(self._adapter.problem)
+        adapter = before.regrouped(policy, registry, options)
+        state = policy.init(adapter.problem)
+        if self.t:
+            kept = before.registry.kept(registry)
+            state = self._moved(state, kept, before.columns(kept))
+        self._bind(policy, adapter, state)
+
+    def _moved(self, fresh: Any, kept: list[int], columns: list[int] | None) -> Any:
+        """What has been learned so far, in a state for other arms."""
+        try:
+            return states.regroup(self._state, fresh, kept, columns)
+        except StateError:
+            raise
+        except ValueError:  # an array that should be the same whatever the arms is not
+            name = type(self.policy).__name__
+            raise ArmError(f"{name} sizes what it remembers by the number of arms: none can come or go") from None
+
+    def _replanned(self, fresh: Any, problem: Problem) -> Any:
+        """What has been learned so far, in a state for a changed problem; nothing where the policy begins anew."""
+        if not getattr(self.policy, "begins_anew", _goes_on)(self._adapter.problem, problem):
+            return self._moved(fresh, list(range(self._adapter.problem.n_arms)), None)
+        for name in ("stale", "alarms"):
+            for count, former in zip(_counters(fresh, name), _counters(self._state, name), strict=True):
+                count[...] = former
+        return fresh
+
+
+def _goes_on(before: Problem, after: Problem) -> bool:
+    """A policy that does not say otherwise keeps what it has learned."""
+    return False
+
+
+def _counters(state: Any, name: str) -> list[Any]:
+    """The arrays of a state that are called so, wherever in it they are."""
+    return [array for path, array in states.arrays(state) if path.split(".")[-1] == name]
+
+
+def _without_text(policy: Any) -> Any:
+    """The policy as kernels are given it: they read no text, and each string handed over would leave bytes behind."""
+    inner = {name: _without_text(value) for name, value in policy._asdict().items() if hasattr(value, "_fields")}
+    return policy._replace(**inner, **{name: 0 for name, value in policy._asdict().items() if isinstance(value, str)})
