@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, not_measured, row
 
-SIMULATE = "simulate --world abrupt --policy sliding-ucb --horizon 1000 --seeds 2"
+SIMULATE = "simulate --world abrupt --policy sliding-ucb --horizon 1000 --runs 2"
 
 
 def rows(sizes: Sizes) -> list[Row]:

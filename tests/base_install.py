@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-SMALL = "simulate --world abrupt --policy uniform --policy sliding-ucb --horizon 2000 --seeds 2"
+SMALL = "simulate --world abrupt --policy uniform --policy sliding-ucb --horizon 2000 --runs 2"
 NO_REPORT = "No report was written: a figure needs matplotlib: run pip install '.[report]' in a clone of driftwise"
 CLIENT = "the client of the service needs httpx: run pip install '.[client]' in a clone of driftwise"
 

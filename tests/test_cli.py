@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SIMULATE = ["simulate", "--world", "abrupt", "--horizon", "500", "--seeds", "3"]
+SIMULATE = ["simulate", "--world", "abrupt", "--horizon", "500", "--runs", "3"]
 
 
 def driftwise(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -44,7 +44,7 @@ def test_lists_as_json() -> None:
 def test_simulate_json_is_one_document_and_nothing_else() -> None:
     done = driftwise(*SIMULATE, "--policy", "ucb1", "--policy", "sliding-ucb:window=100,xi=0.5", "--json")
     document = json.loads(done.stdout)
-    assert document["world"] == "abrupt" and document["horizon"] == 500 and document["seeds"] == 3
+    assert document["world"] == "abrupt" and document["horizon"] == 500 and document["runs"] == 3
     assert list(document["policies"]) == ["ucb1", "sliding-ucb:window=100,xi=0.5"]
     for told in document["policies"].values():
         assert told["regret"]["mean"] > 0 and told["regret"]["ci95"] > 0
@@ -52,7 +52,7 @@ def test_simulate_json_is_one_document_and_nothing_else() -> None:
 
 
 def test_one_seed_has_no_interval() -> None:
-    words = "simulate --world stationary --policy ucb1 --seeds 1 --horizon 1e2 --json"
+    words = "simulate --world stationary --policy ucb1 --runs 1 --horizon 1e2 --json"
     document = json.loads(driftwise(*words.split()).stdout)
     assert document["horizon"] == 100
     assert document["policies"]["ucb1"]["regret"]["ci95"] is None
@@ -94,7 +94,7 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
         (["--world", "abrupt:rewards=gaussian", "--policy", "thompson"], "needs rewards in a bounded range"),
         (["--world", "abrupt", "--policy", "ucb1", "--horizon", "0"], "horizon=0 is not a whole number of at least 1"),
         (["--world", "abrupt", "--policy", "ucb1", "--horizon", "many"], "horizon=many is not a whole number"),
-        (["--world", "abrupt", "--policy", "ucb1", "--seeds", "0"], "seeds=0 is not a whole number of at least 1"),
+        (["--world", "abrupt", "--policy", "ucb1", "--runs", "0"], "runs=0 is not a whole number of at least 1"),
         (["--world", "abrupt", "--policy", "ucb1", "--threads", "0"], "threads=0"),
         (["--world", "abrupt", "--policy", "ucb1", "--lost", "1.5"], "lost=1.5 is outside [0, 1)"),
         (["--world", "abrupt", "--policy", "ucb1", "--delay", "soon"], "delay=soon is not a number of rounds"),

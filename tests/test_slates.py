@@ -326,7 +326,7 @@ def test_worlds_of_arms_refuse_slates() -> None:
 
 def test_the_command_line_plays_slates() -> None:
     words = ["simulate", "--world", "slates", "--policy", "sliding-slate-ucb:window=100", "--horizon", "300"]
-    answer = CliRunner().invoke(main, [*words, "--seeds", "2", "--json"])
+    answer = CliRunner().invoke(main, [*words, "--runs", "2", "--json"])
     assert answer.exit_code == 0
     document = json.loads(answer.stdout)
     assert 0.0 < document["policies"]["sliding-slate-ucb:window=100"]["regret"]["mean"] < 300 * 2.4

@@ -114,7 +114,7 @@ def test_regret_against_a_single_action_needs_actions_that_last() -> None:
 
 @pytest.mark.parametrize(("text", "called"), [("rotating:dim=3,n_actions=4", "action"), ("abrupt", "arm")])
 def test_simulate_tells_the_variation_of_run_0(text: str, called: str) -> None:
-    asked = ["simulate", "--world", text, "--policy", "uniform", "--horizon", "200", "--seeds", "2"]
+    asked = ["simulate", "--world", text, "--policy", "uniform", "--horizon", "200", "--runs", "2"]
     told = json.loads(CliRunner().invoke(main, [*asked, "--json"]).stdout)["variation"]
     world = {"action": dw.Rotating(dim=3, n_actions=4), "arm": dw.Abrupt()}[called]
     expected = variation(world, 200, int(key(0, 0, "world")))

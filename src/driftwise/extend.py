@@ -3,7 +3,7 @@
     import driftwise.extend as dx
 
 A policy is a NamedTuple of parameters with `init(problem) -> state`; `select` and `update` are kernels, registered for
-its class. A world is a frozen dataclass that says how its means (`ArmedWorld`) or its parameter (`FeaturedWorld`) drift.
+its class. A world is a frozen dataclass that says how its means (`ArmedWorld`) or parameter (`FeaturedWorld`) drift.
 CONTRIBUTING.md has a whole policy; `check_policy` and `check_world` of `driftwise.checks` hold yours to every contract.
 """
 

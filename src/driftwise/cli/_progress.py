@@ -3,43 +3,69 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from driftwise.errors import ExtraError, ParameterError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 
 def play_missing(studies: list[Any], out: Path | None, threads: int | None) -> Any:
     """Play what is missing, with a bar on standard error."""
     from driftwise.cli.terminal import progress_bar
     from driftwise.study.results import Results
-    from driftwise.study.run import missing, run, warm
+    from driftwise.study.run import run
 
     results = Results(folder(out) / "results.sqlite" if out else None)
-    cells = {study.name: sum(map(len, missing(study, results))) for study in studies}
-    waiting = [study for study in studies if cells[study.name]]
     with progress_bar() as bar:
-        if waiting and not sys.stderr.isatty():
-            click.echo(f"compiling what is new here, then playing {sum(cells.values()):,} runs", err=True)
-        if waiting:
-            warming = bar.add_task("compiling (first time only)", total=len(waiting))
-            for study in waiting:
-                warm(study)
-                bar.advance(warming)
-            bar.remove_task(warming)
-        rounds = sum(cells[study.name] * study.horizon for study in waiting)
-        playing = bar.add_task(f"playing {sum(cells.values()):,} runs", total=rounds)
+        shown = shown_on(bar)
         try:
-            for study in waiting:
-                run(study, results, threads=threads, progress=lambda played: bar.advance(playing, played))
+            for study in studies:
+                run(study, results, threads=threads, progress=shown)
         except KeyboardInterrupt:
             again = "run the same command again to go on" if out else "with --out DIR a stopped run can be continued"
             raise click.ClickException(f"stopped; {again}") from None
     return results
 
 
+def shown_on(bar: "Bar") -> Any:
+    """What `run` tells, on one bar for all studies."""
+    from driftwise.study.run import Progress
+
+    class Shown(Progress):
+        """Runs and rounds that are to be played, summed over studies, and what is compiled before them."""
+
+        def __init__(self) -> None:
+            self.runs = self.rounds = 0
+            self.playing = bar.add_task("nothing to play", total=0)
+            self.compiling: Any = None
+
+        def started(self, runs: int, rounds: int) -> None:
+            self.runs, self.rounds = self.runs + runs, self.rounds + rounds
+            if runs and not sys.stderr.isatty():
+                click.echo(f"compiling what is new here, then playing {runs:,} runs", err=True)
+            if self.runs:
+                bar.update(self.playing, total=self.rounds, description=f"playing {self.runs:,} runs")
+
+        def compiled(self, pairs: int, of: int) -> None:
+            if self.compiling is None:
+                self.compiling = bar.add_task("compiling (first time only)", total=of)
+            bar.update(self.compiling, completed=pairs)
+            if pairs == of:
+                bar.remove_task(self.compiling)
+                self.compiling = None
+
+        def played(self, rounds: int) -> None:
+            bar.advance(self.playing, rounds)
+
+    return Shown()
+
+
 def folder(out: Path) -> Path:
+    """The folder results go to; made where it is not there."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,7 +1,6 @@
 """`driftwise simulate` and `driftwise demo`: policies that compete in a drifting world."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +50,7 @@ def demo(out: Path) -> None:
 @click.option("--policy", "policy", required=True, multiple=True, metavar="P", help="A policy, likewise; repeatable.")
 @click.option("--horizon", type=Count(), default=10_000, show_default=True, metavar="N", help="Rounds per run.")
 @click.option(
-    "--seeds",
     "--runs",
-    "seeds",
     type=Count(),
     default=20,
     show_default=True,
@@ -77,7 +74,7 @@ def simulate(
     world: str,
     policy: tuple[str, ...],
     horizon: int,
-    seeds: int,
+    runs: int,
     seed: int,
     delay: str,
     lost: float,
@@ -95,18 +92,18 @@ def simulate(
     from driftwise.families import ORACLES, POLICIES, WORLDS
     from driftwise.study.study import Study
 
-    whole("seeds", seeds)
+    whole("runs", runs)
     if threads is not None:
         whole("threads", threads)
     bare = parse(world, WORLDS, "world")
     chosen = _delayed(bare, delay, lost)
     label = world if chosen is bare else f"{world}, delay {delay}, lost {lost:g}"
     competitors = {text: parse(text, POLICIES | ORACLES, "policy") for text in policy}
-    study = Study(name=label, worlds={label: chosen}, policies=competitors, horizon=horizon, runs=seeds, seed=seed)
+    study = Study(name=label, worlds={label: chosen}, policies=competitors, horizon=horizon, runs=runs, seed=seed)
     results = play_missing([study], out, threads)
     if as_json:
-        asked = {"seed": seed, "delay": delay, "lost": lost, "version": __version__}
-        click.echo(json.dumps(_document(study, results) | {"world": world} | asked))
+        options = {"seed": seed, "delay": delay, "lost": lost, "version": __version__}
+        click.echo(json.dumps(results.summary(study).as_dict(label) | {"world": world} | options))
     else:
         _show(study, results)
     if out is not None:
@@ -128,36 +125,10 @@ def _delayed(world: Any, delay: str, lost: float) -> Any:
 
 
 def _show(study: Any, results: Any) -> None:
-    from driftwise.cli.terminal import show_policies
-    from driftwise.core.family import words_of
+    from driftwise.cli.terminal import show_summary
 
-    (world,) = study.worlds.values()
-    show_policies(_document(study, results), words_of(world))
-
-
-def _document(study: Any, results: Any) -> dict[str, Any]:
-    """What `simulate --json` prints."""
-    from statistics import median
-
-    from driftwise.core.family import drift_of, words_of
-    from driftwise.core.seeding import key
-    from driftwise.measure.summary import estimate
-    from driftwise.study.results import column_values
-
-    (world,) = study.worlds
-    columns, told = words_of(study.worlds[world]).columns, {}
-    for policy in study.policies:
-        cells = study.cells_of(world, policy)
-        regret = estimate(results.column(cells, "regret"))
-        told[policy] = {
-            "regret": {"mean": regret.mean, "ci95": None if math.isnan(regret.ci95) else regret.ci95},
-            "optimal_rate": float(results.column(cells, "optimal_rate").mean()),
-            "seconds": float(results.column(cells, "seconds").sum()),
-            "ns_per_round": 1e9 * float(median(results.column(cells, "seconds"))) / study.horizon,
-            **{column.name: float(column_values(results, cells, column).mean()) for column in columns},
-        }
-    norms = drift_of(study.worlds[world], study.horizon, int(key(study.seed, 0, "world")))
-    return {"world": world, "horizon": study.horizon, "seeds": study.runs, "variation": norms, "policies": told}
+    for world in study.worlds:
+        show_summary(results.summary(study), world)
 
 
 def _report(study: Any, results: Any, out: Path) -> Path:

@@ -1,5 +1,6 @@
 """What a person sees in a terminal: progress bars, tables and lists. Nothing here computes; programs read `--json`."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from driftwise.core.words import Words
+    from driftwise.study.summary import StudySummary
 
 
 @contextmanager
@@ -21,24 +22,23 @@ def progress_bar() -> Iterator[Progress]:
         yield bar
 
 
-def show_policies(told: dict[str, Any], words: "Words") -> None:
-    """The policies of a study, least regret first; `words` are those of its world."""
-    title = f"{told['world']}: {told['horizon']:,} rounds, {told['seeds']} runs"
-    sizes = {norm: f"{size:.4g}" for norm, size in told["variation"].items() if size is not None}
+def show_summary(summary: "StudySummary", world: str) -> None:
+    """The policies of a study in one world, least regret first."""
+    words = summary.words[world]
+    sizes = {norm: f"{size:.4g}" for norm, size in summary.drift[world].items() if size is not None}
     norms = [
         f"{size} in the {norm} norm" if norm in ("l2", "sup") else f"{norm} = {size}" for norm, size in sizes.items()
     ]
-    regret = f"regret against {words.rival}, ± 95%"
-    table = Table(title=title, caption=f"{regret}\nvariation of run 0: {', '.join(norms)}")
+    caption = f"regret against {words.rival}, ± 95%\nvariation of run 0: {', '.join(norms)}"
+    table = Table(title=f"{world}: {summary.horizon:,} rounds, {summary.runs} runs", caption=caption)
     table.add_column("policy", overflow="fold")
     for name in ("regret", f"{words.best}\nchosen", *(column.title for column in words.columns), "ns a\nround"):
         table.add_column(name, justify="right")
-    for policy, each in sorted(told["policies"].items(), key=lambda item: item[1]["regret"]["mean"]):
-        mean, half = each["regret"]["mean"], each["regret"]["ci95"]
-        spread = "" if half is None else f" ± {half:,.0f}"
-        cost = f"{each['ns_per_round']:,.0f}"
-        more = [f"{each[column.name]:{'.0%' if column.percent else ',.3g'}}" for column in words.columns]
-        table.add_row(policy, f"{mean:,.0f}{spread}", f"{each['optimal_rate']:.0%}", *more, cost)
+    for row in summary.of(world):
+        spread = "" if math.isnan(row.regret.ci95) else f" ± {row.regret.ci95:,.0f}"
+        more = [f"{row.more[column.name]:{'.0%' if column.percent else ',.3g'}}" for column in words.columns]
+        cost = f"{row.ns_per_round:,.0f}"
+        table.add_row(row.policy, f"{row.regret.mean:,.0f}{spread}", f"{row.optimal_rate:.0%}", *more, cost)
     Console().print(table)
 
 

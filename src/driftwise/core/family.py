@@ -6,6 +6,7 @@ never compares names. A new family is a folder in `families/` and a line in `fam
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from driftwise.core.adapter import Adapter
@@ -124,6 +125,7 @@ def words_of(world: Any) -> Words:
     return FAMILIES[world.problem().family].words(world)
 
 
+@lru_cache(maxsize=64)
 def drift_of(world: Any, horizon: int, seed: int) -> dict[str, float | None]:
     """How far one run of a world drifts, by the names of measures."""
     return FAMILIES[world.problem(horizon).family].drift(world, horizon, seed)

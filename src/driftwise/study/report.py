@@ -24,7 +24,7 @@ from driftwise.study.formatting import count, interval, listed, spread
 from driftwise.study.plots.drift import marked
 from driftwise.study.plots.study_figure import cells_by_policy, draw, picture
 from driftwise.study.plots.style import NARROW, WIDE, pen, svg
-from driftwise.study.results import Results, column_values
+from driftwise.study.results import Results
 from driftwise.study.study import Cell, Study, inside, is_oracle, values
 from driftwise.study.templates import Markup, fill, write
 
@@ -176,7 +176,7 @@ def _row(study: Study, results: Results, cells: list[Cell], best: list[Cell], wo
         recovery=estimate(times) if len(times) else None,
         reward=estimate(results.column(cells, "reward")),
         nanoseconds=1e9 * float(np.median(seconds)),  # the median: a first run may have compiled
-        more=[estimate(column_values(results, cells, column)) for column in words.columns],
+        more=[estimate(results.values(cells, column)) for column in words.columns],
     )
 
 

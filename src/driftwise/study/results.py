@@ -26,6 +26,7 @@ from driftwise.core.types import Floats, Ints
 from driftwise.core.words import Column
 from driftwise.errors import ParameterError
 from driftwise.study.study import Cell, Study
+from driftwise.study.summary import StudySummary, frame_of
 
 SCHEMA = """
 create table if not exists cells (
@@ -134,6 +135,31 @@ class Results:
             raise ParameterError(f"round {t} is not a checkpoint of every run: add it to the study's marks")
         return np.array([row[0] for row in rows], float)
 
+    def values(self, cells: list[Cell], column: Column) -> Floats:
+        """What every run has in a column of its family."""
+        values = self.column(cells, column.outcome)
+        return values / self.column(cells, column.of) if column.of else values
+
+    def summary(self, study: Study) -> StudySummary:
+        """A table of the study: mean regret with its interval, per world and policy."""
+        return StudySummary(study, self)
+
+    def frame(self, library: str = "pandas") -> Any:
+        """Every cell as a row of a `pandas` or `polars` frame: what was played, and what came out."""
+        names = [name for name in NAMES if name != "facts"]
+        with self._open() as connection:
+            rows = connection.execute(f"select {', '.join(names)} from cells order by study, world, policy, run")
+            return frame_of([dict(zip(names, row, strict=True)) for row in rows], library)
+
+    def __repr__(self) -> str:
+        with self._open() as connection:
+            query = "select study, world, policy, count(*), avg(regret) from cells group by study, world, policy"
+            rows = connection.execute(f"{query} order by study, world, avg(regret)").fetchall()
+        lines = [
+            f"{study}  {world}  {policy}  {runs} runs  regret {mean:,.0f}" for study, world, policy, runs, mean in rows
+        ]
+        return "\n".join([f"Results({str(self._path)!r}), {len(rows)} policies in worlds", *lines])
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
@@ -141,9 +167,3 @@ class Results:
 
 def _marks(columns: Sequence[Any]) -> str:
     return ", ".join("?" * len(columns))
-
-
-def column_values(results: Results, cells: list[Cell], column: Column) -> Floats:
-    """What every run has in a column."""
-    values = results.column(cells, column.outcome)
-    return values / results.column(cells, column.of) if column.of else values

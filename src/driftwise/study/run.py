@@ -7,7 +7,6 @@ streams are named (see `core/seeding.py`), so results are the same bits on one t
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event
@@ -26,7 +25,18 @@ from driftwise.measure.recovery import recovery_times
 from driftwise.study.results import Played, Results
 from driftwise.study.study import Cell, Study, state_of
 
-Progress = Callable[[int], None]
+
+class Progress:
+    """What happens on the way, for whoever shows it; this one shows nothing."""
+
+    def started(self, runs: int, rounds: int) -> None:
+        """So many runs are missing, of so many rounds in all."""
+
+    def compiled(self, pairs: int, of: int) -> None:
+        """So many pairs of a world and a policy are compiled."""
+
+    def played(self, rounds: int) -> None:
+        """So many rounds more were played."""
 
 
 class Runner(NamedTuple):
@@ -48,7 +58,7 @@ def run(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Play what is missing and return the results. `progress` is told how many rounds were just played.
+    """Play what is missing and return the results. `progress` is told what happens on the way.
 
     >>> from driftwise.families import SlidingUCB
     >>> from driftwise.families import Abrupt
@@ -59,9 +69,11 @@ def run(
     """
     results = results if isinstance(results, Results) else Results(results)
     threads = whole("threads", threads) if threads is not None else os.cpu_count() or 1
-    jobs, stop = missing(study, results), Event()
+    jobs, stop, progress = missing(study, results), Event(), progress or Progress()
+    runs = sum(map(len, jobs))
+    progress.started(runs, runs * study.horizon)
     if jobs:
-        warm(study)  # so that no run's seconds hold a compilation
+        warm(study, progress)  # so that no run's seconds hold a compilation
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(_job, study, cells, results, progress, stop) for cells in jobs]
         try:
@@ -79,15 +91,17 @@ def run(
     return results
 
 
-def warm(study: Study, progress: Callable[[], None] = lambda: None) -> None:
+def warm(study: Study, progress: Progress) -> None:
     """Compile what the study needs by playing one round of each pair; at once where the cache has it."""
+    done, pairs = 0, len(study.worlds) * len(study.policies)
     for world in study.worlds.values():
         tape = next(iter(world.tapes(study.horizon, 0, size=1)))
         problem = world.problem(study.horizon)
         for policy in study.policies.values():
             state, trace = state_of(policy, world, study.horizon, 0), trace_for(problem, 0, 1)
             play(policy, state, tape, world.nature(study.horizon), key(0), trace, 1)
-            progress()
+            done += 1
+            progress.compiled(done, pairs)
 
 
 def missing(study: Study, results: Results) -> list[list[Cell]]:
@@ -101,7 +115,7 @@ def missing(study: Study, results: Results) -> list[list[Cell]]:
     return list(groups.values())
 
 
-def _job(study: Study, cells: list[Cell], results: Results, progress: Progress | None, stop: Event) -> None:
+def _job(study: Study, cells: list[Cell], results: Results, progress: Progress, stop: Event) -> None:
     world, run_number, horizon = study.worlds[cells[0].world], cells[0].run, study.horizon
     world_seed = int(key(study.seed, run_number, "world"))
     comparator = FAMILIES[world.problem(horizon).family].comparator(world, horizon, world_seed)
@@ -117,8 +131,7 @@ def _job(study: Study, cells: list[Cell], results: Results, progress: Progress |
             trace = Trace(tape.start, buffer.actions[:rounds], buffer.rewards[:rounds])
             _play_block(runner, tape, trace, horizon)
             enter(runner.ledger, best, trace, rounds)
-            if progress:
-                progress(rounds)
+            progress.played(rounds)
     changes = world.changes(horizon, world_seed)
     results.save(study, cells, [_played(runner, comparator, changes) for runner in runners])
 

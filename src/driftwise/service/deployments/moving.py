@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from driftwise.agent import Agent
-from driftwise.families.restless.inspection import index_table
 from driftwise.errors import ParameterError
+from driftwise.families.restless.inspection import index_table
 from driftwise.service.http.schemas.requests import Settings
 from driftwise.service.http.schemas.responses import Ranked
 

@@ -24,10 +24,14 @@ from driftwise.core.fields import (
 )
 from driftwise.families.restless.fields import (
     ArmTypes as Classes,
+)
+from driftwise.families.restless.fields import (
     ByArm,
     StateName,
     StateNames,
     StateRewards,
+)
+from driftwise.families.restless.fields import (
     Transitions as Structure,
 )
 

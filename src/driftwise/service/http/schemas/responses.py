@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from driftwise.service.deployments.stats.view import Report
 from driftwise.core.fields import Id
+from driftwise.service.deployments.stats.view import Report
 
 
 class Ranked(msgspec.Struct):

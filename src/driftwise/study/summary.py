@@ -1,0 +1,139 @@
+"""A study in a table: per world and policy the mean regret with its interval, and what the family adds.
+
+`results.summary(study)` makes one; it prints as a table, and leaves as a frame, CSV, LaTeX or a dictionary.
+"""
+
+import csv
+import io
+import math
+from importlib import import_module
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from driftwise.core.family import drift_of, words_of
+from driftwise.core.seeding import key
+from driftwise.core.words import Words
+from driftwise.errors import ExtraError, ParameterError
+from driftwise.measure.summary import Estimate, estimate
+
+if TYPE_CHECKING:
+    from driftwise.study.results import Results
+    from driftwise.study.study import Study
+
+FRAMES = {"pandas": "DataFrame", "polars": "DataFrame"}
+
+
+class PolicySummary(NamedTuple):
+    """One policy in one world, over all its runs. `more` has the columns of the family."""
+
+    world: str
+    policy: str
+    runs: int
+    regret: Estimate
+    optimal_rate: float
+    seconds: float
+    ns_per_round: float
+    more: dict[str, float]
+
+    def flat(self) -> dict[str, Any]:
+        """All of it by column."""
+        head = {"world": self.world, "policy": self.policy, "runs": self.runs}
+        regret = {"regret": self.regret.mean, "regret_ci95": self.regret.ci95}
+        rest = {"optimal_rate": self.optimal_rate, "seconds": self.seconds, "ns_per_round": self.ns_per_round}
+        return head | regret | rest | self.more
+
+
+class StudySummary:
+    """The table of a study, a row per world and policy, the least regret of each world first."""
+
+    def __init__(self, study: "Study", results: "Results") -> None:
+        self.name, self.horizon, self.runs = study.name, study.horizon, study.runs
+        self.words: dict[str, Words] = {name: words_of(world) for name, world in study.worlds.items()}
+        seed = int(key(study.seed, 0, "world"))
+        self.drift = {name: drift_of(world, study.horizon, seed) for name, world in study.worlds.items()}
+        rows = [_row(study, results, world, policy) for world in study.worlds for policy in study.policies]
+        places = {world: place for place, world in enumerate(study.worlds)}
+        self.rows = sorted(rows, key=lambda row: (places[row.world], row.regret.mean))
+
+    def of(self, world: str) -> list[PolicySummary]:
+        """The rows of one world."""
+        return [row for row in self.rows if row.world == world]
+
+    def as_dict(self, world: str) -> dict[str, Any]:
+        """One world as `simulate --json` prints it."""
+        policies = {
+            row.policy: {
+                "regret": {"mean": row.regret.mean, "ci95": None if math.isnan(row.regret.ci95) else row.regret.ci95},
+                "optimal_rate": row.optimal_rate,
+                "seconds": row.seconds,
+                "ns_per_round": row.ns_per_round,
+                **row.more,
+            }
+            for row in self.of(world)
+        }
+        head = {"world": world, "horizon": self.horizon, "runs": self.runs}
+        return head | {"variation": self.drift[world], "policies": policies}
+
+    def frame(self, library: str = "pandas") -> Any:
+        """A data frame of `pandas` or `polars`."""
+        return frame_of([row.flat() for row in self.rows], library)
+
+    def to_csv(self) -> str:
+        """Comma-separated text, with a line of names."""
+        text = io.StringIO()
+        rows = [row.flat() for row in self.rows]
+        writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
+
+    def to_latex(self) -> str:
+        """A LaTeX tabular of policies and their regret."""
+        body = "\n".join(
+            rf"{_escape(row.world)} & {_escape(row.policy)} & ${_spread(row.regret)}$ & {row.optimal_rate:.2f} \\"
+            for row in self.rows
+        )
+        head = "\\begin{tabular}{llrr}\nworld & policy & regret & best choice \\\\\n\\hline\n"
+        return f"{head}{body}\n\\end{{tabular}}\n"
+
+    def __repr__(self) -> str:
+        rows = [("world", "policy", "regret", "best choice")]
+        rows += [
+            (r.world, r.policy, _spread(r.regret).replace(r"\pm", "±"), f"{r.optimal_rate:.0%}") for r in self.rows
+        ]
+        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        lines = [f"{w:<{widths[0]}}  {p:<{widths[1]}}  {g:>{widths[2]}}  {o:>{widths[3]}}" for w, p, g, o in rows]
+        return "\n".join([f"{self.name}: {self.horizon:,} rounds, {self.runs} runs", *lines])
+
+
+def _row(study: "Study", results: "Results", world: str, policy: str) -> PolicySummary:
+    cells, columns = study.cells_of(world, policy), words_of(study.worlds[world]).columns
+    seconds = results.column(cells, "seconds")
+    return PolicySummary(
+        world,
+        policy,
+        len(cells),
+        estimate(results.column(cells, "regret")),
+        float(results.column(cells, "optimal_rate").mean()),
+        float(seconds.sum()),
+        1e9 * float(median(seconds)) / study.horizon,
+        {column.name: float(results.values(cells, column).mean()) for column in columns},
+    )
+
+
+def frame_of(rows: list[dict[str, Any]], library: str) -> Any:
+    """A data frame of one of the libraries for them."""
+    if library not in FRAMES:
+        raise ParameterError(f"library={library!r} is not one of {', '.join(FRAMES)}")
+    try:
+        return getattr(import_module(library), FRAMES[library])(rows)
+    except ImportError:
+        raise ExtraError(f"a {library} frame needs the package {library}: pip install {library}") from None
+
+
+def _spread(regret: Estimate) -> str:
+    return f"{regret.mean:,.0f}" + ("" if math.isnan(regret.ci95) else rf" \pm {regret.ci95:,.0f}")
+
+
+def _escape(text: str) -> str:
+    return text.replace("_", r"\_").replace("%", r"\%").replace("&", r"\&")
