@@ -44,20 +44,18 @@ class PolicySummary(NamedTuple):
 
 
 class StudySummary:
-    """The table of a study, a row per world and policy, the least regret of each world first."""
+    """The table of a study, a row per world and policy."""
 
     def __init__(self, study: "Study", results: "Results") -> None:
         self.name, self.horizon, self.runs = study.name, study.horizon, study.runs
         self.words: dict[str, Words] = {name: words_of(world) for name, world in study.worlds.items()}
         seed = int(key(study.seed, 0, "world"))
         self.drift = {name: drift_of(world, study.horizon, seed) for name, world in study.worlds.items()}
-        rows = [_row(study, results, world, policy) for world in study.worlds for policy in study.policies]
-        places = {world: place for place, world in enumerate(study.worlds)}
-        self.rows = sorted(rows, key=lambda row: (places[row.world], row.regret.mean))
+        self.rows = [_row(study, results, world, policy) for world in study.worlds for policy in study.policies]
 
     def of(self, world: str) -> list[PolicySummary]:
-        """The rows of one world."""
-        return [row for row in self.rows if row.world == world]
+        """The rows of one world, the least regret first."""
+        return sorted((row for row in self.rows if row.world == world), key=lambda row: row.regret.mean)
 
     def as_dict(self, world: str) -> dict[str, Any]:
         """One world as `simulate --json` prints it."""
@@ -69,7 +67,8 @@ class StudySummary:
                 "ns_per_round": row.ns_per_round,
                 **row.more,
             }
-            for row in self.of(world)
+            for row in self.rows
+            if row.world == world
         }
         head = {"world": world, "horizon": self.horizon, "runs": self.runs}
         return head | {"variation": self.drift[world], "policies": policies}
