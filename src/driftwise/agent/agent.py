@@ -221,6 +221,7 @@ class Agent:
 
         `held` is an action and its propensity that were settled elsewhere, in a log or by an earlier decision: it is
         taken instead of the policy's own, and learned from like any other. Where nobody knows the propensity it is nan.
+        With budgets, it is paid for whatever is left.
         """
         with self._lock:
             t, shown, manner = self.t, self._shown, self._manner
