@@ -8,12 +8,12 @@ of their costs as a share of the most, and v the most that their variance can be
 
     sum k m + z sqrt(sum k v (1 + k / n)) + z^2 / 6                     sums over arms, z = 4.5; never above the maximum
 
-What pending decisions cost in all is above that with a chance of about 1 in 100,000, if costs are independent, and
-pending decisions on average no dearer than answered ones: z sets the chance, z^2 / 6 makes up for skewness, k / n for
-how far the mean may be off, and v is m (1 - m) at the centre of Wilson's interval. An arm of which nothing is known
-costs the most, and so do decisions for arms that were retired. Answered costs fade, so that a mean follows a drift; a
-jump of all costs while many decisions are pending can still be more. When few are pending, the estimate is the
-maximum.
+What pending decisions cost in all is above that with a chance of at most about 1 in 100,000 (measured), if costs are
+independent, and pending decisions on average no dearer than answered ones: z sets the chance, z^2 / 6 makes up for
+skewness, k / n for how far the mean may be off, and v is m (1 - m) at the centre of Wilson's interval. An arm of which
+nothing is known costs the most, and so do decisions for arms that were retired. Answered costs fade, so that a mean
+follows a drift; a jump of all costs while many decisions are pending can still be more. When few are pending, the
+estimate is the maximum.
 """
 
 from collections.abc import Callable, Sequence
