@@ -172,7 +172,7 @@ def test_windows_follow_horizon_and_arms_and_lose_nothing_they_can_hold(step: st
     one = dw.Agent(dw.PrequentialPacing(), dw.Knapsack(3, budgets={"euros": 900.0}, horizon=3000))
     luck, told, sizes = np.random.default_rng(3), [], one.state.window.sizes
     for t in range(900):
-        decision = one.decide(held=(int(luck.integers(3)), 1 / 3))
+        decision = one.decide(override=(int(luck.integers(3)), 1 / 3))
         told.append((t, decision.action, float(luck.random()), float(luck.random())))
         one.learn(decision, told[-1][2], costs=told[-1][3])
     if step == "more arms":
@@ -180,7 +180,7 @@ def test_windows_follow_horizon_and_arms_and_lose_nothing_they_can_hold(step: st
             one.add_arm(name)
     else:
         one.change(horizon={"longer": 9000, "shorter": 1000}[step])
-    one.cancel(one.decide(held=(0, 1.0)))
+    one.cancel(one.decide(override=(0, 1.0)))
     window = one.state.window
     assert not (window.sizes == sizes).all() and len(window.arms) == window.sizes.max()
     for view, size in enumerate(window.sizes):

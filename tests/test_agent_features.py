@@ -539,7 +539,7 @@ def test_slates_that_cannot_be_filled() -> None:
 
 def test_a_slate_with_a_retired_item_teaches_nothing() -> None:
     agent = dw.Agent(SLATES, dw.Slate(["a", "b", "c", "d"], slate_size=2))
-    first, second = agent.decide(), agent.decide(held=(("a", "b"), 1.0))
+    first, second = agent.decide(), agent.decide(override=(("a", "b"), 1.0))
     assert first.action == second.action == ("a", "b")
     agent.retire_arm("b")
     again = dw.Agent.loads(agent.dumps())

@@ -155,14 +155,14 @@ def test_a_decision_can_be_called_off() -> None:
 
 def test_arms_that_were_activated_elsewhere_are_learned_from_like_any_others() -> None:
     agent = made(Myopic())
-    decision = agent.decide(states=["lapsed"] * 4, held=(("dina", "bea"), 0.25))
+    decision = agent.decide(states=["lapsed"] * 4, override=(("dina", "bea"), 0.25))
     assert (decision.action, decision.propensity) == (("bea", "dina"), 0.25)
     agent.learn(decision, states=["lapsed", "engaged", "lapsed", "engaged"])
     assert agent.state.weights[0, :, 0].tolist() == [2.0, 2.0]
     assert agent.state.sums[0, :, 0].tolist() == [0.0, 2.0]
     for wrong in (("bea", "bea"), ("eve",), "bea", 3):
         with pytest.raises(ArmError):
-            agent.decide(states=["lapsed"] * 4, held=(wrong, 1.0))
+            agent.decide(states=["lapsed"] * 4, override=(wrong, 1.0))
 
 
 # ---- why ----
@@ -254,17 +254,17 @@ def test_classes_share_what_they_learn_and_new_arms_name_theirs() -> None:
     assert agent.problem.structure.classes.tolist() == [0, 1, 0, 1]
     live(agent, 30)
     known = agent.state.weights
-    agent.add_arm("emma", arm_class="old", activation_cost=0.2)
+    agent.add_arm("emma", arm_type="old", activation_cost=0.2)
     assert agent.problem.structure.classes.tolist() == [0, 1, 0, 1, 1]
     assert agent.problem.structure.costs.tolist() == [0.0, 0.0, 0.0, 0.0, 0.2]
     np.testing.assert_array_equal(agent.state.weights, known)
     for wrong in ("middle", None):
         with pytest.raises(ArmError, match="is not one of 'young', 'old'"):
-            agent.add_arm("fay", arm_class=wrong)
+            agent.add_arm("fay", arm_type=wrong)
     with pytest.raises(ArmError, match="all arms of this agent are alike"):
-        made().add_arm("fay", arm_class="old")
+        made().add_arm("fay", arm_type="old")
     with pytest.raises(ArmError, match="UCB1 knows no classes of arms, nor costs of activation"):
-        Agent(UCB1(), ["a"]).add_arm("b", arm_class="old")
+        Agent(UCB1(), ["a"]).add_arm("b", arm_type="old")
 
 
 def test_where_every_arm_is_its_own_class_classes_come_and_go_with_arms() -> None:
@@ -445,7 +445,7 @@ def test_an_agent_comes_back_with_decisions_under_way(more: dict[str, Any]) -> N
     agent = made(Myopic(), episode=5, activation_cost=0.1, **more)
     first = agent.decide(states=["engaged"] * 4)
     agent.retire_arm("bea")
-    agent.add_arm("emma", arm_class="x" if isinstance(more.get("classes"), list) else None)
+    agent.add_arm("emma", arm_type="x" if isinstance(more.get("classes"), list) else None)
     second = agent.decide(states=["wavering"] * 4)
     again = Agent.loads(agent.dumps())
     assert again.dumps() == agent.dumps()
@@ -545,7 +545,7 @@ def test_lots_are_the_same_again_after_saving_and_are_not_drawn_where_all_was_se
     visits(agent, weeks=5)
     again = Agent.loads(agent.dumps())
     assert again.decide(states=["lapsed"] * 20) == agent.decide(states=["lapsed"] * 20)
-    assert agent.decide(states=["lapsed"] * 20, held=(["p05", "p06"], 1.0)).action == ("p05", "p06")
+    assert agent.decide(states=["lapsed"] * 20, override=(["p05", "p06"], 1.0)).action == ("p05", "p06")
     with pytest.raises(ParameterError, match="ties=alphabet is not one of lot, first"):
         alike(ties="alphabet")
 

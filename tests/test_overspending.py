@@ -170,8 +170,8 @@ def test_the_promise_is_the_same_in_every_unit(unit: float) -> None:
 def month(delay: int, seed: int, **more: Any) -> tuple[float, int]:
     """The pricing month of docs/budgets.md with late outcomes: the share of the best plan, and what was sold."""
     prices, luck = [19, 29, 39, 49, 59], np.random.default_rng(seed)
-    made: dict[str, Any] = {"arms": prices, "budgets": {"units": 500}, "horizon": 3000, "reward_range": (0, 59)}
-    one = dw.Agent(POLICY, **made, seed=seed, **more)
+    problem = dw.Knapsack(prices, budgets={"units": 500}, horizon=3000, reward_range=(0, 59), **more)
+    one = dw.Agent(POLICY, problem, seed=seed)
     waiting: list[tuple[dw.Decision, bool]] = []
     earned = sold = 0
 
@@ -208,9 +208,9 @@ def test_pacing_goes_by_what_arms_cost_not_by_the_most_they_can() -> None:
     """One decision in ten costs anything. With a hundred under way, hardly more than ten units are as good as gone."""
     one = dw.Agent(dw.GreedyRatio(), dw.Knapsack(2, budgets={"units": 400.0}, horizon=4000))
     for i in range(400):
-        one.learn(one.decide(held=(i % 2, 0.5)), 0.5, costs=float(i % 20 < 2))
+        one.learn(one.decide(override=(i % 2, 0.5)), 0.5, costs=float(i % 20 < 2))
     for i in range(100):
-        one.decide(held=(i % 2, 0.5))
+        one.decide(override=(i % 2, 0.5))
     assert one.reserved == {"units": 100.0} and one.remaining == {"units": 360.0}
     rate = one._manner.show(one.t, {})[0]  # what the policy is shown
     assert (360 - 40) / 3500 < rate < (360 - 10) / 3500

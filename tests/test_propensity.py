@@ -17,7 +17,7 @@ def learned(draws: int = 0) -> dw.Agent:
     agent = dw.Agent(dw.Thompson(), ["red", "blue"], seed=3, propensity_samples=draws)
     for arm, rewards in (("red", [1, 1, 1, 0, 0]), ("blue", [1, 0, 0, 0])):
         for reward in rewards:
-            agent.learn(agent.decide(held=(arm, math.nan)), reward=float(reward))
+            agent.learn(agent.decide(override=(arm, math.nan)), reward=float(reward))
     return agent
 
 
@@ -51,8 +51,8 @@ def test_what_a_policy_tells_or_was_settled_elsewhere_is_left_alone() -> None:
     agent = dw.Agent(dw.SlidingUCB(), 3, propensity_samples=50)
     assert agent.decide().propensity == 1.0
     agent = learned(draws=50)
-    assert math.isnan(agent.decide(held=("red", math.nan)).propensity)
-    assert agent.decide(held=("red", 0.25)).propensity == 0.25
+    assert math.isnan(agent.decide(override=("red", math.nan)).propensity)
+    assert agent.decide(override=("red", 0.25)).propensity == 0.25
 
 
 def test_rows_of_features_are_counted_too_and_all_of_it_resumes() -> None:

@@ -51,7 +51,7 @@ class Agent(Rounds):
     >>> decision.action in agent.arms
     True
     >>> agent.learn(decision, reward=1.0)
-    <OutcomeStatus.LEARNED: 'learned'>
+    'learned'
     >>> again = dw.Agent.loads(agent.dumps())
     >>> again.decide() == agent.decide()
     True

@@ -14,3 +14,6 @@ class OutcomeStatus(StrEnum):
     LEARNED = "learned"
     STALE = "stale"
     IGNORED = "ignored"
+
+    def __repr__(self) -> str:
+        return repr(self.value)
