@@ -16,6 +16,7 @@ from driftwise.service.deployments import decisions as deciding
 from driftwise.service.deployments import queries as asking
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine, Keyed
+from driftwise.service.deployments.export import rows
 from driftwise.service.deployments.fold import fold, replay
 from driftwise.service.http.errors import Busy, Conflict, Full, KeyReused, Paused, Unavailable, Unknown
 from driftwise.service.http.schemas.requests import Asked, Changes, Told
@@ -314,13 +315,35 @@ async def test_a_unit_keeps_its_arm_while_there_is_such_an_arm(store: str) -> No
         assert len(set(first.values())) > 1
         for unit, arm in first.items():
             again = await decide(engine, unit=unit)
-            assert again["action"] == arm and again["held"] and again["propensity"] == pytest.approx(1 / 3)
+            assert again["action"] == arm and again["sticky"] and not again["override"] and again["propensity"] == pytest.approx(1 / 3)
         await changing.retire_arm(engine, "shop", first["0"])
         moved = await decide(engine, unit="0")
-        assert moved["action"] != first["0"] and not moved["held"]
+        assert moved["action"] != first["0"] and not moved["sticky"]
         assert (await asking.verify(engine, "shop")).equal
     async with running(store) as engine:
         assert (await decide(engine, unit="0"))["action"] == moved["action"]
+
+
+@together
+async def test_the_log_tells_what_a_unit_kept_from_what_was_chosen_outside(store: str) -> None:
+    async with running(store) as engine:
+        await create(engine, policy="uniform", sticky=True)
+        first = await decide(engine, unit="ana")
+        await decide(engine, unit="ana")
+        override = {"action": "blue", "propensity": 0.25}
+        await decide(engine, unit="ana", override=override)
+        kept = await decide(engine, unit="ana")  # what was done to it last
+        await engine.commit()
+        log = [*rows(engine.journal, 1, -1, 10)]
+        assert [(row["sticky"], row["override"]) for row in log] == [
+            (False, False),
+            (True, False),
+            (False, True),
+            (True, False),
+        ]
+        assert log[1]["action"] == first["action"] and log[1]["propensity"] == first["propensity"]
+        assert kept["action"] == "blue" and kept["propensity"] == 0.25
+        assert (await asking.verify(engine, "shop")).equal
 
 
 @together

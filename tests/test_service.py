@@ -371,16 +371,18 @@ def test_a_service_as_people_run_it(tmp_path: Path) -> None:
 async def test_what_was_done_elsewhere_is_recorded_and_learned(store: Path) -> None:
     async with web(store) as ask:
         await ask("POST", "/deployments", SHOP)
-        told = await ask("POST", "/deployments/shop/decide", {"held": {"action": "blue", "propensity": 0.25}})
-        assert told.json() | {"at": 0} == {"id": 0, "action": "blue", "propensity": 0.25, "held": True} | {
+        told = await ask("POST", "/deployments/shop/decide", {"override": {"action": "blue", "propensity": 0.25}})
+        assert told.json() | {"at": 0} == {"id": 0, "action": "blue", "propensity": 0.25} | {
             "at": 0,
+            "sticky": False,
+            "override": True,
             "budgets": None,
         }
         assert (await ask("POST", "/deployments/shop/learn", {"id": 0, "reward": 1})).json()["status"] == "learned"
         before = (await ask("GET", "/deployments/shop/agent")).content
-        for held in ({"action": "violet"}, {"action": ["red"]}, {"action": "red", "propensity": 2.0}, {}):
-            assert (await ask("POST", "/deployments/shop/decide", {"held": held})).status_code in (400, 422)
-        both = {"decisions": [{"held": {"action": "red"}}, {"held": {"action": "violet"}}]}
+        for override in ({"action": "violet"}, {"action": ["red"]}, {"action": "red", "propensity": 2.0}, {}):
+            assert (await ask("POST", "/deployments/shop/decide", {"override": override})).status_code in (400, 422)
+        both = {"decisions": [{"override": {"action": "red"}}, {"override": {"action": "violet"}}]}
         assert (await ask("POST", "/deployments/shop/decide/batch", both)).status_code == 422
         assert (await ask("GET", "/deployments/shop/agent")).content == before
         assert (await ask("POST", "/deployments/shop/verify")).json()["equal"]

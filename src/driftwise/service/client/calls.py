@@ -132,12 +132,16 @@ def decide(
     actions: Any = None,
     states: Any = None,
     unit: str | None = None,
-    held: Any = None,
+    override: Any = None,
+    propensity: float | None = None,
     key: str | None = None,
 ) -> Ask[Decision]:
-    """Make a decision. `states` are those of arms that move, by name or in order; `held` is what was done already."""
+    """Make a decision. `states` are those of restless arms, by name or in order.
+
+    `override` is an action chosen outside, and `propensity` its own, if it is known.
+    """
     asked = said(context=context, actions=actions, states=states, unit=unit)
-    asked |= {} if held is None else {"held": {"action": held}}
+    asked |= {} if override is None else {"override": said(action=override, propensity=propensity)}
     return Ask("POST", f"/deployments/{name}/decide", Decision, asked, key)
 
 

@@ -109,7 +109,7 @@ async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], 
         try:
             event = await asyncio.to_thread(work, live)
         except BaseException:
-            entry.live = None  # it may have been left half done
+            entry.discard("a change failed, perhaps half done")
             raise
         engine.check_known(entry)
         reply = 200, msgspec.json.encode(told_of(entry.made, entry.status, entry.at, live))
@@ -121,7 +121,7 @@ async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: 
     policy = {word: changes[word] for word in POLICY if word in changes}
     async with engine.alone(name) as (entry, _):
         live = await engine.folded(entry, cached=False, policy=policy)
-        event = live.change_policy(changes, engine.clock())
+        event = live.change(changes, engine.clock(), policy=True)
         snapshot = await asyncio.to_thread(live.snapshot)
         told = told_of(entry.made, entry.status, entry.at, live)
         reply = 200, msgspec.json.encode(told)

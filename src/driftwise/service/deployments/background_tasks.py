@@ -90,7 +90,7 @@ async def tend(engine: "Engine") -> None:
                 engine.write(entry, happened)
         except Exception:
             log.exception("a default was not recorded", extra={"facts": {"deployment": entry.made.name}})
-            entry.live = None  # some may be recorded in memory only: fold it anew
+            entry.discard("defaults may be recorded in memory only")
             continue
         if entry.unsaved and entry.touched + IDLE_US < now:
             engine.save(entry)

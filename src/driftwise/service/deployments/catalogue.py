@@ -1,5 +1,6 @@
 """Which deployments there are, which keys, and where the clock was set: the fold of stream 0."""
 
+import logging
 from typing import Any, NamedTuple
 
 from driftwise.service.deployments import spec as papers
@@ -12,6 +13,7 @@ from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, Jour
 
 RUNNING, PAUSED, RETIRED = "running", "paused", "retired"
 DAMAGED = "damaged"  # told of one that cannot be folded
+log = logging.getLogger("driftwise.service")
 
 
 class Damage(NamedTuple):
@@ -35,6 +37,12 @@ class Entry:
         self.settled: dict[int, Body] = {}  # outcomes whose commit is under way
         self.damage: Damage | None = None  # of its journal, as far as is known
         self.lost = False  # whether it cannot be folded for that: a snapshot may be newer than the damage
+
+    def discard(self, reason: str) -> None:
+        """Drop what is in memory; the deployment is folded from the journal when it is next needed."""
+        if self.live is not None:
+            log.debug("a deployment is discarded from memory", extra={"facts": {"stream": self.stream, "why": reason}})
+        self.live = None
 
     @property
     def settings(self) -> Settings:

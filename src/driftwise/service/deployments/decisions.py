@@ -10,7 +10,7 @@ from driftwise.service.deployments.catalogue import Entry
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import NO_KEY, Engine, Happened, Keyed, Reply, waited
 from driftwise.service.http.errors import Conflict, Full, Malformed, Unknown
-from driftwise.service.http.schemas.requests import Asked, Held, Told
+from driftwise.service.http.schemas.requests import Asked, Override, Told
 from driftwise.service.http.schemas.responses import Decision, Decisions, Learnt, LearntMany
 from driftwise.service.store.events import Body, Cancelled, Decided, Learned
 from driftwise.service.store.journal import Event
@@ -36,13 +36,13 @@ async def _decide(engine: Engine, name: str, asks: list[Asked], many: bool, key:
         if many:
             live.agent.check_asked(*shown)
         for ask, asked in zip(asks, shown, strict=True):
-            done = None if ask.held is None else _done(live, ask.held)
-            event, body = live.decide(asked, ask.unit, now, done)
+            override = None if ask.override is None else _override(live, ask.override)
+            event, body = live.decide(asked, ask.unit, now, override)
             made.append((event, body))
             decisions.append(_decision(live, event, body))
     except DriftwiseError:
         if made:
-            entry.live = None  # some of a batch were made in memory: fold it anew without them
+            entry.discard("some decisions of a batch that failed were made in memory")
         if happened:
             engine.write(entry, happened)
         raise
@@ -67,15 +67,15 @@ def _shown(live: Deployment, ask: Asked) -> dict[str, Any]:
     return shown
 
 
-def _done(live: Deployment, held: Held) -> tuple[Any, float | None]:
+def _override(live: Deployment, override: Override) -> tuple[Any, float | None]:
     if live.settings.domain is not None:
-        raise Malformed("held names arms, and this deployment chooses points")
-    return held.action, held.propensity
+        raise Malformed("override takes names of arms, and this deployment chooses points")
+    return override.action, override.propensity
 
 
 def _decision(live: Deployment, event: Event, body: Decided) -> Decision:
     left = live.agent.remaining if live.settings.budgets is not None else None
-    told = Decision(event.number, body.action, body.propensity, event.at / 1e6, body.held, left)
+    told = Decision(event.number, body.action, body.propensity, event.at / 1e6, body.sticky, body.override, left)
     if live.moving:
         told.ranking = moving.ranked(live.agent)
     return told

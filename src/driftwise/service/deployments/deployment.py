@@ -1,11 +1,13 @@
-"""A deployment is the fold of its events: an agent, the decisions that wait for outcomes, and who is held to which arm.
+"""A deployment is the fold of its events: an agent, the decisions that wait for outcomes, and the arms that units keep.
 
-What happens live and what is replayed go through the same code: live, `decide` and `learn` do it and return the event
-that says so; in a replay (`fold`), `apply` is given the event and does it again. A replayed decision takes the action
-from the journal, so that the same journal can be replayed into another policy: it learns from what was done, not from
-what it would have done.
+What an event does is written once, in one handler per type of event (`HANDLERS`). Live, `decide`, `learn` and the others
+make an event, have it handled, which completes it (the action that the policy chose, the status of an outcome), and
+return it for the journal. A replay (`fold`) has the events of the journal handled (`apply`). A replayed decision takes
+the action from the journal, so that the same journal can be replayed into another policy: it learns from what was done,
+not from what it would have done.
 """
 
+import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Callable
@@ -29,6 +31,7 @@ from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled
 from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
 
 FORMAT = 1
+CHOOSE: Any = msgspec.UNSET  # in place of an action: the policy is to choose it
 NO_LEAPS = Leaps()
 
 
@@ -85,121 +88,120 @@ class Deployment:
         """
         self.ahead = moment - now if moment - now > STEP_S * SECOND_US else 0
 
-    # ---- what happens live ----
+    # ---- live ----
 
     def decide(
-        self, asked: dict[str, Any], unit: str | None, now: int, done: tuple[Any, float | None] | None = None
+        self, context: dict[str, Any], unit: str | None, now: int, override: tuple[Any, float | None] | None = None
     ) -> tuple[Event, Decided]:
-        """Choose, or take what was `done` already; the event says what."""
-        held = done if done is not None else self._held(unit)
-        chosen = None if held is None else (held[0], math.nan if held[1] is None else held[1])
-        at = self.time(now)
-        action, propensity = self._choose(asked, at, chosen)
-        body = Decided(action, propensity, asked, unit, held is not None)
-        return self._happened(body, "decided", at), body
+        """Choose an action, or record an `override`: an action chosen outside, and its propensity."""
+        kept = None if override is not None else self._kept(unit)
+        action, propensity = override or kept or (CHOOSE, None)
+        body = Decided(action, propensity, context, unit, kept is not None, override is not None)
+        return self._record(body, now), body
 
-    def learn(self, ref: int, told: dict[str, Any], now: int, *, defaulted: bool = False) -> tuple[Event, Learned]:
-        """Learn what came of a waiting decision; the event says what became of it."""
-        status, worth = self._teach(ref, told)
-        body = Learned(told, status, defaulted)
-        return self._happened(body, "learned", self.time(now), ref, worth), body
+    def learn(self, ref: int, outcome: dict[str, Any], now: int, *, defaulted: bool = False) -> tuple[Event, Learned]:
+        """Learn the outcome of a waiting decision; the status in the event says whether it counts."""
+        body = Learned(outcome, defaulted=defaulted)
+        return self._record(body, now, ref), body
 
     def cancel(self, ref: int, now: int) -> Event:
-        """Call a waiting decision off."""
-        self.agent.cancel(self.waiting[ref].t)
-        return self._happened(Cancelled(), "cancelled", self.time(now), ref)
+        """Cancel a waiting decision."""
+        return self._record(Cancelled(), now, ref)
 
     def add_arm(self, arm: ArmAdded, now: int) -> Event:
-        """One more arm."""
-        self._add_arm(arm)
-        return self._happened(arm, "arm added", self.time(now))
+        """Add an arm."""
+        return self._record(arm, now)
 
     def retire_arm(self, name: str | int, now: int) -> Event:
-        """One arm less."""
-        self.agent.retire_arm(name)
-        return self._happened(ArmRetired(name), "arm retired", self.time(now))
+        """Retire an arm."""
+        return self._record(ArmRetired(name), now)
 
-    def change(self, changes: dict[str, Any], now: int) -> Event:
-        """Other settings, where no replay is needed."""
-        self._change(changes)
-        return self._happened(Changed(changes), "changed", self.time(now))
-
-    def change_policy(self, changes: dict[str, Any], now: int) -> Event:
-        """The journal was replayed into another policy: say so, and change the rest."""
-        self._change({name: value for name, value in changes.items() if name not in POLICY})
-        return self._happened(Changed(changes, True), "changed", self.time(now))
+    def change(self, changes: dict[str, Any], now: int, *, policy: bool = False) -> Event:
+        """Change settings. With `policy`, the journal was replayed into the policy among them before."""
+        return self._record(Changed(changes, policy), now)
 
     def overdue(self, now: int, leaps: Leaps = NO_LEAPS) -> list[int]:
-        """The decisions whose reward window has passed, oldest first; time that the clock leapt over did not."""
+        """The decisions whose reward window has passed, oldest first; time that the clock leapt over did not pass."""
         window = self.settings.reward_window
         if window is None:
             return []
         before = leaps.back(self.time(now), int(SECOND_US * window))
-        found = []
-        for ref, waiting in self.waiting.items():
-            if waiting.at > before:
-                break
-            found.append(ref)
-        return found
+        return [ref for ref, _ in itertools.takewhile(lambda each: each[1].at <= before, self.waiting.items())]
 
     def default(self, ref: int, now: int) -> tuple[Event, Learned]:
         """Record the default outcome of a decision whose window has passed."""
         return self.learn(ref, self._default, now, defaulted=True)
 
-    # ---- what is replayed ----
+    def _record(self, body: Body, now: int, ref: int = NO_REF) -> Event:
+        """Handle an event that happens now; it goes to the journal as the handler completed it."""
+        number, at = self.number, self.time(now)
+        self._handle(body, at, ref)
+        return Event(self.stream, number, at, kinds.NAMES[type(body)], kinds.encode(body), ref)
+
+    # ---- replay ----
 
     def apply(self, event: Event) -> None:
-        """Do again what an event says was done."""
+        """Handle an event of the journal."""
         if event.number != self.number:
             raise DamagedError(f"it has lost event {self.number}: event {event.number} follows", self.number)
-        body, worth = kinds.body_of(event), None
-        if isinstance(body, Decided):
-            self._choose(body.asked, event.at, (body.action, math.nan if body.propensity is None else body.propensity))
-        elif isinstance(body, Learned):
-            _, worth = self._teach(event.ref, body.told)
-        elif isinstance(body, Cancelled):
-            self.agent.cancel(self.waiting[event.ref].t)
-        elif isinstance(body, ArmAdded):
-            self._add_arm(body)
-        elif isinstance(body, ArmRetired):
-            self.agent.retire_arm(body.name)
-        elif isinstance(body, Changed):
-            self._change({name: value for name, value in body.changes.items() if name not in POLICY})
-        self._take_note(body, event, worth)
+        self._handle(kinds.body_of(event), event.at, event.ref)
 
-    # ---- both ----
+    # ---- what each event does, live and in a replay: see `HANDLERS` ----
 
-    def _happened(self, body: Body, kind: str, at: int, ref: int = NO_REF, worth: float | None = None) -> Event:
-        event = Event(self.stream, self.number, at, kind, kinds.encode(body), ref)
-        self._take_note(body, event, worth)
-        return event
-
-    def _take_note(self, body: Body, event: Event, worth: float | None) -> None:
-        """What follows from an event beside what the agent did."""
-        at = self.at = event.at
-        self.number = event.number + 1
-        if isinstance(body, Decided):
-            if body.action is not None:
-                self.waiting[event.number] = Waiting(self.agent.t - 1, at, body.action)
-            if body.unit is not None:
-                self._remember(body.unit, body.action, body.propensity)
-            self.monitor.decided(at, body.action, body.propensity)
-            if self.moving:
-                told = body.asked["states"]
-                self.monitor.seen(at, told.values() if isinstance(told, dict) else told)
-        elif isinstance(body, Learned):
-            waiting = self.waiting.pop(event.ref)
-            status, defaulted = body.status, body.defaulted
-            if self.moving:
-                self.monitor.moved(at, waiting.at, worth, status=status, defaulted=defaulted)
-            else:
-                self.monitor.learned(at, waiting.at, waiting.action, body.told, status=status, defaulted=defaulted)
-            self.monitor.alarmed(at, self.agent.alarms)
-        elif isinstance(body, Cancelled):
-            del self.waiting[event.ref]
+    def _handle(self, body: Body, at: int, ref: int) -> None:
+        HANDLERS[type(body)](self, body, at, ref)
+        self.at = at
+        self.number += 1
         if self.settings.budgets is not None:
-            horizon, left = self.settings.horizon, self.agent.remaining
-            self.monitor.spent(at, max(0.0, 1.0 - self.agent.t / horizon), left, self.settings.budgets)
+            rounds_left = max(0.0, 1.0 - self.agent.t / self.settings.horizon)
+            self.monitor.spent(at, rounds_left, self.agent.remaining, self.settings.budgets)
+
+    def _on_decided(self, body: Decided, at: int, ref: int) -> None:
+        chosen = None if body.action is CHOOSE else (body.action, _nan_for_none(body.propensity))
+        body.action, body.propensity = self._choose(body.asked, at, chosen)
+        if body.action is not None:
+            self.waiting[self.number] = Waiting(self.agent.t - 1, at, body.action)
+        if body.unit is not None:
+            self._remember(body.unit, body.action, body.propensity)
+        self.monitor.decided(at, body.action, body.propensity)
+        if self.moving:
+            states = body.asked["states"]
+            self.monitor.seen(at, states.values() if isinstance(states, dict) else states)
+
+    def _on_learned(self, body: Learned, at: int, ref: int) -> None:
+        """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone.
+
+        A replay, perhaps into another policy, keeps the status that was answered.
+        """
+        agent, waiting, outcome = self.agent, self.waiting[ref], body.told
+        stale, ignored = agent.stale, agent.ignored
+        worth = agent.worth(waiting.t, **outcome) if self.moving else None
+        agent.learn(waiting.t, **outcome)
+        status = "stale" if agent.stale > stale else "ignored" if agent.ignored > ignored else "learned"
+        body.status = body.status or status
+        del self.waiting[ref]
+        result = {"status": body.status, "defaulted": body.defaulted}
+        if self.moving:
+            self.monitor.moved(at, waiting.at, worth, **result)
+        else:
+            self.monitor.learned(at, waiting.at, waiting.action, outcome, **result)
+        self.monitor.alarmed(at, agent.alarms)
+
+    def _on_cancelled(self, body: Cancelled, at: int, ref: int) -> None:
+        self.agent.cancel(self.waiting[ref].t)
+        del self.waiting[ref]
+
+    def _on_arm_added(self, arm: ArmAdded, at: int, ref: int) -> None:
+        self.agent.add_arm(arm.name, arm.features, arm_class=arm.arm_class, activation_cost=arm.activation_cost)
+
+    def _on_arm_retired(self, body: ArmRetired, at: int, ref: int) -> None:
+        self.agent.retire_arm(body.name)
+
+    def _on_changed(self, body: Changed, at: int, ref: int) -> None:
+        """Change settings; the policy is that of the last change from the start of a replay on (`fold`)."""
+        self._change({name: value for name, value in body.changes.items() if name not in POLICY})
+
+    # ---- rounds ----
 
     def _choose(self, asked: dict[str, Any], at: int, held: tuple[Any, float] | None) -> tuple[Any, float | None]:
         agent = self.agent
@@ -235,20 +237,6 @@ class Deployment:
         if self._tick:
             self.agent.t = self._round(at)
 
-    def _teach(self, ref: int, told: dict[str, Any]) -> tuple[str, float | None]:
-        """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone.
-
-        And what it is worth, where arms move on their own.
-        """
-        agent, t = self.agent, self.waiting[ref].t
-        stale, ignored = agent.stale, agent.ignored
-        worth = agent.worth(t, **told) if self.moving else None
-        agent.learn(t, **told)
-        return "stale" if agent.stale > stale else "ignored" if agent.ignored > ignored else "learned", worth
-
-    def _add_arm(self, arm: ArmAdded) -> None:
-        self.agent.add_arm(arm.name, arm.features, arm_class=arm.arm_class, activation_cost=arm.activation_cost)
-
     def _change(self, changes: dict[str, Any]) -> None:
         settings = papers.changed(self.settings, changes)
         default = papers.default_of(settings, self.agent)
@@ -266,15 +254,15 @@ class Deployment:
 
     # ---- units that keep their arm ----
 
-    def _held(self, unit: str | None) -> tuple[Any, float | None] | None:
+    def _kept(self, unit: str | None) -> tuple[Any, float | None] | None:
         if unit is None:
             return None
-        held = self.units.get(unit)
-        if held is None:
+        kept = self.units.get(unit)
+        if kept is None:
             return None
         arms = self.agent.arms
-        items = held[0] if isinstance(held[0], list) else [held[0]]
-        return held if all(item in arms for item in items) else None
+        items = kept[0] if isinstance(kept[0], list) else [kept[0]]
+        return kept if all(item in arms for item in items) else None
 
     def _remember(self, unit: str, action: Any, propensity: float | None) -> None:
         """Hold a unit to what it got; of too many units the one not seen for longest is forgotten."""
@@ -305,6 +293,21 @@ class Deployment:
             return Snapshot(stream, number, seal(msgspec.msgpack.encode(paper)))
 
         return write
+
+
+Handler = Callable[[Deployment, Any, int, int], None]
+HANDLERS: dict[type[Body], Handler] = {
+    Decided: Deployment._on_decided,
+    Learned: Deployment._on_learned,
+    Cancelled: Deployment._on_cancelled,
+    ArmAdded: Deployment._on_arm_added,
+    ArmRetired: Deployment._on_arm_retired,
+    Changed: Deployment._on_changed,
+}
+
+
+def _nan_for_none(propensity: float | None) -> float:
+    return math.nan if propensity is None else propensity
 
 
 def _blank(settings: Settings) -> Notes:

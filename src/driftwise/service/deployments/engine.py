@@ -243,14 +243,14 @@ class Engine:
         """
         for entry in self.catalogue.entries.values():
             if entry.writing or self.journal.apart:
-                entry.live = None
+                entry.discard("a commit failed")
                 entry.settled.clear()
 
     def doubt(self, name: str | None) -> None:
         """Something unforeseen happened to a deployment: believe the journal, not what is in memory."""
         entry = self.catalogue.entries.get(name or "")
         if entry is not None:
-            entry.live = None
+            entry.discard("a request failed unexpectedly")
 
     # ---- keys of requests ----
 

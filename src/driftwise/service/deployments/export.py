@@ -18,7 +18,7 @@ from driftwise.service.store.events import Learned, body_of
 from driftwise.service.store.journal import Journal
 
 OUTCOME = tuple(name for name in Told.__struct_fields__ if name != "id")
-COLUMNS = ("id", "at", "action", "propensity", "unit", "held", "asked", "status", "outcome_at", *OUTCOME)
+COLUMNS = ("id", "at", "action", "propensity", "unit", "sticky", "override", "asked", "status", "outcome_at", *OUTCOME)
 MEDIA = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 ROWS = 500
 CHUNK = 1 << 16
@@ -31,7 +31,8 @@ def rows(journal: Journal, stream: int, after: int, upto: int, end: int | None =
             continue
         body = body_of(event)
         row = {"id": event.number, "at": event.at / 1e6, "action": body.action, "propensity": body.propensity}
-        row |= {"unit": body.unit, "held": body.held, "asked": body.asked or None, "status": "waiting"}
+        row |= {"unit": body.unit, "sticky": body.sticky, "override": body.override, "asked": body.asked or None}
+        row["status"] = "waiting"
         row |= {"outcome_at": None} | dict.fromkeys(OUTCOME)
         outcome = journal.outcome(stream, event.number)
         if outcome is not None and (end is None or outcome.number < end):
@@ -114,7 +115,7 @@ def _parquet(source: Iterator[dict[str, Any]], path: str) -> None:
 
     text, number = pa.string(), pa.float64()
     plain = ("at", "propensity", "outcome_at", "reward", "loss")
-    types = {"id": pa.int64(), "held": pa.bool_()} | dict.fromkeys(plain, number)
+    types = {"id": pa.int64(), "sticky": pa.bool_(), "override": pa.bool_()} | dict.fromkeys(plain, number)
     schema = pa.schema([(name, types.get(name, text)) for name in COLUMNS])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in _batches(source):

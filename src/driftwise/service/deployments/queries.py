@@ -146,7 +146,9 @@ def _recorded(engine: Engine, entry: Entry, id: int) -> Recorded:
     if event is None or event.kind != "decided":
         raise Unknown(f"there is no decision {id}")
     body: Decided = body_of(event)
-    found = Recorded(id, event.at / 1e6, body.action, body.propensity, body.asked, unit=body.unit, held=body.held)
+    found = Recorded(
+        id, event.at / 1e6, body.action, body.propensity, body.asked, body.unit, body.sticky, body.override
+    )
     outcome = engine.journal.outcome(entry.stream, id)
     if outcome is not None:
         told = body_of(outcome)
@@ -174,7 +176,7 @@ def _explain(engine: Engine, entry: Entry, id: int) -> Explained:
     round_ = agent.t
     try:
         again = agent.decide(**decision.asked)
-        same = decision.held or list_of(again.action) == list_of(decision.action)
+        same = decision.sticky or decision.override or list_of(again.action) == list_of(decision.action)
     except DriftwiseError as error:
         raise Unavailable(f"the decision cannot be made again: {error}") from None
     described = papers.described(then.settings)

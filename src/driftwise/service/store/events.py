@@ -19,20 +19,25 @@ class Body(msgspec.Struct, array_like=True):
 
 
 class Decided(Body):
-    """An action was chosen. `asked` is what was shown, `held` whether the unit had this arm already."""
+    """An action was chosen. `asked` is what was shown.
+
+    `sticky`: the unit kept the arm it had before, with the propensity of its first decision. `override`: the action was
+    chosen outside, with the propensity that the caller gave, if any.
+    """
 
     action: Any
     propensity: float | None
     asked: dict[str, Any]
     unit: str | None = None
-    held: bool = False
+    sticky: bool = False
+    override: bool = False
 
 
 class Learned(Body):
-    """An outcome came, or `defaulted` after the reward window. `status` says what became of it."""
+    """An outcome came, or `defaulted` after the reward window. `status` says what became of it, once that is known."""
 
     told: dict[str, Any]
-    status: str = "learned"
+    status: str = ""
     defaulted: bool = False
 
 

@@ -124,8 +124,8 @@ class Changes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     sticky: bool | UnsetType = UNSET
 
 
-class Held(msgspec.Struct, forbid_unknown_fields=True):
-    """What was chosen elsewhere: an arm, or several, and the probability with which, if that is known."""
+class Override(msgspec.Struct, forbid_unknown_fields=True):
+    """An action chosen outside the service: an arm, or several, and its propensity, if that is known."""
 
     action: ArmName | Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS)]
     propensity: Annotated[float, Meta(gt=0, le=1)] | None = None
@@ -135,8 +135,9 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
     """A decision to make. What must be shown was said when the deployment was made; bare arms need nothing.
 
     `actions` is a row of features per action, or per arm by name; `context` a vector; `states` the state of every arm
-    that moves on its own, in their order or by name; `unit` who is to keep its arm. `held` is what was done already, in
-    a log of the past or against advice: it is recorded and learned from in place of the policy's own choice.
+    that moves on its own, in their order or by name; `unit` who is to keep its arm. `override` is an
+    action chosen outside, in a log of the past or against advice: it is recorded and learned from in place of the
+    policy's own choice.
     """
 
     actions: Matrix | Annotated[dict[Label, Row], Meta(min_length=1, max_length=1000)] | None = None
@@ -147,7 +148,7 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
         | Annotated[dict[Label, StateName], Meta(min_length=1, max_length=MOST_ARMS)]
         | None
     ) = None
-    held: Held | None = None
+    override: Override | None = None
 
 
 class AskedMany(msgspec.Struct, forbid_unknown_fields=True):

@@ -20,7 +20,9 @@ class Ranked(msgspec.Struct):
 
 
 class Decision(msgspec.Struct):
-    """What was chosen. `propensity` is null where the policy cannot tell, `action` where it is best to do nothing.
+    """The action chosen. `propensity` is null where the policy does not know it, `action` where doing nothing is best.
+
+    `sticky`: the unit kept the arm of its earlier decision. `override`: the action was chosen outside.
 
     Where arms move on their own, `action` lists those to activate, and `ranking` says why: first those, then the next
     in line, by their indices.
@@ -30,7 +32,8 @@ class Decision(msgspec.Struct):
     action: Any
     propensity: float | None
     at: float
-    held: bool = False
+    sticky: bool = False
+    override: bool = False
     budgets: dict[str, float] | None = None
     ranking: list[Ranked] | UnsetType = UNSET
 
@@ -112,7 +115,8 @@ class Recorded(msgspec.Struct):
     propensity: float | None
     asked: dict[str, Any]
     unit: str | None = None
-    held: bool = False
+    sticky: bool = False
+    override: bool = False
     outcome: dict[str, Any] | None = None
     status: str = "waiting"
     outcome_at: float | None = None
