@@ -13,7 +13,7 @@ import pytest
 
 from driftwise.checks import JOURNAL_CHECKS
 from driftwise.errors import ParameterError
-from driftwise.service.store.journal import Event, InUseError, JournalError, kept_snapshots, open_journal
+from driftwise.service.store.journal import Event, InUseError, JournalError, open_journal, snapshots_to_keep
 from driftwise.service.store.sql import OUTCOME
 from driftwise.service.store.sqlite import SQLiteJournal, require_version
 from tests.patience import until
@@ -124,6 +124,6 @@ def test_in_use_is_a_journal_error() -> None:
 def test_snapshots_thin_out() -> None:
     numbers: list[int] = []
     for number in range(1, 5001):
-        numbers = sorted(kept_snapshots([*numbers, number]))
+        numbers = sorted(snapshots_to_keep([*numbers, number]))
     assert numbers[-1] == 5000 and len(numbers) <= 15
     assert all(5000 - older <= 4 * (5000 - newer) + 4 for older, newer in itertools.pairwise(numbers[:-1]))

@@ -128,9 +128,9 @@ def test_nothing_is_prepared_where_a_pooler_would_mind(store: str) -> None:
 
 def test_a_pooler_that_lends_sessions_out_is_refused(journal: PostgresJournal) -> None:
     other = journal._address.connect("reader")
-    mine = sessions.Began(*other.execute(sessions.BEGAN).fetchone())  # type: ignore[misc]
+    mine = sessions.SessionId(*other.execute(sessions.BEGAN).fetchone())  # type: ignore[misc]
     with pytest.raises(JournalError, match="pool_mode = session"):
-        sessions.forbid_lending(mine, other)
+        sessions.reject_transaction_pooling(mine, other)
     other.close()
 
 

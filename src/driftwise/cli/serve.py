@@ -63,15 +63,15 @@ def serve(
     with _service():
         from driftwise.service.demo import LOOK, play
         from driftwise.service.http.endpoint import Limits
-        from driftwise.service.http.server import orderly, scratch
+        from driftwise.service.http.server import exit_on_sigterm, temporary_folder
         from driftwise.service.http.server import serve as run
 
     limits = Limits(max_body, max_connections, max_per_client)
     scratched = demo and context.get_parameter_source("store") == ParameterSource.DEFAULT
     with ExitStack() as stack:
-        stack.enter_context(orderly())
+        stack.enter_context(exit_on_sigterm())
         if scratched:
-            store = f"sqlite:///{stack.enter_context(scratch())}/demo.db"
+            store = f"sqlite:///{stack.enter_context(temporary_folder())}/demo.db"
         if demo:
             click.echo(LOOK.format(url=f"http://{host}:{port}"), err=True)
         run(
@@ -82,8 +82,8 @@ def serve(
             limits=limits,
             log_requests=log_requests,
             auth=not (no_auth or scratched),  # a demonstration of its own holds nothing but made-up data
-            beside=play if demo else None,
-            say=(lambda _: None) if scratched else click.echo,
+            background=play if demo else None,
+            print_line=(lambda _: None) if scratched else click.echo,
         )
 
 
@@ -133,9 +133,9 @@ def show_token(store: str) -> None:
 def list_keys(store: str, url: str | None) -> None:
     """List keys: id, name, scopes, deployments and when they expire."""
     with _service():
-        from driftwise.cli.keys import listed
+        from driftwise.cli.keys import list_keys
 
-    for line in listed(store, url):
+    for line in list_keys(store, url):
         click.echo(line)
 
 

@@ -14,11 +14,10 @@ import random
 import msgspec
 
 from driftwise.errors import DriftwiseError
-from driftwise.service.deployments import admin as changing
-from driftwise.service.deployments import decisions as deciding
+from driftwise.service.deployments import admin, decisions
 from driftwise.service.deployments.engine import Engine
-from driftwise.service.http.schemas.requests import Asked, Settings, Told
-from driftwise.service.http.schemas.responses import Decision
+from driftwise.service.http.schemas.requests import DecideRequest, LearnRequest, Settings
+from driftwise.service.http.schemas.responses import DecideResponse
 
 ARMS = ["penny", "dime", "nickel"]
 HEADS = (0.8, 0.4, 0.2)  # of the best, the second and the worst coin
@@ -40,7 +39,7 @@ A demonstration: three policies choose between three coins, and the best coin ch
 
 Rewards come late, and a few never. Nothing of yours is touched. Stop with Ctrl-C.
 """
-DECISION = msgspec.json.Decoder(Decision)
+DECISION = msgspec.json.Decoder(DecideResponse)
 log = logging.getLogger("driftwise.service")
 
 
@@ -79,7 +78,7 @@ async def play(engine: Engine, *, per_second: float = PER_SECOND, seed: int = 1)
         now = loop.time() - start
         for name in names:
             try:
-                told = await deciding.decide(engine, name, [Asked()])
+                told = await decisions.decide(engine, name, [DecideRequest()])
             except DriftwiseError:  # paused or retired by someone who tries that, or the disk is full: ask again later
                 continue
             decision = DECISION.decode(told[1])
@@ -90,7 +89,7 @@ async def play(engine: Engine, *, per_second: float = PER_SECOND, seed: int = 1)
         while coming and coming[0][0] <= now:
             _, name, id, heads = heapq.heappop(coming)
             try:
-                await deciding.learn(engine, name, [Told(id=id, reward=heads)])
+                await decisions.learn(engine, name, [LearnRequest(id=id, reward=heads)])
             except DriftwiseError as error:
                 log.info("a reward of the demonstration was refused", extra={"facts": {"why": str(error)}})
         round += 1
@@ -104,5 +103,5 @@ async def _make(engine: Engine, name: str, policy: str, seed: int) -> str:
         number += 1
         free = f"{name}-{number}"
     settings = Settings(name=free, policy=policy, arms=[*ARMS], seed=seed, reward_window=REWARD_WINDOW_S, draws=DRAWS)
-    await changing.create(engine, settings)
+    await admin.create(engine, settings)
     return free

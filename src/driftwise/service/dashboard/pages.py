@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.routing import BaseRoute, Route
 
-from driftwise.service.http.endpoint import answer, nothing_here
+from driftwise.service.http.endpoint import answer, method_not_allowed
 
 STATIC = Path(__file__).parent / "static"
 MEDIA = {
@@ -32,7 +32,7 @@ class Page:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         scope["endpoint_label"] = "GET a page"
         if scope["method"] not in ("GET", "HEAD"):
-            await nothing_here(scope, receive, send, 405, [(b"allow", b"GET, HEAD")])
+            await method_not_allowed(scope, send, b"GET, HEAD")
             return
         more = [(b"etag", self.tag), (b"cache-control", b"no-cache")]
         known = dict(scope["headers"]).get(b"if-none-match") == self.tag

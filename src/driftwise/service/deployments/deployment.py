@@ -1,10 +1,10 @@
 """A deployment is the fold of its events: an agent, the decisions that wait for outcomes, and the arms that units keep.
 
-What an event does is written once, in one handler per type of event (`HANDLERS`). Live, `decide`, `learn` and the others
-make an event, have it handled, which completes it (the action that the policy chose, the status of an outcome), and
-return it for the journal. A replay (`fold`) has the events of the journal handled (`apply`). A replayed decision takes
-the action from the journal, so that the same journal can be replayed into another policy: it learns from what was done,
-not from what it would have done.
+What an event does is written once, in one handler per type of event (`HANDLERS`). Live, `decide`, `learn` and the
+others pass a new event to its handler, which completes it (the action that the policy chose, the status of an outcome),
+and return it for the journal. A replay (`fold`) passes the events of the journal to the same handlers (`apply`). A
+replayed decision takes the action from the journal, so that the same journal can be replayed into another policy: it
+learns from what was done, not from what it would have done.
 """
 
 import itertools
@@ -19,14 +19,14 @@ from driftwise.agent import Agent
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.serialization import seal
 from driftwise.errors import BudgetError, ParameterError
-from driftwise.service.deployments import spec as papers
+from driftwise.service.deployments import spec
 from driftwise.service.deployments.clock import SECOND_US, STEP_S, Leaps
-from driftwise.service.deployments.spec import POLICY, UNITS
-from driftwise.service.deployments.stats import state as monitors
-from driftwise.service.deployments.stats.collector import Monitor
-from driftwise.service.deployments.stats.state import Notes
+from driftwise.service.deployments.spec import MAX_UNITS, POLICY
+from driftwise.service.deployments.stats import state as stats_state
+from driftwise.service.deployments.stats.collector import StatsCollector
+from driftwise.service.deployments.stats.state import StatsState
 from driftwise.service.http.schemas.requests import Settings
-from driftwise.service.store import events as kinds
+from driftwise.service.store import events
 from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
 from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
 
@@ -35,7 +35,7 @@ CHOOSE: Any = msgspec.UNSET  # in place of an action: the policy is to choose it
 NO_LEAPS = Leaps()
 
 
-class Waiting(NamedTuple):
+class PendingDecision(NamedTuple):
     """A decision whose outcome has not come: its round, when it was made, and what was chosen."""
 
     t: int
@@ -43,7 +43,7 @@ class Waiting(NamedTuple):
     action: Any
 
 
-class Paper(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """A deployment as data."""
 
     format: int
@@ -52,9 +52,9 @@ class Paper(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     at: int
     origin: tuple[int, int]
     agent: bytes
-    waiting: list[tuple[int, int, int, Any]]
+    pending: list[tuple[int, int, int, Any]]
     units: list[tuple[str, Any, float | None]]
-    notes: bytes
+    stats: bytes
 
 
 class Deployment:
@@ -62,18 +62,18 @@ class Deployment:
 
     def __init__(self, stream: int, settings: Settings, *, at: int = 0, agent: Agent | None = None) -> None:
         self.stream, self.settings, self.at = stream, settings, at
-        self.agent = papers.agent_of(settings) if agent is None else agent
+        self.agent = spec.agent_of(settings) if agent is None else agent
         self.number = 0
         self.ahead = 0  # of the service's time, where its events are
         self.saved = 0  # events that the snapshot it was restored from held
-        self.waiting: dict[int, Waiting] = {}
+        self.pending: dict[int, PendingDecision] = {}
         self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
         problem = self.agent.problem
         self.moving = problem.family == "restless"  # the arms do, on their own
-        self.monitor = Monitor(problem.low, problem.width, _blank(settings))
+        self.stats = StatsCollector(problem.low, problem.width, _empty_stats(settings))
         self.origin = 0, 0  # a round, and when it was: where the clock of the window stands
-        self._tick = papers.tick_of(settings)
-        self._default = papers.default_of(settings, self.agent)
+        self._tick = spec.tick_of(settings)
+        self._default = spec.default_of(settings, self.agent)
 
     # ---- time ----
 
@@ -126,7 +126,7 @@ class Deployment:
         if window is None:
             return []
         before = leaps.back(self.time(now), int(SECOND_US * window))
-        return [ref for ref, _ in itertools.takewhile(lambda each: each[1].at <= before, self.waiting.items())]
+        return [ref for ref, _ in itertools.takewhile(lambda each: each[1].at <= before, self.pending.items())]
 
     def default(self, ref: int, now: int) -> tuple[Event, Learned]:
         """Record the default outcome of a decision whose window has passed."""
@@ -136,7 +136,7 @@ class Deployment:
         """Handle an event that happens now; it goes to the journal as the handler completed it."""
         number, at = self.number, self.time(now)
         self._handle(body, at, ref)
-        return Event(self.stream, number, at, kinds.NAMES[type(body)], kinds.encode(body), ref)
+        return Event(self.stream, number, at, events.NAMES[type(body)], events.encode(body), ref)
 
     # ---- replay ----
 
@@ -144,7 +144,7 @@ class Deployment:
         """Handle an event of the journal."""
         if event.number != self.number:
             raise DamagedError(f"it has lost event {self.number}: event {event.number} follows", self.number)
-        self._handle(kinds.body_of(event), event.at, event.ref)
+        self._handle(events.body_of(event), event.at, event.ref)
 
     # ---- what each event does, live and in a replay: see `HANDLERS` ----
 
@@ -154,42 +154,42 @@ class Deployment:
         self.number += 1
         if self.settings.budgets is not None:
             rounds_left = max(0.0, 1.0 - self.agent.t / self.settings.horizon)
-            self.monitor.spent(at, rounds_left, self.agent.remaining, self.settings.budgets)
+            self.stats.set_budgets(at, rounds_left, self.agent.remaining, self.settings.budgets)
 
     def _on_decided(self, body: Decided, at: int, ref: int) -> None:
         chosen = None if body.action is CHOOSE else (body.action, _nan_for_none(body.propensity))
-        body.action, body.propensity = self._choose(body.asked, at, chosen)
+        body.action, body.propensity = self._choose(body.request, at, chosen)
         if body.action is not None:
-            self.waiting[self.number] = Waiting(self.agent.t - 1, at, body.action)
+            self.pending[self.number] = PendingDecision(self.agent.t - 1, at, body.action)
         if body.unit is not None:
             self._remember(body.unit, body.action, body.propensity)
-        self.monitor.decided(at, body.action, body.propensity)
+        self.stats.add_decision(at, body.action, body.propensity)
         if self.moving:
-            states = body.asked["states"]
-            self.monitor.seen(at, states.values() if isinstance(states, dict) else states)
+            states = body.request["states"]
+            self.stats.add_states(at, states.values() if isinstance(states, dict) else states)
 
     def _on_learned(self, body: Learned, at: int, ref: int) -> None:
         """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone.
 
         A replay, perhaps into another policy, keeps the status that was answered.
         """
-        agent, waiting, outcome = self.agent, self.waiting[ref], body.told
+        agent, pending, outcome = self.agent, self.pending[ref], body.outcome
         stale, ignored = agent.stale, agent.ignored
-        worth = agent.worth(waiting.t, **outcome) if self.moving else None
-        agent.learn(waiting.t, **outcome)
+        worth = agent.worth(pending.t, **outcome) if self.moving else None
+        agent.learn(pending.t, **outcome)
         status = "stale" if agent.stale > stale else "ignored" if agent.ignored > ignored else "learned"
         body.status = body.status or status
-        del self.waiting[ref]
-        result = {"status": body.status, "defaulted": body.defaulted}
+        del self.pending[ref]
+        status, defaulted = body.status, body.defaulted
         if self.moving:
-            self.monitor.moved(at, waiting.at, worth, **result)
+            self.stats.add_restless_outcome(at, pending.at, worth, status=status, defaulted=defaulted)
         else:
-            self.monitor.learned(at, waiting.at, waiting.action, outcome, **result)
-        self.monitor.alarmed(at, agent.alarms)
+            self.stats.add_outcome(at, pending.at, pending.action, outcome, status=status, defaulted=defaulted)
+        self.stats.set_alarms(at, agent.alarms)
 
     def _on_cancelled(self, body: Cancelled, at: int, ref: int) -> None:
-        self.agent.cancel(self.waiting[ref].t)
-        del self.waiting[ref]
+        self.agent.cancel(self.pending[ref].t)
+        del self.pending[ref]
 
     def _on_arm_added(self, arm: ArmAdded, at: int, ref: int) -> None:
         self.agent.add_arm(arm.name, arm.features, arm_class=arm.arm_class, activation_cost=arm.activation_cost)
@@ -238,13 +238,13 @@ class Deployment:
             self.agent.t = self._round(at)
 
     def _change(self, changes: dict[str, Any]) -> None:
-        settings = papers.changed(self.settings, changes)
-        default = papers.default_of(settings, self.agent)
+        settings = spec.with_changes(self.settings, changes)
+        default = spec.default_of(settings, self.agent)
         spending = {name: changes[name] for name in ("budgets", "horizon") if name in changes}
         if spending:
             if self.settings.budgets is None:
                 raise BudgetError(f"{' and '.join(spending)} cannot be changed: this deployment has no budgets")
-            settings = papers.changed(settings, {"budgets": self.settings.budgets | spending.get("budgets", {})})
+            settings = spec.with_changes(settings, {"budgets": self.settings.budgets | spending.get("budgets", {})})
             self.agent.change(**spending)
         if "activate" in changes:
             if not self.moving:
@@ -270,7 +270,7 @@ class Deployment:
             return
         self.units[unit] = action, propensity
         self.units.move_to_end(unit)
-        if len(self.units) > UNITS:
+        if len(self.units) > MAX_UNITS:
             self.units.popitem(last=False)
 
     # ---- on paper ----
@@ -282,15 +282,15 @@ class Deployment:
     def draft(self) -> Callable[[], Snapshot]:
         """Take a copy, which is quick; what this returns makes a snapshot of it, later and in any thread."""
         stream, number, at, origin = self.stream, self.number - 1, self.at, self.origin
-        agent, waiting, units = self.agent.draft(), self.waiting.copy(), list(self.units.items())
-        tag, settings = tag_of(self.agent.policy), papers.on_paper(self.settings)
-        notes = monitors.on_paper(self.monitor.notes)
+        agent, pending, units = self.agent.draft(), self.pending.copy(), list(self.units.items())
+        tag, settings = tag_of(self.agent.policy), spec.encode(self.settings)
+        stats = stats_state.encode(self.stats.state)
 
         def write() -> Snapshot:
-            waits = [(ref, *each) for ref, each in waiting.items()]
-            held = [(unit, *each) for unit, each in units]
-            paper = Paper(FORMAT, tag, settings, at, origin, agent(), waits, held, notes)
-            return Snapshot(stream, number, seal(msgspec.msgpack.encode(paper)))
+            pending_rows = [(ref, *each) for ref, each in pending.items()]
+            unit_rows = [(unit, *each) for unit, each in units]
+            body = DeploymentSnapshot(FORMAT, tag, settings, at, origin, agent(), pending_rows, unit_rows, stats)
+            return Snapshot(stream, number, seal(msgspec.msgpack.encode(body)))
 
         return write
 
@@ -310,11 +310,11 @@ def _nan_for_none(propensity: float | None) -> float:
     return math.nan if propensity is None else propensity
 
 
-def _blank(settings: Settings) -> Notes:
-    """Notes with nothing in them, for a deployment with these settings."""
-    named = settings.states if settings.states is not None else []
-    states = list(map(str, range(named))) if isinstance(named, int) else list(named)
-    return Notes(resources=list(settings.budgets or ()), states=states)
+def _empty_stats(settings: Settings) -> StatsState:
+    """The state of the statistics of a new deployment."""
+    names = settings.states if settings.states is not None else []
+    states = list(map(str, range(names))) if isinstance(names, int) else list(names)
+    return StatsState(resources=list(settings.budgets or ()), states=states)
 
 
 def tag_of(policy: Any) -> str:

@@ -12,12 +12,12 @@ import re
 from typing import NamedTuple
 
 from driftwise.service.deployments.catalogue import Catalogue
-from driftwise.service.http.api_keys import allows, opened_by
-from driftwise.service.http.errors import Forbidden, Unauthorised
-from driftwise.service.store.events import KeyMade
+from driftwise.service.http.api_keys import allows, find_api_key
+from driftwise.service.http.errors import Forbidden, Unauthorized
+from driftwise.service.store.events import ApiKeyCreated
 
 Headers = dict[bytes, bytes]
-TOKEN_KEY = KeyMade("token", "token", b"", ["admin"])  # what the token may do, as if it were a key
+TOKEN_KEY = ApiKeyCreated("token", "token", b"", ["admin"])  # what the token may do, as if it were a key
 FORWARDED = re.compile(rb"forwarded|x-forwarded-.*|x-real-ip|via")
 HOST = re.compile(r"(?:([A-Za-z0-9.]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")
 OWN_PAGES = (b"same-origin", b"none")  # what Sec-Fetch-Site says of our pages, and of addresses that people type
@@ -34,13 +34,13 @@ class Access(NamedTuple):
 
     def caller(
         self, headers: Headers, catalogue: Catalogue, now: int, scope: str, name: str | None, *, filtered: bool = False
-    ) -> KeyMade | None:
+    ) -> ApiKeyCreated | None:
         """Who sends a request for `scope` on the deployment `name`, or a refusal; None where anybody may.
 
         A key for some deployments may use an endpoint without a name only where the answer is `filtered` for it.
         """
-        if catalogue.made_at:
-            key = opened_by(_bearer(headers, "an API key is needed: `authorization: Bearer dw_...`"), catalogue, now)
+        if catalogue.key_created_at:
+            key = find_api_key(_bearer(headers, "an API key is needed: `authorization: Bearer dw_...`"), catalogue, now)
             if not allows(key, scope, name, filtered=filtered):
                 where = "for all deployments" if name is None else f"for deployment {_quote(name)}"
                 raise Forbidden(f"this API key lacks the scope {scope!r} {where}")
@@ -50,7 +50,7 @@ class Access(NamedTuple):
             return None
         text = _bearer(headers, f"no API keys exist, so the token of the service is needed: {SEND_TOKEN}")
         if self.token is None or not hmac.compare_digest(text.encode(), self.token.encode()):
-            raise Unauthorised("this is not the token of the service: `driftwise keys token` prints it")
+            raise Unauthorized("this is not the token of the service: `driftwise keys token` prints it")
         return TOKEN_KEY
 
 
@@ -94,7 +94,7 @@ def is_loopback(host: str) -> bool:
 def _bearer(headers: Headers, need: str) -> str:
     kind, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if kind.lower() != "bearer" or not text.strip():
-        raise Unauthorised(need)
+        raise Unauthorized(need)
     return text.strip()
 
 

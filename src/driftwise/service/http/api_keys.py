@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from driftwise.errors import ParameterError
 from driftwise.service.deployments.catalogue import Catalogue
-from driftwise.service.http.errors import Unauthorised
-from driftwise.service.store.events import KeyMade
+from driftwise.service.http.errors import Unauthorized
+from driftwise.service.store.events import ApiKeyCreated
 
 SCOPES = {
     "read": "see deployments, decisions, statistics and metrics",
@@ -25,7 +25,7 @@ _NOBODY = hashlib.sha256(b"nobody").digest()
 
 def new_key(
     name: str, scopes: Iterable[str], *, expires: int | None = None, deployments: list[str] | None = None
-) -> tuple[str, KeyMade]:
+) -> tuple[str, ApiKeyCreated]:
     """A key to give away, and what is kept of it. `expires` is in microseconds since 1970."""
     wanted = sorted(set(scopes))
     unknown = [scope for scope in wanted if scope not in SCOPES]
@@ -35,21 +35,21 @@ def new_key(
         raise ParameterError(f"name={name!r} is not printable text of at most 100 letters")
     id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
     text = f"dw_{id}_{secret}"
-    return text, KeyMade(id, name, hashlib.sha256(text.encode()).digest(), wanted, expires, deployments)
+    return text, ApiKeyCreated(id, name, hashlib.sha256(text.encode()).digest(), wanted, expires, deployments)
 
 
-def opened_by(text: str, catalogue: Catalogue, now: int) -> KeyMade:
+def find_api_key(text: str, catalogue: Catalogue, now: int) -> ApiKeyCreated:
     """The key a caller has shown; it is refused without saying why, for that would help a guesser."""
     id = text.split("_")[1] if text.startswith("dw_") and text.count("_") >= 2 else ""
     found = catalogue.keys.get(id)
     shown = hashlib.sha256(text.encode(errors="replace")).digest()
     same = hmac.compare_digest(shown, found.hash if found else _NOBODY)
     if found is None or not same or (found.expires is not None and found.expires <= now):
-        raise Unauthorised("this API key is unknown, expired or revoked")
+        raise Unauthorized("this API key is unknown, expired or revoked")
     return found
 
 
-def allows(key: KeyMade, scope: str, deployment: str | None, *, filtered: bool = False) -> bool:
+def allows(key: ApiKeyCreated, scope: str, deployment: str | None, *, filtered: bool = False) -> bool:
     """Whether a key allows something.
 
     One for some deployments allows nothing else, except what names no deployment and is `filtered` for it.

@@ -4,11 +4,10 @@ import time
 from typing import Any
 
 import httptools
-import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from driftwise.service.http.connection_limits import Places
-from driftwise.service.http.schemas.responses import Problem
+from driftwise.service.http.connection_limits import ConnectionLimiter
+from driftwise.service.http.errors import BadRequest, HeadersTooLarge, HttpError, error_reply
 
 MAX_HEAD = 1 << 15  # bytes of a request line and headers; the same for what is between the parts of a body, or after it
 PIECE = 1 << 12  # bytes that are parsed before they are counted
@@ -16,7 +15,7 @@ LINGER_S = 1.0  # for a client that is still sending to read why it is refused
 LARGE = 1 << 16
 
 
-class Whole:
+class BufferedTransport:
     """A transport that gathers what is written until the event loop comes round again.
 
     The head of an answer and its body are written one after the other; sent apart, they would cost two calls of the
@@ -61,7 +60,7 @@ class Connection(HttpToolsProtocol):
     complete. Bytes do not stop it, so that a client cannot keep a place by sending a few now and then.
     """
 
-    def __init__(self, *args: Any, places: Places, **words: Any) -> None:
+    def __init__(self, *args: Any, places: ConnectionLimiter, **words: Any) -> None:
         super().__init__(*args, **words)
         self.places, self.limits = places, places.limits
         self.timeout_keep_alive = self.limits.idle_s
@@ -89,7 +88,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         """Take a place, and start to wait."""
-        super().connection_made(Whole(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(BufferedTransport(transport, self.loop))  # type: ignore[arg-type]
         self.since = time.monotonic()
         self.address = self.client[0] if self.client else ""
         if not self.places.enter(self):
@@ -116,9 +115,9 @@ class Connection(HttpToolsProtocol):
             except httptools.HttpParserUpgrade:  # another protocol is wished for: the request is answered in this one
                 return
             except httptools.HttpParserError:
-                self._refuse(400, Problem("malformed", "this is not an HTTP request"))
+                self._refuse(BadRequest("this is not an HTTP request"))
             if self._overhead > MAX_HEAD:
-                self._refuse(431, Problem("too-large", f"request line and headers are larger than {MAX_HEAD} bytes"))
+                self._refuse(HeadersTooLarge(f"request line and headers are larger than {MAX_HEAD} bytes"))
 
     def pause_writing(self) -> None:
         """The client does not read: wait, but not for ever."""
@@ -167,7 +166,7 @@ class Connection(HttpToolsProtocol):
         else:
             super().shutdown()
 
-    def _refuse(self, status: int, problem: Problem) -> None:
+    def _refuse(self, error: HttpError) -> None:
         """Answer what is no request, and close when the client had time to read that.
 
         What it still sends is dropped. If it were left unread, the system would reset the connection, and the answer
@@ -177,8 +176,8 @@ class Connection(HttpToolsProtocol):
             return
         self._refused = True
         self._unset_keepalive_if_required()
-        body = msgspec.json.encode(problem)
-        head = [STATUS_LINE[status], b"content-type: application/json\r\nconnection: close\r\n"]
+        status, body, media = error_reply(error)
+        head = [STATUS_LINE[status], b"content-type: %s\r\nconnection: close\r\n" % media]
         if self.cycle is None or self.cycle.response_complete:  # otherwise it would stand in the middle of an answer
             self.transport.write(b"".join([*head, b"content-length: %d\r\n\r\n" % len(body), body]))
         self.loop.call_later(LINGER_S, self.transport.close)

@@ -13,7 +13,7 @@ LOG_S = 60.0  # between two lines in the log that say that there was no place
 log = logging.getLogger("driftwise.service")
 
 
-class Places:
+class ConnectionLimiter:
     """The connections of a server. `limits` are those of the service."""
 
     def __init__(self, limits: Any) -> None:
@@ -25,11 +25,11 @@ class Places:
     def enter(self, new: Any) -> bool:
         """Find a place for a connection, or make it `surplus`; False if even for that there are too many."""
         own = self._by_address.get(new.address, set())
-        for crowd, limit in ((own, self.limits.per_client), (self._all, self.limits.connections)):
+        for crowd, limit in ((own, self.limits.max_per_client), (self._all, self.limits.max_connections)):
             if len(crowd) >= limit:
                 self._log(new, limit)
                 self._make_room(crowd)
-            if len(crowd) >= limit + self.limits.health:
+            if len(crowd) >= limit + self.limits.max_health:
                 return False
             new.surplus |= len(crowd) >= limit
         self._by_address.setdefault(new.address, set()).add(new)

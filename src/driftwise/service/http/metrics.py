@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from driftwise.service.deployments.engine import Engine
-from driftwise.service.http.middleware import BOUNDS, Times
+from driftwise.service.http.middleware import BOUNDS, HttpMetrics
 
 
-def metrics(engine: Engine, times: Times, size: int | None) -> str:
+def metrics(engine: Engine, times: HttpMetrics, size: int | None) -> str:
     """Everything counted, in Prometheus' text format; `size` is that of the store, if it can be had."""
     return "\n".join([*_engine(engine, size), *_http(times), ""])
 
@@ -38,11 +38,11 @@ def _engine(engine: Engine, size: int | None) -> Iterator[str]:
     yield from _metric("outcomes_total", "counter", "outcomes told, by what became of them", outcomes)
     replayed = engine.counts["replayed", ""]
     yield from _metric("replayed_total", "counter", "requests answered as before, by their key", [("", replayed)])
-    pending = [(f'deployment="{name}"', len(each.live.waiting)) for name, each in entries.items() if each.live]
+    pending = [(f'deployment="{name}"', len(each.live.pending)) for name, each in entries.items() if each.live]
     yield from _metric("pending", "gauge", "decisions that wait for an outcome", pending)
 
 
-def _http(times: Times) -> Iterator[str]:
+def _http(times: HttpMetrics) -> Iterator[str]:
     answers = [(f'endpoint="{label}",status="{status}"', n) for (label, status), n in times.statuses.items()]
     yield from _metric("http_answers_total", "counter", "answers by endpoint and status", answers)
     yield "# HELP driftwise_http_seconds time to answer"

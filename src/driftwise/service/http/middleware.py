@@ -6,8 +6,8 @@ import time
 from collections import Counter
 from typing import Any
 
-from driftwise.service.http.endpoint import answer, refusal
-from driftwise.service.http.errors import Unavailable
+from driftwise.service.http.endpoint import answer
+from driftwise.service.http.errors import Unavailable, error_reply
 
 HEALTH = ("/healthz", "/readyz")  # what is answered where there is no place for anything else
 SAFE = [
@@ -22,7 +22,7 @@ BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0
 log = logging.getLogger("driftwise.service")
 
 
-class Times:
+class HttpMetrics:
     """How many answers of each status an endpoint gave, and how long they took."""
 
     def __init__(self) -> None:
@@ -43,10 +43,10 @@ class Times:
         self.sums[label] += seconds  # type: ignore[assignment]
 
 
-class Guard:
+class Middleware:
     """An ASGI application around another."""
 
-    def __init__(self, app: Any, times: Times, *, log_requests: bool = False) -> None:
+    def __init__(self, app: Any, times: HttpMetrics, *, log_requests: bool = False) -> None:
         self.app, self.times, self.log_requests = app, times, log_requests
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -68,12 +68,12 @@ class Guard:
         try:
             if scope.get("surplus") and scope["path"] not in HEALTH:
                 full = Unavailable("there are as many connections as the service takes; ask again in a moment")
-                await answer(guarded, *refusal(full))
+                await answer(guarded, *error_reply(full))
             else:
                 await self.app(scope, receive, guarded)
         except asyncio.CancelledError:  # the service stops, and this takes longer than it waits
             if not status:
-                await answer(guarded, *refusal(Unavailable("the service stops; ask again, with the same key")))
+                await answer(guarded, *error_reply(Unavailable("the service stops; ask again, with the same key")))
         finally:
             seconds = time.perf_counter() - began
             label = scope.get("endpoint_label", "other")

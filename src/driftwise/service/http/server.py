@@ -20,7 +20,7 @@ from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.access import Access, is_loopback
 from driftwise.service.http.app import make_app
 from driftwise.service.http.connection import Connection
-from driftwise.service.http.connection_limits import Places
+from driftwise.service.http.connection_limits import ConnectionLimiter
 from driftwise.service.http.endpoint import Limits, Service
 from driftwise.service.http.metrics import log_to_stderr
 from driftwise.service.http.token import drop_token, ensure_token, load_token, token_file
@@ -46,7 +46,7 @@ class Server(uvicorn.Server):
 
 
 @contextmanager
-def orderly() -> Iterator[None]:
+def exit_on_sigterm() -> Iterator[None]:
     """Let SIGTERM end the process as `sys.exit` does, so that what was made for it is cleared away."""
 
     def leave(*_: Any) -> None:
@@ -60,7 +60,7 @@ def orderly() -> Iterator[None]:
 
 
 @contextmanager
-def scratch() -> Iterator[str]:
+def temporary_folder() -> Iterator[str]:
     """A folder that goes with the process; signals wait while it is made, or it would be nobody's."""
     signs = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, signs)
@@ -81,8 +81,8 @@ def serve(
     limits: Limits | None = None,
     log_requests: bool = False,
     auth: bool = True,
-    beside: Callable[[Engine], Awaitable[None]] | None = None,
-    say: Callable[[str], None] = print,
+    background: Callable[[Engine], Awaitable[None]] | None = None,
+    print_line: Callable[[str], None] = print,
 ) -> None:
     """Serve until told to stop; `beside` is given the engine, and runs as long. `say` is told how to get in."""
     limits = limits or Limits()
@@ -95,8 +95,8 @@ def serve(
         access = _access(engine.catalogue, store, host, auth=auth)
         service = Service(engine, limits, access)
         listening = _listen(host, port)
-        say(_welcome(store, access, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
-        server = server_of(make_app(service, log_requests=log_requests, beside=beside), host, port, limits)
+        print_line(_welcome(store, access, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
+        server = make_server(make_app(service, log_requests=log_requests, background=background), host, port, limits)
         facts = {"store": str(journal.path), "host": host, "port": port, "durability": durability}
         log.info("serving", extra={"facts": facts})
         server.run([listening])
@@ -107,16 +107,16 @@ def serve(
         journal.close()
 
 
-def server_of(app: Any, host: str, port: int, limits: Limits) -> Server:
+def make_server(app: Any, host: str, port: int, limits: Limits) -> Server:
     """A server for an app, and the interpreter set for it."""
     gc.set_threshold(*GARBAGE)
-    _allow_files(limits.connections + limits.health + SPARE_FILES)
+    _allow_files(limits.max_connections + limits.max_health + SPARE_FILES)
     config = uvicorn.Config(
         app,
         host=host,
         port=port,
         loop="uvloop",
-        http=functools.partial(Connection, places=Places(limits)),  # type: ignore[arg-type]
+        http=functools.partial(Connection, places=ConnectionLimiter(limits)),  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         interface="asgi3",
@@ -124,7 +124,7 @@ def server_of(app: Any, host: str, port: int, limits: Limits) -> Server:
         access_log=False,
         log_config=None,
         server_header=False,
-        backlog=min(2048, 2 * limits.connections),
+        backlog=min(2048, 2 * limits.max_connections),
         timeout_graceful_shutdown=10,
     )
     return Server(config)
@@ -161,11 +161,11 @@ def _access(keys: Catalogue, store: str, host: str, *, auth: bool) -> Access:
             f"host={host} can be reached from other machines, and there are no keys: "
             "make one first, driftwise keys create --scopes admin, or listen on 127.0.0.1"
         )
-    if keys.made_at and not auth:
+    if keys.key_created_at and not auth:
         raise ParameterError("--no-auth is for stores without API keys, and this one has some: leave it out")
-    if keys.made_at:
+    if keys.key_created_at:
         drop_token(store)
-    if keys.made_at or not auth:
+    if keys.key_created_at or not auth:
         return Access(auth=auth)
     token, error = ensure_token(store)
     if error is not None:

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from driftwise.service.http.schemas.fields import (
-    MOST_ARMS,
-    MOST_ITEMS,
+    MAX_ARMS,
+    MAX_ITEMS,
     Amounts,
     ArmName,
     ByArm,
@@ -30,7 +30,7 @@ from driftwise.service.http.schemas.fields import (
 )
 
 
-class Window(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class WindowSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """How far back a policy looks: `rounds`, or `seconds` of the clock, of which the policy tells `rounds` apart."""
 
     rounds: Count | None = None
@@ -70,23 +70,23 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     name: Name
     policy: Annotated[str, Meta(min_length=1, max_length=500)]
     parameters: Parameters = {}
-    window: Window | None = None
+    window: WindowSpec | None = None
     arms: (
-        Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS)]
-        | Annotated[dict[Label, Row], Meta(min_length=1, max_length=MOST_ARMS)]
+        Annotated[list[ArmName], Meta(min_length=1, max_length=MAX_ARMS)]
+        | Annotated[dict[Label, Row], Meta(min_length=1, max_length=MAX_ARMS)]
         | None
     ) = None
-    n_arms: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | None = None
+    n_arms: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | None = None
     features: Annotated[int, Meta(ge=1, le=1000)] | None = None
     context: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    slate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | None = None
+    slate: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | None = None
     budgets: Amounts | None = None
     most: Amounts | None = None
     overspend: bool = False
     domain: Annotated[list[Box | Ball | Simplex], Meta(min_length=1, max_length=100)] | None = None
     constraints: Annotated[int, Meta(ge=0, le=1000)] | None = None
     start: Row | None = None
-    activate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | None = None
+    activate: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | None = None
     states: StateNames | None = None
     rewards: StateRewards | None = None
     classes: Classes | None = None
@@ -107,16 +107,16 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     sticky: bool = False
 
 
-class Changes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class ChangeRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """What can be changed. For a policy, parameters, window or draws the journal is replayed into the new policy."""
 
     policy: Annotated[str, Meta(min_length=1, max_length=500)] | UnsetType = UNSET
     parameters: Parameters | UnsetType = UNSET
-    window: Window | UnsetType | None = UNSET
+    window: WindowSpec | UnsetType | None = UNSET
     draws: Draws | UnsetType = UNSET
     budgets: Amounts | UnsetType = UNSET
     horizon: Annotated[int, Meta(ge=1, le=10**12)] | UnsetType = UNSET
-    activate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | UnsetType = UNSET
+    activate: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | UnsetType = UNSET
     max_pending: Count | UnsetType = UNSET
     reward_window: Seconds | UnsetType | None = UNSET
     default_reward: Number | UnsetType = UNSET
@@ -127,11 +127,11 @@ class Changes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class Override(msgspec.Struct, forbid_unknown_fields=True):
     """An action chosen outside the service: an arm, or several, and its propensity, if that is known."""
 
-    action: ArmName | Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS)]
+    action: ArmName | Annotated[list[ArmName], Meta(min_length=1, max_length=MAX_ARMS)]
     propensity: Annotated[float, Meta(gt=0, le=1)] | None = None
 
 
-class Asked(msgspec.Struct, forbid_unknown_fields=True):
+class DecideRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A decision to make. What must be shown was said when the deployment was made; bare arms need nothing.
 
     `actions` is a row of features per action, or per arm by name; `context` a vector; `states` the state of every arm
@@ -144,20 +144,20 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
     context: Row | None = None
     unit: Unit | None = None
     states: (
-        Annotated[list[StateName], Meta(min_length=1, max_length=MOST_ARMS)]
-        | Annotated[dict[Label, StateName], Meta(min_length=1, max_length=MOST_ARMS)]
+        Annotated[list[StateName], Meta(min_length=1, max_length=MAX_ARMS)]
+        | Annotated[dict[Label, StateName], Meta(min_length=1, max_length=MAX_ARMS)]
         | None
     ) = None
     override: Override | None = None
 
 
-class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
+class DecideManyRequest(msgspec.Struct, forbid_unknown_fields=True):
     """Several decisions, all made or none."""
 
-    decisions: Annotated[list[Asked], Meta(min_length=1, max_length=MOST_ITEMS)]
+    decisions: Annotated[list[DecideRequest], Meta(min_length=1, max_length=MAX_ITEMS)]
 
 
-class Told(msgspec.Struct, forbid_unknown_fields=True):
+class LearnRequest(msgspec.Struct, forbid_unknown_fields=True):
     """What came of a decision: a `reward`; for a slate `rewards`, one per item; with budgets `costs` too.
 
     For a point the `gradient` of its loss and, with constraints, their `values` and `jacobian`. For arms that move the
@@ -168,8 +168,8 @@ class Told(msgspec.Struct, forbid_unknown_fields=True):
     id: Id
     reward: Number | None = None
     rewards: (
-        Annotated[list[Number | None], Meta(min_length=1, max_length=MOST_ARMS)]
-        | Annotated[dict[Label, Number | None], Meta(max_length=MOST_ARMS)]
+        Annotated[list[Number | None], Meta(min_length=1, max_length=MAX_ARMS)]
+        | Annotated[dict[Label, Number | None], Meta(max_length=MAX_ARMS)]
         | None
     ) = None
     costs: Amounts | Number | None = None
@@ -178,25 +178,25 @@ class Told(msgspec.Struct, forbid_unknown_fields=True):
     jacobian: Annotated[list[Row], Meta(max_length=1000)] | None = None
     loss: Number | None = None
     states: (
-        Annotated[list[StateName | None], Meta(min_length=1, max_length=MOST_ARMS)]
-        | Annotated[dict[Label, StateName | None], Meta(max_length=MOST_ARMS)]
+        Annotated[list[StateName | None], Meta(min_length=1, max_length=MAX_ARMS)]
+        | Annotated[dict[Label, StateName | None], Meta(max_length=MAX_ARMS)]
         | None
     ) = None
 
 
-class ToldMany(msgspec.Struct, forbid_unknown_fields=True):
+class LearnManyRequest(msgspec.Struct, forbid_unknown_fields=True):
     """Several outcomes. Each is answered by itself."""
 
-    outcomes: Annotated[list[Told], Meta(min_length=1, max_length=MOST_ITEMS)]
+    outcomes: Annotated[list[LearnRequest], Meta(min_length=1, max_length=MAX_ITEMS)]
 
 
-class Which(msgspec.Struct, forbid_unknown_fields=True):
+class CancelRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A decision."""
 
     id: Id
 
 
-class NewArm(msgspec.Struct, forbid_unknown_fields=True):
+class AddArmRequest(msgspec.Struct, forbid_unknown_fields=True):
     """An arm to add; with its features where the others have them, or its class and what it costs to activate."""
 
     name: ArmName
@@ -205,13 +205,13 @@ class NewArm(msgspec.Struct, forbid_unknown_fields=True):
     activation_cost: Number | None = None
 
 
-class OldArm(msgspec.Struct, forbid_unknown_fields=True):
+class RetireArmRequest(msgspec.Struct, forbid_unknown_fields=True):
     """An arm to retire."""
 
     name: ArmName
 
 
-class NewKey(msgspec.Struct, forbid_unknown_fields=True):
+class CreateKeyRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A key to make."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
