@@ -149,7 +149,7 @@ async def test_a_leap_that_lasts_gives_up_no_decision(store: str, caplog: pytest
         await run_once(engine)
         clock.wait(LASTING_S)
         await run_once(engine)
-        assert engine.clock() == clock.now  # believed
+        assert engine.clock() == clock.now  # accepted
         second = await decide(engine)
         assert time_of(second) == clock.now
         clock.wait(LASTING_S)
@@ -170,7 +170,7 @@ async def test_a_leap_that_lasts_gives_up_no_decision(store: str, caplog: pytest
         await run_once(engine)
         assert await status(engine, second["id"]) == "defaulted"
         assert (await queries.verify(engine, "shop")).identical
-    assert sum("is believed now" in line for line in said(caplog)) == 1
+    assert sum("is accepted now" in line for line in said(caplog)) == 1
 
 
 @on_every_store
@@ -237,7 +237,7 @@ def test_a_store_from_the_future_goes_on(store: str, behind: float, caplog: pyte
 
     caplog.set_level(logging.INFO, "driftwise.service")
     asyncio.run(test())
-    ahead = [record for record in caplog.records if "lie ahead of the clock" in record.getMessage()]
+    ahead = [record for record in caplog.records if "are ahead of the clock" in record.getMessage()]
     facts: list[Any] = [vars(record)["facts"] for record in ahead]
     assert {each["deployment"] for each in facts} == {"shop", "clocked"}
     assert all(each["ahead_s"] == behind for each in facts)

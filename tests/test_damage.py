@@ -177,7 +177,7 @@ def test_one_damaged_event_makes_one_deployment_unavailable(
 async def check_export(http: httpx.AsyncClient, event: int, without: int | None = None) -> None:
     """What was written before the damage can be taken away; asked for more, it says how."""
     told = (await http.get(f"{SHOP}/log")).json()["detail"]
-    assert told.endswith(f"to export the log before it, ask with upto={event - 1}")
+    assert told.endswith(f"to export the log before it, add upto={event - 1}")
     for kind in ("jsonl", "csv", "parquet"):
         answer = await http.get(f"{SHOP}/log?upto={event - 1}&format={kind}")
         assert answer.status_code == 200
@@ -262,7 +262,7 @@ def test_a_log_is_cut_off_where_damage_is_met_on_the_way(store: str, tmp_path: P
             for _ in cut.iter_lines():
                 pass
         again = http.get(f"{SHOP}/log")
-        assert again.status_code == 503 and again.json()["detail"].endswith("ask with upto=1099")
+        assert again.status_code == 503 and again.json()["detail"].endswith("add upto=1099")
         assert len(http.get(f"{SHOP}/log?upto=1099").text.splitlines()) == 1100
     told = [json.loads(line)["event"] for line in service.log.read_text().splitlines()]
     assert told.index("the journal of a deployment is damaged") + 1 == told.index("an answer was cut off")

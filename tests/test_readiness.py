@@ -235,7 +235,7 @@ def test_a_full_disk_is_told_and_over_when_it_is_over(tmp_path: Path) -> None:
         batch: Any = {"decisions": [{}] * 1000}
         while (told := http.post("/v1/deployments/shop/decide/batch", json=batch)).status_code == 200:
             kept += [each["id"] for each in told.json()["decisions"]]
-        assert told.status_code == 503 and "the store cannot be written just now" in told.json()["detail"]
+        assert told.status_code == 503 and "the store cannot be written now" in told.json()["detail"]
         ready = http.get("/readyz")
         assert ready.status_code == 503 and ready.json()["reason"].startswith("the store cannot be written: the disk")
         for _ in range(30):

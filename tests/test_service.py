@@ -337,7 +337,7 @@ async def test_the_client_repeats_safely(store: Path) -> None:
             assert described.round == 13 and described.n_pending == 0 and described.n_events == 26
             with pytest.raises(RequestError) as refused:
                 await client.learn("shop", 999, reward=1.0)
-            assert refused.value.status == 404 and refused.value.code == "unknown"
+            assert refused.value.status == 404 and refused.value.code == "not-found"
         async with AsyncClient("http://127.0.0.1", transport=Flaky(ask.transport), patience=0) as client:
             with pytest.raises(OutcomeUnknown) as unknown:
                 await client.decide("shop")
@@ -392,7 +392,7 @@ async def test_what_was_done_elsewhere_is_recorded_and_learned(store: Path) -> N
     ("body", "words"),
     [
         (b"", "the body is empty"),
-        (b'{"id": 0, "reward": NaN}', "NaN and infinity are no numbers in JSON"),
+        (b'{"id": 0, "reward": NaN}', "JSON has no NaN and no infinity"),
     ],
 )
 def test_bodies_that_are_no_json_are_explained(tmp_path: Path, body: bytes, words: str) -> None:
@@ -410,7 +410,7 @@ def test_bodies_that_are_no_json_are_explained(tmp_path: Path, body: bytes, word
 async def test_a_bad_name_is_explained(store: Path) -> None:
     async with web(store) as ask:
         told = (await ask("POST", "/deployments", SHOP | {"name": "a/b"})).json()["detail"]
-        assert told.endswith("a name is letters, digits, `_`, `.` and `-`, at most 64 of them")
+        assert told.endswith("a name consists of 1 to 64 letters, digits, `_`, `.` and `-`")
 
 
 def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:

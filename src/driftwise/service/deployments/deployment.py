@@ -36,7 +36,7 @@ NO_LEAPS = Leaps()
 
 
 class PendingDecision(NamedTuple):
-    """A decision whose outcome has not come: its round, when it was made, and what was chosen."""
+    """A decision without an outcome: its round, its time and its action."""
 
     t: int
     at: int
@@ -44,7 +44,7 @@ class PendingDecision(NamedTuple):
 
 
 class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """A deployment as data."""
+    """Serialised form of a deployment."""
 
     format: int
     tag: str
@@ -58,54 +58,54 @@ class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=
 
 
 class Deployment:
-    """The fold of a stream. `number` is that of the event to come."""
+    """The fold of a stream. `number` is that of the next event."""
 
     def __init__(self, stream: int, settings: Settings, *, at: int = 0, agent: Agent | None = None) -> None:
         self.stream, self.settings, self.at = stream, settings, at
         self.agent = spec.agent_of(settings) if agent is None else agent
         self.number = 0
-        self.ahead = 0  # of the service's time, where its events are
-        self.saved = 0  # events that the snapshot it was restored from held
+        self.ahead = 0  # microseconds by which its time is ahead of the service's
+        self.saved = 0  # events in the snapshot it was restored from
         self.pending: dict[int, PendingDecision] = {}
         self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
         problem = self.agent.problem
-        self.moving = problem.family == "restless"  # the arms do, on their own
+        self.moving = problem.family == "restless"  # the arms are restless
         self.stats = StatsCollector(problem.low, problem.width, _empty_stats(settings))
-        self.origin = 0, 0  # a round, and when it was: where the clock of the window stands
+        self.origin = 0, 0  # a round and its time, from which a window in seconds counts
         self._tick = spec.tick_of(settings)
         self._default = spec.default_of(settings, self.agent)
 
     # ---- time ----
 
     def time(self, now: int) -> int:
-        """The time here when it is `now` in the service: it never goes back."""
+        """The time of the deployment when it is `now` in the service: it never goes back."""
         return max(now + self.ahead, self.at)
 
     def go_on_from(self, moment: int, now: int) -> None:
-        """Go on from a moment when it is `now` in the service: where that is behind, ahead of it at the same pace.
+        """Continue from `moment` when it is `now` in the service; ahead of `now`, it stays ahead at the same pace.
 
-        To stand still until the clock has come so far would stop reward windows, and windows in seconds.
+        Waiting for the clock would stop reward windows, and windows in seconds.
         """
         self.ahead = moment - now if moment - now > STEP_S * SECOND_US else 0
 
     # ---- live ----
 
     def decide(
-        self, context: dict[str, Any], unit: str | None, now: int, override: tuple[Any, float | None] | None = None
+        self, request: dict[str, Any], unit: str | None, now: int, override: tuple[Any, float | None] | None = None
     ) -> tuple[Event, Decided]:
         """Choose an action, or record an `override`: an action chosen outside, and its propensity."""
-        kept = None if override is not None else self._kept(unit)
-        action, propensity = override or kept or (CHOOSE, None)
-        body = Decided(action, propensity, context, unit, kept is not None, override is not None)
+        sticky = None if override is not None else self._sticky_action(unit)
+        action, propensity = override or sticky or (CHOOSE, None)
+        body = Decided(action, propensity, request, unit, sticky is not None, override is not None)
         return self._record(body, now), body
 
     def learn(self, ref: int, outcome: dict[str, Any], now: int, *, defaulted: bool = False) -> tuple[Event, Learned]:
-        """Learn the outcome of a waiting decision; the status in the event says whether it counts."""
+        """Learn the outcome of a pending decision; the status in the event says whether it counts."""
         body = Learned(outcome, defaulted=defaulted)
         return self._record(body, now, ref), body
 
     def cancel(self, ref: int, now: int) -> Event:
-        """Cancel a waiting decision."""
+        """Cancel a pending decision."""
         return self._record(Cancelled(), now, ref)
 
     def add_arm(self, arm: ArmAdded, now: int) -> Event:
@@ -157,8 +157,8 @@ class Deployment:
             self.stats.set_budgets(at, rounds_left, self.agent.remaining, self.settings.budgets)
 
     def _on_decided(self, body: Decided, at: int, ref: int) -> None:
-        chosen = None if body.action is CHOOSE else (body.action, _nan_for_none(body.propensity))
-        body.action, body.propensity = self._choose(body.request, at, chosen)
+        override = None if body.action is CHOOSE else (body.action, _nan_for_none(body.propensity))
+        body.action, body.propensity = self._choose(body.request, at, override)
         if body.action is not None:
             self.pending[self.number] = PendingDecision(self.agent.t - 1, at, body.action)
         if body.unit is not None:
@@ -203,37 +203,37 @@ class Deployment:
 
     # ---- rounds ----
 
-    def _choose(self, asked: dict[str, Any], at: int, held: tuple[Any, float] | None) -> tuple[Any, float | None]:
+    def _choose(self, request: dict[str, Any], at: int, override: tuple[Any, float] | None) -> tuple[Any, float | None]:
         agent = self.agent
         if self._tick:
             before, t = agent.t, self._round(at)
             agent.t = t
             try:
-                decision = agent.decide(**asked, held=held)
+                decision = agent.decide(**request, held=override)
             except BaseException:
                 agent.t = before
                 raise
             self.origin = self.origin if t - before <= self._leap else (t, at)
         else:
-            decision = agent.decide(**asked, held=held)
+            decision = agent.decide(**request, held=override)
         action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
         return action, None if math.isnan(decision.propensity) else decision.propensity
 
     @property
     def _leap(self) -> int:
-        """More rounds than this without a decision are as good as this many: nothing is left in the window."""
+        """More rounds than this without a decision are like this many: they empty the window."""
         return 2 * int(self.agent.policy.window) + 2
 
     def _round(self, at: int) -> int:
-        """The round the clock stands at. Where decisions come faster than it ticks, they run ahead of it."""
-        t, began = self.origin
+        """The round at a time. Where decisions come faster than rounds of the clock, they run ahead of it."""
+        t, start = self.origin
         if not self.number and not self.agent.t:
             self.origin = 0, at
             return 0
-        return min(max(self.agent.t, t + (at - began) // self._tick), self.agent.t + self._leap + 1)
+        return min(max(self.agent.t, t + (at - start) // self._tick), self.agent.t + self._leap + 1)
 
     def clock_to(self, at: int) -> None:
-        """Let the clock of the window come to a moment, as a decision then would."""
+        """Advance the round to a time, as a decision at that time does."""
         if self._tick:
             self.agent.t = self._round(at)
 
@@ -248,24 +248,22 @@ class Deployment:
             self.agent.change(**spending)
         if "activate" in changes:
             if not self.moving:
-                raise ParameterError("activate cannot be changed: the arms of this deployment do not move on their own")
+                raise ParameterError("activate cannot be changed: the arms of this deployment are not restless")
             self.agent.change(activate=changes["activate"])
         self.settings, self._default = settings, default
 
     # ---- units that keep their arm ----
 
-    def _kept(self, unit: str | None) -> tuple[Any, float | None] | None:
-        if unit is None:
+    def _sticky_action(self, unit: str | None) -> tuple[Any, float | None] | None:
+        """The last action of a unit and its propensity, while all its arms exist."""
+        last = None if unit is None else self.units.get(unit)
+        if last is None:
             return None
-        kept = self.units.get(unit)
-        if kept is None:
-            return None
-        arms = self.agent.arms
-        items = kept[0] if isinstance(kept[0], list) else [kept[0]]
-        return kept if all(item in arms for item in items) else None
+        items = last[0] if isinstance(last[0], list) else [last[0]]
+        return last if all(item in self.agent.arms for item in items) else None
 
     def _remember(self, unit: str, action: Any, propensity: float | None) -> None:
-        """Hold a unit to what it got; of too many units the one not seen for longest is forgotten."""
+        """Store the action of a unit; of too many units the least recent is dropped."""
         if action is None:
             return
         self.units[unit] = action, propensity
@@ -273,14 +271,14 @@ class Deployment:
         if len(self.units) > MAX_UNITS:
             self.units.popitem(last=False)
 
-    # ---- on paper ----
+    # ---- snapshots ----
 
     def snapshot(self) -> Snapshot:
-        """The fold so far, as a cache of itself."""
+        """A snapshot of the fold."""
         return self.draft()()
 
     def draft(self) -> Callable[[], Snapshot]:
-        """Take a copy, which is quick; what this returns makes a snapshot of it, later and in any thread."""
+        """Copy the state, which is fast; the function returned makes the snapshot, later and in any thread."""
         stream, number, at, origin = self.stream, self.number - 1, self.at, self.origin
         agent, pending, units = self.agent.draft(), self.pending.copy(), list(self.units.items())
         tag, settings = tag_of(self.agent.policy), spec.encode(self.settings)
@@ -318,7 +316,7 @@ def _empty_stats(settings: Settings) -> StatsState:
 
 
 def tag_of(policy: Any) -> str:
-    """Which code a snapshot depends on: the policy's, the agent's, and this."""
+    """A tag of the code that a snapshot depends on: the policy's, the agent's, and this."""
     return code_tag(type(policy), *_inside(policy), Agent, Deployment)
 
 

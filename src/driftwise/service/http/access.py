@@ -1,4 +1,4 @@
-"""Who may use the service: holders of an API key; before the first key exists, holders of the token on this machine.
+"""Access control: an API key; before the first API key exists, the token, from this machine only.
 
 Without API keys a request must come straight from this machine, whether it shows the token or `auth` is off: its `Host`
 is a loopback address, no proxy has forwarded it, and a browser sends it only from pages of the service itself. With API
@@ -17,17 +17,17 @@ from driftwise.service.http.errors import Forbidden, Unauthorized
 from driftwise.service.store.events import ApiKeyCreated
 
 Headers = dict[bytes, bytes]
-TOKEN_KEY = ApiKeyCreated("token", "token", b"", ["admin"])  # what the token may do, as if it were a key
+TOKEN_KEY = ApiKeyCreated("token", "token", b"", ["admin"])  # the scopes of the token, as a key
 FORWARDED = re.compile(rb"forwarded|x-forwarded-.*|x-real-ip|via")
 HOST = re.compile(r"(?:([A-Za-z0-9.]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")
-OWN_PAGES = (b"same-origin", b"none")  # what Sec-Fetch-Site says of our pages, and of addresses that people type
+OWN_PAGES = (b"same-origin", b"none")  # values of Sec-Fetch-Site for our pages, and for typed addresses
 CREATE_KEY = "stop the service, run `driftwise keys create --scopes admin` and start it again"
 SEND_TOKEN = "`driftwise keys token` prints it; send `authorization: Bearer TOKEN`"
 MAX_QUOTE = 100
 
 
 class Access(NamedTuple):
-    """What is asked of a caller before any API key exists: the `token`; nothing, if `auth` is False."""
+    """What a request needs before any API key exists: the `token`; nothing, if `auth` is False."""
 
     token: str | None = None
     auth: bool = True
@@ -35,9 +35,9 @@ class Access(NamedTuple):
     def caller(
         self, headers: Headers, catalogue: Catalogue, now: int, scope: str, name: str | None, *, filtered: bool = False
     ) -> ApiKeyCreated | None:
-        """Who sends a request for `scope` on the deployment `name`, or a refusal; None where anybody may.
+        """The key of a request for `scope` on the deployment `name`, or an error; None where auth is off.
 
-        A key for some deployments may use an endpoint without a name only where the answer is `filtered` for it.
+        A key for some deployments may use an endpoint without a name only where the response is `filtered` for it.
         """
         if catalogue.key_created_at:
             key = find_api_key(_bearer(headers, "an API key is needed: `authorization: Bearer dw_...`"), catalogue, now)
@@ -55,7 +55,7 @@ class Access(NamedTuple):
 
 
 def check_local(headers: Headers) -> None:
-    """Refuse what did not come straight from this machine, or comes from a page of another origin."""
+    """Refuse requests that do not come straight from this machine, or come from a page of another origin."""
     for name in headers:
         if FORWARDED.fullmatch(name):
             raise Forbidden(
@@ -99,6 +99,6 @@ def _bearer(headers: Headers, need: str) -> str:
 
 
 def _quote(text: str | bytes) -> str:
-    """Text of a caller, as an error may repeat it."""
+    """Text of a request, shortened for an error."""
     plain = text.decode("latin-1") if isinstance(text, bytes) else text
     return repr(plain if len(plain) <= MAX_QUOTE else f"{plain[:MAX_QUOTE]}...")

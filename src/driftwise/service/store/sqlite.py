@@ -56,7 +56,7 @@ class Reader(NamedTuple):
     """The connection of a thread, with a lock: it cannot be closed during a query."""
 
     connection: Any
-    queries: threading.Lock
+    lock: threading.Lock
 
 
 class SQLiteJournal(SQLJournal):
@@ -136,7 +136,7 @@ class SQLiteJournal(SQLJournal):
         return JournalError(message, reason or JournalError.reason)
 
     def _give_up(self) -> None:
-        """Close the connection after a failure: what is on disk is unknown, and the next connection recovers the file."""
+        """Close the connection after a failure: the state on disk is unknown, and the next one recovers the file."""
         writer, self._writer = self._writer, None
         try:
             if writer.in_transaction:
@@ -167,7 +167,7 @@ class SQLiteJournal(SQLJournal):
                 connection.execute("PRAGMA query_only = ON; PRAGMA wal_autocheckpoint = 0")
                 reader = self._readers.reader = Reader(connection, threading.Lock())
                 self._open.append(reader)
-            with reader.queries:
+            with reader.lock:
                 if self._closed:
                     raise JournalError(f"{self.path} is closed", "the store is closed")
                 return list(reader.connection.execute(statement, values))
@@ -217,7 +217,7 @@ class SQLiteJournal(SQLJournal):
         """Close the file, after queries in progress; the last connection to close removes the WAL."""
         self._closed = True
         for reader in self._open:
-            with reader.queries:
+            with reader.lock:
                 reader.connection.close()
         self._open.clear()
         if self._writer is not None:

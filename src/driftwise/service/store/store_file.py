@@ -76,7 +76,7 @@ class StoreFile:
             self._refuse(_owner(status.st_ino))
         if status.st_nlink > 1:
             raise ParameterError(
-                f"{self.path} has {status.st_nlink} names (hard links): remove all but one, for SQLite keeps the newest "
+                f"{self.path} has {status.st_nlink} names (hard links): remove all but one; SQLite keeps the newest "
                 "commits beside one name and would not find them by another"
             )
         self._identity = status.st_dev, status.st_ino
