@@ -1,4 +1,4 @@
-"""The words that what is sent is made of: names, numbers and their limits."""
+"""Types of fields in requests: names, numbers and their limits."""
 
 from typing import Annotated, Literal
 
@@ -18,12 +18,12 @@ Row = Annotated[list[Number], Meta(min_length=1, max_length=10_000)]
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
 Amounts = Annotated[dict[Label, Number], Meta(min_length=1, max_length=100)]
 Parameters = Annotated[dict[str, Number | str], Meta(max_length=50)]
-Id = Annotated[int, Meta(ge=0, lt=2**53, description="The id a decision was answered with.")]
+Id = Annotated[int, Meta(ge=0, lt=2**53, description="The id of a decision.")]
 Unit = Annotated[str, Meta(min_length=1, max_length=200)]
 Matrix = Annotated[list[Row], Meta(min_length=1, max_length=1000)]
 
-# Arms that move on their own. What is told of arms is a list in their order, or a mapping from their names; in JSON,
-# where names are text, arms and states that are only counted are named by their numbers as text.
+# Restless arms. Values per arm are a list in their order, or a mapping from their names; in JSON, where names are text,
+# arms and states without names are named by their numbers as text.
 
 StateName = Label | Annotated[int, Meta(ge=0, lt=MAX_STATES)]
 StateNames = (

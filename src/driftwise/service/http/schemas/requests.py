@@ -1,4 +1,4 @@
-"""What is sent, as types: decoding is validation, and the OpenAPI document is made of them. `answers` has the rest."""
+"""Schemas of requests: decoding validates, and the OpenAPI document is generated from them."""
 
 from typing import Annotated, Literal
 
@@ -31,7 +31,7 @@ from driftwise.service.http.schemas.fields import (
 
 
 class WindowSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How far back a policy looks: `rounds`, or `seconds` of the clock, of which the policy tells `rounds` apart."""
+    """The window of a policy: `rounds`, or `seconds` of the clock in as many steps as `rounds`."""
 
     rounds: Count | None = None
     seconds: Seconds | None = None
@@ -108,7 +108,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
 
 class ChangeRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What can be changed. For a policy, parameters, window or draws the journal is replayed into the new policy."""
+    """Settings to change. A change of policy, parameters, window or draws replays the journal into the new policy."""
 
     policy: Annotated[str, Meta(min_length=1, max_length=500)] | UnsetType = UNSET
     parameters: Parameters | UnsetType = UNSET
@@ -132,10 +132,10 @@ class Override(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class DecideRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A decision to make. What must be shown was said when the deployment was made; bare arms need nothing.
+    """A request for a decision. The settings of the deployment say which fields it needs; multi-armed ones need none.
 
-    `actions` is a row of features per action, or per arm by name; `context` a vector; `states` the state of every arm
-    that moves on its own, in their order or by name; `unit` who is to keep its arm. `override` is an
+    `actions` is a row of features per action, or per arm by name; `context` a vector; `states` the state of every
+    restless arm, in their order or by name; `unit` a unit that keeps its arm, with sticky=true. `override` is an
     action chosen outside, in a log of the past or against advice: it is recorded and learned from in place of the
     policy's own choice.
     """
@@ -152,17 +152,17 @@ class DecideRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class DecideManyRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Several decisions, all made or none."""
+    """Several decisions: all are made or none."""
 
     decisions: Annotated[list[DecideRequest], Meta(min_length=1, max_length=MAX_ITEMS)]
 
 
 class LearnRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """What came of a decision: a `reward`; for a slate `rewards`, one per item; with budgets `costs` too.
+    """The outcome of a decision: a `reward`; for a slate `rewards`, one per item; with budgets `costs` too.
 
-    For a point the `gradient` of its loss and, with constraints, their `values` and `jacobian`. For arms that move the
-    `states` they went to, in the order they had at the decision or by name, and perhaps what each earned, `rewards`,
-    where the policy learns from it; an arm left out, or null, teaches nothing.
+    For a point the `gradient` of its loss and, with constraints, their `values` and `jacobian`. For restless arms their
+    next `states`, in the order they had at the decision or by name, and `rewards`, where the policy learns from them;
+    nothing is learned of an arm that is missing or null.
     """
 
     id: Id
@@ -185,19 +185,19 @@ class LearnRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LearnManyRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Several outcomes. Each is answered by itself."""
+    """Several outcomes. Each has a status of its own."""
 
     outcomes: Annotated[list[LearnRequest], Meta(min_length=1, max_length=MAX_ITEMS)]
 
 
 class CancelRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A decision."""
+    """A decision to cancel."""
 
     id: Id
 
 
 class AddArmRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """An arm to add; with its features where the others have them, or its class and what it costs to activate."""
+    """An arm to add, with its features, or its class and its activation cost, where the others have them."""
 
     name: ArmName
     features: Row | None = None
@@ -212,7 +212,7 @@ class RetireArmRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CreateKeyRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A key to make."""
+    """An API key to create; `expires_in` is in seconds."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     scopes: Annotated[list[str], Meta(min_length=1, max_length=4)]
