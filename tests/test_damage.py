@@ -265,7 +265,7 @@ def test_a_log_is_cut_off_where_damage_is_met_on_the_way(store: str, tmp_path: P
         assert again.status_code == 503 and again.json()["detail"].endswith("add upto=1099")
         assert len(http.get(f"{SHOP}/log?upto=1099").text.splitlines()) == 1100
     told = [json.loads(line)["event"] for line in service.log.read_text().splitlines()]
-    assert told.index("the journal of a deployment is damaged") + 1 == told.index("an answer was cut off")
+    assert told.index("the journal of a deployment is damaged") + 1 == told.index("a response was cut off")
     assert "Traceback" not in service.log.read_text()
 
 

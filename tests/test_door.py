@@ -203,7 +203,7 @@ async def test_reading_never_throws_the_live_state_away(store: Path) -> None:
             assert ask.engine.entry("shop").live is live
         with pytest.MonkeyPatch.context() as patch:
             for module, verb in (
-                (queries, "recorded"),
+                (queries, "get_decision"),
                 (queries, "statistics"),
                 (queries, "verify"),
                 (decisions, "decide"),

@@ -285,7 +285,7 @@ async def test_what_means_nothing_is_refused_while_it_works_and_changes_nothing(
             (decide(engine, "shop", states=["lapsed"] * 4), "looks at no states"),
             (admin.change(engine, "calls", ChangeRequest(activate=9)), "activate=9"),
             (admin.change(engine, "calls", ChangeRequest(sticky=True)), "sticky"),
-            (admin.change(engine, "shop", ChangeRequest(activate=1)), "do not move"),
+            (admin.change(engine, "shop", ChangeRequest(activate=1)), "are not restless"),
             (admin.add_arm(engine, "calls", "fay", arm_class="old"), "all arms of this agent are alike"),
             (admin.add_arm(engine, "shop", "fay", activation_cost=0.5), "nor costs of activation"),
         ):
@@ -469,7 +469,7 @@ def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
         assert answer.status_code == 422 and "does not learn from rewards" in answer.json()["detail"]
         assert post(f"{service.url}/v1/deployments/turns/learn", json=told).json()["status"] == "learned"
         schemas = get(f"{service.url}/openapi.json").json()["components"]["schemas"]
-        assert {"Report", "StretchTold", "Spending", "Ranked"} <= set(schemas)
+        assert {"StatsView", "TimeBinView", "BudgetView", "RankedArm", "ErrorBody"} <= set(schemas)
         assert {"states", "activate", "structure"} <= set(schemas["Settings"]["properties"])
 
 
@@ -478,5 +478,15 @@ def test_both_clients_have_every_verb() -> None:
         return {name for name in vars(kind) if not name.startswith("_")}
 
     described = {name for name, each in vars(requests).items() if getattr(each, "__module__", "") == requests.__name__}
-    kinds = {"T", "Ask", "Refused", "OutcomeUnknown", "refused", "log_path", "said", "list_page"}
-    assert verbs(Client) == verbs(AsyncClient) == (described - kinds) | {"list", "ask", "close", "export"}
+    others = {
+        "T",
+        "ApiCall",
+        "RequestError",
+        "OutcomeUnknown",
+        "error_body",
+        "request_error",
+        "log_path",
+        "without_none",
+    }
+    others.add("list_page")
+    assert verbs(Client) == verbs(AsyncClient) == (described - others) | {"list", "send", "close", "export"}
