@@ -13,19 +13,20 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
 from driftwise.service.http.endpoint import Call, Endpoint, Limits, Service
-from driftwise.service.http.schemas.requests import Asked
-from driftwise.service.http.schemas.responses import Decision
-from driftwise.service.http.server import server_of
-from driftwise.service.store import events as kinds
+from driftwise.service.http.schemas.requests import DecideRequest
+from driftwise.service.http.schemas.responses import DecideResponse
+from driftwise.service.http.server import make_server
+from driftwise.service.store import events
 from driftwise.service.store.events import Decided
 from driftwise.service.store.journal import Event, open_journal
 
-BODY = kinds.encode(Decided("red", None, {}))
-REPLY = Decision(12345, "red", None, 1794850411.016538)
+BODY = events.encode(Decided("red", None, {}))
+REPLY = DecideResponse(12345, "red", None, utc(1_794_850_411_016_538))
 STREAM = 10**6  # no deployment's
 NUMBERS = itertools.count()
 
@@ -40,8 +41,10 @@ def main() -> None:
     """Serve."""
     store, port, durability = sys.argv[1:]
     engine = Engine(open_journal(store, durability))
-    more = [Endpoint("POST", "/bare", bare, scope="decide", takes=Asked, gives=Decision, keyed=True)]
-    server_of(make_app(Service(engine, access=Access(auth=False)), more=more), "127.0.0.1", int(port), Limits()).run()
+    more = [
+        Endpoint("POST", "/bare", bare, scope="decide", request=DecideRequest, response=DecideResponse, idempotent=True)
+    ]
+    make_server(make_app(Service(engine, access=Access(auth=False)), more=more), "127.0.0.1", int(port), Limits()).run()
 
 
 if __name__ == "__main__":

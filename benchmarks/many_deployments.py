@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from driftwise.service.deployments import spec as papers
+from driftwise.service.deployments import spec
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.schemas.requests import Settings
@@ -35,7 +35,7 @@ def fill(store: str, count: int) -> None:
         plain = {"name": f"d{stream}", "policy": "sliding-thompson", "n_arms": 10, "window": {"rounds": 1000}}
         settings = msgspec.convert(plain, Settings)
         live = Deployment(stream, settings)
-        body = kinds.encode(Created(stream, papers.on_paper(settings)))
+        body = kinds.encode(Created(stream, spec.encode(settings)))
         events.append(Event(CATALOGUE, stream - 1, AT, "created", body))
         for _ in range(10):
             decided, _ = live.decide({}, None, AT)

@@ -8,11 +8,9 @@ from typing import Any
 
 import msgspec
 
-from driftwise.service.deployments import admin as changing
-from driftwise.service.deployments import clock
-from driftwise.service.deployments import decisions as deciding
-from driftwise.service.deployments.engine import NO_KEY, Engine, Keyed
-from driftwise.service.http.schemas.requests import Asked, Settings, Told
+from driftwise.service.deployments import admin, clock, decisions
+from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey
+from driftwise.service.http.schemas.requests import DecideRequest, LearnRequest, Settings
 from driftwise.service.store.journal import open_journal
 
 START = 1_700_000_000_000_000
@@ -51,14 +49,14 @@ def settings(**words: Any) -> Settings:
 
 
 async def create(engine: Engine, **words: Any) -> Any:
-    return json.loads((await changing.create(engine, settings(**words)))[1])
+    return json.loads((await admin.create(engine, settings(**words)))[1])
 
 
-async def decide(engine: Engine, name: str = "shop", *, key: Keyed = NO_KEY, **asked: Any) -> Any:
-    return json.loads((await deciding.decide(engine, name, [msgspec.convert(asked, Asked)], key=key))[1])
+async def decide(engine: Engine, name: str = "shop", *, key: IdempotencyKey = NO_KEY, **asked: Any) -> Any:
+    return json.loads((await decisions.decide(engine, name, [msgspec.convert(asked, DecideRequest)], key=key))[1])
 
 
-async def learn(engine: Engine, id: int, name: str = "shop", *, key: Keyed = NO_KEY, **told: Any) -> str:
-    outcome = msgspec.convert({"id": id} | (told or {"reward": 1.0}), Told)
-    status: str = json.loads((await deciding.learn(engine, name, [outcome], key=key))[1])["status"]
+async def learn(engine: Engine, id: int, name: str = "shop", *, key: IdempotencyKey = NO_KEY, **told: Any) -> str:
+    outcome = msgspec.convert({"id": id} | (told or {"reward": 1.0}), LearnRequest)
+    status: str = json.loads((await decisions.learn(engine, name, [outcome], key=key))[1])["status"]
     return status

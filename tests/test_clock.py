@@ -3,16 +3,16 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from driftwise.service.deployments import admin as changing
-from driftwise.service.deployments import queries as asking
-from driftwise.service.deployments.background_tasks import tend
-from driftwise.service.deployments.clock import LASTING_S, STEP_S, Clock, now_us
-from driftwise.service.deployments.engine import Engine, Keyed
-from driftwise.service.http.schemas.requests import Changes, Window
+from driftwise.service.deployments import admin, queries
+from driftwise.service.deployments.background_tasks import run_once
+from driftwise.service.deployments.clock import LASTING_S, STEP_S, Clock, microseconds, now_us
+from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.http.schemas.requests import ChangeRequest, WindowSpec
 from tests.serving import START, create, decide, learn, running
 from tests.serving import Clock as Fake
 
@@ -36,12 +36,17 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 async def status(engine: Engine, id: int) -> str:
-    return (await asking.recorded(engine, "shop", id)).status
+    return (await queries.get_decision(engine, "shop", id)).status
 
 
 async def at(engine: Engine, id: int) -> float:
     """When a decision was made, in seconds since the start."""
-    return (await asking.recorded(engine, "shop", id)).at - START / 1e6
+    return (microseconds((await queries.get_decision(engine, "shop", id)).decided_at) - START) / 1e6
+
+
+def time_of(decision: Any) -> int:
+    """When a decision was made, in microseconds since 1970."""
+    return microseconds(datetime.fromisoformat(decision["decided_at"]))
 
 
 def counted(engine: Engine, name: str = "clocked") -> int:
@@ -86,14 +91,14 @@ def test_a_leap_is_not_followed_until_it_has_lasted(leap: float, caplog: pytest.
     clock.leap(leap)
     assert clock() == START + 2_000_000
     clock.wait(LASTING_S - 1)
-    assert clock.lasting() is None
+    assert clock.lasting_leap() is None
     clock.leap(5 * STEP_S)  # it leaps again, and must last anew
-    assert clock.lasting() is None
+    assert clock.lasting_leap() is None
     clock.wait(LASTING_S)
     passed = START + 2_000_000 + int(1e6 * (2 * LASTING_S - 1))
-    assert clock.lasting() == (passed, clock.now) and clock() == passed
-    clock.believe()
-    assert clock() == clock.now and clock.lasting() is None
+    assert clock.lasting_leap() == (passed, clock.now) and clock() == passed
+    clock.accept_leap()
+    assert clock() == clock.now and clock.lasting_leap() is None
 
 
 # ---- decisions that wait, and windows ----
@@ -110,24 +115,24 @@ async def test_a_leap_that_passes_changes_nothing(store: str, caplog: pytest.Log
             clock.wait(10)
             await learn(engine, (await decide(engine, "clocked"))["id"], "clocked")
         clock.leap(YEAR)
-        await tend(engine)
+        await run_once(engine)
         assert await learn(engine, ids[0]) == "learned"
         made = await decide(engine)
-        assert (made["at"] - START / 1e6, await status(engine, ids[1])) == (50.0, "waiting")
+        assert ((time_of(made) - START) / 1e6, await status(engine, ids[1])) == (50.0, "pending")
         await decide(engine, "clocked")
         clock.wait(1)
         clock.leap(-YEAR)
-        await tend(engine)
-        assert [await status(engine, id) for id in ids[1:]] == ["waiting"] * 2 and counted(engine) == 5
+        await run_once(engine)
+        assert [await status(engine, id) for id in ids[1:]] == ["pending"] * 2 and counted(engine) == 5
         clock.wait(10)
-        await tend(engine)
+        await run_once(engine)
         assert [await status(engine, id) for id in ids[1:]] == ["defaulted"] * 2  # in time: no window stands still
         assert await at(engine, (await decide(engine))["id"]) == 61.0
         clock.wait(3600)
         await decide(engine, "clocked")
         assert counted(engine) == 0
         for name in ("shop", "clocked"):
-            assert (await asking.verify(engine, name)).equal
+            assert (await queries.verify(engine, name)).identical
     assert sum("leapt" in line for line in said(caplog)) == 1
     assert sum("right again" in line for line in said(caplog)) == 1
 
@@ -138,34 +143,34 @@ async def test_a_leap_that_lasts_gives_up_no_decision(store: str, caplog: pytest
     clock = Fake()
     async with running(store, clock) as engine:
         await create(engine, reward_window=4 * LASTING_S)
-        key = Keyed("me", "k", b"")
+        key = IdempotencyKey("me", "k", b"")
         first = await decide(engine, key=key)
         clock.leap(YEAR)
-        await tend(engine)
+        await run_once(engine)
         clock.wait(LASTING_S)
-        await tend(engine)
-        assert engine.clock() == clock.now  # believed
+        await run_once(engine)
+        assert engine.clock() == clock.now  # accepted
         second = await decide(engine)
-        assert second["at"] == clock.now / 1e6
+        assert time_of(second) == clock.now
         clock.wait(LASTING_S)
-        await tend(engine)
-        assert await status(engine, first["id"]) == "waiting"
+        await run_once(engine)
+        assert await status(engine, first["id"]) == "pending"
         engine.writer.forget_answers(engine.oldest_answer(engine.clock()))
         assert await decide(engine, key=key) == first  # keys are remembered for 48 hours, and those did not pass
     async with running(store, clock) as engine:
         clock.wait(LASTING_S)
-        await tend(engine)
-        assert await status(engine, first["id"]) == "waiting"
+        await run_once(engine)
+        assert await status(engine, first["id"]) == "pending"
         clock.wait(LASTING_S + 1)
-        await asking.describe(engine, "shop")
-        await tend(engine)
+        await queries.describe(engine, "shop")
+        await run_once(engine)
         assert await status(engine, first["id"]) == "defaulted"  # after its window, and not a year later
-        assert await status(engine, second["id"]) == "waiting"
+        assert await status(engine, second["id"]) == "pending"
         clock.wait(LASTING_S)
-        await tend(engine)
+        await run_once(engine)
         assert await status(engine, second["id"]) == "defaulted"
-        assert (await asking.verify(engine, "shop")).equal
-    assert sum("is believed now" in line for line in said(caplog)) == 1
+        assert (await queries.verify(engine, "shop")).identical
+    assert sum("is accepted now" in line for line in said(caplog)) == 1
 
 
 @on_every_store
@@ -179,21 +184,21 @@ async def test_a_clock_that_is_set_back_stops_nothing(store: str, caplog: pytest
         id = (await decide(engine))["id"]
         clock.leap(-YEAR)
         clock.wait(WINDOW / 2)
-        await tend(engine)
-        assert await status(engine, id) == "waiting"
+        await run_once(engine)
+        assert await status(engine, id) == "pending"
         clock.wait(LASTING_S)
-        await tend(engine)
+        await run_once(engine)
         assert engine.clock() == clock.now and await status(engine, id) == "defaulted"
         id = (await decide(engine))["id"]
         await create(engine, name="new")
-        assert (await decide(engine, "new"))["at"] == clock.now / 1e6
+        assert time_of(await decide(engine, "new")) == clock.now
         clock.wait(WINDOW + 1)
-        await tend(engine)
+        await run_once(engine)
         assert await status(engine, id) == "defaulted" and await at(engine, id) >= WINDOW
         clock.wait(3600)
         await decide(engine, "clocked")
         assert counted(engine) == 0
-        assert (await asking.verify(engine, "clocked")).equal
+        assert (await queries.verify(engine, "clocked")).identical
 
 
 @pytest.mark.parametrize("behind", [YEAR, 3600.0])
@@ -210,27 +215,29 @@ def test_a_store_from_the_future_goes_on(store: str, behind: float, caplog: pyte
         clock = Fake(START - int(1e6 * behind))
         async with running(store, clock) as engine:
             for name in ("shop", "clocked"):
-                await asking.describe(engine, name)
-            await tend(engine)
-            assert await status(engine, waiting) == "waiting"
+                await queries.describe(engine, name)
+            await run_once(engine)
+            assert await status(engine, waiting) == "pending"
             clock.wait(WINDOW + 1)
-            await tend(engine)
+            await run_once(engine)
             assert await status(engine, waiting) == "defaulted" and await at(engine, waiting) == 0.0
             made = await decide(engine)
-            assert made["at"] - START / 1e6 == WINDOW + 1  # from its last event on, at the usual pace
-            assert (await asking.statistics(engine, "shop")).now == made["at"]
-            await changing.change(engine, "clocked", Changes(policy="sliding-thompson", window=Window(360, 3600.0)))
+            assert time_of(made) - START == 1e6 * (WINDOW + 1)  # from its last event on, at the usual pace
+            assert microseconds((await queries.statistics(engine, "shop")).computed_at) == time_of(made)
+            await admin.change(
+                engine, "clocked", ChangeRequest(policy="sliding-thompson", window=WindowSpec(360, 3600.0))
+            )
             clock.wait(3600)
             await decide(engine, "clocked")
             assert counted(engine) == 0
             for name in ("shop", "clocked"):
-                assert (await asking.verify(engine, name)).equal
+                assert (await queries.verify(engine, name)).identical
                 events = [*engine.journal.read(engine.entry(name).stream)]
                 assert [event.at for event in events] == sorted(event.at for event in events)
 
     caplog.set_level(logging.INFO, "driftwise.service")
     asyncio.run(test())
-    ahead = [record for record in caplog.records if "lie ahead of the clock" in record.getMessage()]
+    ahead = [record for record in caplog.records if "are ahead of the clock" in record.getMessage()]
     facts: list[Any] = [vars(record)["facts"] for record in ahead]
     assert {each["deployment"] for each in facts} == {"shop", "clocked"}
     assert all(each["ahead_s"] == behind for each in facts)
@@ -246,14 +253,14 @@ async def test_a_clock_that_was_behind_at_the_start_is_set_right(store: str, cap
     clock.wait(LASTING_S)  # while the service was down
     right, clock = clock.now, Fake(START - int(1e6 * YEAR))
     async with running(store, clock) as engine:
-        await asking.describe(engine, "shop")
+        await queries.describe(engine, "shop")
         clock.now = right
-        await tend(engine)
+        await run_once(engine)
         clock.wait(LASTING_S)
-        await tend(engine)
-        assert engine.clock() == clock.now and await status(engine, id) == "waiting"
-        assert (await decide(engine))["at"] == clock.now / 1e6
+        await run_once(engine)
+        assert engine.clock() == clock.now and await status(engine, id) == "pending"
+        assert time_of(await decide(engine)) == clock.now
         clock.wait(2 * LASTING_S)
-        await tend(engine)
+        await run_once(engine)
         assert await status(engine, id) == "defaulted"
-        assert (await asking.verify(engine, "shop")).equal
+        assert (await queries.verify(engine, "shop")).identical

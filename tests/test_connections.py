@@ -17,8 +17,8 @@ from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.app import make_app
 from driftwise.service.http.connection import MAX_HEAD
 from driftwise.service.http.endpoint import Call, Endpoint, Limits, Service
-from driftwise.service.http.schemas.responses import Saved
-from driftwise.service.http.server import Server, server_of
+from driftwise.service.http.schemas.responses import SnapshotResponse
+from driftwise.service.http.server import Server, make_server
 from driftwise.service.store.journal import open_journal
 from tests.patience import HANG_S, patient, until_so
 from tests.service import Service as Process
@@ -84,7 +84,7 @@ class Caller:
 @asynccontextmanager
 async def door(store: Path, limits: Limits, more: list[Endpoint] | None = None) -> AsyncIterator[Door]:
     engine = Engine(open_journal(f"sqlite:///{store}"))
-    server = server_of(make_app(Service(engine, limits, OPEN), more=more or []), "127.0.0.1", 0, limits)
+    server = make_server(make_app(Service(engine, limits, OPEN), more=more or []), "127.0.0.1", 0, limits)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         task = asyncio.ensure_future(server.serve([listening]))
         found = Door(listening.getsockname()[1], server)
@@ -124,7 +124,9 @@ def test_headers_are_counted_before_anything_is_known(tmp_path: Path) -> None:
                 if what == "after another request":
                     assert await caller.ask(ASK + b"\r\n") == (200, {"alive": True})
                 status, problem = await caller.ask(request)
-                assert status == 431 and problem["code"] == "too-large" and "32768 bytes" in problem["error"], what
+                assert (
+                    status == 431 and problem["code"] == "headers-too-large" and "32768 bytes" in problem["detail"]
+                ), what
                 assert await caller.end() == b"", what
             for extra in (b"1;" + LONG, b"0\r\n" + b"a: b\r\n" * (len(LONG) // 6), b"0\r\na: " + LONG):
                 caller = await found.connect()
@@ -160,7 +162,12 @@ def test_what_is_no_request_is_refused_in_json(tmp_path: Path) -> None:
         async with door(tmp_path / "store.db", PATIENT) as found:
             for request in (b"garbage\r\n\r\n", b"GET / HTTP/1.1\r\n: x\r\n\r\n", b"GET /\xff HTTP/1.1\r\n\r\n"):
                 caller = await found.connect()
-                assert await caller.ask(request) == (400, {"code": "malformed", "error": "this is not an HTTP request"})
+                status, problem = await caller.ask(request)
+                assert (status, problem["code"], problem["detail"]) == (
+                    400,
+                    "bad-request",
+                    "this is not an HTTP request",
+                )
                 assert await caller.end() == b""
             caller = await found.connect()
             caller.send(b"HEAD /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
@@ -182,7 +189,7 @@ def test_a_body_that_never_begins_is_like_one_that_stops(tmp_path: Path) -> None
             for sent in (b"", b"{"):
                 caller = await found.connect()
                 status, problem = await caller.ask(DECIDE + b"content-length: 2\r\n\r\n" + sent)
-                assert (status, problem["error"]) == (400, "the body took longer than 0.2 seconds")
+                assert (status, problem["detail"]) == (400, "the body took longer than 0.2 seconds")
 
     run(test())
 
@@ -235,12 +242,12 @@ def test_idle_connections_make_room_and_busy_ones_leave_some_to_health_checks(tm
         """Wait."""
         begun.append(call)
         await go.wait()
-        return Saved(1, 2)
+        return SnapshotResponse(1, 2)
 
-    more = [Endpoint("GET", "/v1/slow", slow, scope="read", gives=Saved)]
+    more = [Endpoint("GET", "/v1/slow", slow, scope="read", response=SnapshotResponse)]
 
     async def test() -> None:
-        limits = replace(PATIENT, connections=4, per_client=3, health=2)
+        limits = replace(PATIENT, max_connections=4, max_per_client=3, max_health=2)
         async with door(tmp_path / "store.db", limits, more) as found:
             idle = [await found.connect() for _ in range(3)]
             for each in idle:

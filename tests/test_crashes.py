@@ -14,7 +14,7 @@ from tests.postgres import Server
 from tests.service import SOURCE
 from tests.torture import torture
 
-CLEAN = {"lost_decisions": 0, "lost_outcomes": 0, "doubled": 0, "not_asked_for": 0, "equal_to_replay": True}
+CLEAN = {"lost_decisions": 0, "lost_outcomes": 0, "doubled": 0, "not_asked_for": 0, "identical_to_replay": True}
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "postgresql server"])
@@ -60,7 +60,7 @@ async def main(store):
             assert all(isinstance(each, dict | Unavailable) for each in made), made
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         after = [(await decide(engine))["id"] for _ in range(20)]
-        equal = (await asking.verify(engine, "shop")).equal
+        equal = (await asking.verify(engine, "shop")).identical
         there = [event.number for event in engine.journal.read(1)]
     print(json.dumps({"kept": kept, "refused": refused, "after": after, "there": there, "equal": equal}))
 
@@ -75,7 +75,7 @@ def test_a_full_disk_refuses_and_then_goes_on(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["refused"] > 0 and found["kept"] and found["equal"]
+    assert found["refused"] > 0 and found["kept"] and found["identical"]
     assert found["there"] == list(range(len(found["there"])))
     assert found["there"] == sorted([0, *found["kept"], *found["after"]])  # all that was kept, none that was refused
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY

@@ -20,8 +20,8 @@ import psycopg
 import pytest
 
 from driftwise.errors import DriftwiseError
-from driftwise.service.client.client import AsyncClient, Refused
-from driftwise.service.deployments import queries as asking
+from driftwise.service.client.client import AsyncClient, RequestError
+from driftwise.service.deployments import queries
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
@@ -151,16 +151,18 @@ def test_one_damaged_event_makes_one_deployment_unavailable(
                 told = await http.request(method, path, json=body)
                 assert told.status_code == 503, (method, path, told.text)
                 problem = told.json()
-                assert problem["code"] == "damaged" and f"event {found.event}" in problem["error"], problem
-                assert problem["error"].startswith("deployment shop is damaged: ")
+                assert problem["code"] == "damaged" and f"event {found.event}" in problem["detail"], problem
+                assert problem["detail"].startswith("deployment shop is damaged: ")
             assert (await http.post("/v1/deployments/sound/decide", json={})).json()["id"] == 2 * ROUNDS
-            assert (await http.post("/v1/deployments/sound/verify")).json()["equal"]
+            assert (await http.post("/v1/deployments/sound/verify")).json()["identical"]
             listed = (await http.get("/v1/deployments")).json()["deployments"]
             assert [(each["name"], each["status"]) for each in listed] == [("shop", "damaged"), ("sound", "running")]
             assert "\ndriftwise_damaged 1\n" in (await http.get("/metrics")).text
             await check_export(http, found.event or 0, DAMAGED if fuzzy else None)
             async with AsyncClient("http://127.0.0.1", transport=http._transport) as client:
-                with pytest.raises(Refused, match="deployment shop is damaged") as refused:  # not asked again and again
+                with pytest.raises(
+                    RequestError, match="deployment shop is damaged"
+                ) as refused:  # not asked again and again
                     await client.decide("shop")
                 assert refused.value.code == "damaged"
             assert (await http.post(f"{SHOP}/retire")).json()["status"] == "retired"
@@ -174,8 +176,8 @@ def test_one_damaged_event_makes_one_deployment_unavailable(
 
 async def check_export(http: httpx.AsyncClient, event: int, without: int | None = None) -> None:
     """What was written before the damage can be taken away; asked for more, it says how."""
-    told = (await http.get(f"{SHOP}/log")).json()["error"]
-    assert told.endswith(f"to export the log before it, ask with upto={event - 1}")
+    told = (await http.get(f"{SHOP}/log")).json()["detail"]
+    assert told.endswith(f"to export the log before it, add upto={event - 1}")
     for kind in ("jsonl", "csv", "parquet"):
         answer = await http.get(f"{SHOP}/log?upto={event - 1}&format={kind}")
         assert answer.status_code == 200
@@ -199,7 +201,7 @@ def test_the_warm_task_survives_whatever_is_damaged(store: str) -> None:
                 await asyncio.sleep(0.001)
             told = await http.get("/readyz")
             assert (told.status_code, told.json()) == (200, {"ready": True, "damaged": ["shop", "sound"]})
-            assert (await http.get(f"{SHOP}/log")).json()["error"].endswith("no event precedes it")
+            assert (await http.get(f"{SHOP}/log")).json()["detail"].endswith("no event precedes it")
             assert len(engine._tasks) == 1  # time is tended to
 
     asyncio.run(test())
@@ -215,7 +217,7 @@ def test_damage_before_a_snapshot_stops_nothing_that_needs_it_not(store: str, ca
             for _ in range(2):
                 for method, path in (("POST", f"{SHOP}/verify"), ("GET", f"{SHOP}/log")):
                     told = await http.request(method, path)
-                    assert told.status_code == 503 and f"event {DAMAGED} cannot be read" in told.json()["error"]
+                    assert told.status_code == 503 and f"event {DAMAGED} cannot be read" in told.json()["detail"]
             assert (await http.get(f"{SHOP}/decisions/{DAMAGED}")).json()["code"] == "damaged"
             assert (await http.get(f"{SHOP}/decisions/2")).status_code == 200
             assert (await http.get("/readyz")).json() == {"ready": True, "damaged": ["shop"]}
@@ -260,10 +262,10 @@ def test_a_log_is_cut_off_where_damage_is_met_on_the_way(store: str, tmp_path: P
             for _ in cut.iter_lines():
                 pass
         again = http.get(f"{SHOP}/log")
-        assert again.status_code == 503 and again.json()["error"].endswith("ask with upto=1099")
+        assert again.status_code == 503 and again.json()["detail"].endswith("add upto=1099")
         assert len(http.get(f"{SHOP}/log?upto=1099").text.splitlines()) == 1100
     told = [json.loads(line)["event"] for line in service.log.read_text().splitlines()]
-    assert told.index("the journal of a deployment is damaged") + 1 == told.index("an answer was cut off")
+    assert told.index("the journal of a deployment is damaged") + 1 == told.index("a response was cut off")
     assert "Traceback" not in service.log.read_text()
 
 
@@ -290,7 +292,7 @@ def test_flipped_bits_are_never_an_exception_without_a_sentence(tmp_path: Path) 
         await engine.start()
         found = 0
         work: list[Callable[[str], Any]] = [
-            lambda name: asking.verify(engine, name),
+            lambda name: queries.verify(engine, name),
             lambda name: decide(engine, name),
             lambda name: all_of(engine, name),
         ]
@@ -304,7 +306,7 @@ def test_flipped_bits_are_never_an_exception_without_a_sentence(tmp_path: Path) 
         return found
 
     async def all_of(engine: Engine, name: str) -> None:
-        async for _ in await asking.log(engine, name, "jsonl", -1, 2**53 - 1):
+        async for _ in await queries.export_log(engine, name, "jsonl", -1, 2**53 - 1):
             pass
 
     for n in range(60):

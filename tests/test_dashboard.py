@@ -21,10 +21,10 @@ import pytest
 
 from driftwise.service.dashboard.pages import STATIC
 from driftwise.service.demo import ARMS, FIRST_CHANGE_S, POLICIES, Coins, play
-from driftwise.service.deployments import spec as papers
+from driftwise.service.deployments import spec
 from driftwise.service.deployments.catalogue import Catalogue
 from driftwise.service.deployments.clock import now_us
-from driftwise.service.deployments.stats.collector import Monitor
+from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.store.events import Created
 from driftwise.service.store.journal import open_journal
 from tests.patience import HANG_S, get, patient, post, until, until_so
@@ -251,8 +251,8 @@ def test_a_page_on_another_port_is_not_trusted(tmp_path: Path) -> None:
 def test_a_deployment_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
     """Such as one whose name a browser takes for a folder, from before such names were refused."""
     journal, catalogue = open_journal(f"sqlite:///{tmp_path}/store.db"), Catalogue()
-    made = papers.changed(settings(name=".."), {})
-    journal.append([catalogue.event(Created(1, papers.on_paper(made)), now_us())])
+    made = spec.with_changes(settings(name=".."), {})
+    journal.append([catalogue.event(Created(1, spec.encode(made)), now_us())])
     journal.close()
     with Service(tmp_path / "store.db") as service, browser(service.url) as tab:
         with patient(service.url) as client:
@@ -354,22 +354,22 @@ def test_the_best_coin_changes_ever_more_slowly() -> None:
 
 
 def test_windowed_means_and_their_intervals() -> None:
-    """Against the plain formula, over the last eight stretches; and few rewards alike do not make a narrow interval."""
-    monitor = Monitor(0.0, 1.0)
-    assert monitor.report(0).stretches == []
+    """Against the plain formula, over the last eight bins; and few rewards alike do not make a narrow interval."""
+    monitor = StatsCollector(0.0, 1.0)
+    assert monitor.view(0).bins == []
     rewards = [float(n % 3 == 0) for n in range(20)]
     for second, reward in enumerate(rewards):
         at = 1_000_000 * second
-        monitor.decided(at, "red", 0.5)
-        monitor.learned(at, at, "red", {"reward": reward}, status="learned", defaulted=False)
-    told = monitor.report(20_000_000)
-    for last, stretch in enumerate(told.stretches):
+        monitor.add_decision(at, "red", 0.5)
+        monitor.add_outcome(at, at, "red", {"reward": reward}, status="learned", defaulted=False)
+    told = monitor.view(20_000_000)
+    for last, bin in enumerate(told.bins):
         seen = rewards[max(0, last - 7) : last + 1]
         heads, n = sum(seen) + 2, len(seen) + 4
         half = 1.96 * (heads / n * (1 - heads / n) / n) ** 0.5
         low, high = max(0.0, heads / n - half), min(1.0, heads / n + half)
-        assert stretch.window[0] == pytest.approx((len(seen), sum(seen) / len(seen), low, high))
+        assert bin.window_means[0] == pytest.approx((len(seen), sum(seen) / len(seen), low, high))
     assert told.decisions_per_second == 1.0
-    alike = Monitor(0.0, 1.0)
-    alike.learned(0, 0, "red", {"reward": 1.0}, status="learned", defaulted=False)
-    assert alike.report(0).stretches[0].window[0][2] < 0.3  # type: ignore[index]
+    alike = StatsCollector(0.0, 1.0)
+    alike.add_outcome(0, 0, "red", {"reward": 1.0}, status="learned", defaulted=False)
+    assert alike.view(0).bins[0].window_means[0][2] < 0.3  # type: ignore[index]

@@ -11,14 +11,21 @@ import pytest
 
 from driftwise.core.serialization import seal, unseal
 from driftwise.errors import DriftwiseError, RewardError
-from driftwise.service.deployments import admin as changing
-from driftwise.service.deployments import decisions as deciding
-from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments import admin, decisions, queries
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import Engine, Keyed
+from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.deployments.export import rows
 from driftwise.service.deployments.fold import fold, replay
-from driftwise.service.http.errors import Busy, Conflict, Full, KeyReused, Paused, Unavailable, Unknown
-from driftwise.service.http.schemas.requests import Asked, Changes, Told
+from driftwise.service.http.errors import (
+    Conflict,
+    IdempotencyKeyReused,
+    LimitReached,
+    NotFound,
+    NotRunning,
+    RequestInProgress,
+    Unavailable,
+)
+from driftwise.service.http.schemas.requests import ChangeRequest, DecideRequest, LearnRequest
 from driftwise.service.store.journal import JournalError, open_journal
 from tests.patience import until_so
 from tests.serving import Clock, create, decide, learn, running, settings
@@ -68,7 +75,7 @@ async def test_a_decision_has_an_id_an_action_a_propensity_and_a_time(store: str
         await create(engine, policy="epsilon-greedy")
         decision = await decide(engine)
         assert decision["action"] in ("red", "blue", "green") and 0 < decision["propensity"] <= 1
-        assert decision["id"] == 0 and decision["at"] == 1_700_000_000.0
+        assert decision["id"] == 0 and decision["decided_at"] == "2023-11-14T22:13:20Z"
         assert await learn(engine, 0) == "learned"
 
 
@@ -77,14 +84,14 @@ async def test_propensities_are_counted_where_draws_are_asked_for(store: str) ->
     async with running(store) as engine:
         await create(engine)
         assert (await decide(engine))["propensity"] is None
-        await changing.change(engine, "shop", Changes(draws=50))
+        await admin.change(engine, "shop", ChangeRequest(draws=50))
         await live(engine)
         assert 0 < (await decide(engine))["propensity"] <= 1
-        assert (await asking.verify(engine, "shop")).equal
+        assert (await queries.verify(engine, "shop")).identical
         before = state(engine)
         await refused(DriftwiseError, create(engine, name="many", n_arms=1000, arms=None, draws=1001), "at most 1000")
     async with running(store) as engine:
-        await asking.describe(engine, "shop")
+        await queries.describe(engine, "shop")
         assert state(engine) == before
 
 
@@ -98,63 +105,71 @@ async def test_every_kind_of_outcome_has_its_answer(store: str) -> None:
         assert await learn(engine, first) == "stale"  # out of order, and its round has left the window of 2
         assert await learn(engine, fourth) == "duplicate"
         await refused(Conflict, learn(engine, fourth, reward=0.0), "another outcome")
-        await refused(Unknown, learn(engine, 99), "no decision 99")
-        await refused(Unknown, learn(engine, 4), "no decision 4")  # an event, but no decision
+        await refused(NotFound, learn(engine, 99), "decision 99 does not exist")
+        await refused(NotFound, learn(engine, 4), "decision 4 does not exist")  # an event, but no decision
         await refused(RewardError, learn(engine, second, reward=1.5), "outside")
         clock.wait(61)
         assert await learn(engine, second) == "late"
         assert await learn(engine, third) == "late"
-        assert (await asking.recorded(engine, "shop", third)).status == "defaulted"
+        assert (await queries.get_decision(engine, "shop", third)).status == "defaulted"
         again = (await decide(engine))["id"]
-        await deciding.cancel(engine, "shop", again)
-        await deciding.cancel(engine, "shop", again)
+        await decisions.cancel(engine, "shop", again)
+        await decisions.cancel(engine, "shop", again)
         await refused(Conflict, learn(engine, again), "cancelled")
-        await refused(Conflict, deciding.cancel(engine, "shop", fourth))
-        await refused(Unknown, deciding.cancel(engine, "shop", 99))
+        await refused(Conflict, decisions.cancel(engine, "shop", fourth))
+        await refused(NotFound, decisions.cancel(engine, "shop", 99))
 
 
 @together
 async def test_a_batch_of_outcomes_answers_each(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
-        _, body = await deciding.decide(engine, "shop", [Asked()] * 3, many=True)
+        _, body = await decisions.decide(engine, "shop", [DecideRequest()] * 3, many=True)
         ids = [each["id"] for each in json.loads(body)["decisions"]]
-        told = [Told(ids[0], 1.0), Told(ids[0], 1.0), Told(ids[1], 7.0), Told(50, 1.0), Told(ids[0], 0.0)]
-        _, body = await deciding.learn(engine, "shop", told, many=True)
+        told = [
+            LearnRequest(ids[0], 1.0),
+            LearnRequest(ids[0], 1.0),
+            LearnRequest(ids[1], 7.0),
+            LearnRequest(50, 1.0),
+            LearnRequest(ids[0], 0.0),
+        ]
+        _, body = await decisions.learn(engine, "shop", told, many=True)
         statuses = [each["status"] for each in json.loads(body)["outcomes"]]
-        assert statuses == ["learned", "duplicate", "refused", "unknown", "conflict"]
-        assert (await asking.verify(engine, "shop")).equal
+        assert statuses == ["learned", "duplicate", "invalid", "not-found", "conflict"]
+        assert (await queries.verify(engine, "shop")).identical
 
 
 @together
 async def test_a_batch_of_decisions_is_made_whole_or_not_at_all(store: str) -> None:
     async with running(store) as engine:
         await create(engine, policy="sliding-lin-ucb:window=50", arms=["a", "b"], context=2)
-        good, bad = Asked(context=[1.0, 0.0]), Asked(context=[1.0])
-        await deciding.decide(engine, "shop", [good, good], many=True)
+        good, bad = DecideRequest(context=[1.0, 0.0]), DecideRequest(context=[1.0])
+        await decisions.decide(engine, "shop", [good, good], many=True)
         before = state(engine)
-        for asks in ([bad], [good, bad], [good, good, Asked()]):
-            await refused(DriftwiseError, deciding.decide(engine, "shop", asks, many=True))
+        for asks in ([bad], [good, bad], [good, good, DecideRequest()]):
+            await refused(DriftwiseError, decisions.decide(engine, "shop", asks, many=True))
             assert state(engine) == before
-        assert (await asking.verify(engine, "shop")).events == 2
+        assert (await queries.verify(engine, "shop")).n_events == 2
 
 
 @together
 async def test_a_key_answers_the_same_request_alike_and_refuses_another(store: str) -> None:
-    key = Keyed("me", "k1", b"decide")
+    key = IdempotencyKey("me", "k1", b"decide")
     async with running(store) as engine:
         await create(engine)
         first = await decide(engine, key=key)
         assert await decide(engine, key=key) == first
-        await refused(KeyReused, decide(engine, key=Keyed("me", "k1", b"other")))
-        assert (await decide(engine, key=Keyed("you", "k1", b"other")))["id"] == 1  # keys belong to their caller
+        await refused(IdempotencyKeyReused, decide(engine, key=IdempotencyKey("me", "k1", b"other")))
+        assert (await decide(engine, key=IdempotencyKey("you", "k1", b"other")))[
+            "id"
+        ] == 1  # keys belong to their caller
         results = await asyncio.gather(
-            *(decide(engine, key=Keyed("me", "k2", b"")) for _ in range(5)), return_exceptions=True
+            *(decide(engine, key=IdempotencyKey("me", "k2", b"")) for _ in range(5)), return_exceptions=True
         )
-        assert sum(isinstance(each, Busy) for each in results) == 4
+        assert sum(isinstance(each, RequestInProgress) for each in results) == 4
     async with running(store) as engine:
         assert await decide(engine, key=key) == first
-        assert engine.entry("shop").live is None or (await asking.describe(engine, "shop"))["events"] == 3
+        assert engine.entry("shop").live is None or (await queries.describe(engine, "shop"))["n_events"] == 3
 
 
 @together
@@ -164,9 +179,9 @@ async def test_a_restart_goes_on_bit_for_bit(store: str) -> None:
         await live(engine)
         before = state(engine)
     async with running(store) as engine:
-        await asking.describe(engine, "shop")
+        await queries.describe(engine, "shop")
         assert state(engine) == before
-        assert (await asking.verify(engine, "shop")).equal
+        assert (await queries.verify(engine, "shop")).identical
         continued = [(await decide(engine))["action"] for _ in range(30)]
     journal = open_journal(store)
     straight = fold(journal, 1, settings(), cached=False, upto=len([*journal.read(1)]) - 31)
@@ -227,14 +242,14 @@ async def test_a_large_snapshot_is_that_of_its_moment(store: str) -> None:
         kept = journal.latest(1)
         entry = engine.entry("shop")
         assert kept is not None and entry.live is not None
-        assert fold(journal, 1, entry.made, cached=False, upto=kept.number).snapshot() == kept
+        assert fold(journal, 1, entry.initial, cached=False, upto=kept.number).snapshot() == kept
         journal.failing = True
         entry.unsaved = 10**6  # a snapshot is due, with a decision that will not be committed
         await refused(Unavailable, decide(engine))
         journal.failing = False
         await quiet(engine)
         assert journal.latest(1) == kept
-        assert (await asking.verify(engine, "shop")).equal
+        assert (await queries.verify(engine, "shop")).identical
     await engine.close()
 
 
@@ -255,20 +270,20 @@ async def test_the_journal_is_replayed_into_another_policy(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         await live(engine, rounds=100)
-        _, body = await changing.change(engine, "shop", Changes(policy="sliding-ucb", parameters={"window": 80}))
+        _, body = await admin.change(engine, "shop", ChangeRequest(policy="sliding-ucb", parameters={"window": 80}))
         assert json.loads(body)["policy"] == "sliding-ucb:window=80"
         found = engine.entry("shop").live
         assert found is not None and found.agent.t == 100 and found.agent.state.window.counts.sum() > 20
         await live(engine, seed=1)
-        assert (await asking.verify(engine, "shop")).equal
+        assert (await queries.verify(engine, "shop")).identical
         before = state(engine)
-        await refused(DriftwiseError, changing.change(engine, "shop", Changes(policy="lin-ucb")), "features")
-        await refused(DriftwiseError, changing.change(engine, "shop", Changes(parameters={"windw": 3.0})), "windw")
+        await refused(DriftwiseError, admin.change(engine, "shop", ChangeRequest(policy="lin-ucb")), "features")
+        await refused(DriftwiseError, admin.change(engine, "shop", ChangeRequest(parameters={"windw": 3.0})), "windw")
         assert state(engine) == before
     async with running(store) as engine:
-        await asking.describe(engine, "shop")
+        await queries.describe(engine, "shop")
         assert state(engine) == before
-        assert (await asking.explain(engine, "shop", 0)).policy == "sliding-thompson:window=100"
+        assert (await queries.explain(engine, "shop", 0)).policy == "sliding-thompson:window=100"
 
 
 @together
@@ -276,14 +291,14 @@ async def test_arms_come_and_go(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         await live(engine)
-        await changing.add_arm(engine, "shop", "violet")
-        await changing.retire_arm(engine, "shop", "red")
+        await admin.add_arm(engine, "shop", "violet")
+        await admin.retire_arm(engine, "shop", "red")
         await live(engine, seed=2)
-        assert (await asking.describe(engine, "shop"))["arms"] == ["blue", "green", "violet"]
+        assert (await queries.describe(engine, "shop"))["arms"] == ["blue", "green", "violet"]
         before = state(engine)
-        await refused(DriftwiseError, changing.add_arm(engine, "shop", "blue"), "already")
-        await refused(DriftwiseError, changing.retire_arm(engine, "shop", "red"), "no arm")
-        assert (await asking.verify(engine, "shop")).equal
+        await refused(DriftwiseError, admin.add_arm(engine, "shop", "blue"), "already")
+        await refused(DriftwiseError, admin.retire_arm(engine, "shop", "red"), "no arm")
+        assert (await queries.verify(engine, "shop")).identical
         assert state(engine) == before
 
 
@@ -293,17 +308,17 @@ async def test_deployments_pause_resume_and_retire(store: str) -> None:
         await create(engine)
         id = (await decide(engine))["id"]
         await refused(Conflict, create(engine), "already")
-        await changing.set_status(engine, "shop", "paused")
-        await refused(Paused, decide(engine), "paused")
+        await admin.set_status(engine, "shop", "paused")
+        await refused(NotRunning, decide(engine), "paused")
         assert await learn(engine, id) == "learned"
     async with running(store) as engine:
-        await refused(Paused, decide(engine), "paused")
-        await changing.set_status(engine, "shop", "running")
+        await refused(NotRunning, decide(engine), "paused")
+        await admin.set_status(engine, "shop", "running")
         await decide(engine)
-        await changing.set_status(engine, "shop", "retired")
-        await refused(Paused, learn(engine, 2), "retired")
-        await refused(Paused, changing.set_status(engine, "shop", "running"), "for good")
-        assert asking.listed(engine, "", 10, None)["deployments"][0]["status"] == "retired"
+        await admin.set_status(engine, "shop", "retired")
+        await refused(NotRunning, learn(engine, 2), "retired")
+        await refused(NotRunning, admin.set_status(engine, "shop", "running"), "for good")
+        assert queries.list_deployments(engine, "", 10, None)["deployments"][0]["status"] == "retired"
 
 
 @together
@@ -314,13 +329,40 @@ async def test_a_unit_keeps_its_arm_while_there_is_such_an_arm(store: str) -> No
         assert len(set(first.values())) > 1
         for unit, arm in first.items():
             again = await decide(engine, unit=unit)
-            assert again["action"] == arm and again["held"] and again["propensity"] == pytest.approx(1 / 3)
-        await changing.retire_arm(engine, "shop", first["0"])
+            assert (
+                again["action"] == arm
+                and again["sticky"]
+                and not again["override"]
+                and again["propensity"] == pytest.approx(1 / 3)
+            )
+        await admin.retire_arm(engine, "shop", first["0"])
         moved = await decide(engine, unit="0")
-        assert moved["action"] != first["0"] and not moved["held"]
-        assert (await asking.verify(engine, "shop")).equal
+        assert moved["action"] != first["0"] and not moved["sticky"]
+        assert (await queries.verify(engine, "shop")).identical
     async with running(store) as engine:
         assert (await decide(engine, unit="0"))["action"] == moved["action"]
+
+
+@together
+async def test_the_log_tells_what_a_unit_kept_from_what_was_chosen_outside(store: str) -> None:
+    async with running(store) as engine:
+        await create(engine, policy="uniform", sticky=True)
+        first = await decide(engine, unit="ana")
+        await decide(engine, unit="ana")
+        override = {"action": "blue", "propensity": 0.25}
+        await decide(engine, unit="ana", override=override)
+        kept = await decide(engine, unit="ana")  # what was done to it last
+        await engine.commit()
+        log = [*rows(engine.journal, 1, -1, 10)]
+        assert [(row["sticky"], row["override"]) for row in log] == [
+            (False, False),
+            (True, False),
+            (False, True),
+            (True, False),
+        ]
+        assert log[1]["action"] == first["action"] and log[1]["propensity"] == first["propensity"]
+        assert kept["action"] == "blue" and kept["propensity"] == 0.25
+        assert (await queries.verify(engine, "shop")).identical
 
 
 @together
@@ -341,12 +383,12 @@ async def test_a_window_by_the_clock_forgets_by_the_clock(store: str) -> None:
         clock.wait(10 * 365 * 86400)
         await decide(engine)
         assert found.agent.state.window.counts.sum() == 0
-        assert (await asking.verify(engine, "shop")).equal
+        assert (await queries.verify(engine, "shop")).identical
         for _ in range(10):
             clock.wait(20)
             await learn(engine, (await decide(engine))["id"])
         assert found.agent.state.window.counts.sum() == 10
-        assert (await asking.verify(engine, "shop")).equal
+        assert (await queries.verify(engine, "shop")).identical
 
 
 @together
@@ -358,10 +400,10 @@ async def test_outcomes_default_while_nobody_asks(store: str) -> None:
         clock.wait(6)
 
         async def defaulted() -> bool:
-            return (await asking.recorded(engine, "shop", id)).status == "defaulted"
+            return (await queries.get_decision(engine, "shop", id)).status == "defaulted"
 
         await until_so(defaulted, "the default")
-        assert (await asking.recorded(engine, "shop", id)).outcome == {"reward": 0.25}
+        assert (await queries.get_decision(engine, "shop", id)).outcome == {"reward": 0.25}
 
 
 @together
@@ -369,10 +411,10 @@ async def test_pending_decisions_are_bounded_and_none_is_forgotten(store: str) -
     async with running(store) as engine:
         await create(engine, max_pending=3)
         ids = [(await decide(engine))["id"] for _ in range(3)]
-        await refused(Full, decide(engine), "3 decisions wait")
+        await refused(LimitReached, decide(engine), "3 decisions wait")
         await learn(engine, ids[0])
         await decide(engine)
-        await refused(Full, deciding.decide(engine, "shop", [Asked()], many=True))
+        await refused(LimitReached, decisions.decide(engine, "shop", [DecideRequest()], many=True))
 
 
 @together
@@ -403,17 +445,17 @@ async def test_budgets_are_told_and_never_overspent(store: str) -> None:
         assert (await decide(engine))["action"] is None  # both euros are reserved
         await learn(engine, first["id"], reward=1.0, costs={"euros": 0.5})
         await learn(engine, second["id"], reward=1.0, costs=0.25)
-        assert (await asking.describe(engine, "shop"))["budgets"]["left"] == {"euros": 1.25}
-        await changing.change(engine, "shop", Changes(budgets={"euros": 5.0}))
-        assert (await asking.statistics(engine, "shop")).budgets == {
+        assert (await queries.describe(engine, "shop"))["budgets"]["left"] == {"euros": 1.25}
+        await admin.change(engine, "shop", ChangeRequest(budgets={"euros": 5.0}))
+        assert (await queries.statistics(engine, "shop")).budgets == {
             "total": {"euros": 5.0},
             "left": {"euros": 4.25},
             "reserved": {"euros": 0.0},
         }
         await live_with_costs(engine)
-        assert (await asking.verify(engine, "shop")).equal
-        await refused(DriftwiseError, changing.change(engine, "shop", Changes(budgets={"euros": 0.1})), "below")
-        assert (await asking.verify(engine, "shop")).equal
+        assert (await queries.verify(engine, "shop")).identical
+        await refused(DriftwiseError, admin.change(engine, "shop", ChangeRequest(budgets={"euros": 0.1})), "below")
+        assert (await queries.verify(engine, "shop")).identical
 
 
 @together
@@ -494,9 +536,9 @@ async def test_features_contexts_and_slates_are_served(store: str) -> None:
         assert len(page["action"]) == 2
         await learn(engine, page["id"], "page", rewards=[0.0, 1.0])
         for name in ("rows", "named", "page"):
-            assert (await asking.verify(engine, name)).equal
-        assert (await asking.explain(engine, "page", 0)).again
-        assert (await asking.explain(engine, "rows", 0)).again
+            assert (await queries.verify(engine, name)).identical
+        assert (await queries.explain(engine, "page", 0)).reproduced
+        assert (await queries.explain(engine, "rows", 0)).reproduced
 
 
 @together
@@ -515,8 +557,8 @@ async def test_points_are_served(store: str) -> None:
                 "loss": 2.0,
             }
             assert await learn(engine, point["id"], **told) == "learned"
-        assert (await asking.explain(engine, "shop", 0)).again
-        assert (await asking.verify(engine, "shop")).equal
+        assert (await queries.explain(engine, "shop", 0)).reproduced
+        assert (await queries.verify(engine, "shop")).identical
         await refused(DriftwiseError, create(engine, **words, name="x", reward_window=5), "no default")
 
 
@@ -525,20 +567,20 @@ async def test_a_decision_is_explained(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         await live(engine)
-        told = await asking.explain(engine, "shop", (await decide(engine))["id"])
-        assert told.again and told.window == {"rounds": 100, "from_round": 0, "to_round": 59}
+        told = await queries.explain(engine, "shop", (await decide(engine))["id"])
+        assert told.reproduced and told.window == {"rounds": 100, "from_round": 0, "to_round": 59}
         assert sum(arm["share"] for arm in told.arms) == pytest.approx(1.0)
         assert [arm["chosen"] for arm in told.arms].count(True) == 1
         arm = told.arms[0]
         assert arm["posterior"]["a"] == arm["window.sums"] + 1
         assert arm["posterior"]["b"] == arm["window.counts"] - arm["window.sums"] + 1
-        await changing.change(engine, "shop", Changes(policy="sliding-ucb:window=50"))
+        await admin.change(engine, "shop", ChangeRequest(policy="sliding-ucb:window=50"))
         await live(engine)
-        told = await asking.explain(engine, "shop", (await decide(engine))["id"])
-        assert told.again and {"mean", "bonus", "index", "share"} <= set(told.arms[0])
+        told = await queries.explain(engine, "shop", (await decide(engine))["id"])
+        assert told.reproduced and {"mean", "bonus", "index", "share"} <= set(told.arms[0])
         for arm in told.arms:  # what is pending has no rewards yet
             assert arm["mean"] == pytest.approx(arm["window.sums"] / arm["window.counts"])
-        await refused(Unknown, asking.explain(engine, "shop", 10**6))
+        await refused(NotFound, queries.explain(engine, "shop", 10**6))
 
 
 class Broken:
@@ -569,10 +611,10 @@ async def test_what_was_not_committed_never_happened(store: str) -> None:
     assert all(isinstance(each, Unavailable) for each in results)
     await refused(Unavailable, create(engine, name="other"))
     journal.failing = False
-    await asking.describe(engine, "shop")
+    await queries.describe(engine, "shop")
     assert state(engine) == before
     await live(engine, seed=3, rounds=20)
-    assert (await asking.verify(engine, "shop")).equal
+    assert (await queries.verify(engine, "shop")).identical
     await create(engine, name="other")
     await decide(engine, "other")
     await engine.close()
@@ -587,7 +629,7 @@ async def test_many_at_once_are_decided_one_after_another(store: str) -> None:
         statuses = await asyncio.gather(*(learn(engine, each["id"]) for each in decisions for _ in range(2)))
         assert statuses.count("duplicate") == 200
         assert engine.writer.commits < 60  # they shared commits
-        assert (await asking.verify(engine, "shop")).equal
+        assert (await queries.verify(engine, "shop")).identical
 
 
 @together
@@ -605,4 +647,4 @@ async def test_what_a_deployment_cannot_be_is_refused(store: str) -> None:
             ({"default_costs": {"a": 1}}, "without budgets"),
         ):
             await refused(DriftwiseError, create(engine, **words), rule)
-        assert asking.listed(engine, "", 10, None)["deployments"] == []
+        assert queries.list_deployments(engine, "", 10, None)["deployments"] == []

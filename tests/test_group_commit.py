@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from driftwise.service.deployments import queries as asking
-from driftwise.service.deployments.engine import Engine, Keyed
-from driftwise.service.http.errors import Busy, Unavailable
-from driftwise.service.store.journal import LEVELS, JournalError, open_journal
+from driftwise.service.deployments import queries
+from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.http.errors import RequestInProgress, Unavailable
+from driftwise.service.store.journal import DURABILITY, JournalError, open_journal
 from tests.serving import Clock, create, decide, learn
 
 
@@ -53,7 +53,7 @@ async def gated(store: str, durability: str) -> AsyncIterator[tuple[Engine, Gate
 def everywhere(test: Callable[[Engine, Gated], Awaitable[None]]) -> Callable[..., None]:
     """Run a test on every kind of store, in every durability."""
 
-    @pytest.mark.parametrize("durability", LEVELS)
+    @pytest.mark.parametrize("durability", DURABILITY)
     def run(store: str, durability: str) -> None:
         async def held() -> None:
             async with gated(store, durability) as (engine, journal):
@@ -65,12 +65,12 @@ def everywhere(test: Callable[[Engine, Gated], Awaitable[None]]) -> Callable[...
     return run
 
 
-async def again(engine: Engine, key: Keyed, name: str = "shop") -> Any:
+async def again(engine: Engine, key: IdempotencyKey, name: str = "shop") -> Any:
     """Send a request with its key until it is answered."""
     while True:
         try:
             return await decide(engine, name, key=key)
-        except (Busy, Unavailable):
+        except (RequestInProgress, Unavailable):
             await asyncio.sleep(0.001)
 
 
@@ -78,13 +78,15 @@ async def again(engine: Engine, key: Keyed, name: str = "shop") -> Any:
 async def test_a_key_is_done_once_while_its_commit_is_under_way(engine: Engine, journal: Gated) -> None:
     await create(engine)
     journal.gate.clear()
-    keys = [Keyed("me", f"k{n}", b"") for n in range(20)]
+    keys = [IdempotencyKey("me", f"k{n}", b"") for n in range(20)]
     first = [asyncio.ensure_future(decide(engine, key=key)) for key in keys]
     while engine.entry("shop").writing < len(keys):
         await asyncio.sleep(0.001)
     for _ in range(3):
         repeats = await asyncio.gather(*(decide(engine, key=key) for key in keys), return_exceptions=True)
-        assert all(isinstance(each, Busy) for each in repeats), "a repeated key was not refused before its commit"
+        assert all(isinstance(each, RequestInProgress) for each in repeats), (
+            "a repeated key was not refused before its commit"
+        )
     assert not any(each.done() for each in first), "a request was answered before its commit"
     journal.gate.set()
     answered = await asyncio.gather(*first)
@@ -96,7 +98,7 @@ async def test_a_key_is_done_once_while_its_commit_is_under_way(engine: Engine, 
 async def test_repeated_keys_in_a_storm_are_done_once(engine: Engine, journal: Gated) -> None:
     for name in ("mine", "victim"):
         await create(engine, name=name)
-    keys = [Keyed("me", f"k{n}", b"") for n in range(30)]
+    keys = [IdempotencyKey("me", f"k{n}", b"") for n in range(30)]
     storm = [again(engine, key, "mine") for key in keys for _ in range(6)]
     random.Random(1).shuffle(storm)
     results, others = await asyncio.gather(
@@ -120,7 +122,7 @@ async def test_commits_that_fail_lose_nothing_that_was_answered(engine: Engine, 
 
     async def client(name: str, seed: int) -> None:
         for n in range(15):
-            id = (await again(engine, Keyed("me", f"{name}-{seed}-{n}", b""), name))["id"]
+            id = (await again(engine, IdempotencyKey("me", f"{name}-{seed}-{n}", b""), name))["id"]
             answered[name].append(id)
             try:
                 await learn(engine, id, name)
@@ -136,7 +138,7 @@ async def test_commits_that_fail_lose_nothing_that_was_answered(engine: Engine, 
         assert [event.number for event in events] == list(range(len(events)))
         assert sorted(answered[name]) == [event.number for event in events if event.kind == "decided"]
         assert set(learned[name]) <= {event.ref for event in events}
-        assert (await asking.verify(engine, name)).equal
+        assert (await queries.verify(engine, name)).identical
 
 
 @everywhere
@@ -144,10 +146,12 @@ async def test_nothing_is_answered_while_commits_fail(engine: Engine, journal: G
     await create(engine)
     waiting = [(await decide(engine))["id"] for _ in range(5)]
     journal.fails = lambda: True
-    asks = [decide(engine, key=Keyed("me", f"k{n}", b"")) for n in range(5)]
+    asks = [decide(engine, key=IdempotencyKey("me", f"k{n}", b"")) for n in range(5)]
     tells = [learn(engine, id) for id in waiting]
     results = await asyncio.gather(*asks, *tells, *(decide(engine) for _ in range(5)), return_exceptions=True)
     assert all(isinstance(each, Unavailable) for each in results), results
     journal.fails = lambda: False
     assert len([*journal.read(1)]) == 5
-    assert [(await decide(engine, key=Keyed("me", f"k{n}", b"")))["id"] for n in range(5)] == list(range(5, 10))
+    assert [(await decide(engine, key=IdempotencyKey("me", f"k{n}", b"")))["id"] for n in range(5)] == list(
+        range(5, 10)
+    )

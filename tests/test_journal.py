@@ -13,7 +13,7 @@ import pytest
 
 from driftwise.checks import JOURNAL_CHECKS
 from driftwise.errors import ParameterError
-from driftwise.service.store.journal import Event, InUseError, JournalError, kept_snapshots, open_journal
+from driftwise.service.store.journal import Event, InUseError, JournalError, open_journal, snapshots_to_keep
 from driftwise.service.store.sql import OUTCOME
 from driftwise.service.store.sqlite import SQLiteJournal, require_version
 from tests.patience import until
@@ -65,7 +65,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     other = apsw.Connection(f"{tmp_path}/other.db")
     other.execute("CREATE TABLE mine (x)")
     other.close()
-    with pytest.raises(ParameterError, match="something else"):
+    with pytest.raises(ParameterError, match="another program"):
         open_journal(f"sqlite:///{tmp_path}/other.db")
     (tmp_path / "text.db").write_text("not a database, but long enough to be taken for the head of one" * 20)
     with pytest.raises(JournalError, match="could not be opened"):
@@ -112,7 +112,7 @@ def test_a_store_may_be_read_while_it_is_written(store: str) -> None:
 
 def test_what_is_looked_up_is_found_by_an_index(tmp_path: Path) -> None:
     journal = SQLiteJournal(tmp_path / "store.db")
-    plan = " ".join(str(row) for row in journal._ask(f"EXPLAIN QUERY PLAN {OUTCOME}", (1, 2)))
+    plan = " ".join(str(row) for row in journal._query(f"EXPLAIN QUERY PLAN {OUTCOME}", (1, 2)))
     assert "by_decision (stream=? AND ref=?)" in plan
     journal.close()
 
@@ -124,6 +124,6 @@ def test_in_use_is_a_journal_error() -> None:
 def test_snapshots_thin_out() -> None:
     numbers: list[int] = []
     for number in range(1, 5001):
-        numbers = sorted(kept_snapshots([*numbers, number]))
+        numbers = sorted(snapshots_to_keep([*numbers, number]))
     assert numbers[-1] == 5000 and len(numbers) <= 15
     assert all(5000 - older <= 4 * (5000 - newer) + 4 for older, newer in itertools.pairwise(numbers[:-1]))

@@ -17,13 +17,11 @@ from driftwise.errors import ArmError, DriftwiseError, MoveError, ParameterError
 from driftwise.families import WIQL, Restless
 from driftwise.service.client import calls as requests
 from driftwise.service.client.client import AsyncClient, Client
-from driftwise.service.deployments import admin as changing
-from driftwise.service.deployments import decisions as deciding
-from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments import admin, decisions, queries
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.export import export
 from driftwise.service.deployments.spec import agent_of
-from driftwise.service.http.schemas.requests import Asked, Changes, Told
+from driftwise.service.http.schemas.requests import ChangeRequest, DecideRequest, LearnRequest
 from tests.patience import PATIENT, get, patient, post
 from tests.service import Service
 from tests.serving import Clock, create, decide, learn, running, settings
@@ -97,7 +95,7 @@ async def test_a_decision_names_whom_to_activate_and_says_why(store: Path) -> No
             after = dict(zip(NAMES, reversed(states), strict=True))
             assert await learn(engine, told["id"], "calls", states=after) == "learned"
             agent.learn(own, states=after)
-        assert (await asking.verify(engine, "calls")).equal
+        assert (await queries.verify(engine, "calls")).identical
 
 
 @together
@@ -121,19 +119,19 @@ async def test_a_restart_goes_on_bit_for_bit(store: Path) -> None:
     async with running(store) as engine:
         await create(engine, **CALLS, classes={"ana": "old", "bea": "old", "cleo": "young", "dina": "young"})
         await live(engine, 20)
-        await changing.add_arm(engine, "calls", "emma", arm_class="young", activation_cost=0.2)
-        await changing.retire_arm(engine, "calls", "ana")
-        await changing.change(engine, "calls", Changes(activate=3))
+        await admin.add_arm(engine, "calls", "emma", arm_class="young", activation_cost=0.2)
+        await admin.retire_arm(engine, "calls", "ana")
+        await admin.change(engine, "calls", ChangeRequest(activate=3))
         await live(engine, 20, seed=1)
         assert len((await decide(engine, "calls", states=["lapsed"] * 4))["action"]) == 3
         before = state(engine)
-        assert (await asking.verify(engine, "calls")).equal
+        assert (await queries.verify(engine, "calls")).identical
     async with running(store) as engine:
-        told = await asking.describe(engine, "calls")
+        told = await queries.describe(engine, "calls")
         assert told["arms"] == ["bea", "cleo", "dina", "emma"] and told["settings"]["activate"] == 3
         assert state(engine) == before
         await live(engine, 5, seed=2)
-        assert (await asking.verify(engine, "calls")).equal
+        assert (await queries.verify(engine, "calls")).identical
 
 
 @together
@@ -144,10 +142,10 @@ async def test_what_is_told_of_arms_that_left_is_still_the_same(store: Path) -> 
         second = (await decide(engine, "calls", states=[0, 1, 2, 0]))["id"]
         went = {"0": 1, "3": 2}
         assert await learn(engine, first, "calls", states=went) == "learned"
-        await changing.retire_arm(engine, "calls", 3)
+        await admin.retire_arm(engine, "calls", 3)
         assert await learn(engine, first, "calls", states=went) == "duplicate"
         assert await learn(engine, second, "calls", states=went) == "learned"
-        assert (await asking.verify(engine, "calls")).equal
+        assert (await queries.verify(engine, "calls")).identical
 
 
 @together
@@ -159,25 +157,25 @@ async def test_the_journal_is_replayed_into_another_policy(store: Path) -> None:
         await live(engine, 30)
         found = engine.entry("calls").live
         assert found is not None
-        told = await asking.explain(engine, "calls", (await decide(engine, "calls", states=["lapsed"] * 4))["id"])
-        assert told.again and told.window == {"episodes": 3, "rounds": 15, "from_round": 15, "to_round": 29}
+        told = await queries.explain(engine, "calls", (await decide(engine, "calls", states=["lapsed"] * 4))["id"])
+        assert told.reproduced and told.window == {"episodes": 3, "rounds": 15, "from_round": 15, "to_round": 29}
         arm = told.arms[0]
         assert arm["state"] == "lapsed" and arm["indices"]["lapsed"] == arm["index"] and arm["cost"] == 0.0
         assert set(arm["moves"]) == {"passive", "active"} and set(arm["indices"]) == set(LEVELS)
         assert sum(each["chosen"] for each in told.arms) == 2 and {"why", "share", "class"} <= set(arm)
-        await changing.change(engine, "calls", Changes(policy="adaptive-whittle", parameters={"every": 1.0}))
+        await admin.change(engine, "calls", ChangeRequest(policy="adaptive-whittle", parameters={"every": 1.0}))
         assert found is not engine.entry("calls").live
         found = engine.entry("calls").live
         assert found is not None and found.agent.t == 31 and found.agent.state.counts.views.sum() > 0
         await live(engine, 10, seed=1)
-        assert (await asking.verify(engine, "calls")).equal
-        assert (await asking.explain(engine, "calls", 0)).policy.startswith("sliding-whittle")
+        assert (await queries.verify(engine, "calls")).identical
+        assert (await queries.explain(engine, "calls", 0)).policy.startswith("sliding-whittle")
         before = state(engine)
-        await refused(DriftwiseError, changing.change(engine, "calls", Changes(policy="ucb1")), "arms that move")
+        await refused(DriftwiseError, admin.change(engine, "calls", ChangeRequest(policy="ucb1")), "arms that move")
         assert state(engine) == before
     async with running(store) as engine:
         assert engine.entry("calls").policy == "adaptive-whittle:every=1"
-        assert asking.listed(engine, "", 10, None)["deployments"][0]["policy"] == "adaptive-whittle:every=1"
+        assert queries.list_deployments(engine, "", 10, None)["deployments"][0]["policy"] == "adaptive-whittle:every=1"
 
 
 @together
@@ -188,35 +186,35 @@ async def test_what_nobody_told_in_time_teaches_nothing(store: Path) -> None:
         id = (await decide(engine, "calls", states=["lapsed"] * 4))["id"]
         clock.wait(61)
         assert await learn(engine, id, "calls", states=["engaged"] * 4) == "late"
-        found = await asking.recorded(engine, "calls", id)
+        found = await queries.get_decision(engine, "calls", id)
         assert (found.status, found.outcome) == ("defaulted", {"states": {}})
         agent = engine.entry("calls").live
         assert agent is not None and not agent.agent.state.counts.any() and agent.agent.pending == ()
-        assert (await asking.verify(engine, "calls")).equal
+        assert (await queries.verify(engine, "calls")).identical
 
 
 @together
 async def test_batches_are_whole_or_answer_each(store: Path) -> None:
     async with running(store) as engine:
         await create(engine, **CALLS)
-        good, bad = Asked(states=["lapsed"] * 4), Asked(states=["lapsed"] * 3)
-        before = (await asking.describe(engine, "calls"))["events"]
-        await refused(MoveError, deciding.decide(engine, "calls", [good, bad], many=True), "3 entries for 4 arms")
-        assert (await asking.describe(engine, "calls"))["events"] == before
-        _, body = await deciding.decide(engine, "calls", [good, good], many=True)
+        good, bad = DecideRequest(states=["lapsed"] * 4), DecideRequest(states=["lapsed"] * 3)
+        before = (await queries.describe(engine, "calls"))["n_events"]
+        await refused(MoveError, decisions.decide(engine, "calls", [good, bad], many=True), "3 entries for 4 arms")
+        assert (await queries.describe(engine, "calls"))["n_events"] == before
+        _, body = await decisions.decide(engine, "calls", [good, good], many=True)
         first, second = (each["id"] for each in json.loads(body)["decisions"])
         told = [
-            Told(first, states=["engaged"] * 4),
-            Told(first, states=["engaged"] * 4),
-            Told(first, states=["lapsed"] * 4),
-            Told(second, states={"eve": "lapsed"}),
-            Told(second, reward=1.0),
-            Told(second, states=[None] * 4, rewards=[0.5, None, None, None]),
+            LearnRequest(first, states=["engaged"] * 4),
+            LearnRequest(first, states=["engaged"] * 4),
+            LearnRequest(first, states=["lapsed"] * 4),
+            LearnRequest(second, states={"eve": "lapsed"}),
+            LearnRequest(second, reward=1.0),
+            LearnRequest(second, states=[None] * 4, rewards=[0.5, None, None, None]),
         ]
-        _, body = await deciding.learn(engine, "calls", told, many=True)
+        _, body = await decisions.learn(engine, "calls", told, many=True)
         statuses = [each["status"] for each in json.loads(body)["outcomes"]]
-        assert statuses == ["learned", "duplicate", "conflict", "refused", "refused", "learned"]
-        assert (await asking.verify(engine, "calls")).equal
+        assert statuses == ["learned", "duplicate", "conflict", "invalid", "invalid", "learned"]
+        assert (await queries.verify(engine, "calls")).identical
 
 
 @pytest.mark.parametrize(
@@ -285,16 +283,16 @@ async def test_what_means_nothing_is_refused_while_it_works_and_changes_nothing(
             (decide(engine, "calls", states=["lapsed"] * 4, unit="u"), "sticky"),
             (decide(engine, "calls", states=["lapsed"] * 4, context=[1.0]), "looks at no features"),
             (decide(engine, "shop", states=["lapsed"] * 4), "looks at no states"),
-            (changing.change(engine, "calls", Changes(activate=9)), "activate=9"),
-            (changing.change(engine, "calls", Changes(sticky=True)), "sticky"),
-            (changing.change(engine, "shop", Changes(activate=1)), "do not move"),
-            (changing.add_arm(engine, "calls", "fay", arm_class="old"), "all arms of this agent are alike"),
-            (changing.add_arm(engine, "shop", "fay", activation_cost=0.5), "nor costs of activation"),
+            (admin.change(engine, "calls", ChangeRequest(activate=9)), "activate=9"),
+            (admin.change(engine, "calls", ChangeRequest(sticky=True)), "sticky"),
+            (admin.change(engine, "shop", ChangeRequest(activate=1)), "are not restless"),
+            (admin.add_arm(engine, "calls", "fay", arm_class="old"), "all arms of this agent are alike"),
+            (admin.add_arm(engine, "shop", "fay", activation_cost=0.5), "nor costs of activation"),
         ):
             await refused(DriftwiseError, work, words)
-        await asking.describe(engine, "calls")
+        await queries.describe(engine, "calls")
         assert state(engine) == before
-        assert (await asking.verify(engine, "calls")).equal
+        assert (await queries.verify(engine, "calls")).identical
     assert issubclass(ArmError, DriftwiseError) and issubclass(ParameterError, DriftwiseError)
 
 
@@ -306,17 +304,19 @@ async def test_rewards_that_a_policy_would_not_learn_are_refused_and_nothing_is_
         first, second = [(await decide(engine, "calls", states=["lapsed"] * 4))["id"] for _ in range(2)]
         before = state(engine)
         await refused(RewardError, learn(engine, first, "calls", **went), "RoundRobin does not learn from rewards")
-        _, body = await deciding.learn(engine, "calls", [Told(first, **went), Told(second, **went)], many=True)
-        assert [each["status"] for each in json.loads(body)["outcomes"]] == ["refused", "refused"]
+        _, body = await decisions.learn(
+            engine, "calls", [LearnRequest(first, **went), LearnRequest(second, **went)], many=True
+        )
+        assert [each["status"] for each in json.loads(body)["outcomes"]] == ["invalid", "invalid"]
         assert state(engine) == before
         assert await learn(engine, first, "calls", states=["engaged"] * 4) == "learned"
-        await changing.change(engine, "calls", Changes(policy="wiql"))
+        await admin.change(engine, "calls", ChangeRequest(policy="wiql"))
         assert await learn(engine, second, "calls", **went) == "learned"
         before = state(engine)
-        back = changing.change(engine, "calls", Changes(policy="round-robin"))  # its replay would ignore the rewards
+        back = admin.change(engine, "calls", ChangeRequest(policy="round-robin"))  # its replay would ignore the rewards
         await refused(RewardError, back, "RoundRobin does not learn from rewards")
         assert state(engine) == before
-        assert (await asking.verify(engine, "calls")).equal
+        assert (await queries.verify(engine, "calls")).identical
 
 
 @together
@@ -331,10 +331,10 @@ async def test_the_log_holds_states(store: Path) -> None:
             return b"".join([each async for each in export(engine.journal, 1, kind, -1, 100)])
 
         row = json.loads(await text("jsonl"))
-        assert row["asked"] == {"states": ["lapsed", "engaged", "lapsed", "wavering"]}
+        assert row["request"] == {"states": ["lapsed", "engaged", "lapsed", "wavering"]}
         assert row["states"] == {"ana": "wavering"} and row["rewards"] == {"ana": 0.25}
         (line,) = csv.DictReader(io.StringIO((await text("csv")).decode()))
-        assert json.loads(line["states"]) == {"ana": "wavering"} and json.loads(line["asked"]) == row["asked"]
+        assert json.loads(line["states"]) == {"ana": "wavering"} and json.loads(line["request"]) == row["request"]
         parquet = pytest.importorskip("pyarrow.parquet")
         (kept,) = parquet.read_table(io.BytesIO(await text("parquet"))).to_pylist()
         assert json.loads(kept["states"]) == {"ana": "wavering"} and kept["loss"] is None
@@ -357,23 +357,23 @@ async def test_the_report_tells_where_arms_are_and_what_they_earn(store: Path) -
     clock = Clock()
     async with running(store, clock) as engine:
         await create(engine, **CALLS | {"policy": "round-robin", "activation_cost": 0.1})
-        for _ in range(250):  # more stretches than are kept
+        for _ in range(250):  # more bins than are kept
             clock.wait(7)
             id = (await decide(engine, "calls", states=["lapsed", "lapsed", "wavering", "engaged"]))["id"]
             await learn(engine, id, "calls", states=["engaged", "engaged", "lapsed", "lapsed"])
-        told = (await asking.statistics(engine, "calls")).monitor
-        assert told.states == LEVELS and len(told.stretches) <= 96
-        assert np.sum([each.states or [] for each in told.stretches], axis=0).tolist() == [500, 250, 250]
-        assert np.sum([each.decided for each in told.stretches], axis=0).tolist() == [125] * 4
+        told = (await queries.statistics(engine, "calls")).monitor
+        assert told.states == LEVELS and len(told.bins) <= 96
+        assert np.sum([each.states or [] for each in told.bins], axis=0).tolist() == [500, 250, 250]
+        assert np.sum([each.n_chosen for each in told.bins], axis=0).tolist() == [125] * 4
         worth = (2.0 - 2 * 0.1) / 4
-        assert told.earned == pytest.approx(250 * worth)
-        last = told.stretches[-1].moved
+        assert told.total_reward == pytest.approx(250 * worth)
+        last = told.bins[-1].reward_per_arm
         assert last is not None and last[1:] == pytest.approx((worth, worth, worth))
-        assert told.changes == [] and told.learned == 250
+        assert told.changes == [] and told.n_learned == 250
         before = state(engine)
-        assert (await asking.verify(engine, "calls")).equal
+        assert (await queries.verify(engine, "calls")).identical
     async with running(store, clock) as engine:
-        assert (await asking.statistics(engine, "calls")).monitor == told
+        assert (await queries.statistics(engine, "calls")).monitor == told
         assert state(engine) == before
 
 
@@ -391,12 +391,12 @@ async def test_the_report_tells_what_is_left_of_each_budget_over_time(store: Pat
                 await learn(engine, decision["id"], reward=1.0, costs={"euros": 0.25, "hours": 0.125})
                 left = {"euros": left["euros"] - 0.25, "hours": left["hours"] - 0.125}
             if turn == 150:
-                await changing.change(engine, "shop", Changes(budgets={"euros": 200.0}))
+                await admin.change(engine, "shop", ChangeRequest(budgets={"euros": 200.0}))
                 left["euros"] += 100.0
-        told = (await asking.statistics(engine, "shop")).monitor
-        assert told.resources == ["euros", "hours"] and len(told.stretches) <= 96
-        purses = [each.budgets for each in told.stretches if each.budgets is not None]
-        assert len(purses) == len(told.stretches)
+        told = (await queries.statistics(engine, "shop")).monitor
+        assert told.resources == ["euros", "hours"] and len(told.bins) <= 96
+        purses = [each.budgets for each in told.bins if each.budgets is not None]
+        assert len(purses) == len(told.bins)
         assert {name: each.left for name, each in purses[-1].resources.items()} == pytest.approx(left)
         assert purses[-1].rounds == pytest.approx(0.7)
         totals = [each.resources["euros"].total for each in purses]
@@ -405,10 +405,10 @@ async def test_the_report_tells_what_is_left_of_each_budget_over_time(store: Pat
         assert hours == sorted(hours, reverse=True) and hours[0] > hours[-1]
         before = engine.entry("shop").live
         assert before is not None
-        assert (await asking.verify(engine, "shop")).equal
+        assert (await queries.verify(engine, "shop")).identical
         paper = before.snapshot().body
     async with running(store, clock) as engine:
-        assert (await asking.statistics(engine, "shop")).monitor == told
+        assert (await queries.statistics(engine, "shop")).monitor == told
         after = engine.entry("shop").live
         assert after is not None and after.snapshot().body == paper
 
@@ -418,7 +418,7 @@ async def test_readiness_waits_for_the_policies_in_force(store: Path) -> None:
     async with running(store) as engine:
         await create(engine, policy="ucb1")
         await create(engine, name="other", policy="ucb1")
-        await changing.change(engine, "other", Changes(policy="epsilon-greedy:epsilon=0.2"))
+        await admin.change(engine, "other", ChangeRequest(policy="epsilon-greedy:epsilon=0.2"))
         assert engine.entry("other").policy.startswith("epsilon-greedy:")
     async with running(store) as engine:
         while not engine.ready:
@@ -440,16 +440,16 @@ def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
             assert client.add_arm("calls", "emma", activation_cost=0.5).arms == [*NAMES, "emma"]
             assert client.change("calls", activate=3).settings["activate"] == 3
             monitor = client.statistics("calls").monitor
-            assert monitor.states == LEVELS and monitor.learned == 1
+            assert monitor.states == LEVELS and monitor.n_learned == 1
             assert client.explain("calls", first.id).arms[0]["why"]
-            assert client.verify("calls").equal
+            assert client.verify("calls").identical
 
         async def again() -> None:
             async with AsyncClient(service.url, **PATIENT) as client:
                 told = await client.decide("calls", states=dict.fromkeys([*NAMES, "emma"], "wavering"))
                 assert len(told.action) == 3
                 assert (await client.learn("calls", told.id, states=["engaged"] * 5)).status == "learned"
-                assert (await client.verify("calls")).equal
+                assert (await client.verify("calls")).identical
                 lines = b"".join([chunk async for chunk in client.export("calls")]).splitlines()
                 assert [json.loads(line)["status"] for line in lines] == ["learned", "learned"]
 
@@ -461,15 +461,15 @@ def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
             ({"states": {}}, 400),
         ):
             answer = post(f"{service.url}/v1/deployments/calls/decide", json=body)
-            assert answer.status_code == code and len(answer.json()["error"].splitlines()) == 1
+            assert answer.status_code == code and len(answer.json()["detail"].splitlines()) == 1
         post(f"{service.url}/v1/deployments", json=CALLS | {"name": "turns", "policy": "round-robin"})
         post(f"{service.url}/v1/deployments/turns/decide", json={"states": ["lapsed"] * 4})
         told: dict[str, Any] = {"id": 0, "states": ["engaged"] * 4}
         answer = post(f"{service.url}/v1/deployments/turns/learn", json=told | {"rewards": [1.0] * 4})
-        assert answer.status_code == 422 and "does not learn from rewards" in answer.json()["error"]
+        assert answer.status_code == 422 and "does not learn from rewards" in answer.json()["detail"]
         assert post(f"{service.url}/v1/deployments/turns/learn", json=told).json()["status"] == "learned"
         schemas = get(f"{service.url}/openapi.json").json()["components"]["schemas"]
-        assert {"Report", "StretchTold", "Spending", "Ranked"} <= set(schemas)
+        assert {"StatsView", "TimeBinView", "BudgetView", "RankedArm", "ErrorBody"} <= set(schemas)
         assert {"states", "activate", "structure"} <= set(schemas["Settings"]["properties"])
 
 
@@ -478,5 +478,15 @@ def test_both_clients_have_every_verb() -> None:
         return {name for name in vars(kind) if not name.startswith("_")}
 
     described = {name for name, each in vars(requests).items() if getattr(each, "__module__", "") == requests.__name__}
-    kinds = {"T", "Ask", "Refused", "OutcomeUnknown", "refused", "log_path", "said", "list_page"}
-    assert verbs(Client) == verbs(AsyncClient) == (described - kinds) | {"list", "ask", "close", "export"}
+    others = {
+        "T",
+        "ApiCall",
+        "RequestError",
+        "OutcomeUnknown",
+        "error_body",
+        "request_error",
+        "log_path",
+        "without_none",
+    }
+    others.add("list_page")
+    assert verbs(Client) == verbs(AsyncClient) == (described - others) | {"list", "send", "close", "export"}

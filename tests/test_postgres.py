@@ -36,7 +36,7 @@ def ask(journal: PostgresJournal, question: str) -> Any:
 
 
 def test_of_many_starts_at_once_one_makes_the_tables(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sessions.SETTINGS, "lock_timeout", "500ms")
+    monkeypatch.setitem(sessions.SESSION_SETTINGS, "lock_timeout", "500ms")
     opened, refused = [], []
 
     def start() -> None:
@@ -128,9 +128,9 @@ def test_nothing_is_prepared_where_a_pooler_would_mind(store: str) -> None:
 
 def test_a_pooler_that_lends_sessions_out_is_refused(journal: PostgresJournal) -> None:
     other = journal._address.connect("reader")
-    mine = sessions.Began(*other.execute(sessions.BEGAN).fetchone())  # type: ignore[misc]
+    mine = sessions.SessionId(*other.execute(sessions.SESSION_ID).fetchone())  # type: ignore[misc]
     with pytest.raises(JournalError, match="pool_mode = session"):
-        sessions.forbid_lending(mine, other)
+        sessions.reject_transaction_pooling(mine, other)
     other.close()
 
 
@@ -143,7 +143,7 @@ def test_other_formats_and_others_tables_are_refused(store: str, postgres_server
             open_journal(store)
         other.execute("CREATE SCHEMA theirs")
         other.execute("CREATE TABLE theirs.events (what text)")
-        with pytest.raises(ParameterError, match="something else: it holds events"):
+        with pytest.raises(ParameterError, match="another program: it has events"):
             open_journal(f"{postgres_server.url}&schema=theirs")
         other.execute(f"UPDATE {journal.schema}.format SET version = 1")
     open_journal(store).close()

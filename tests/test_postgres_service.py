@@ -9,12 +9,11 @@ import httpx
 import psycopg
 import pytest
 
-from driftwise.service.deployments import admin as changing
-from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments import admin, queries
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import Engine, Keyed
+from driftwise.service.deployments.engine import Engine, IdempotencyKey
 from driftwise.service.http.errors import Unavailable
-from driftwise.service.http.schemas.requests import Changes
+from driftwise.service.http.schemas.requests import ChangeRequest
 from driftwise.service.store import postgres_session as sessions
 from driftwise.service.store.journal import JournalError, open_journal
 from driftwise.service.store.postgres import PostgresJournal
@@ -24,7 +23,7 @@ from tests.service import Service
 from tests.serving import Clock, create, decide, learn, running
 
 
-async def refused_then_served(engine: Engine, key: Keyed) -> tuple[int, Any]:
+async def refused_then_served(engine: Engine, key: IdempotencyKey) -> tuple[int, Any]:
     """Ask with a key until it is answered; how often it was not."""
     refusals = 0
 
@@ -58,13 +57,13 @@ def test_a_commit_whose_answer_is_lost_is_done_once(postgres_server: Server, mon
             await create(engine)
             await learn(engine, (await decide(engine))["id"])
             losing[0] = True
-            refusals, decision = await refused_then_served(engine, Keyed("me", "k", b""))
+            refusals, decision = await refused_then_served(engine, IdempotencyKey("me", "k", b""))
             assert refusals == 1 and decision["id"] == 2
             losing[0] = True
             with pytest.raises(Unavailable):
                 await learn(engine, 2)
             assert await learn(engine, 2) == "duplicate"
-            assert (await asking.verify(engine, "shop")).equal
+            assert (await queries.verify(engine, "shop")).identical
             assert [each.number for each in engine.journal.read(1)] == [0, 1, 2, 3]
 
     asyncio.run(test())
@@ -75,20 +74,20 @@ def test_a_server_that_hangs_is_answered_for(durable_server: Server, monkeypatch
     async def test() -> None:
         async with running(durable_server.store()) as engine:
             await create(engine)
-            first = await decide(engine, key=Keyed("me", "1", b""))
+            first = await decide(engine, key=IdempotencyKey("me", "1", b""))
             with monkeypatch.context() as impatient:
                 impatient.setattr(sessions, "PATIENCE_S", 0.5)
                 impatient.setitem(engine.journal._address._parts, "connect_timeout", 1)  # type: ignore[attr-defined]
                 durable_server.freeze()
                 for _ in range(2):
                     with pytest.raises(Unavailable):
-                        await decide(engine, key=Keyed("me", "2", b""))
+                        await decide(engine, key=IdempotencyKey("me", "2", b""))
                 with pytest.raises(Unavailable):
-                    await engine.look(engine.journal.size)
+                    await engine.query(engine.journal.size)
             durable_server.thaw()
-            _, second = await refused_then_served(engine, Keyed("me", "2", b""))
-            assert await decide(engine, key=Keyed("me", "1", b"")) == first
-            assert second["id"] == 1 and (await asking.verify(engine, "shop")).equal
+            _, second = await refused_then_served(engine, IdempotencyKey("me", "2", b""))
+            assert await decide(engine, key=IdempotencyKey("me", "1", b"")) == first
+            assert second["id"] == 1 and (await queries.verify(engine, "shop")).identical
 
     asyncio.run(test())
 
@@ -107,7 +106,7 @@ def test_a_server_that_restarts_is_found_again(durable_server: Server) -> None:
                 number = 0
                 while not stop.is_set():
                     number += 1
-                    _, decision = await refused_then_served(engine, Keyed("me", f"{seed}-{number}", b""))
+                    _, decision = await refused_then_served(engine, IdempotencyKey("me", f"{seed}-{number}", b""))
                     decided.append(decision["id"])
                     try:
                         await learn(engine, decision["id"])
@@ -123,9 +122,9 @@ def test_a_server_that_restarts_is_found_again(durable_server: Server) -> None:
                 await asyncio.to_thread(durable_server.start)
             stop.set()
             await asyncio.gather(*clients)
-            await changing.change(engine, "shop", Changes(policy="sliding-ucb:window=50"))
+            await admin.change(engine, "shop", ChangeRequest(policy="sliding-ucb:window=50"))
             assert len(decided) == len(set(decided))
-            assert (await asking.verify(engine, "shop")).equal
+            assert (await queries.verify(engine, "shop")).identical
             events = [*engine.journal.read(1)]
             assert [each.number for each in events] == list(range(len(events)))
             assert sorted(decided) == [each.number for each in events if each.kind == "decided"]
@@ -152,10 +151,10 @@ def test_what_a_lazy_server_forgot_never_happened(durable_server: Server) -> Non
         assert len([*journal.read(0)]) == 2
         kept = [*journal.read(1)], [*journal.read(2)]
         assert len(kept[0]) < 30  # it has lost some, or this shows nothing
-        await refused_then_served(engine, Keyed("me", "1", b""))
+        await refused_then_served(engine, IdempotencyKey("me", "1", b""))
         await decide(engine, "other")
         for name, stream, events in (("shop", 1, kept[0]), ("other", 2, kept[1])):
-            assert (await asking.verify(engine, name)).equal
+            assert (await queries.verify(engine, name)).identical
             assert [*journal.read(stream)][: len(events)] == events
         await engine.close()
 
@@ -174,7 +173,7 @@ def test_a_change_on_top_of_what_was_forgotten_is_refused(
             loop = asyncio.get_running_loop()
 
             async def forget() -> None:
-                engine._forget_uncommitted()
+                engine._discard_uncommitted()
 
             def forgotten(work: Any) -> Any:
                 def run(*args: Any) -> Any:
@@ -184,13 +183,13 @@ def test_a_change_on_top_of_what_was_forgotten_is_refused(
                 return run
 
             for word, changes in (
-                ("snapshot", Changes(policy="sliding-ucb:window=50")),
-                ("change", Changes(max_pending=7)),
+                ("snapshot", ChangeRequest(policy="sliding-ucb:window=50")),
+                ("change", ChangeRequest(max_pending=7)),
             ):
                 with monkeypatch.context() as patch, pytest.raises(Unavailable, match="lost meanwhile"):
                     patch.setattr(Deployment, word, forgotten(getattr(Deployment, word)))
-                    await changing.change(engine, "shop", changes)
-                assert (await asking.verify(engine, "shop")).events == 2
+                    await admin.change(engine, "shop", changes)
+                assert (await queries.verify(engine, "shop")).n_events == 2
 
     asyncio.run(test())
 
@@ -205,7 +204,7 @@ def test_over_http_everything_is_answered_while_the_server_is_gone(durable_serve
         assert http.post("deployments", json=made).status_code == 201
         assert http.post("deployments/shop/decide", json={}).status_code == 200
         told = http.get("backup")
-        assert told.status_code == 422 and "pg_dump --schema" in told.json()["error"]
+        assert told.status_code == 422 and "pg_dump --schema" in told.json()["detail"]
         assert "\ndriftwise_store_bytes " in http.get(f"{service.url}/metrics").text
         durable_server.stop()
         answers = [
@@ -222,10 +221,10 @@ def test_over_http_everything_is_answered_while_the_server_is_gone(durable_serve
         told = http.get(f"{service.url}/metrics")
         assert told.is_success and "\ndriftwise_store_bytes " not in told.text
         durable_server.start()
-        keyed: Any = {"json": {}, "headers": {"idempotency-key": "k"}}
-        until(lambda: http.post("deployments/shop/decide", **keyed).status_code == 200, "the store")
-        assert http.post("deployments/shop/decide", **keyed).json()["id"] == 1
-        assert http.post("deployments/shop/verify").json()["equal"]
+        idempotent: Any = {"json": {}, "headers": {"idempotency-key": "k"}}
+        until(lambda: http.post("deployments/shop/decide", **idempotent).status_code == 200, "the store")
+        assert http.post("deployments/shop/decide", **idempotent).json()["id"] == 1
+        assert http.post("deployments/shop/verify").json()["identical"]
     assert "secret" not in service.log.read_text()
 
 
@@ -254,7 +253,7 @@ def test_a_dump_is_a_whole_store(postgres_server: Server) -> None:
 
     async def look() -> None:
         async with running(store) as engine:
-            assert (await asking.verify(engine, "shop")).events == 40
+            assert (await queries.verify(engine, "shop")).n_events == 40
             assert (await decide(engine))["id"] == 40
 
     dumped = asyncio.run(fill())

@@ -84,7 +84,7 @@ def test_without_keys_a_service_behind_a_proxy_is_nobodys(tmp_path: Path) -> Non
                 httpx.get(f"{url}/v1/deployments", timeout=HANG_S),
                 httpx.post(f"{url}/v1/keys", json=wanted, timeout=HANG_S),
             ):
-                assert answer.status_code == 401 and "the token of the service is needed" in answer.json()["error"]
+                assert answer.status_code == 401 and "the token of the service is needed" in answer.json()["detail"]
         shown = {"authorization": f"Bearer {service.token}"}
         for header, line in FORWARDING.items():
             with proxy(tmp_path / header, service, line) as url:
@@ -93,10 +93,10 @@ def test_without_keys_a_service_behind_a_proxy_is_nobodys(tmp_path: Path) -> Non
                     httpx.post(f"{url}/v1/keys", json=wanted, headers=shown, timeout=HANG_S),
                 ):
                     assert answer.status_code == 403
-                    assert f"requests through a proxy are refused (header '{header}')" in answer.json()["error"]
+                    assert f"requests through a proxy are refused (header '{header}')" in answer.json()["detail"]
         with proxy(tmp_path / "host", service, "proxy_set_header Host $host;") as url:
             answer = httpx.get(f"{url}/v1/deployments", headers=shown | {"host": "decide.example"}, timeout=HANG_S)
-            assert answer.status_code == 403 and "(Host was 'decide.example')" in answer.json()["error"]
+            assert answer.status_code == 403 and "(Host was 'decide.example')" in answer.json()["detail"]
         assert httpx.get(f"{service.url}/v1/keys", headers=shown, timeout=HANG_S).json() == {"keys": []}
     with Service(tmp_path / "open.db") as service:
         for header, line in FORWARDING.items():
@@ -124,7 +124,7 @@ def test_with_keys_a_service_behind_a_proxy_works_and_so_does_its_dashboard(tmp_
                 client.create("shop", "uniform", n_arms=2)
                 for _ in range(20):
                     client.learn("shop", client.decide("shop").id, 1.0)
-                assert client.verify("shop").equal
+                assert client.verify("shop").identical
                 assert len(b"".join(client.export("shop")).splitlines()) == 20
             with browser(url) as tab:
                 tab.page.goto(url)

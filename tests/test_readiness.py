@@ -15,7 +15,7 @@ import httpx
 import psycopg
 import pytest
 
-from driftwise.service.deployments.background_tasks import tend
+from driftwise.service.deployments.background_tasks import run_once
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
@@ -125,17 +125,17 @@ async def test_a_store_that_cannot_be_written(service: Asked, caplog: Any, monke
     service.journal.writing = FULL
     for n in range(10):
         told = await service.decide(**({"idempotency-key": f"k{n}"} if n % 2 else {}))
-        assert told.status_code == 503 and "(the disk is full)" in told.json()["error"]
+        assert told.status_code == 503 and "(the disk is full)" in told.json()["detail"]
         assert "/var/lib" not in told.text
     assert await service.ready() == (503, {"ready": False, "reason": "the store cannot be written: the disk is full"})
-    await tend(service.engine)
+    await run_once(service.engine)
     assert (await service.ready())[0] == 503 and not service.engine.ready
     assert "\ndriftwise_ready 0" in (await service.http.get("/metrics")).text
     assert (await service.http.get("/v1/deployments/shop/decisions/0")).status_code == 200  # reading is no proof
     assert (await service.ready())[0] == 503
     assert said(caplog) == [("the store cannot be written", str(FULL))]
     service.journal.writing = None
-    await tend(service.engine)  # nobody writes, and it is noticed all the same
+    await run_once(service.engine)  # nobody writes, and it is noticed all the same
     assert await service.ready() == (200, {"ready": True})
     assert said(caplog) == [("the store cannot be written", str(FULL)), ("the store can be written again", "")]
     assert (await service.decide()).json()["id"] == 1
@@ -154,7 +154,7 @@ async def test_a_store_that_cannot_be_read(service: Asked, caplog: Any, monkeypa
     assert (await service.ready())[0] == 503
     assert said(caplog) == [("the store cannot be read", str(gone))]
     service.journal.reading = None
-    await tend(service.engine)
+    await run_once(service.engine)
     assert await service.ready() == (200, {"ready": True})
     assert said(caplog)[1:] == [("the store can be read again", "")]
 
@@ -171,7 +171,7 @@ async def test_readiness_tries_a_store_at_rest(service: Asked, caplog: Any, monk
     service.journal.writing = FULL
     assert await service.ready() == (503, {"ready": False, "reason": "the store cannot be written: the disk is full"})
     service.journal.writing = None
-    await tend(service.engine)
+    await run_once(service.engine)
     assert await service.ready() == (200, {"ready": True})
     assert [event.kind for event in service.journal.read(0)] == ["created"]  # trials leave nothing among events
 
@@ -204,12 +204,12 @@ async def test_what_is_done_beside_requests_goes_on(service: Asked, caplog: Any,
     assert isinstance(service.engine.clock, Clock) and other is not None
     service.engine.clock.wait(6)
     monkeypatch.setattr(other, "default", broken)
-    await tend(service.engine)
+    await run_once(service.engine)
     assert [record.getMessage() for record in caplog.records] == ["a default was not recorded"]
     await service.engine.commit()
     assert [event.kind for event in service.journal.read(3)] == ["decided", "learned"]
     await service.engine.live("other")
-    await tend(service.engine)
+    await run_once(service.engine)
     await service.engine.commit()
     assert [event.kind for event in service.journal.read(2)] == ["decided", "learned"]
 
@@ -235,7 +235,7 @@ def test_a_full_disk_is_told_and_over_when_it_is_over(tmp_path: Path) -> None:
         batch: Any = {"decisions": [{}] * 1000}
         while (told := http.post("/v1/deployments/shop/decide/batch", json=batch)).status_code == 200:
             kept += [each["id"] for each in told.json()["decisions"]]
-        assert told.status_code == 503 and "the store cannot be written just now" in told.json()["error"]
+        assert told.status_code == 503 and "the store cannot be written now" in told.json()["detail"]
         ready = http.get("/readyz")
         assert ready.status_code == 503 and ready.json()["reason"].startswith("the store cannot be written: the disk")
         for _ in range(30):
@@ -248,7 +248,7 @@ def test_a_full_disk_is_told_and_over_when_it_is_over(tmp_path: Path) -> None:
         assert about_store(service) == ["the store cannot be written", "the store can be written again"]
         log = [json.loads(line)["id"] for line in http.get("/v1/deployments/shop/log").text.splitlines()]
         assert log == kept
-        assert http.post("/v1/deployments/shop/verify").json()["equal"]
+        assert http.post("/v1/deployments/shop/verify").json()["identical"]
 
 
 def test_a_database_that_is_gone_is_told_and_over_when_it_is_over(durable_server: Server, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 import driftwise as dw
-from driftwise.service.client.client import AsyncClient, OutcomeUnknown, Refused
+from driftwise.service.client.client import AsyncClient, OutcomeUnknown, RequestError
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
@@ -85,12 +85,12 @@ async def test_decide_learn_explain(store: Path) -> None:
             learnt = await ask("POST", "/deployments/shop/learn", {"id": decision["id"], "reward": 1})
             assert learnt.json()["status"] == "learned"
         told = (await ask("GET", "/deployments/shop/decisions/8/explain")).json()
-        assert told["again"] and told["decision"]["outcome"] == {"reward": 1.0}
+        assert told["reproduced"] and told["decision"]["outcome"] == {"reward": 1.0}
         assert (await ask("GET", "/deployments/shop/decisions/9")).status_code == 404
         listed = (await ask("GET", "/deployments?limit=1")).json()
         assert listed["deployments"][0]["name"] == "shop" and listed["next"] is None
         statistics = (await ask("GET", "/deployments/shop/statistics")).json()["monitor"]
-        assert statistics["decided"] == 5 and sum(statistics["stretches"][0]["decided"]) == 5
+        assert statistics["n_decided"] == 5 and sum(statistics["bins"][0]["n_chosen"]) == 5
 
 
 @over_http
@@ -137,7 +137,7 @@ async def test_what_is_malformed_is_refused_and_changes_nothing(store: Path) -> 
         ):
             answer = await ask(method, path, body)
             assert answer.status_code == status, (method, path, body, answer.text)
-            assert set(answer.json()) == {"code", "error"}
+            assert set(answer.json()) == {"type", "title", "status", "detail", "code"}
         plain = await ask("POST", "/deployments/shop/decide", b"{}", content_type="text/plain")
         assert plain.status_code == 400
         await ask("GET", "/deployments/shop")
@@ -181,17 +181,17 @@ async def test_idempotency_keys(store: Path) -> None:
         again = await ask("POST", "/deployments/shop/decide", b"{ \n }", idempotency_key="a")
         assert first.json() == again.json()
         other = await ask("POST", "/deployments/shop/learn", {"id": 0, "reward": 1}, idempotency_key="a")
-        assert other.status_code == 422 and other.json()["code"] == "key-reused"
+        assert other.status_code == 422 and other.json()["code"] == "idempotency-key-reused"
         assert (await ask("POST", "/deployments/shop/decide", {}, idempotency_key="x" * 201)).status_code == 400
         batch = {"outcomes": [{"id": 0, "reward": 1}, {"id": 9, "reward": 1}]}
         told = await ask("POST", "/deployments/shop/learn/batch", batch, idempotency_key="b")
         assert told.json() == (await ask("POST", "/deployments/shop/learn/batch", batch, idempotency_key="b")).json()
-        assert [each["status"] for each in told.json()["outcomes"]] == ["learned", "unknown"]
+        assert [each["status"] for each in told.json()["outcomes"]] == ["learned", "not-found"]
 
 
 @over_http
 async def test_a_body_is_counted_while_it_comes(store: Path) -> None:
-    async with web(store, limits=Limits(body=1000)) as ask:
+    async with web(store, limits=Limits(max_body=1000)) as ask:
         await ask("POST", "/deployments", SHOP)
         assert (await ask("POST", "/deployments/shop/decide", b" " * 1001)).status_code == 413
 
@@ -255,7 +255,7 @@ async def test_answers_carry_headers_that_keep_browsers_safe_and_errors_leak_not
         entry.live.agent = None  # type: ignore[union-attr]
         broken = await ask("POST", "/deployments/shop/decide", {})
         assert broken.status_code == 500
-        assert broken.json() == {"code": "internal", "error": "something went wrong here; it has been logged"}
+        assert broken.json()["code"] == "internal-error"
         entry.live = None
 
 
@@ -285,7 +285,7 @@ async def test_the_log_in_three_formats(store: Path) -> None:
             if i % 3:
                 await ask("POST", "/deployments/shop/learn", {"id": decision["id"], "reward": i % 2})
         lines = [json.loads(line) for line in (await ask("GET", "/deployments/shop/log")).text.splitlines()]
-        assert len(lines) == 30 and [line["status"] for line in lines].count("waiting") == 10
+        assert len(lines) == 30 and [line["status"] for line in lines].count("pending") == 10
         assert all(line["propensity"] == 0.5 for line in lines)
         table = list(csv.DictReader(io.StringIO((await ask("GET", "/deployments/shop/log?format=csv")).text)))
         assert [row["id"] for row in table] == [str(line["id"]) for line in lines]
@@ -329,7 +329,7 @@ async def test_a_locked_store_is_answered_503_and_then_goes_on(store: Path) -> N
         other.close()
         again = (await ask("POST", "/deployments/shop/decide", {}, idempotency_key="k")).json()
         assert (first["id"], again["id"]) == (0, 1)
-        assert (await ask("POST", "/deployments/shop/verify")).json()["equal"]
+        assert (await ask("POST", "/deployments/shop/verify")).json()["identical"]
 
 
 class Flaky(httpx.AsyncBaseTransport):
@@ -361,10 +361,10 @@ async def test_the_client_repeats_safely(store: Path) -> None:
             told = await client.learn_many("shop", [{"id": each.id, "reward": 0.0} for each in batch])
             assert [each.status for each in told] == ["learned"] * 3
             described = await client.describe("shop")
-            assert described.round == 13 and described.pending == 0 and described.events == 26
-            with pytest.raises(Refused) as refused:
+            assert described.round == 13 and described.n_pending == 0 and described.n_events == 26
+            with pytest.raises(RequestError) as refused:
                 await client.learn("shop", 999, reward=1.0)
-            assert refused.value.status == 404 and refused.value.code == "unknown"
+            assert refused.value.status == 404 and refused.value.code == "not-found"
         async with AsyncClient("http://127.0.0.1", transport=Flaky(ask.transport), patience=0) as client:
             with pytest.raises(OutcomeUnknown) as unknown:
                 await client.decide("shop")
@@ -384,7 +384,7 @@ def test_a_service_as_people_run_it(tmp_path: Path) -> None:
             service.kill()
             service.start()
             service.wait()
-            assert client.verify("shop").equal and client.describe("shop").events == 40
+            assert client.verify("shop").identical and client.describe("shop").n_events == 40
             half = socket.create_connection(("127.0.0.1", service.port))
             half.sendall(b"POST /v1/deployments/shop/decide HTTP/1.1\r\nhost: 127.0.0.1\r\n")
             assert client.decide("shop").id == 40
@@ -398,26 +398,28 @@ def test_a_service_as_people_run_it(tmp_path: Path) -> None:
 async def test_what_was_done_elsewhere_is_recorded_and_learned(store: Path) -> None:
     async with web(store) as ask:
         await ask("POST", "/deployments", SHOP)
-        told = await ask("POST", "/deployments/shop/decide", {"held": {"action": "blue", "propensity": 0.25}})
-        assert told.json() | {"at": 0} == {"id": 0, "action": "blue", "propensity": 0.25, "held": True} | {
-            "at": 0,
+        told = await ask("POST", "/deployments/shop/decide", {"override": {"action": "blue", "propensity": 0.25}})
+        assert told.json() | {"decided_at": 0} == {"id": 0, "action": "blue", "propensity": 0.25} | {
+            "decided_at": 0,
+            "sticky": False,
+            "override": True,
             "budgets": None,
         }
         assert (await ask("POST", "/deployments/shop/learn", {"id": 0, "reward": 1})).json()["status"] == "learned"
         before = (await ask("GET", "/deployments/shop/agent")).content
-        for held in ({"action": "violet"}, {"action": ["red"]}, {"action": "red", "propensity": 2.0}, {}):
-            assert (await ask("POST", "/deployments/shop/decide", {"held": held})).status_code in (400, 422)
-        both = {"decisions": [{"held": {"action": "red"}}, {"held": {"action": "violet"}}]}
+        for override in ({"action": "violet"}, {"action": ["red"]}, {"action": "red", "propensity": 2.0}, {}):
+            assert (await ask("POST", "/deployments/shop/decide", {"override": override})).status_code in (400, 422)
+        both = {"decisions": [{"override": {"action": "red"}}, {"override": {"action": "violet"}}]}
         assert (await ask("POST", "/deployments/shop/decide/batch", both)).status_code == 422
         assert (await ask("GET", "/deployments/shop/agent")).content == before
-        assert (await ask("POST", "/deployments/shop/verify")).json()["equal"]
+        assert (await ask("POST", "/deployments/shop/verify")).json()["identical"]
 
 
 @pytest.mark.parametrize(
     ("body", "words"),
     [
         (b"", "the body is empty"),
-        (b'{"id": 0, "reward": NaN}', "NaN and infinity are no numbers in JSON"),
+        (b'{"id": 0, "reward": NaN}', "JSON has no NaN and no infinity"),
     ],
 )
 def test_bodies_that_are_no_json_are_explained(tmp_path: Path, body: bytes, words: str) -> None:
@@ -426,7 +428,7 @@ def test_bodies_that_are_no_json_are_explained(tmp_path: Path, body: bytes, word
             await ask("POST", "/deployments", SHOP)
             answer = await ask("POST", "/deployments/shop/learn", body)
             assert answer.status_code == 400
-            return str(answer.json()["error"])
+            return str(answer.json()["detail"])
 
     assert words in asyncio.run(told())
 
@@ -434,8 +436,8 @@ def test_bodies_that_are_no_json_are_explained(tmp_path: Path, body: bytes, word
 @over_http
 async def test_a_bad_name_is_explained(store: Path) -> None:
     async with web(store) as ask:
-        told = (await ask("POST", "/deployments", SHOP | {"name": "a/b"})).json()["error"]
-        assert told.endswith("a name is letters, digits, `_`, `.` and `-`, at most 64 of them")
+        told = (await ask("POST", "/deployments", SHOP | {"name": "a/b"})).json()["detail"]
+        assert told.endswith("a name consists of 1 to 64 letters, digits, `_`, `.` and `-`")
 
 
 def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
@@ -477,7 +479,7 @@ def test_keys_on_the_command_line(tmp_path: Path) -> None:
         assert "in use" in command("keys", "list", "--store", store, code=2).stderr
         with patient(service.url, key=key) as client:
             assert client.list().deployments == []
-        with pytest.raises(Refused), patient(service.url) as client:
+        with pytest.raises(RequestError), patient(service.url) as client:
             client.list()
     command("keys", "revoke", key.split("_")[1], "--store", store)
     command("keys", "revoke", key.split("_")[1], "--store", store, code=2)

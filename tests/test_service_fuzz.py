@@ -14,12 +14,11 @@ from hypothesis import HealthCheck, settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from driftwise.errors import DriftwiseError
-from driftwise.service.deployments import admin as changing
-from driftwise.service.deployments import queries as asking
-from driftwise.service.deployments.background_tasks import tend
-from driftwise.service.deployments.engine import Engine, Keyed
-from driftwise.service.http.errors import Conflict, Full, KeyReused, Paused, Unknown
-from driftwise.service.http.schemas.requests import Changes
+from driftwise.service.deployments import admin, queries
+from driftwise.service.deployments.background_tasks import run_once
+from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.http.errors import Conflict, IdempotencyKeyReused, LimitReached, NotFound, NotRunning
+from driftwise.service.http.schemas.requests import ChangeRequest
 from driftwise.service.store.journal import open_journal
 from tests.patience import HANG_S, patient
 from tests.service import SOURCE, Service
@@ -53,7 +52,7 @@ def fuzz(store: Path, examples: int) -> None:
         assert done.returncode == 0, done.stdout[-5000:]
         with patient(service.url, key=key) as client:
             for each in client.list(limit=1000).deployments:
-                assert client.verify(each.name).equal
+                assert client.verify(each.name).identical
     assert '"status": 5' not in service.log.read_text()
 
 
@@ -75,7 +74,7 @@ class Model(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.clock = Clock()
         self.actions: dict[int, Any] = {}
-        self.made_at: dict[int, int] = {}
+        self.key_created_at: dict[int, int] = {}
         self.outcomes: dict[int, float] = {}
         self.defaulted: set[int] = set()
         self.keys: dict[str, Any] = {}
@@ -93,7 +92,7 @@ class Model(RuleBasedStateMachine):
 
     def pass_time(self) -> None:
         """What should default does."""
-        for id, at in self.made_at.items():
+        for id, at in self.key_created_at.items():
             if id not in self.outcomes and at + 100_000_000 <= self.clock.now:
                 self.defaulted.add(id)
 
@@ -101,22 +100,22 @@ class Model(RuleBasedStateMachine):
     def waiting(self) -> list[int]:
         return [id for id in self.actions if id not in self.outcomes and id not in self.defaulted]
 
-    @rule(keyed=strategies.booleans())
-    def decide(self, keyed: bool) -> None:
+    @rule(idempotent=strategies.booleans())
+    def decide(self, idempotent: bool) -> None:
         self.pass_time()
-        key = f"k{next(self.fresh)}" if keyed else None
+        key = f"k{next(self.fresh)}" if idempotent else None
         try:
-            decision = self.run(decide(self.engine, key=Keyed("", key, b"decide")))
-        except Paused:
+            decision = self.run(decide(self.engine, key=IdempotencyKey("", key, b"decide")))
+        except NotRunning:
             assert self.paused
             return
-        except Full:
+        except LimitReached:
             assert len(self.waiting) == 12
             return
         assert not self.paused and len(self.waiting) < 12
         assert decision["id"] not in self.actions
         self.actions[decision["id"]] = decision["action"]
-        self.made_at[decision["id"]] = self.clock.now
+        self.key_created_at[decision["id"]] = self.clock.now
         if key:
             self.keys[key] = decision
 
@@ -125,9 +124,9 @@ class Model(RuleBasedStateMachine):
     def repeat(self, data: Any, same: bool) -> None:
         key = data.draw(strategies.sampled_from(sorted(self.keys)))
         try:
-            again = self.run(decide(self.engine, key=Keyed("", key, b"decide" if same else b"other")))
+            again = self.run(decide(self.engine, key=IdempotencyKey("", key, b"decide" if same else b"other")))
             assert same and again == self.keys[key]
-        except KeyReused:
+        except IdempotencyKeyReused:
             assert not same
 
     @rule(data=strategies.data(), reward=strategies.sampled_from([0.0, 1.0, 7.0]))
@@ -136,7 +135,7 @@ class Model(RuleBasedStateMachine):
         self.pass_time()
         try:
             status = self.run(learn(self.engine, id, reward=reward))
-        except Unknown:
+        except NotFound:
             assert id not in self.actions
             return
         except Conflict:
@@ -161,18 +160,18 @@ class Model(RuleBasedStateMachine):
     def leap_for_a_moment(self, years: int) -> None:
         """The clock leaps and comes back: nothing is given up meanwhile."""
         self.clock.leap(years * 365 * 86_400)
-        self.run(tend(self.engine))
+        self.run(run_once(self.engine))
         self.clock.wait(1)
         self.clock.leap(-years * 365 * 86_400)
 
     @rule()
     def pause_or_resume(self) -> None:
         self.paused = not self.paused
-        self.run(changing.set_status(self.engine, "shop", "paused" if self.paused else "running"))
+        self.run(admin.set_status(self.engine, "shop", "paused" if self.paused else "running"))
 
     @rule(window=strategies.sampled_from([100, 200]))
     def change(self, window: int) -> None:
-        self.run(changing.change(self.engine, "shop", Changes(parameters={"window": float(window)})))
+        self.run(admin.change(self.engine, "shop", ChangeRequest(parameters={"window": float(window)})))
 
     @rule()
     def restart(self) -> None:
@@ -194,14 +193,14 @@ class Model(RuleBasedStateMachine):
         rows = {}
         for event in self.engine.journal.read(1):
             if event.kind == "decided":
-                rows[event.number] = self.run(asking.recorded(self.engine, "shop", event.number))
+                rows[event.number] = self.run(queries.get_decision(self.engine, "shop", event.number))
         assert {id: row.action for id, row in rows.items()} == self.actions
         told = {id: row.outcome["reward"] for id, row in rows.items() if row.status == "learned" and row.outcome}
         assert told == self.outcomes
         assert {id for id, row in rows.items() if row.status == "defaulted"} <= self.defaulted | set(self.waiting)
 
     def teardown(self) -> None:
-        assert self.run(asking.verify(self.engine, "shop")).equal
+        assert self.run(queries.verify(self.engine, "shop")).identical
         self.run(self.engine.close())
         self.loop.close()
         self.folder.cleanup()

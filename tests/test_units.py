@@ -16,7 +16,7 @@ from driftwise.core.types import Problem
 from driftwise.errors import ParameterError
 from driftwise.numerics.reward_scale import measure, new_scale
 from driftwise.service.deployments.spec import agent_of
-from driftwise.service.deployments.stats.collector import Monitor
+from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.http.schemas.requests import Settings
 
 INF = math.inf
@@ -136,11 +136,11 @@ def test_the_service_takes_noise_or_learns_it() -> None:
 
 def changes_seen(factor: float, span: float) -> list[tuple[int, float]]:
     """What a monitor notices in rewards of mean 0, and of mean 2 standard deviations from reward 200 on."""
-    monitor, luck = Monitor(-INF, span), np.random.default_rng(2)
+    monitor, luck = StatsCollector(-INF, span), np.random.default_rng(2)
     for t in range(400):
         reward = factor * (luck.standard_normal() + (2.0 if t >= 200 else 0.0))
-        monitor.learned(t, t, "a", {"reward": reward}, status="learned", defaulted=False)
-    return [(at, direction) for at, _, direction, _ in monitor.notes.changes]
+        monitor.add_outcome(t, t, "a", {"reward": reward}, status="learned", defaulted=False)
+    return [(at, direction) for at, _, direction, _ in monitor.state.changes]
 
 
 def test_a_change_is_noticed_where_nothing_is_known_of_rewards() -> None:

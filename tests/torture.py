@@ -98,7 +98,7 @@ def torture(
         assert not told.broken, told.broken
         with patient(service.url) as client:
             log = [json.loads(line) for line in b"".join(client.export("shop")).splitlines()]
-            equal = client.verify("shop").equal
+            equal = client.verify("shop").identical
     found = {row["id"]: row for row in log}
     return {
         "kills": kills,
@@ -108,7 +108,7 @@ def torture(
         "lost_outcomes": sum(found[id]["reward"] != reward for id, reward in told.rewards.items() if id in found),
         "doubled": len(told.doubled) + len(log) - len(found),
         "not_asked_for": len(set(found) - set(told.actions)),
-        "equal_to_replay": equal,
+        "identical_to_replay": equal,
     }
 
 

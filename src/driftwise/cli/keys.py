@@ -1,20 +1,23 @@
-"""`driftwise keys`: make, list and revoke keys, in a store nobody serves, or through the service that does."""
+"""`driftwise keys`: create, list and revoke API keys, in a store that is not in use, or through a running service."""
 
 import json
 import os
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.service.deployments.catalogue import Catalogue, read_catalogue
-from driftwise.service.deployments.clock import now_us
+from driftwise.service.deployments.clock import now_us, utc
 from driftwise.service.http.api_keys import new_key
+from driftwise.service.http.schemas.responses import ApiKeyList
 from driftwise.service.http.token import drop_token
-from driftwise.service.store.events import Body, KeyRevoked
+from driftwise.service.store.events import ApiKeyRevoked, Body
 from driftwise.service.store.journal import InUseError, open_journal
 
 DAY_S = 86_400
@@ -23,14 +26,14 @@ DAY_S = 86_400
 def create(
     store: str, url: str | None, *, name: str, scopes: list[str], days: float | None, deployments: list[str] | None
 ) -> str:
-    """A new key, as text."""
+    """Create a key; returns its text."""
     if days is not None and not 0 < days <= 10_000:
         raise ParameterError(f"days={days:g} is outside (0, 10000]")
     if url:
         seconds = None if days is None else days * DAY_S
-        wanted = {"name": name, "scopes": scopes, "expires_in": seconds, "deployments": deployments}
-        made: str = _ask(url, "POST", "/v1/keys", wanted)["key"]
-        return made
+        request = {"name": name, "scopes": scopes, "expires_in": seconds, "deployments": deployments}
+        key: str = _call(url, "POST", "/v1/keys", request)["key"]
+        return key
     expires = None if days is None else now_us() + int(1e6 * days * DAY_S)
     text, body = new_key(name, scopes, expires=expires, deployments=deployments)
     with _catalogue(store) as (catalogue, write):
@@ -44,34 +47,33 @@ def create(
     return text
 
 
-def listed(store: str, url: str | None) -> Iterator[str]:
-    """A line per key."""
+def list_keys(store: str, url: str | None) -> Iterator[str]:
+    """A line of text per key."""
     if url:
-        keys = _ask(url, "GET", "/v1/keys")["keys"]
-        for key in keys:
-            yield _line(key["id"], key["name"], key["scopes"], key.get("deployments"), key.get("expires"))
+        for key in msgspec.convert(_call(url, "GET", "/v1/keys"), ApiKeyList).keys:
+            yield _line(key.id, key.name, key.scopes, key.deployments, key.expires_at)
         return
     with _catalogue(store) as (catalogue, _):
-        for made in catalogue.keys.values():
-            expires = None if made.expires is None else made.expires / 1e6
-            yield _line(made.id, made.name, made.scopes, made.deployments, expires)
+        for key in catalogue.keys.values():
+            expires_at = None if key.expires is None else utc(key.expires)
+            yield _line(key.id, key.name, key.scopes, key.deployments, expires_at)
 
 
-def _line(id: str, name: str, scopes: list[str], deployments: list[str] | None, expires: float | None) -> str:
+def _line(id: str, name: str, scopes: list[str], deployments: list[str] | None, expires_at: datetime | None) -> str:
     where = "everywhere" if deployments is None else ",".join(deployments)
-    until = "for ever" if expires is None else time.strftime("until %Y-%m-%d %H:%M UTC", time.gmtime(expires))
+    until = "for ever" if expires_at is None else f"until {expires_at:%Y-%m-%d %H:%M} UTC"
     return f"{id}  {name}  {','.join(scopes)}  {where}  {until}"
 
 
 def revoke(store: str, url: str | None, id: str) -> None:
     """Revoke a key."""
     if url:
-        _ask(url, "DELETE", f"/v1/keys/{urllib.request.pathname2url(id)}")
+        _call(url, "DELETE", f"/v1/keys/{urllib.request.pathname2url(id)}")
         return
     with _catalogue(store) as (catalogue, write):
         if id not in catalogue.keys:
-            raise ParameterError(f"there is no key {id}: driftwise keys list shows what there is")
-        write(catalogue, KeyRevoked(id))
+            raise ParameterError(f"there is no API key {id}; `driftwise keys list` lists them")
+        write(catalogue, ApiKeyRevoked(id))
 
 
 @contextmanager
@@ -91,7 +93,7 @@ def _catalogue(store: str) -> Iterator[Any]:
         journal.close()
 
 
-def _ask(url: str, method: str, path: str, body: Any = None) -> Any:
+def _call(url: str, method: str, path: str, body: Any = None) -> Any:
     """One request to a running service, with the API key or the token in the environment."""
     if not url.startswith(("http://", "https://")):
         raise ParameterError(f"url={url} is not http://... or https://...")
@@ -104,10 +106,10 @@ def _ask(url: str, method: str, path: str, body: Any = None) -> Any:
             return json.load(answer)
     except urllib.error.HTTPError as error:
         try:
-            why = json.load(error)["error"]
+            detail = json.load(error)["detail"]
         except (ValueError, KeyError):
-            why = f"HTTP {error.code}"
+            detail = f"HTTP {error.code}"
         hint = "" if error.code != 401 else "; put an admin key into DRIFTWISE_KEY, or stop the service and use --store"
-        raise DriftwiseError(f"the service refused: {why}{hint}") from None
+        raise DriftwiseError(f"the service answered {error.code}: {detail}{hint}") from None
     except urllib.error.URLError as error:
-        raise DriftwiseError(f"{url} does not answer: {error.reason}") from None
+        raise DriftwiseError(f"no answer from {url}: {error.reason}") from None

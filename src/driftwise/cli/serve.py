@@ -1,4 +1,4 @@
-"""`driftwise serve` and `driftwise keys`: decisions over HTTP, and who may ask for them."""
+"""`driftwise serve` and `driftwise keys`: the decision service and its API keys."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +12,7 @@ from driftwise.core.extras import needed_for
 STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
 
 
-@main.command(short_help="Decide over HTTP, and lose nothing.")
+@main.command(short_help="Run the decision service (HTTP).")
 @click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="H", help="Address; any but loopback needs an API key."
@@ -23,22 +23,26 @@ STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
     type=click.Choice(["full", "normal"]),
     default="full",
     show_default=True,
-    help="full: answered when the disk has it; nothing acknowledged is lost, even by a power cut. normal: answered "
+    help="full: answer when the disk has the data; nothing acknowledged is lost, even by a power cut. normal: answer "
     "when the operating system has it; a power cut may lose the last moments, a crash does not.",
 )
-@click.option("--max-body", type=Count(), default=262_144, show_default=True, metavar="BYTES", help="Longest request.")
-@click.option("--max-connections", type=Count(), default=1000, show_default=True, metavar="N", help="At one time.")
+@click.option(
+    "--max-body", type=Count(), default=262_144, show_default=True, metavar="BYTES", help="Maximum size of a request."
+)
+@click.option(
+    "--max-connections", type=Count(), default=1000, show_default=True, metavar="N", help="Maximum of connections."
+)
 @click.option(
     "--max-per-client",
     type=Count(),
     default=500,
     show_default=True,
     metavar="N",
-    help="Of them from one address; a proxy is one.",
+    help="Maximum of connections from one address; a proxy is one.",
 )
-@click.option("--no-auth", is_flag=True, help="Ask for no token: for a development machine, on loopback only.")
-@click.option("--log-requests", is_flag=True, help="A line in the log for every request.")
-@click.option("--demo", is_flag=True, help="Simulate clients to look at; without --store nothing is kept.")
+@click.option("--no-auth", is_flag=True, help="Need no token: for development, on loopback only.")
+@click.option("--log-requests", is_flag=True, help="Log every request.")
+@click.option("--demo", is_flag=True, help="Run with simulated clients; without --store nothing is kept.")
 @click.pass_context
 def serve(
     context: click.Context,
@@ -53,7 +57,7 @@ def serve(
     log_requests: bool,
     demo: bool,
 ) -> None:
-    """Decide over HTTP: deployments that decide now and learn later, and lose nothing.
+    """Run the decision service: deployments that decide now and learn later over HTTP, and lose nothing.
 
     The dashboard is at /, the OpenAPI document at /openapi.json; docs/service.md has examples.
 
@@ -63,15 +67,15 @@ def serve(
     with _service():
         from driftwise.service.demo import LOOK, play
         from driftwise.service.http.endpoint import Limits
-        from driftwise.service.http.server import orderly, scratch
+        from driftwise.service.http.server import exit_on_sigterm, temporary_folder
         from driftwise.service.http.server import serve as run
 
     limits = Limits(max_body, max_connections, max_per_client)
-    scratched = demo and context.get_parameter_source("store") == ParameterSource.DEFAULT
+    temporary = demo and context.get_parameter_source("store") == ParameterSource.DEFAULT
     with ExitStack() as stack:
-        stack.enter_context(orderly())
-        if scratched:
-            store = f"sqlite:///{stack.enter_context(scratch())}/demo.db"
+        stack.enter_context(exit_on_sigterm())
+        if temporary:
+            store = f"sqlite:///{stack.enter_context(temporary_folder())}/demo.db"
         if demo:
             click.echo(LOOK.format(url=f"http://{host}:{port}"), err=True)
         run(
@@ -81,40 +85,40 @@ def serve(
             durability=durability,
             limits=limits,
             log_requests=log_requests,
-            auth=not (no_auth or scratched),  # a demonstration of its own holds nothing but made-up data
-            beside=play if demo else None,
-            say=(lambda _: None) if scratched else click.echo,
+            auth=not (no_auth or temporary),  # a demonstration has only simulated data
+            background=play if demo else None,
+            print_line=(lambda _: None) if temporary else click.echo,
         )
 
 
-@main.group(short_help="Who may ask the service for what.")
+@main.group(short_help="Manage API keys of the service.")
 def keys() -> None:
-    """API keys for the service: who may read, decide, learn and administer.
+    """Create, list and revoke API keys of the service.
 
     Create the first one, with --scopes admin, while the service is stopped. From then on every request needs a key, and
-    the token works no more. While the service runs, use --url with an admin key in the environment variable
+    the token is invalid. While the service runs, use --url with an admin key in the environment variable
     DRIFTWISE_KEY.
     """
 
 
 @keys.command("create")
-@click.option("--name", default="key", show_default=True, help="Whose key, for the list.")
-@click.option("--scopes", default="decide,learn", show_default=True, help="Of read, decide, learn and admin.")
-@click.option("--days", type=float, metavar="N", help="It expires after this; never if not given.")
-@click.option("--deployment", multiple=True, metavar="NAME", help="Good for this deployment only; repeatable.")
+@click.option("--name", default="key", show_default=True, help="Name of the key, for the list.")
+@click.option("--scopes", default="decide,learn", show_default=True, help="Some of read, decide, learn and admin.")
+@click.option("--days", type=float, metavar="N", help="Days until the key expires; never if not given.")
+@click.option("--deployment", multiple=True, metavar="NAME", help="Valid for this deployment only; repeatable.")
 @click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
 @click.option("--url", metavar="URL", help="A running service, instead of its store.")
 def create_key(
     name: str, scopes: str, days: float | None, deployment: tuple[str, ...], store: str, url: str | None
 ) -> None:
-    """Make a key. It is shown once: only its hash is kept."""
+    """Create a key. It is printed once: only its hash is stored."""
     with _service():
         from driftwise.cli.keys import create
 
-    wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
-    made = create(store, url, name=name, scopes=wanted, days=days, deployments=list(deployment) or None)
-    click.echo(made)
-    click.echo("Keep it: it cannot be shown again.", err=True)
+    names = [scope.strip() for scope in scopes.split(",") if scope.strip()]
+    key = create(store, url, name=name, scopes=names, days=days, deployments=list(deployment) or None)
+    click.echo(key)
+    click.echo("Store this key now: it cannot be printed again.", err=True)
 
 
 @keys.command("token")
@@ -133,9 +137,9 @@ def show_token(store: str) -> None:
 def list_keys(store: str, url: str | None) -> None:
     """List keys: id, name, scopes, deployments and when they expire."""
     with _service():
-        from driftwise.cli.keys import listed
+        from driftwise.cli.keys import list_keys
 
-    for line in listed(store, url):
+    for line in list_keys(store, url):
         click.echo(line)
 
 
@@ -154,6 +158,6 @@ def revoke_key(id: str, store: str, url: str | None) -> None:
 
 @contextmanager
 def _service() -> Iterator[None]:
-    """Say which extra is missing."""
+    """Report a missing extra."""
     with needed_for("the service"):
         yield

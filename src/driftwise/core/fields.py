@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-MOST_ITEMS = 1000
-MOST_ARMS = 1000
+MAX_ITEMS = 1000
+MAX_ARMS = 1000
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{1,64}\Z", description="Letters, digits, `_`, `.` and `-`.")]
 ArmName = Annotated[str, Meta(min_length=1, max_length=100)] | Annotated[int, Meta(ge=0, lt=2**53)]
@@ -22,10 +22,10 @@ Parameters = Annotated[dict[str, Number | str], Meta(max_length=50)]
 Id = Annotated[int, Meta(ge=0, lt=2**53, description="The id a decision was answered with.")]
 Unit = Annotated[str, Meta(min_length=1, max_length=200)]
 Matrix = Annotated[list[Row], Meta(min_length=1, max_length=1000)]
-NArms = Annotated[int, Meta(ge=1, le=MOST_ARMS)]
-ArmNames = Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS)]
-RowsByArm = Annotated[dict[Label, Row], Meta(min_length=1, max_length=MOST_ARMS)]
+NArms = Annotated[int, Meta(ge=1, le=MAX_ARMS)]
+ArmNames = Annotated[list[ArmName], Meta(min_length=1, max_length=MAX_ARMS)]
+RowsByArm = Annotated[dict[Label, Row], Meta(min_length=1, max_length=MAX_ARMS)]
 ByItem = (
-    Annotated[list[Number | None], Meta(min_length=1, max_length=MOST_ARMS)]
-    | Annotated[dict[Label, Number | None], Meta(max_length=MOST_ARMS)]
+    Annotated[list[Number | None], Meta(min_length=1, max_length=MAX_ARMS)]
+    | Annotated[dict[Label, Number | None], Meta(max_length=MAX_ARMS)]
 )

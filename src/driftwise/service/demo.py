@@ -1,4 +1,4 @@
-"""A first look: coins that drift, and a client that asks and tells, a few times a second.
+"""A demonstration: coins that drift, and a simulated client that decides and learns a few times a second.
 
 Three policies meet the same coins. Rewards come late, after an exponential time of a second on average; some never
 come, and the default is recorded for them. Now and then another coin becomes the best: after half a minute at first,
@@ -14,11 +14,10 @@ import random
 import msgspec
 
 from driftwise.errors import DriftwiseError
-from driftwise.service.deployments import admin as changing
-from driftwise.service.deployments import decisions as deciding
+from driftwise.service.deployments import admin, decisions
 from driftwise.service.deployments.engine import Engine
-from driftwise.service.http.schemas.requests import Asked, Settings, Told
-from driftwise.service.http.schemas.responses import Decision
+from driftwise.service.http.schemas.requests import DecideRequest, LearnRequest, Settings
+from driftwise.service.http.schemas.responses import DecideResponse
 
 ARMS = ["penny", "dime", "nickel"]
 HEADS = (0.8, 0.4, 0.2)  # of the best, the second and the worst coin
@@ -40,7 +39,7 @@ A demonstration: three policies choose between three coins, and the best coin ch
 
 Rewards come late, and a few never. Nothing of yours is touched. Stop with Ctrl-C.
 """
-DECISION = msgspec.json.Decoder(Decision)
+DECISION = msgspec.json.Decoder(DecideResponse)
 log = logging.getLogger("driftwise.service")
 
 
@@ -69,20 +68,20 @@ class Coins:
 
 
 async def play(engine: Engine, *, per_second: float = PER_SECOND, seed: int = 1) -> None:
-    """Make deployments of its own, ask them and tell them what came of it, until cancelled."""
-    names = [await _make(engine, name, policy, seed) for name, policy in POLICIES.items()]
+    """Create deployments, decide and send outcomes, until cancelled."""
+    names = [await _create(engine, name, policy, seed) for name, policy in POLICIES.items()]
     loop = asyncio.get_running_loop()
     coins, start = Coins(seed), loop.time()
-    coming: list[tuple[float, str, int, float]] = []  # rewards under way: when, to whom, for which decision, what
+    coming: list[tuple[float, str, int, float]] = []  # rewards to send: time, deployment, decision, reward
     round = 0
     while True:
         now = loop.time() - start
         for name in names:
             try:
-                told = await deciding.decide(engine, name, [Asked()])
-            except DriftwiseError:  # paused or retired by someone who tries that, or the disk is full: ask again later
+                _, body = await decisions.decide(engine, name, [DecideRequest()])
+            except DriftwiseError:  # paused or retired by a visitor, or the disk is full: try again later
                 continue
-            decision = DECISION.decode(told[1])
+            decision = DECISION.decode(body)
             delay = coins.delay()
             if delay is not None:
                 heads = coins.toss(ARMS.index(decision.action), now)
@@ -90,19 +89,19 @@ async def play(engine: Engine, *, per_second: float = PER_SECOND, seed: int = 1)
         while coming and coming[0][0] <= now:
             _, name, id, heads = heapq.heappop(coming)
             try:
-                await deciding.learn(engine, name, [Told(id=id, reward=heads)])
+                await decisions.learn(engine, name, [LearnRequest(id=id, reward=heads)])
             except DriftwiseError as error:
-                log.info("a reward of the demonstration was refused", extra={"facts": {"why": str(error)}})
+                log.info("a reward of the demonstration failed", extra={"facts": {"why": str(error)}})
         round += 1
         await asyncio.sleep(max(0.0, start + round / per_second - loop.time()))
 
 
-async def _make(engine: Engine, name: str, policy: str, seed: int) -> str:
-    """A new deployment; under another name where this one is taken."""
-    taken, number, free = engine.catalogue.entries, 1, name
-    while free in taken:
+async def _create(engine: Engine, name: str, policy: str, seed: int) -> str:
+    """Create a deployment, under another name where this one exists."""
+    entries, number, free = engine.catalogue.entries, 1, name
+    while free in entries:
         number += 1
         free = f"{name}-{number}"
     settings = Settings(name=free, policy=policy, arms=[*ARMS], seed=seed, reward_window=REWARD_WINDOW_S, draws=DRAWS)
-    await changing.create(engine, settings)
+    await admin.create(engine, settings)
     return free

@@ -5,13 +5,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from driftwise.core.fields import MOST_ARMS, ByItem, Label
+from driftwise.core.fields import MAX_ARMS, ByItem, Label
 from driftwise.core.schemas import Fields
 from driftwise.families.restless.fields import StateName
 
 ArmStates = (
-    Annotated[list[StateName | None], Meta(min_length=1, max_length=MOST_ARMS)]
-    | Annotated[dict[Label, StateName | None], Meta(max_length=MOST_ARMS)]
+    Annotated[list[StateName | None], Meta(min_length=1, max_length=MAX_ARMS)]
+    | Annotated[dict[Label, StateName | None], Meta(max_length=MAX_ARMS)]
 )
 
 

@@ -19,7 +19,7 @@ from driftwise.errors import ParameterError
 KNOWN, STATIONARY, DRIFTING = 0, 1, 2
 ACTIONS = ("passive", "active")
 ROUNDING = 1e-6  # how far a row may be from summing to one: what single precision leaves
-MOST_STATES = 10**4
+MAX_STATES = 10**4
 
 
 class RestlessStructure(NamedTuple):
@@ -80,7 +80,7 @@ def restless(
     """
     n_arms = whole("n_arms", n_arms)
     pays = np.atleast_2d(_array("rewards", rewards, np.float64))
-    if pays.ndim != 2 or 0 in pays.shape or pays.shape[1] > MOST_STATES:
+    if pays.ndim != 2 or 0 in pays.shape or pays.shape[1] > MAX_STATES:
         raise ParameterError(f"rewards has shape {pays.shape}: it must be a number per state, or a row per class")
     if not np.isfinite(pays).all():
         raise ParameterError(f"rewards has {pays[~np.isfinite(pays)][0]} in it, which is not a finite number")

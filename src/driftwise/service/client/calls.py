@@ -1,6 +1,6 @@
-"""What can be asked of a service, each request described once; `client` sends them, awaiting or not.
+"""Calls of the HTTP API, each described once; `client` sends them, synchronously or not.
 
-Each function here makes an `Ask`: what to send, and how to read the answer. Both clients have a method for each.
+Each function here makes an `ApiCall`: the request, and how to read the response. Both clients have a method for each.
 """
 
 import uuid
@@ -12,117 +12,132 @@ import msgspec
 from driftwise.core.extras import needed_for
 from driftwise.errors import DriftwiseError
 from driftwise.service.http.schemas.responses import (
-    Decision,
-    Decisions,
-    Described,
-    Explained,
-    Learnt,
-    LearntMany,
-    Listed,
-    Problem,
-    Recorded,
-    Saved,
+    DecideManyResponse,
+    DecideResponse,
+    DeploymentList,
+    DeploymentResponse,
+    ErrorBody,
+    Explanation,
+    LearnManyResponse,
+    LearnResponse,
+    LoggedDecision,
+    SnapshotResponse,
     Statistics,
-    Verified,
+    Verification,
 )
 
 with needed_for("the client of the service"):
     import httpx
 
 T = TypeVar("T")
-AGAIN = (429, 502, 503, 504)  # what may pass
-LONG_S = 300.0  # what compiles a policy for the first time, or replays a journal
+RETRY_STATUSES = (429, 502, 503, 504)
+LONG_S = 300.0  # for requests that compile a policy for the first time, or replay a journal
 
 
-class Refused(DriftwiseError):
-    """The service refused, and said why; nothing was changed."""
+class RequestError(DriftwiseError):
+    """The service answered with an error; nothing was changed. `code` is one of those in the OpenAPI document."""
 
-    def __init__(self, status: int, code: str, error: str) -> None:
-        super().__init__(error)
+    def __init__(self, status: int, code: str, detail: str) -> None:
+        super().__init__(detail)
         self.status, self.code = status, code
 
 
 class OutcomeUnknown(DriftwiseError):
-    """No answer came. The request may have been done, or not; `key` makes it safe to ask again."""
+    """No answer came, so the request may have been done or not; repeat it with the same `key`."""
 
     def __init__(self, key: str | None, why: str) -> None:
-        super().__init__(f"no answer came ({why}): whether it was done is unknown; ask again with key={key!r}")
+        super().__init__(f"no answer came ({why}): whether the request was done is unknown; repeat it with key={key!r}")
         self.key = key
 
 
-class Ask(Generic[T]):
-    """A request, and what kind of thing it is answered with; `pick` takes out of that what is wanted."""
+class ApiCall(Generic[T]):
+    """A request and the type of its response; `pick` selects the part of the response to return."""
 
     def __init__(
         self,
         method: str,
         path: str,
-        kind: Any,
+        response_type: Any,
         body: Any = None,
         key: str | None = None,
         *,
-        least_s: float = 0.0,
+        min_timeout_s: float = 0.0,
         pick: Callable[[Any], T] | None = None,
     ) -> None:
-        self.method, self.path, self.kind, self.least_s, self.pick = method, f"/v1{path}", kind, least_s, pick
+        self.method, self.path, self.response_type, self.pick = method, f"/v1{path}", response_type, pick
+        self.min_timeout_s = min_timeout_s
         self.content = b"" if body is None else msgspec.json.encode(body)
         self.key = (key or str(uuid.uuid4())) if method != "GET" else None
 
     @property
     def headers(self) -> dict[str, str]:
-        """The key, and what the body is."""
-        told = {"content-type": "application/json"} if self.content else {}
-        return told | ({"idempotency-key": self.key} if self.key else {})
+        """Content type and idempotency key."""
+        headers = {"content-type": "application/json"} if self.content else {}
+        return headers | ({"idempotency-key": self.key} if self.key else {})
 
     def read(self, response: httpx.Response) -> T:
-        """The answer, or why there is none."""
+        """The response, or `RequestError`."""
         if not response.is_success:
-            raise refused(response)
-        told: Any = response.content if self.kind is bytes else msgspec.json.decode(response.content, type=self.kind)
-        return self.pick(told) if self.pick is not None else told
+            raise request_error(response)
+        content: Any = response.content
+        result = content if self.response_type is bytes else msgspec.json.decode(content, type=self.response_type)
+        return self.pick(result) if self.pick is not None else result
 
-    def within(self, seconds: float) -> float:
-        """How long to wait for an answer, if `seconds` are the rule: what may compile or replay takes its time."""
-        return max(seconds, self.least_s)
+    def timeout(self, seconds: float) -> float:
+        """How long to wait for an answer; requests that may compile or replay have a minimum."""
+        return max(seconds, self.min_timeout_s)
 
-    def passes(self, response: httpx.Response) -> bool:
-        """Whether the answer may be another in a moment: it is full, unavailable, or the same request is under way."""
+    def is_transient(self, response: httpx.Response) -> bool:
+        """Whether to repeat the request: the service is full or unavailable, or the same request is in progress."""
         if response.status_code == 409:
-            return b'"in-flight"' in response.content
-        return response.status_code in AGAIN and b'"code":"damaged"' not in response.content
+            return error_body(response).code == "request-in-progress"
+        return response.status_code in RETRY_STATUSES and error_body(response).code != "damaged"
 
-    def given_up(self, response: httpx.Response | None, why: str) -> T:
-        """What comes of it when there will be no other attempt."""
-        if response is not None and response.status_code not in (409, 503):  # those leave it open
+    def give_up(self, response: httpx.Response | None, why: str) -> T:
+        """The result when there is no other attempt."""
+        if response is not None and response.status_code not in (409, 503):  # after those it may have been done
             return self.read(response)
         raise OutcomeUnknown(self.key, why)
 
 
-def refused(response: httpx.Response) -> Refused:
-    """Why there is no answer."""
+def error_body(response: httpx.Response) -> ErrorBody:
+    """The problem details of an error; a proxy may answer without any."""
     try:
-        problem = msgspec.json.decode(response.content, type=Problem)
+        return msgspec.json.decode(response.content, type=ErrorBody)
     except msgspec.DecodeError:
-        problem = Problem("http", f"HTTP {response.status_code}")
-    return Refused(response.status_code, problem.code, problem.error)
+        status = response.status_code
+        return ErrorBody("about:blank", response.reason_phrase, status, f"HTTP {status}", "http")
+
+
+def request_error(response: httpx.Response) -> RequestError:
+    """The exception for an error."""
+    body = error_body(response)
+    return RequestError(response.status_code, body.code, body.detail)
 
 
 def log_path(name: str, format: str, after: int) -> str:
-    """Where the log of a deployment is."""
+    """The path of the log of a deployment."""
     return f"/v1/deployments/{name}/log?format={format}&after={after}"
 
 
-def said(**words: Any) -> dict[str, Any]:
-    """What was said, without what was not."""
-    return {word: value for word, value in words.items() if value is not None}
+def without_none(**fields: Any) -> dict[str, Any]:
+    """The fields that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 # ---- one description of each request ----
 
 
-def create(name: str, policy: str, *, key: str | None = None, **settings: Any) -> Ask[Described]:
-    """Make a deployment; settings as in the OpenAPI document, e.g. `arms=["red", "blue"]`."""
-    return Ask("POST", "/deployments", Described, {"name": name, "policy": policy, **settings}, key, least_s=LONG_S)
+def create(name: str, policy: str, *, key: str | None = None, **settings: Any) -> ApiCall[DeploymentResponse]:
+    """Create a deployment; settings as in the OpenAPI document, e.g. `arms=["red", "blue"]`."""
+    return ApiCall(
+        "POST",
+        "/deployments",
+        DeploymentResponse,
+        {"name": name, "policy": policy, **settings},
+        key,
+        min_timeout_s=LONG_S,
+    )
 
 
 def decide(
@@ -132,19 +147,33 @@ def decide(
     actions: Any = None,
     states: Any = None,
     unit: str | None = None,
-    held: Any = None,
+    override: Any = None,
+    propensity: float | None = None,
     key: str | None = None,
-) -> Ask[Decision]:
-    """Make a decision. `states` are those of arms that move, by name or in order; `held` is what was done already."""
-    asked = said(context=context, actions=actions, states=states, unit=unit)
-    asked |= {} if held is None else {"held": {"action": held}}
-    return Ask("POST", f"/deployments/{name}/decide", Decision, asked, key)
+) -> ApiCall[DecideResponse]:
+    """Make a decision. `states` are those of restless arms, by name or in order.
+
+    `override` is an action chosen outside, and `propensity` its own, if it is known.
+    """
+    body = without_none(context=context, actions=actions, states=states, unit=unit)
+    if override is not None:
+        body["override"] = without_none(action=override, propensity=propensity)
+    return ApiCall("POST", f"/deployments/{name}/decide", DecideResponse, body, key)
 
 
-def decide_many(name: str, asks: Iterable[Mapping[str, Any]], *, key: str | None = None) -> Ask[list[Decision]]:
+def decide_many(
+    name: str, requests: Iterable[Mapping[str, Any]], *, key: str | None = None
+) -> ApiCall[list[DecideResponse]]:
     """Make several decisions, all or none: `[{"context": [...]}, ...]`."""
-    body = {"decisions": list(asks)}
-    return Ask("POST", f"/deployments/{name}/decide/batch", Decisions, body, key, pick=lambda told: told.decisions)
+    body = {"decisions": list(requests)}
+    return ApiCall(
+        "POST",
+        f"/deployments/{name}/decide/batch",
+        DecideManyResponse,
+        body,
+        key,
+        pick=lambda response: response.decisions,
+    )
 
 
 def learn(
@@ -160,52 +189,61 @@ def learn(
     jacobian: Sequence[Sequence[float]] | None = None,
     loss: float | None = None,
     key: str | None = None,
-) -> Ask[Learnt]:
-    """Tell what came of a decision: what it earned, and cost; where arms that move went; slopes at a point."""
-    told = said(id=id, reward=reward, rewards=rewards, costs=costs, states=states)
-    told |= said(gradient=gradient, values=values, jacobian=jacobian, loss=loss)
-    return Ask("POST", f"/deployments/{name}/learn", Learnt, told, key)
+) -> ApiCall[LearnResponse]:
+    """Send the outcome of a decision: reward and costs, next states of restless arms, or gradients at a point."""
+    body = without_none(id=id, reward=reward, rewards=rewards, costs=costs, states=states)
+    body |= without_none(gradient=gradient, values=values, jacobian=jacobian, loss=loss)
+    return ApiCall("POST", f"/deployments/{name}/learn", LearnResponse, body, key)
 
 
-def learn_many(name: str, outcomes: Iterable[Mapping[str, Any]], *, key: str | None = None) -> Ask[list[Learnt]]:
-    """Tell what came of several decisions: `[{"id": 3, "reward": 1.0}, ...]`; each is answered by itself."""
+def learn_many(
+    name: str, outcomes: Iterable[Mapping[str, Any]], *, key: str | None = None
+) -> ApiCall[list[LearnResponse]]:
+    """Send several outcomes: `[{"id": 3, "reward": 1.0}, ...]`; each has a status of its own."""
     body = {"outcomes": list(outcomes)}
-    return Ask("POST", f"/deployments/{name}/learn/batch", LearntMany, body, key, pick=lambda told: told.outcomes)
+    return ApiCall(
+        "POST",
+        f"/deployments/{name}/learn/batch",
+        LearnManyResponse,
+        body,
+        key,
+        pick=lambda response: response.outcomes,
+    )
 
 
-def cancel(name: str, id: int, *, key: str | None = None) -> Ask[Learnt]:
-    """Call off a decision that never happened."""
-    return Ask("POST", f"/deployments/{name}/cancel", Learnt, {"id": id}, key)
+def cancel(name: str, id: int, *, key: str | None = None) -> ApiCall[LearnResponse]:
+    """Cancel a decision that was not carried out."""
+    return ApiCall("POST", f"/deployments/{name}/cancel", LearnResponse, {"id": id}, key)
 
 
-def list_page(*, after: str = "", limit: int = 100) -> Ask[Listed]:
-    """A page of deployments."""
-    return Ask("GET", f"/deployments?after={after}&limit={limit}", Listed)
+def list_page(*, after: str = "", limit: int = 100) -> ApiCall[DeploymentList]:
+    """List a page of deployments."""
+    return ApiCall("GET", f"/deployments?after={after}&limit={limit}", DeploymentList)
 
 
-def describe(name: str) -> Ask[Described]:
-    """A deployment as it is."""
-    return Ask("GET", f"/deployments/{name}", Described)
+def describe(name: str) -> ApiCall[DeploymentResponse]:
+    """Get a deployment: settings and current state."""
+    return ApiCall("GET", f"/deployments/{name}", DeploymentResponse)
 
 
-def change(name: str, *, key: str | None = None, **changes: Any) -> Ask[Described]:
-    """Other settings; another `policy`, `parameters` or `window` replays the journal."""
-    return Ask("PATCH", f"/deployments/{name}", Described, changes, key, least_s=LONG_S)
+def change(name: str, *, key: str | None = None, **changes: Any) -> ApiCall[DeploymentResponse]:
+    """Change settings; a new `policy`, `parameters` or `window` replays the journal."""
+    return ApiCall("PATCH", f"/deployments/{name}", DeploymentResponse, changes, key, min_timeout_s=LONG_S)
 
 
-def pause(name: str, *, key: str | None = None) -> Ask[Described]:
-    """Make no more decisions for now."""
-    return Ask("POST", f"/deployments/{name}/pause", Described, key=key)
+def pause(name: str, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
+    """Pause: no decisions until `resume`."""
+    return ApiCall("POST", f"/deployments/{name}/pause", DeploymentResponse, key=key)
 
 
-def resume(name: str, *, key: str | None = None) -> Ask[Described]:
-    """Go on."""
-    return Ask("POST", f"/deployments/{name}/resume", Described, key=key)
+def resume(name: str, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
+    """Resume after a pause."""
+    return ApiCall("POST", f"/deployments/{name}/resume", DeploymentResponse, key=key)
 
 
-def retire(name: str, *, key: str | None = None) -> Ask[Described]:
-    """End a deployment for good."""
-    return Ask("POST", f"/deployments/{name}/retire", Described, key=key)
+def retire(name: str, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
+    """Retire a deployment, for ever."""
+    return ApiCall("POST", f"/deployments/{name}/retire", DeploymentResponse, key=key)
 
 
 def add_arm(
@@ -216,42 +254,44 @@ def add_arm(
     arm_class: str | None = None,
     activation_cost: float | None = None,
     key: str | None = None,
-) -> Ask[Described]:
-    """One more arm, with its features, or its class and what it costs to activate, where the others have them."""
-    body = said(name=arm, features=features, arm_class=arm_class, activation_cost=activation_cost)
-    return Ask("POST", f"/deployments/{name}/arms", Described, body, key, least_s=LONG_S)
+) -> ApiCall[DeploymentResponse]:
+    """Add an arm, with its features, or its class and its activation cost, where the others have them."""
+    body = without_none(name=arm, features=features, arm_class=arm_class, activation_cost=activation_cost)
+    return ApiCall("POST", f"/deployments/{name}/arms", DeploymentResponse, body, key, min_timeout_s=LONG_S)
 
 
-def retire_arm(name: str, arm: str | int, *, key: str | None = None) -> Ask[Described]:
-    """One arm less."""
-    return Ask("POST", f"/deployments/{name}/arms/retire", Described, {"name": arm}, key, least_s=LONG_S)
+def retire_arm(name: str, arm: str | int, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
+    """Retire an arm."""
+    return ApiCall(
+        "POST", f"/deployments/{name}/arms/retire", DeploymentResponse, {"name": arm}, key, min_timeout_s=LONG_S
+    )
 
 
-def statistics(name: str) -> Ask[Statistics]:
-    """What a page draws."""
-    return Ask("GET", f"/deployments/{name}/statistics", Statistics)
+def statistics(name: str) -> ApiCall[Statistics]:
+    """Get the statistics that the dashboard draws."""
+    return ApiCall("GET", f"/deployments/{name}/statistics", Statistics)
 
 
-def decision(name: str, id: int) -> Ask[Recorded]:
-    """A decision as it stands in the journal."""
-    return Ask("GET", f"/deployments/{name}/decisions/{id}", Recorded)
+def decision(name: str, id: int) -> ApiCall[LoggedDecision]:
+    """Get a decision from the journal."""
+    return ApiCall("GET", f"/deployments/{name}/decisions/{id}", LoggedDecision)
 
 
-def explain(name: str, id: int) -> Ask[Explained]:
-    """Why a decision was made."""
-    return Ask("GET", f"/deployments/{name}/decisions/{id}/explain", Explained, least_s=LONG_S)
+def explain(name: str, id: int) -> ApiCall[Explanation]:
+    """Explain a decision."""
+    return ApiCall("GET", f"/deployments/{name}/decisions/{id}/explain", Explanation, min_timeout_s=LONG_S)
 
 
-def verify(name: str) -> Ask[Verified]:
-    """Whether a replay of the journal leads to the present state."""
-    return Ask("POST", f"/deployments/{name}/verify", Verified, least_s=LONG_S)
+def verify(name: str) -> ApiCall[Verification]:
+    """Check that a replay of the journal gives the live state."""
+    return ApiCall("POST", f"/deployments/{name}/verify", Verification, min_timeout_s=LONG_S)
 
 
-def snapshot(name: str) -> Ask[Saved]:
+def snapshot(name: str) -> ApiCall[SnapshotResponse]:
     """Take a snapshot now, so that a restart has little to replay."""
-    return Ask("POST", f"/deployments/{name}/snapshot", Saved, least_s=LONG_S)
+    return ApiCall("POST", f"/deployments/{name}/snapshot", SnapshotResponse, min_timeout_s=LONG_S)
 
 
-def agent(name: str) -> Ask[bytes]:
-    """The agent as bytes, for `driftwise.Agent.loads`."""
-    return Ask("GET", f"/deployments/{name}/agent", bytes, least_s=LONG_S)
+def agent(name: str) -> ApiCall[bytes]:
+    """Export the agent as bytes, for `driftwise.Agent.loads`."""
+    return ApiCall("GET", f"/deployments/{name}/agent", bytes, min_timeout_s=LONG_S)

@@ -1,15 +1,14 @@
-"""The service from Python: `Client`, and `AsyncClient` for programs that await.
+"""Clients of the service: `Client`, and `AsyncClient` for asyncio.
 
     with Client("http://127.0.0.1:8000") as client:
         decision = client.decide("shop")
         client.learn("shop", decision.id, reward=1.0)
 
-What fails on the way is asked again, with pauses that grow. That is safe: every request that changes something
-carries a key of its own, by which the service knows it again, so that nothing is decided or counted twice. When
-`patience` is at an end and it is not known whether the request was done, `OutcomeUnknown` says so, and carries the
-key: ask again with it.
+Requests that fail are repeated, with growing pauses. That is safe: every request that changes something carries an
+idempotency key, so that nothing is decided or counted twice. When `patience` seconds have passed and it is not known
+whether the request was done, `OutcomeUnknown` is raised, with the key: repeat the request with it.
 
-Both clients have the same verbs, which are described in `requests`; they differ in how they send.
+Both clients have the same methods, which `calls` describes; they differ in how they send.
 """
 
 import asyncio
@@ -25,22 +24,22 @@ from driftwise.core.extras import needed_for
 with needed_for("the client of the service"):
     import httpx
 
-from driftwise.service.client import calls as requests
-from driftwise.service.client.calls import Ask, OutcomeUnknown, Refused, log_path, refused
+from driftwise.service.client import calls
+from driftwise.service.client.calls import ApiCall, OutcomeUnknown, RequestError, log_path, request_error
 
-__all__ = ["AsyncClient", "Client", "OutcomeUnknown", "Refused"]
+__all__ = ["AsyncClient", "Client", "OutcomeUnknown", "RequestError"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-PAUSE_S, LONGEST_S = 0.05, 2.0
+PAUSE_S, MAX_PAUSE_S = 0.05, 2.0
 
 
 def _pauses(patience: float) -> Iterator[float]:
-    """How long to wait before each attempt after the first: ever longer, and never in step with others."""
+    """Pauses before each attempt after the first: growing, and random so that clients do not retry in step."""
     end, longest = time.monotonic() + patience, PAUSE_S
     while (left := end - time.monotonic()) > 0.0:
         yield min(left, random.uniform(0.5, 1.0) * longest)
-        longest = min(LONGEST_S, 2 * longest)
+        longest = min(MAX_PAUSE_S, 2 * longest)
 
 
 def _options(url: str, key: str | None, timeout: float) -> dict[str, Any]:
@@ -49,38 +48,38 @@ def _options(url: str, key: str | None, timeout: float) -> dict[str, Any]:
     return {"base_url": url, "headers": headers, "timeout": timeout}
 
 
-def _sent(describe: Callable[P, Ask[T]]) -> Callable[Concatenate["Client", P], T]:
-    """A verb that sends the request a function describes, and waits."""
+def _sync(describe: Callable[P, ApiCall[T]]) -> Callable[Concatenate["Client", P], T]:
+    """A method that sends the call a function describes."""
 
-    def verb(client: "Client", /, *args: P.args, **words: P.kwargs) -> T:
-        return client.ask(describe(*args, **words))
+    def method(client: "Client", /, *args: P.args, **options: P.kwargs) -> T:
+        return client.send(describe(*args, **options))
 
-    return functools.update_wrapper(verb, describe)
+    return functools.update_wrapper(method, describe)
 
 
-def _awaited(describe: Callable[P, Ask[T]]) -> Callable[Concatenate["AsyncClient", P], Awaitable[T]]:
-    """The same, to be awaited."""
+def _async(describe: Callable[P, ApiCall[T]]) -> Callable[Concatenate["AsyncClient", P], Awaitable[T]]:
+    """The same, for asyncio."""
 
-    def verb(client: "AsyncClient", /, *args: P.args, **words: P.kwargs) -> Awaitable[T]:
-        return client.ask(describe(*args, **words))
+    def method(client: "AsyncClient", /, *args: P.args, **options: P.kwargs) -> Awaitable[T]:
+        return client.send(describe(*args, **options))
 
-    return functools.update_wrapper(verb, describe)
+    return functools.update_wrapper(method, describe)
 
 
 class Client:
-    """A service, asked one thing at a time.
+    """A client of the service.
 
     Parameters
     ----------
     url : str
-        Where it is, e.g. `http://127.0.0.1:8000`.
+        Address of the service, e.g. `http://127.0.0.1:8000`.
     key : str, optional
-        An API key, or the token of a service that has none; if not given, what the environment variable DRIFTWISE_KEY
-        or DRIFTWISE_TOKEN holds.
+        An API key, or the token of a service that has none; by default the environment variable DRIFTWISE_KEY or
+        DRIFTWISE_TOKEN.
     timeout : float
-        Seconds to wait for an answer; minutes for what compiles a policy or replays a journal.
+        Seconds to wait for an answer; five minutes for requests that compile a policy or replay a journal.
     patience : float
-        Seconds for which to ask again: longer than a service takes to be started anew.
+        Seconds for which to repeat a request: longer than a restart of the service takes.
     """
 
     def __init__(
@@ -96,59 +95,63 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close all connections."""
         self._http.close()
 
-    def ask(self, ask: Ask[T]) -> T:
-        """Ask, again if need be."""
+    def send(self, call: ApiCall[T]) -> T:
+        """Send a request, and repeat it while the failure is transient."""
         pauses, why = _pauses(self.patience), ""
         while True:
             try:
                 response = self._http.request(
-                    ask.method, ask.path, content=ask.content, headers=ask.headers, timeout=ask.within(self.timeout)
+                    call.method,
+                    call.path,
+                    content=call.content,
+                    headers=call.headers,
+                    timeout=call.timeout(self.timeout),
                 )
-                if not ask.passes(response):
-                    return ask.read(response)
+                if not call.is_transient(response):
+                    return call.read(response)
                 why = f"HTTP {response.status_code}"
             except httpx.TransportError as error:
                 response, why = None, type(error).__name__
             pause = next(pauses, None)
             if pause is None:
-                return ask.given_up(response, why)
+                return call.give_up(response, why)
             time.sleep(pause)
 
     def export(self, name: str, format: str = "jsonl", *, after: int = -1) -> Iterator[bytes]:
-        """The log, in chunks: `jsonl`, `csv` or `parquet`."""
+        """Export the log, in chunks: `jsonl`, `csv` or `parquet`."""
         with self._http.stream("GET", log_path(name, format, after)) as response:
             if not response.is_success:
                 response.read()
-                raise refused(response)
+                raise request_error(response)
             yield from response.iter_bytes()
 
-    create = _sent(requests.create)
-    decide = _sent(requests.decide)
-    decide_many = _sent(requests.decide_many)
-    learn = _sent(requests.learn)
-    learn_many = _sent(requests.learn_many)
-    cancel = _sent(requests.cancel)
-    list = _sent(requests.list_page)
-    describe = _sent(requests.describe)
-    change = _sent(requests.change)
-    pause = _sent(requests.pause)
-    resume = _sent(requests.resume)
-    retire = _sent(requests.retire)
-    add_arm = _sent(requests.add_arm)
-    retire_arm = _sent(requests.retire_arm)
-    statistics = _sent(requests.statistics)
-    decision = _sent(requests.decision)
-    explain = _sent(requests.explain)
-    verify = _sent(requests.verify)
-    snapshot = _sent(requests.snapshot)
-    agent = _sent(requests.agent)
+    create = _sync(calls.create)
+    decide = _sync(calls.decide)
+    decide_many = _sync(calls.decide_many)
+    learn = _sync(calls.learn)
+    learn_many = _sync(calls.learn_many)
+    cancel = _sync(calls.cancel)
+    list = _sync(calls.list_page)
+    describe = _sync(calls.describe)
+    change = _sync(calls.change)
+    pause = _sync(calls.pause)
+    resume = _sync(calls.resume)
+    retire = _sync(calls.retire)
+    add_arm = _sync(calls.add_arm)
+    retire_arm = _sync(calls.retire_arm)
+    statistics = _sync(calls.statistics)
+    decision = _sync(calls.decision)
+    explain = _sync(calls.explain)
+    verify = _sync(calls.verify)
+    snapshot = _sync(calls.snapshot)
+    agent = _sync(calls.agent)
 
 
 class AsyncClient:
-    """The same for programs that await: `async with AsyncClient(url) as client: await client.decide("shop")`."""
+    """The same for asyncio: `async with AsyncClient(url) as client: await client.decide("shop")`."""
 
     def __init__(
         self, url: str, *, key: str | None = None, timeout: float = 10.0, patience: float = 30.0, transport: Any = None
@@ -163,53 +166,57 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close all connections."""
         await self._http.aclose()
 
-    async def ask(self, ask: Ask[T]) -> T:
-        """Ask, again if need be."""
+    async def send(self, call: ApiCall[T]) -> T:
+        """Send a request, and repeat it while the failure is transient."""
         pauses, why = _pauses(self.patience), ""
         while True:
             try:
                 response = await self._http.request(
-                    ask.method, ask.path, content=ask.content, headers=ask.headers, timeout=ask.within(self.timeout)
+                    call.method,
+                    call.path,
+                    content=call.content,
+                    headers=call.headers,
+                    timeout=call.timeout(self.timeout),
                 )
-                if not ask.passes(response):
-                    return ask.read(response)
+                if not call.is_transient(response):
+                    return call.read(response)
                 why = f"HTTP {response.status_code}"
             except httpx.TransportError as error:
                 response, why = None, type(error).__name__
             pause = next(pauses, None)
             if pause is None:
-                return ask.given_up(response, why)
+                return call.give_up(response, why)
             await asyncio.sleep(pause)
 
     async def export(self, name: str, format: str = "jsonl", *, after: int = -1) -> AsyncIterator[bytes]:
-        """The log, in chunks: `jsonl`, `csv` or `parquet`."""
+        """Export the log, in chunks: `jsonl`, `csv` or `parquet`."""
         async with self._http.stream("GET", log_path(name, format, after)) as response:
             if not response.is_success:
                 await response.aread()
-                raise refused(response)
+                raise request_error(response)
             async for chunk in response.aiter_bytes():
                 yield chunk
 
-    create = _awaited(requests.create)
-    decide = _awaited(requests.decide)
-    decide_many = _awaited(requests.decide_many)
-    learn = _awaited(requests.learn)
-    learn_many = _awaited(requests.learn_many)
-    cancel = _awaited(requests.cancel)
-    list = _awaited(requests.list_page)
-    describe = _awaited(requests.describe)
-    change = _awaited(requests.change)
-    pause = _awaited(requests.pause)
-    resume = _awaited(requests.resume)
-    retire = _awaited(requests.retire)
-    add_arm = _awaited(requests.add_arm)
-    retire_arm = _awaited(requests.retire_arm)
-    statistics = _awaited(requests.statistics)
-    decision = _awaited(requests.decision)
-    explain = _awaited(requests.explain)
-    verify = _awaited(requests.verify)
-    snapshot = _awaited(requests.snapshot)
-    agent = _awaited(requests.agent)
+    create = _async(calls.create)
+    decide = _async(calls.decide)
+    decide_many = _async(calls.decide_many)
+    learn = _async(calls.learn)
+    learn_many = _async(calls.learn_many)
+    cancel = _async(calls.cancel)
+    list = _async(calls.list_page)
+    describe = _async(calls.describe)
+    change = _async(calls.change)
+    pause = _async(calls.pause)
+    resume = _async(calls.resume)
+    retire = _async(calls.retire)
+    add_arm = _async(calls.add_arm)
+    retire_arm = _async(calls.retire_arm)
+    statistics = _async(calls.statistics)
+    decision = _async(calls.decision)
+    explain = _async(calls.explain)
+    verify = _async(calls.verify)
+    snapshot = _async(calls.snapshot)
+    agent = _async(calls.agent)

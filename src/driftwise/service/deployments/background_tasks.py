@@ -1,4 +1,4 @@
-"""What an engine does beside requests: warm what will be needed, record defaults, save, and look after its clock."""
+"""Background tasks of an engine: compile kernels at the start; record defaults, save snapshots, check the clock."""
 
 import asyncio
 import logging
@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from driftwise.errors import DriftwiseError
-from driftwise.service.deployments.catalogue import RETIRED, Entry
+from driftwise.service.deployments.catalogue import RETIRED, DeploymentEntry
 from driftwise.service.deployments.readiness import READ, TRIAL, WRITTEN
 from driftwise.service.http.errors import Unavailable
 from driftwise.service.store.events import ClockSet
@@ -15,23 +15,23 @@ from driftwise.service.store.events import ClockSet
 if TYPE_CHECKING:
     from driftwise.service.deployments.engine import Engine
 
-IDLE_US = 10 * 1_000_000  # a deployment at rest is saved after this
+IDLE_US = 10 * 1_000_000  # a deployment without requests is saved after this
 HOUR_US = 3600 * 1_000_000
 SWEEP_S = 1.0
-FAILED = "what is done beside requests failed"
+FAILED = "a background task failed"
 log = logging.getLogger("driftwise.service")
 
 
-def ended(task: "asyncio.Task[None]") -> None:
-    """What nobody waited for is over; when it has failed, the log says so."""
+def log_failure(task: "asyncio.Task[None]") -> None:
+    """Log the failure of a task that nobody waits for."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log.error(FAILED, exc_info=error)
 
 
 async def warm(engine: "Engine") -> None:
-    """Fold one deployment of each kind, then say ready; then those whose reward windows may have passed.
+    """Fold one deployment of each kind, then be ready; then fold those with reward windows that may have passed.
 
-    Of a kind are those that need the same kernels: the same policy, in force now, asked in the same manner.
+    Deployments of a kind need the same kernels: they have the same policy in force and the same form of requests.
     """
     seen, later = set(), []
     for name, entry in list(engine.catalogue.entries.items()):
@@ -41,7 +41,7 @@ async def warm(engine: "Engine") -> None:
         if kind not in seen:
             seen.add(kind)
             await _try_fold(engine, name)
-        elif entry.made.reward_window is not None:
+        elif entry.initial.reward_window is not None:
             later.append(name)
     engine.readiness.warm = True
     for name in later:
@@ -49,26 +49,26 @@ async def warm(engine: "Engine") -> None:
 
 
 async def _try_fold(engine: "Engine", name: str) -> None:
-    with suppress(DriftwiseError):  # it will be told to whoever asks for this deployment
+    with suppress(DriftwiseError):  # requests for this deployment will report it
         await engine.live(name)
 
 
-def _kind(entry: Entry) -> tuple[Any, ...]:
-    """What the kernels of a deployment depend on: policies, one perhaps inside another, and what is shown and told."""
-    made = entry.made
-    said = (made.features, made.context, made.slate, made.budgets, made.domain, made.activate)
-    inner = made.parameters.get("policy") if entry.policy == made.policy else None
+def _kind(entry: DeploymentEntry) -> tuple[Any, ...]:
+    """What the kernels of a deployment depend on: policies, perhaps nested, and the form of requests and outcomes."""
+    initial = entry.initial
+    forms = (initial.features, initial.context, initial.slate, initial.budgets, initial.domain, initial.activate)
+    inner = initial.parameters.get("policy") if entry.policy == initial.policy else None
     policies = tuple(re.findall(r"[a-z][a-z0-9-]+(?=$|[:,)])", entry.policy))
-    return policies, inner, isinstance(made.arms, dict), *(each is not None for each in said)
+    return policies, inner, isinstance(initial.arms, dict), *(each is not None for each in forms)
 
 
-async def tend_for_ever(engine: "Engine") -> None:
-    """Look after an engine every second."""
+async def run_periodically(engine: "Engine") -> None:
+    """Run periodic work every second, for ever."""
     forgotten = engine.clock()
     while True:
         await asyncio.sleep(SWEEP_S)
         try:
-            await tend(engine)
+            await run_once(engine)
         except Exception:
             log.exception(FAILED)
         now = engine.clock()
@@ -77,8 +77,8 @@ async def tend_for_ever(engine: "Engine") -> None:
             engine.writer.forget_answers(engine.oldest_answer(now))
 
 
-async def tend(engine: "Engine") -> None:
-    """Try a store that failed; record defaults, save what is at rest, believe a clock that was set for good."""
+async def run_once(engine: "Engine") -> None:
+    """Try a store that failed; record defaults, save idle deployments, accept a clock that was set for good."""
     if engine.readiness.problems:
         await try_store(engine)
     now = engine.clock()
@@ -86,40 +86,40 @@ async def tend(engine: "Engine") -> None:
         if entry.live is None or entry.busy is not None:
             continue
         try:
-            if entry.live.settings.reward_window is not None and (happened := engine.defaults(entry.live, now)):
-                engine.write(entry, happened)
+            if entry.live.settings.reward_window is not None and (new_events := engine.defaults(entry.live, now)):
+                engine.write(entry, new_events)
         except Exception:
-            log.exception("a default was not recorded", extra={"facts": {"deployment": entry.made.name}})
-            entry.live = None  # some may be recorded in memory only: fold it anew
+            log.exception("a default was not recorded", extra={"facts": {"deployment": entry.initial.name}})
+            entry.discard("defaults may be recorded in memory only")
             continue
         if entry.unsaved and entry.touched + IDLE_US < now:
             engine.save(entry)
             await asyncio.sleep(0)
-    if engine.clock.lasting() is not None:
-        with suppress(Unavailable):  # then the next time
-            await _believe_clock(engine)
+    if engine.clock.lasting_leap() is not None:
+        with suppress(Unavailable):  # the next run tries again
+            await _accept_clock(engine)
 
 
 async def try_store(engine: "Engine") -> None:
-    """Write something that belongs to nobody and read it back: `readiness` learns whether that can be done."""
+    """Write a trial that belongs to no deployment and read it back; `readiness` records whether that works."""
     with suppress(Unavailable):
         await engine.commit(snapshots=[engine.readiness.trial()])
         engine.readiness.worked(WRITTEN)
-        await engine.look(engine.journal.latest, TRIAL)
+        await engine.query(engine.journal.latest, TRIAL)
         engine.readiness.worked(READ)
 
 
-async def _believe_clock(engine: "Engine") -> None:
-    """Follow a clock that has leapt and stayed there; the catalogue keeps that the time between did not pass."""
-    async with engine.cataloguing:
-        leap = engine.clock.lasting()
+async def _accept_clock(engine: "Engine") -> None:
+    """Follow a clock that has leapt and stayed there; the catalogue records that the skipped time did not pass."""
+    async with engine.catalogue_lock:
+        leap = engine.clock.lasting_leap()
         if leap is None:
             return
         event = engine.catalogue.event(ClockSet(*leap), leap[1])
         await engine.commit([event])
         engine.catalogue.apply(event)
         before = engine.clock()
-        engine.clock.believe()
+        engine.clock.accept_leap()
         after = engine.clock()
         for entry in engine.catalogue.entries.values():
             if entry.live is not None:

@@ -1,28 +1,32 @@
-"""The time that events carry: the wall clock, checked against a clock that nobody can set.
+"""The time of events: the wall clock, checked against the monotonic clock.
 
 A wall clock can be set: by a year for a second, by mistake; for good, when it was wrong before. So it is followed only
-while it goes on as the steady clock does.
+while it advances as the steady (monotonic) clock does.
 
 * A step of at most `STEP_S` (a time server's correction) is followed at once, back by standing still.
 * A larger one is a *leap*. While it lasts, time goes on at the pace of the steady clock, as if nothing had happened.
-* A leap that has lasted for `LASTING_S` is believed: the wall clock was wrong before. Time that was skipped so did not
-  pass: `Leaps` leaves it out when it is asked whether a decision has waited for long enough.
+* A leap that has lasted for `LASTING_S` is accepted: the wall clock was wrong before. The time it skipped did not pass:
+  `Leaps` leaves it out of the age of a decision.
 
 The steady clock of Linux goes on while the machine sleeps, so that waking up is no leap: that time did pass. Where it
 stands still (a virtual machine that was paused), waking up is a leap that lasts.
 
-How a deployment goes on whose events lie ahead of this time is in `deployment`.
+`deployment` says how a deployment goes on when its events are ahead of this time.
 """
 
 import logging
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
+
+from driftwise.service.store.journal import DamagedError
 
 STEP_S = 10
 LASTING_S = 300
 SECOND_US = 1_000_000
+EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 log = logging.getLogger("driftwise.service")
 
 
@@ -31,8 +35,25 @@ def now_us() -> int:
     return time.time_ns() // 1000
 
 
+def utc(at: int) -> datetime:
+    """A time in microseconds since 1970 as JSON tells it: RFC 3339, to the microsecond.
+
+    >>> utc(1_700_000_000_000_001).isoformat()
+    '2023-11-14T22:13:20.000001+00:00'
+    """
+    try:
+        return EPOCH + at * MICROSECOND
+    except OverflowError:
+        raise DamagedError(f"a time of {at} microseconds since 1970 is outside the years 1 to 9999") from None
+
+
+def microseconds(time: datetime) -> int:
+    """Microseconds since 1970: the inverse of `utc`."""
+    return (time - EPOCH) // MICROSECOND
+
+
 def steady_us() -> int:
-    """Microseconds since whenever, that nobody can set."""
+    """The monotonic clock, in microseconds."""
     sleeping = getattr(time, "CLOCK_BOOTTIME", None)  # counts the time asleep, too
     return (time.monotonic_ns() if sleeping is None else time.clock_gettime_ns(sleeping)) // 1000
 
@@ -45,32 +66,32 @@ class Leap(NamedTuple):
 
 
 class Clock:
-    """What time it is, in microseconds since 1970, for everything that is written down. Any thread may ask."""
+    """The time in microseconds since 1970, for all events. Thread-safe."""
 
     def __init__(self, wall: Callable[[], int] = now_us, steady: Callable[[], int] = steady_us) -> None:
         self._wall, self._steady = wall, steady
-        self._asking = threading.Lock()
-        self._now, self._asked = wall(), steady()  # the time when last asked, and when that was by the steady clock
+        self._lock = threading.Lock()
+        self._now, self._read_at = wall(), steady()  # the time when last read, and the steady clock then
         self._leap: Leap | None = None
 
     def __call__(self) -> int:
         """The time."""
-        with self._asking:
+        with self._lock:
             off, expected, steady = self._compare()
-            if abs(off) > STEP_S * SECOND_US:  # or this thread had to wait between two readings
+            if abs(off) > STEP_S * SECOND_US:  # or this thread was suspended between two readings
                 off, expected, steady = self._compare()
-            self._notice(off, steady)
-            self._now, self._asked = max(self._now, expected + (off if self._leap is None else 0)), steady
+            self._detect_leap(off, steady)
+            self._now, self._read_at = max(self._now, expected + (off if self._leap is None else 0)), steady
             return self._now
 
     def _compare(self) -> tuple[int, int, int]:
         """By how much the wall clock is off what is expected, what is expected, and the steady clock."""
         wall, steady = self._wall(), self._steady()
-        expected = self._now + steady - self._asked
+        expected = self._now + steady - self._read_at
         return wall - expected, expected, steady
 
-    def _notice(self, off: int, steady: int) -> None:
-        """Notice the beginning and the end of a leap, and say so."""
+    def _detect_leap(self, off: int, steady: int) -> None:
+        """Detect and log the beginning and the end of a leap."""
         leap = self._leap
         if abs(off) <= STEP_S * SECOND_US:
             self._leap = None
@@ -80,23 +101,23 @@ class Clock:
         elif leap is None or abs(off - leap.by) > STEP_S * SECOND_US:  # another leap: it must last anew
             self._leap = Leap(off, steady)
             if leap is None:
-                facts = {"off_s": _seconds(off), "believed_after_s": LASTING_S}
+                facts = {"off_s": _seconds(off), "accepted_after_s": LASTING_S}
                 log.warning("the clock of this machine has leapt: it is not followed for now", extra={"facts": facts})
 
-    def lasting(self) -> tuple[int, int] | None:
-        """The time, and what it should be, where the clock has leapt and stayed there for long enough."""
+    def lasting_leap(self) -> tuple[int, int] | None:
+        """The time, and the time after a leap that has lasted long enough; else None."""
         now = self()
-        if self._leap is None or self._asked - self._leap.since < LASTING_S * SECOND_US:
+        if self._leap is None or self._read_at - self._leap.since < LASTING_S * SECOND_US:
             return None
         return now, now + self._leap.by
 
-    def believe(self) -> None:
-        """Follow the wall clock, wherever it has leapt to."""
-        with self._asking:
+    def accept_leap(self) -> None:
+        """Follow the wall clock after a leap."""
+        with self._lock:
             leap, self._leap = self._leap, None
-            self._now, self._asked = self._wall(), self._steady()
+            self._now, self._read_at = self._wall(), self._steady()
         if leap is not None:
-            log.warning("the clock of this machine is believed now", extra={"facts": {"leapt_s": _seconds(leap.by)}})
+            log.warning("the clock of this machine is accepted now", extra={"facts": {"leapt_s": _seconds(leap.by)}})
 
 
 class Leaps:

@@ -1,4 +1,4 @@
-"""Decide, learn, cancel. Between what is done in memory and handing it to the writer nothing is awaited."""
+"""Decide, learn, cancel. Between the change in memory and `engine.write` nothing is awaited."""
 
 from typing import Any
 
@@ -6,169 +6,187 @@ import msgspec
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments import moving
-from driftwise.service.deployments.catalogue import Entry
+from driftwise.service.deployments.catalogue import DeploymentEntry
+from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import NO_KEY, Engine, Happened, Keyed, Reply, waited
-from driftwise.service.http.errors import Conflict, Full, Malformed, Unknown
-from driftwise.service.http.schemas.requests import Asked, Held, Told
-from driftwise.service.http.schemas.responses import Decision, Decisions, Learnt, LearntMany
+from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, NewEvent, Reply, wait_for_commit
+from driftwise.service.http.errors import BadRequest, Conflict, LimitReached, NotFound
+from driftwise.service.http.schemas.requests import DecideRequest, LearnRequest, Override
+from driftwise.service.http.schemas.responses import (
+    DecideManyResponse,
+    DecideResponse,
+    LearnManyResponse,
+    LearnResponse,
+)
 from driftwise.service.store.events import Body, Cancelled, Decided, Learned
 from driftwise.service.store.journal import Event
 
-OUTCOME = tuple(name for name in Told.__struct_fields__ if name != "id")
-REFUSED = {"unknown": Unknown, "conflict": Conflict}
+OUTCOME = tuple(name for name in LearnRequest.__struct_fields__ if name != "id")
+ERRORS = {"not-found": NotFound, "conflict": Conflict}
 
 
-async def decide(engine: Engine, name: str, asks: list[Asked], *, many: bool = False, key: Keyed = NO_KEY) -> Reply:
-    """Choose, once for each that is asked: all or none."""
-    return await engine.once(key, lambda: _decide(engine, name, asks, many, key))
+async def decide(
+    engine: Engine, name: str, requests: list[DecideRequest], *, many: bool = False, key: IdempotencyKey = NO_KEY
+) -> Reply:
+    """Make a decision for each request: all or none."""
+    return await engine.run_once_per_key(key, lambda: _decide(engine, name, requests, many, key))
 
 
-async def _decide(engine: Engine, name: str, asks: list[Asked], many: bool, key: Keyed) -> Reply:
+async def _decide(engine: Engine, name: str, requests: list[DecideRequest], many: bool, key: IdempotencyKey) -> Reply:
     entry, live = await engine.running(name)
     now = engine.clock()
-    happened = engine.defaults(live, now) if live.settings.reward_window is not None else []
-    made: list[Happened] = []
-    decisions: list[Decision] = []
+    new_events = engine.defaults(live, now) if live.settings.reward_window is not None else []
+    decided: list[NewEvent] = []
+    decisions: list[DecideResponse] = []
     try:
-        _check_room(live, len(asks))
-        shown = [_shown(live, ask) for ask in asks]
+        _check_room(live, len(requests))
+        contexts = [_context(live, request) for request in requests]
         if many:
-            live.agent.check_asked(*shown)
-        for ask, asked in zip(asks, shown, strict=True):
-            done = None if ask.held is None else _done(live, ask.held)
-            event, body = live.decide(asked, ask.unit, now, done)
-            made.append((event, body))
+            live.agent.check_asked(*contexts)
+        for request, context in zip(requests, contexts, strict=True):
+            override = None if request.override is None else _override(live, request.override)
+            event, body = live.decide(context, request.unit, now, override)
+            decided.append((event, body))
             decisions.append(_decision(live, event, body))
     except DriftwiseError:
-        if made:
-            entry.live = None  # some of a batch were made in memory: fold it anew without them
-        if happened:
-            engine.write(entry, happened)
+        if decided:
+            entry.discard("some decisions of a batch that failed were made in memory")
+        if new_events:
+            engine.write(entry, new_events)
         raise
-    reply = 200, msgspec.json.encode(Decisions(decisions) if many else decisions[0])
-    engine.counts["decided", name] += len(asks)
-    return await engine.answer(entry, [*happened, *made], key, reply)
+    reply = 200, msgspec.json.encode(DecideManyResponse(decisions) if many else decisions[0])
+    engine.counts["decided", name] += len(requests)
+    return await engine.answer(entry, [*new_events, *decided], key, reply)
 
 
-def _check_room(live: Deployment, wanted: int) -> None:
-    room = live.settings.max_pending - len(live.waiting)
-    if wanted > room:
-        raise Full(f"{len(live.waiting)} decisions wait for their outcomes: there is room for {max(0, room)} more")
+def _check_room(live: Deployment, n_requests: int) -> None:
+    room = live.settings.max_pending - len(live.pending)
+    if n_requests > room:
+        raise LimitReached(
+            f"{len(live.pending)} decisions are pending; max_pending leaves room for {max(0, room)} more"
+        )
 
 
-def _shown(live: Deployment, ask: Asked) -> dict[str, Any]:
-    if ask.unit is not None and not live.settings.sticky:
-        raise Malformed("unit means something only where a deployment was made with sticky=true")
-    given = {"actions": ask.actions, "context": ask.context, "states": ask.states}
-    shown = {name: value for name, value in given.items() if value is not None}
-    if live.moving and ask.states is not None:
-        shown["states"] = moving.by_name(ask.states, live.agent.arms)
-    return shown
+def _context(live: Deployment, request: DecideRequest) -> dict[str, Any]:
+    if request.unit is not None and not live.settings.sticky:
+        raise BadRequest("unit is allowed only in deployments with sticky=true")
+    fields = {"actions": request.actions, "context": request.context, "states": request.states}
+    context = {name: value for name, value in fields.items() if value is not None}
+    if live.moving and request.states is not None:
+        context["states"] = moving.by_name(request.states, live.agent.arms)
+    return context
 
 
-def _done(live: Deployment, held: Held) -> tuple[Any, float | None]:
+def _override(live: Deployment, override: Override) -> tuple[Any, float | None]:
     if live.settings.domain is not None:
-        raise Malformed("held names arms, and this deployment chooses points")
-    return held.action, held.propensity
+        raise BadRequest("override is not allowed in a deployment that chooses points")
+    return override.action, override.propensity
 
 
-def _decision(live: Deployment, event: Event, body: Decided) -> Decision:
+def _decision(live: Deployment, event: Event, body: Decided) -> DecideResponse:
     left = live.agent.remaining if live.settings.budgets is not None else None
-    told = Decision(event.number, body.action, body.propensity, event.at / 1e6, body.held, left)
+    response = DecideResponse(
+        event.number, body.action, body.propensity, utc(event.at), body.sticky, body.override, left
+    )
     if live.moving:
-        told.ranking = moving.ranked(live.agent)
-    return told
+        response.ranking = moving.ranked(live.agent)
+    return response
 
 
-async def learn(engine: Engine, name: str, told: list[Told], *, many: bool = False, key: Keyed = NO_KEY) -> Reply:
-    """Learn outcomes, each by itself."""
-    return await engine.once(key, lambda: _learn(engine, name, told, many, key))
+async def learn(
+    engine: Engine, name: str, requests: list[LearnRequest], *, many: bool = False, key: IdempotencyKey = NO_KEY
+) -> Reply:
+    """Learn outcomes; each has a status of its own."""
+    return await engine.run_once_per_key(key, lambda: _learn(engine, name, requests, many, key))
 
 
-async def _learn(engine: Engine, name: str, told: list[Told], many: bool, key: Keyed) -> Reply:
-    entry, live, looked = await _looked_up(engine, name, [each.id for each in told])
+async def _learn(engine: Engine, name: str, requests: list[LearnRequest], many: bool, key: IdempotencyKey) -> Reply:
+    entry, live, from_journal = await _look_up(engine, name, [each.id for each in requests])
     now = engine.clock()
-    happened = engine.defaults(live, now)
-    settled: dict[int, Body | None] = looked | entry.settled | {event.ref: body for event, body in happened}
-    learnt = []
-    for each in told:
+    new_events = engine.defaults(live, now)
+    settled: dict[int, Body | None] = from_journal | entry.settled | {event.ref: body for event, body in new_events}
+    responses = []
+    for each in requests:
         try:
-            learnt.append(_learn_one(live, each, now, settled, happened))
+            responses.append(_learn_one(live, each, now, settled, new_events))
         except DriftwiseError as error:
             if not many:
-                engine.write(entry, happened)
+                engine.write(entry, new_events)
                 raise
-            learnt.append(Learnt(each.id, "refused", str(error)))
-    for one in learnt:
+            responses.append(LearnResponse(each.id, "invalid", str(error)))
+    for one in responses:
         engine.counts[one.status, name] += 1
-    if not many and learnt[0].error is not None:
-        await waited(engine.write(entry, happened))
-        raise REFUSED[learnt[0].status](learnt[0].error)
-    reply = 200, msgspec.json.encode(LearntMany(learnt) if many else learnt[0])
-    return await engine.answer(entry, happened, key, reply)
+    if not many and responses[0].error is not None:
+        await wait_for_commit(engine.write(entry, new_events))
+        raise ERRORS[responses[0].status](responses[0].error)
+    reply = 200, msgspec.json.encode(LearnManyResponse(responses) if many else responses[0])
+    return await engine.answer(entry, new_events, key, reply)
 
 
 def _learn_one(
-    live: Deployment, told: Told, now: int, settled: dict[int, Body | None], happened: list[Happened]
-) -> Learnt:
-    """Learn one outcome, or say why there is nothing to learn."""
-    id, outcome = told.id, _outcome(live, told)
-    if id in live.waiting:
+    live: Deployment, request: LearnRequest, now: int, settled: dict[int, Body | None], new_events: list[NewEvent]
+) -> LearnResponse:
+    """Learn one outcome, or return why it cannot be learned."""
+    id, outcome = request.id, _outcome(live, request)
+    if id in live.pending:
         event, body = live.learn(id, outcome, now)
-        happened.append((event, body))
+        new_events.append((event, body))
         settled[id] = body
-        return Learnt(id, body.status)
+        return LearnResponse(id, body.status)
     before = settled.get(id)
     if isinstance(before, Learned):
         if before.defaulted:
-            return Learnt(id, "late")
-        if before.told == outcome or (live.moving and moving.same(before.told, outcome)):
-            return Learnt(id, "duplicate")
-        return Learnt(id, "conflict", f"another outcome is recorded for decision {id}")
+            return LearnResponse(id, "late")
+        if before.outcome == outcome or (live.moving and moving.same(before.outcome, outcome)):
+            return LearnResponse(id, "duplicate")
+        return LearnResponse(id, "conflict", f"another outcome is recorded for decision {id}")
     if isinstance(before, Cancelled):
-        return Learnt(id, "conflict", f"decision {id} was cancelled")
-    return Learnt(id, "unknown", f"no decision {id} waits for an outcome")
+        return LearnResponse(id, "conflict", f"decision {id} was cancelled")
+    return LearnResponse(id, "not-found", f"decision {id} does not exist or is already settled")
 
 
-def _outcome(live: Deployment, told: Told) -> dict[str, Any]:
-    given = {name: value for name in OUTCOME if (value := getattr(told, name)) is not None}
+def _outcome(live: Deployment, request: LearnRequest) -> dict[str, Any]:
+    outcome = {name: value for name in OUTCOME if (value := getattr(request, name)) is not None}
     if live.moving:
-        return {name: moving.by_name(value, live.agent.arms) for name, value in given.items()}
-    return given
+        return {name: moving.by_name(value, live.agent.arms) for name, value in outcome.items()}
+    return outcome
 
 
-async def _looked_up(engine: Engine, name: str, ids: list[int]) -> tuple[Entry, Deployment, dict[int, Body | None]]:
-    """A deployment, and what the journal says of those decisions that wait for nothing any more."""
-    looked: dict[int, Body | None] = {}
+async def _look_up(
+    engine: Engine, name: str, ids: list[int]
+) -> tuple[DeploymentEntry, Deployment, dict[int, Body | None]]:
+    """A deployment, and from the journal the outcomes of those decisions that are not pending."""
+    from_journal: dict[int, Body | None] = {}
     while True:
         entry, live = await engine.running(name, paused=True)
         missing = [
-            id for id in ids if id < live.number and not (id in live.waiting or id in looked or id in entry.settled)
+            id
+            for id in ids
+            if id < live.number and not (id in live.pending or id in from_journal or id in entry.settled)
         ]
         if not missing:
-            return entry, live, looked
+            return entry, live, from_journal
         for id in missing:
-            found = await engine.look(engine.journal.outcome, entry.stream, id)
-            looked[id] = None if found is None else engine.body_of(entry, found)
+            event = await engine.query(engine.journal.outcome, entry.stream, id)
+            from_journal[id] = None if event is None else engine.body_of(entry, event)
 
 
-async def cancel(engine: Engine, name: str, id: int, *, key: Keyed = NO_KEY) -> Reply:
-    """Call a decision off: nothing is learned from it, and what was reserved for it is free again."""
-    return await engine.once(key, lambda: _cancel(engine, name, id, key))
+async def cancel(engine: Engine, name: str, id: int, *, key: IdempotencyKey = NO_KEY) -> Reply:
+    """Cancel a decision: nothing is learned from it, and its reserved budget is free again."""
+    return await engine.run_once_per_key(key, lambda: _cancel(engine, name, id, key))
 
 
-async def _cancel(engine: Engine, name: str, id: int, key: Keyed) -> Reply:
-    entry, live, looked = await _looked_up(engine, name, [id])
+async def _cancel(engine: Engine, name: str, id: int, key: IdempotencyKey) -> Reply:
+    entry, live, from_journal = await _look_up(engine, name, [id])
     now = engine.clock()
-    happened = engine.defaults(live, now)
-    before = (looked | entry.settled | {event.ref: body for event, body in happened}).get(id)
-    if id in live.waiting:
-        happened.append((live.cancel(id, now), Cancelled()))
+    new_events = engine.defaults(live, now)
+    before = (from_journal | entry.settled | {event.ref: body for event, body in new_events}).get(id)
+    if id in live.pending:
+        new_events.append((live.cancel(id, now), Cancelled()))
     elif not isinstance(before, Cancelled):
-        await waited(engine.write(entry, happened))
+        await wait_for_commit(engine.write(entry, new_events))
         if before is None:
-            raise Unknown(f"no decision {id} waits for an outcome")
+            raise NotFound(f"decision {id} does not exist or is already settled")
         raise Conflict(f"decision {id} has an outcome already")
     engine.counts["cancelled", name] += 1
-    return await engine.answer(entry, happened, key, (200, msgspec.json.encode(Learnt(id, "cancelled"))))
+    return await engine.answer(entry, new_events, key, (200, msgspec.json.encode(LearnResponse(id, "cancelled"))))

@@ -1,11 +1,13 @@
-"""A deployment is the fold of its events: an agent, the decisions that wait for outcomes, and who is held to which arm.
+"""A deployment is the fold of its events: an agent, the decisions that wait for outcomes, and the arms that units keep.
 
-What happens live and what is replayed go through the same code: live, `decide` and `learn` do it and return the event
-that says so; in a replay (`fold`), `apply` is given the event and does it again. A replayed decision takes the action
-from the journal, so that the same journal can be replayed into another policy: it learns from what was done, not from
-what it would have done.
+What an event does is written once, in one handler per type of event (`HANDLERS`). Live, `decide`, `learn` and the
+others pass a new event to its handler, which completes it (the action that the policy chose, the status of an outcome),
+and return it for the journal. A replay (`fold`) passes the events of the journal to the same handlers (`apply`). A
+replayed decision takes the action from the journal, so that the same journal can be replayed into another policy: it
+learns from what was done, not from what it would have done.
 """
 
+import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Callable
@@ -17,31 +19,32 @@ from driftwise.agent import Agent
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.serialization import seal
 from driftwise.errors import BudgetError, ParameterError
-from driftwise.service.deployments import spec as papers
+from driftwise.service.deployments import spec
 from driftwise.service.deployments.clock import SECOND_US, STEP_S, Leaps
-from driftwise.service.deployments.spec import POLICY, UNITS
-from driftwise.service.deployments.stats import state as monitors
-from driftwise.service.deployments.stats.collector import Monitor
-from driftwise.service.deployments.stats.state import Notes
+from driftwise.service.deployments.spec import MAX_UNITS, POLICY
+from driftwise.service.deployments.stats import state as stats_state
+from driftwise.service.deployments.stats.collector import StatsCollector
+from driftwise.service.deployments.stats.state import StatsState
 from driftwise.service.http.schemas.requests import Settings
-from driftwise.service.store import events as kinds
+from driftwise.service.store import events
 from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
 from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
 
 FORMAT = 1
+CHOOSE: Any = msgspec.UNSET  # in place of an action: the policy is to choose it
 NO_LEAPS = Leaps()
 
 
-class Waiting(NamedTuple):
-    """A decision whose outcome has not come: its round, when it was made, and what was chosen."""
+class PendingDecision(NamedTuple):
+    """A decision without an outcome: its round, its time and its action."""
 
     t: int
     at: int
     action: Any
 
 
-class Paper(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """A deployment as data."""
+class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """Serialised form of a deployment."""
 
     format: int
     tag: str
@@ -49,277 +52,271 @@ class Paper(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     at: int
     origin: tuple[int, int]
     agent: bytes
-    waiting: list[tuple[int, int, int, Any]]
+    pending: list[tuple[int, int, int, Any]]
     units: list[tuple[str, Any, float | None]]
-    notes: bytes
+    stats: bytes
 
 
 class Deployment:
-    """The fold of a stream. `number` is that of the event to come."""
+    """The fold of a stream. `number` is that of the next event."""
 
     def __init__(self, stream: int, settings: Settings, *, at: int = 0, agent: Agent | None = None) -> None:
         self.stream, self.settings, self.at = stream, settings, at
-        self.agent = papers.agent_of(settings) if agent is None else agent
+        self.agent = spec.agent_of(settings) if agent is None else agent
         self.number = 0
-        self.ahead = 0  # of the service's time, where its events are
-        self.saved = 0  # events that the snapshot it was restored from held
-        self.waiting: dict[int, Waiting] = {}
+        self.ahead = 0  # microseconds by which its time is ahead of the service's
+        self.saved = 0  # events in the snapshot it was restored from
+        self.pending: dict[int, PendingDecision] = {}
         self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
         problem = self.agent.problem
-        self.moving = problem.family == "restless"  # the arms do, on their own
-        self.monitor = Monitor(problem.low, problem.width, _blank(settings))
-        self.origin = 0, 0  # a round, and when it was: where the clock of the window stands
-        self._tick = papers.tick_of(settings)
-        self._default = papers.default_of(settings, self.agent)
+        self.moving = problem.family == "restless"  # the arms are restless
+        self.stats = StatsCollector(problem.low, problem.width, _empty_stats(settings))
+        self.origin = 0, 0  # a round and its time, from which a window in seconds counts
+        self._tick = spec.tick_of(settings)
+        self._default = spec.default_of(settings, self.agent)
 
     # ---- time ----
 
     def time(self, now: int) -> int:
-        """The time here when it is `now` in the service: it never goes back."""
+        """The time of the deployment when it is `now` in the service: it never goes back."""
         return max(now + self.ahead, self.at)
 
     def go_on_from(self, moment: int, now: int) -> None:
-        """Go on from a moment when it is `now` in the service: where that is behind, ahead of it at the same pace.
+        """Continue from `moment` when it is `now` in the service; ahead of `now`, it stays ahead at the same pace.
 
-        To stand still until the clock has come so far would stop reward windows, and windows in seconds.
+        Waiting for the clock would stop reward windows, and windows in seconds.
         """
         self.ahead = moment - now if moment - now > STEP_S * SECOND_US else 0
 
-    # ---- what happens live ----
+    # ---- live ----
 
     def decide(
-        self, asked: dict[str, Any], unit: str | None, now: int, done: tuple[Any, float | None] | None = None
+        self, request: dict[str, Any], unit: str | None, now: int, override: tuple[Any, float | None] | None = None
     ) -> tuple[Event, Decided]:
-        """Choose, or take what was `done` already; the event says what.
+        """Choose an action, or record an `override`: an action chosen outside, and its propensity."""
+        sticky = None if override is not None else self._sticky_action(unit)
+        action, propensity = override or sticky or (CHOOSE, None)
+        body = Decided(action, propensity, request, unit, sticky is not None, override is not None)
+        return self._record(body, now), body
 
-        A unit that keeps its arm gets nothing while the arm cannot be paid for.
-        """
-        held = done if done is not None else self._held(unit)
-        chosen = None if held is None else (held[0], math.nan if held[1] is None else held[1])
-        at = self.time(now)
-        action, propensity = self._choose(asked, at, chosen)
-        body = Decided(action, propensity, asked, unit, held is not None)
-        return self._happened(body, "decided", at), body
-
-    def learn(self, ref: int, told: dict[str, Any], now: int, *, defaulted: bool = False) -> tuple[Event, Learned]:
-        """Learn what came of a waiting decision; the event says what became of it."""
-        status, worth = self._teach(ref, told)
-        body = Learned(told, status, defaulted)
-        return self._happened(body, "learned", self.time(now), ref, worth), body
+    def learn(self, ref: int, outcome: dict[str, Any], now: int, *, defaulted: bool = False) -> tuple[Event, Learned]:
+        """Learn the outcome of a pending decision; the status in the event says whether it counts."""
+        body = Learned(outcome, defaulted=defaulted)
+        return self._record(body, now, ref), body
 
     def cancel(self, ref: int, now: int) -> Event:
-        """Call a waiting decision off."""
-        self.agent.cancel(self.waiting[ref].t)
-        return self._happened(Cancelled(), "cancelled", self.time(now), ref)
+        """Cancel a pending decision."""
+        return self._record(Cancelled(), now, ref)
 
     def add_arm(self, arm: ArmAdded, now: int) -> Event:
-        """One more arm."""
-        self._add_arm(arm)
-        return self._happened(arm, "arm added", self.time(now))
+        """Add an arm."""
+        return self._record(arm, now)
 
     def retire_arm(self, name: str | int, now: int) -> Event:
-        """One arm less."""
-        self.agent.retire_arm(name)
-        return self._happened(ArmRetired(name), "arm retired", self.time(now))
+        """Retire an arm."""
+        return self._record(ArmRetired(name), now)
 
-    def change(self, changes: dict[str, Any], now: int) -> Event:
-        """Other settings, where no replay is needed."""
-        self._change(changes)
-        return self._happened(Changed(changes), "changed", self.time(now))
-
-    def change_policy(self, changes: dict[str, Any], now: int) -> Event:
-        """The journal was replayed into another policy: say so, and change the rest."""
-        self._change({name: value for name, value in changes.items() if name not in POLICY})
-        return self._happened(Changed(changes, True), "changed", self.time(now))
+    def change(self, changes: dict[str, Any], now: int, *, policy: bool = False) -> Event:
+        """Change settings. With `policy`, the journal was replayed into the policy among them before."""
+        return self._record(Changed(changes, policy), now)
 
     def overdue(self, now: int, leaps: Leaps = NO_LEAPS) -> list[int]:
-        """The decisions whose reward window has passed, oldest first; time that the clock leapt over did not."""
+        """The decisions whose reward window has passed, oldest first; time that the clock leapt over did not pass."""
         window = self.settings.reward_window
         if window is None:
             return []
         before = leaps.back(self.time(now), int(SECOND_US * window))
-        found = []
-        for ref, waiting in self.waiting.items():
-            if waiting.at > before:
-                break
-            found.append(ref)
-        return found
+        return [ref for ref, _ in itertools.takewhile(lambda each: each[1].at <= before, self.pending.items())]
 
     def default(self, ref: int, now: int) -> tuple[Event, Learned]:
         """Record the default outcome of a decision whose window has passed."""
         return self.learn(ref, self._default, now, defaulted=True)
 
-    # ---- what is replayed ----
+    def _record(self, body: Body, now: int, ref: int = NO_REF) -> Event:
+        """Handle an event that happens now; it goes to the journal as the handler completed it."""
+        number, at = self.number, self.time(now)
+        self._handle(body, at, ref)
+        return Event(self.stream, number, at, events.NAMES[type(body)], events.encode(body), ref)
+
+    # ---- replay ----
 
     def apply(self, event: Event) -> None:
-        """Do again what an event says was done."""
+        """Handle an event of the journal."""
         if event.number != self.number:
             raise DamagedError(f"it has lost event {self.number}: event {event.number} follows", self.number)
-        body, worth = kinds.body_of(event), None
-        if isinstance(body, Decided):
-            self._choose(body.asked, event.at, (body.action, math.nan if body.propensity is None else body.propensity))
-        elif isinstance(body, Learned):
-            _, worth = self._teach(event.ref, body.told)
-        elif isinstance(body, Cancelled):
-            self.agent.cancel(self.waiting[event.ref].t)
-        elif isinstance(body, ArmAdded):
-            self._add_arm(body)
-        elif isinstance(body, ArmRetired):
-            self.agent.retire_arm(body.name)
-        elif isinstance(body, Changed):
-            self._change({name: value for name, value in body.changes.items() if name not in POLICY})
-        self._take_note(body, event, worth)
+        self._handle(events.body_of(event), event.at, event.ref)
 
-    # ---- both ----
+    # ---- what each event does, live and in a replay: see `HANDLERS` ----
 
-    def _happened(self, body: Body, kind: str, at: int, ref: int = NO_REF, worth: float | None = None) -> Event:
-        event = Event(self.stream, self.number, at, kind, kinds.encode(body), ref)
-        self._take_note(body, event, worth)
-        return event
-
-    def _take_note(self, body: Body, event: Event, worth: float | None) -> None:
-        """What follows from an event beside what the agent did."""
-        at = self.at = event.at
-        self.number = event.number + 1
-        if isinstance(body, Decided):
-            if body.action is not None:
-                self.waiting[event.number] = Waiting(self.agent.t - 1, at, body.action)
-            if body.unit is not None:
-                self._remember(body.unit, body.action, body.propensity)
-            self.monitor.decided(at, body.action, body.propensity)
-            if self.moving:
-                told = body.asked["states"]
-                self.monitor.seen(at, told.values() if isinstance(told, dict) else told)
-        elif isinstance(body, Learned):
-            waiting = self.waiting.pop(event.ref)
-            status, defaulted = body.status, body.defaulted
-            if self.moving:
-                self.monitor.moved(at, waiting.at, worth, status=status, defaulted=defaulted)
-            else:
-                self.monitor.learned(at, waiting.at, waiting.action, body.told, status=status, defaulted=defaulted)
-            self.monitor.alarmed(at, self.agent.alarms)
-        elif isinstance(body, Cancelled):
-            del self.waiting[event.ref]
+    def _handle(self, body: Body, at: int, ref: int) -> None:
+        HANDLERS[type(body)](self, body, at, ref)
+        self.at = at
+        self.number += 1
         if self.settings.budgets is not None:
-            horizon, left = self.settings.horizon, self.agent.remaining
-            self.monitor.spent(at, max(0.0, 1.0 - self.agent.t / horizon), left, self.settings.budgets)
+            rounds_left = max(0.0, 1.0 - self.agent.t / self.settings.horizon)
+            self.stats.set_budgets(at, rounds_left, self.agent.remaining, self.settings.budgets)
 
-    def _choose(self, asked: dict[str, Any], at: int, held: tuple[Any, float] | None) -> tuple[Any, float | None]:
+    def _on_decided(self, body: Decided, at: int, ref: int) -> None:
+        override = None if body.action is CHOOSE else (body.action, _nan_for_none(body.propensity))
+        body.action, body.propensity = self._choose(body.request, at, override)
+        if body.action is not None:
+            self.pending[self.number] = PendingDecision(self.agent.t - 1, at, body.action)
+        if body.unit is not None:
+            self._remember(body.unit, body.action, body.propensity)
+        self.stats.add_decision(at, body.action, body.propensity)
+        if self.moving:
+            states = body.request["states"]
+            self.stats.add_states(at, states.values() if isinstance(states, dict) else states)
+
+    def _on_learned(self, body: Learned, at: int, ref: int) -> None:
+        """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone.
+
+        A replay, perhaps into another policy, keeps the status that was answered.
+        """
+        agent, pending, outcome = self.agent, self.pending[ref], body.outcome
+        stale, ignored = agent.stale, agent.ignored
+        worth = agent.worth(pending.t, **outcome) if self.moving else None
+        agent.learn(pending.t, **outcome)
+        status = "stale" if agent.stale > stale else "ignored" if agent.ignored > ignored else "learned"
+        body.status = body.status or status
+        del self.pending[ref]
+        status, defaulted = body.status, body.defaulted
+        if self.moving:
+            self.stats.add_restless_outcome(at, pending.at, worth, status=status, defaulted=defaulted)
+        else:
+            self.stats.add_outcome(at, pending.at, pending.action, outcome, status=status, defaulted=defaulted)
+        self.stats.set_alarms(at, agent.alarms)
+
+    def _on_cancelled(self, body: Cancelled, at: int, ref: int) -> None:
+        self.agent.cancel(self.pending[ref].t)
+        del self.pending[ref]
+
+    def _on_arm_added(self, arm: ArmAdded, at: int, ref: int) -> None:
+        self.agent.add_arm(arm.name, arm.features, arm_class=arm.arm_class, activation_cost=arm.activation_cost)
+
+    def _on_arm_retired(self, body: ArmRetired, at: int, ref: int) -> None:
+        self.agent.retire_arm(body.name)
+
+    def _on_changed(self, body: Changed, at: int, ref: int) -> None:
+        """Change settings; the policy is that of the last change from the start of a replay on (`fold`)."""
+        self._change({name: value for name, value in body.changes.items() if name not in POLICY})
+
+    # ---- rounds ----
+
+    def _choose(self, request: dict[str, Any], at: int, override: tuple[Any, float] | None) -> tuple[Any, float | None]:
         agent = self.agent
         if self._tick:
             before, t = agent.t, self._round(at)
             agent.t = t
             try:
-                decision = agent.decide(**asked, held=held)
+                decision = agent.decide(**request, held=override)
             except BaseException:
                 agent.t = before
                 raise
             self.origin = self.origin if t - before <= self._leap else (t, at)
         else:
-            decision = agent.decide(**asked, held=held)
+            decision = agent.decide(**request, held=override)
         action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
         return action, None if math.isnan(decision.propensity) else decision.propensity
 
     @property
     def _leap(self) -> int:
-        """More rounds than this without a decision are as good as this many: nothing is left in the window."""
+        """More rounds than this without a decision are like this many: they empty the window."""
         return 2 * int(self.agent.policy.window) + 2
 
     def _round(self, at: int) -> int:
-        """The round the clock stands at. Where decisions come faster than it ticks, they run ahead of it."""
-        t, began = self.origin
+        """The round at a time. Where decisions come faster than rounds of the clock, they run ahead of it."""
+        t, start = self.origin
         if not self.number and not self.agent.t:
             self.origin = 0, at
             return 0
-        return min(max(self.agent.t, t + (at - began) // self._tick), self.agent.t + self._leap + 1)
+        return min(max(self.agent.t, t + (at - start) // self._tick), self.agent.t + self._leap + 1)
 
     def clock_to(self, at: int) -> None:
-        """Let the clock of the window come to a moment, as a decision then would."""
+        """Advance the round to a time, as a decision at that time does."""
         if self._tick:
             self.agent.t = self._round(at)
 
-    def _teach(self, ref: int, told: dict[str, Any]) -> tuple[str, float | None]:
-        """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone.
-
-        And what it is worth, where arms move on their own.
-        """
-        agent, t = self.agent, self.waiting[ref].t
-        stale, ignored = agent.stale, agent.ignored
-        worth = agent.worth(t, **told) if self.moving else None
-        agent.learn(t, **told)
-        return "stale" if agent.stale > stale else "ignored" if agent.ignored > ignored else "learned", worth
-
-    def _add_arm(self, arm: ArmAdded) -> None:
-        self.agent.add_arm(arm.name, arm.features, arm_class=arm.arm_class, activation_cost=arm.activation_cost)
-
     def _change(self, changes: dict[str, Any]) -> None:
-        settings = papers.changed(self.settings, changes)
-        default = papers.default_of(settings, self.agent)
-        problem = {name: changes[name] for name in ("budgets", "horizon", "activate") if name in changes}
-        if "budgets" in problem:
+        settings = spec.with_changes(self.settings, changes)
+        default = spec.default_of(settings, self.agent)
+        spending = {name: changes[name] for name in ("budgets", "horizon") if name in changes}
+        if spending:
             if self.settings.budgets is None:
-                raise BudgetError("budgets cannot be changed: this deployment has no budgets")
-            settings = papers.changed(settings, {"budgets": self.settings.budgets | problem["budgets"]})
-        if "activate" in problem and not self.moving:
-            raise ParameterError("activate cannot be changed: the arms of this deployment do not move on their own")
-        if problem:
-            self.agent.change(**problem)
+                raise BudgetError(f"{' and '.join(spending)} cannot be changed: this deployment has no budgets")
+            settings = spec.with_changes(settings, {"budgets": self.settings.budgets | spending.get("budgets", {})})
+            self.agent.change(**spending)
+        if "activate" in changes:
+            if not self.moving:
+                raise ParameterError("activate cannot be changed: the arms of this deployment are not restless")
+            self.agent.change(activate=changes["activate"])
         self.settings, self._default = settings, default
 
     # ---- units that keep their arm ----
 
-    def _held(self, unit: str | None) -> tuple[Any, float | None] | None:
-        if unit is None:
+    def _sticky_action(self, unit: str | None) -> tuple[Any, float | None] | None:
+        """The last action of a unit and its propensity, while all its arms exist."""
+        last = None if unit is None else self.units.get(unit)
+        if last is None:
             return None
-        held = self.units.get(unit)
-        if held is None:
-            return None
-        if not self.agent.can_pay:
-            return None, 1.0
-        arms = self.agent.arms
-        items = held[0] if isinstance(held[0], list) else [held[0]]
-        return held if all(item in arms for item in items) else None
+        items = last[0] if isinstance(last[0], list) else [last[0]]
+        return last if all(item in self.agent.arms for item in items) else None
 
     def _remember(self, unit: str, action: Any, propensity: float | None) -> None:
-        """Hold a unit to what it got; of too many units the one not seen for longest is forgotten."""
+        """Store the action of a unit; of too many units the least recent is dropped."""
         if action is None:
             return
         self.units[unit] = action, propensity
         self.units.move_to_end(unit)
-        if len(self.units) > UNITS:
+        if len(self.units) > MAX_UNITS:
             self.units.popitem(last=False)
 
-    # ---- on paper ----
+    # ---- snapshots ----
 
     def snapshot(self) -> Snapshot:
-        """The fold so far, as a cache of itself."""
+        """A snapshot of the fold."""
         return self.draft()()
 
     def draft(self) -> Callable[[], Snapshot]:
-        """Take a copy, which is quick; what this returns makes a snapshot of it, later and in any thread."""
+        """Copy the state, which is fast; the function returned makes the snapshot, later and in any thread."""
         stream, number, at, origin = self.stream, self.number - 1, self.at, self.origin
-        agent, waiting, units = self.agent.draft(), self.waiting.copy(), list(self.units.items())
-        tag, settings = tag_of(self.agent.policy), papers.on_paper(self.settings)
-        notes = monitors.on_paper(self.monitor.notes)
+        agent, pending, units = self.agent.draft(), self.pending.copy(), list(self.units.items())
+        tag, settings = tag_of(self.agent.policy), spec.encode(self.settings)
+        stats = stats_state.encode(self.stats.state)
 
         def write() -> Snapshot:
-            waits = [(ref, *each) for ref, each in waiting.items()]
-            held = [(unit, *each) for unit, each in units]
-            paper = Paper(FORMAT, tag, settings, at, origin, agent(), waits, held, notes)
-            return Snapshot(stream, number, seal(msgspec.msgpack.encode(paper)))
+            pending_rows = [(ref, *each) for ref, each in pending.items()]
+            unit_rows = [(unit, *each) for unit, each in units]
+            body = DeploymentSnapshot(FORMAT, tag, settings, at, origin, agent(), pending_rows, unit_rows, stats)
+            return Snapshot(stream, number, seal(msgspec.msgpack.encode(body)))
 
         return write
 
 
-def _blank(settings: Settings) -> Notes:
-    """Notes with nothing in them, for a deployment with these settings."""
-    named = settings.states if settings.states is not None else []
-    states = list(map(str, range(named))) if isinstance(named, int) else list(named)
-    return Notes(resources=list(settings.budgets or ()), states=states)
+Handler = Callable[[Deployment, Any, int, int], None]
+HANDLERS: dict[type[Body], Handler] = {
+    Decided: Deployment._on_decided,
+    Learned: Deployment._on_learned,
+    Cancelled: Deployment._on_cancelled,
+    ArmAdded: Deployment._on_arm_added,
+    ArmRetired: Deployment._on_arm_retired,
+    Changed: Deployment._on_changed,
+}
+
+
+def _nan_for_none(propensity: float | None) -> float:
+    return math.nan if propensity is None else propensity
+
+
+def _empty_stats(settings: Settings) -> StatsState:
+    """The state of the statistics of a new deployment."""
+    names = settings.states if settings.states is not None else []
+    states = list(map(str, range(names))) if isinstance(names, int) else list(names)
+    return StatsState(resources=list(settings.budgets or ()), states=states)
 
 
 def tag_of(policy: Any) -> str:
-    """Which code a snapshot depends on: the policy's, the agent's, and this."""
+    """A tag of the code that a snapshot depends on: the policy's, the agent's, and this."""
     return code_tag(type(policy), *_inside(policy), Agent, Deployment)
 
 

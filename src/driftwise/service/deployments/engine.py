@@ -1,11 +1,11 @@
-"""All deployments: what they need to be asked, changed and written, in one event loop.
+"""The engine: all deployments in one event loop, and the path from a request to the journal.
 
-A request is done in memory at once, so that the next one sees it, and answered when the writer has committed it. When
-a commit fails, the deployments it touched are thrown away and folded anew from the journal: what was not committed
+A request is done in memory at once, so that the next one sees it, and answered after the writer has committed it. When
+a commit fails, the deployments it touched are discarded and folded again from the journal: what was not committed
 never happened. What takes long (a fold, a compilation, a replay) runs in a thread, and only requests for that
 deployment wait.
 
-What can be done with deployments is in `deciding`, `changing` and `asking`; what is done beside, in `background`.
+The operations on deployments are in `decisions`, `admin` and `queries`; periodic work is in `background_tasks`.
 """
 
 import asyncio
@@ -18,46 +18,53 @@ from typing import Any, TypeVar
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments import background_tasks as background
-from driftwise.service.deployments.catalogue import PAUSED, RETIRED, Damage, Entry, read_catalogue
+from driftwise.service.deployments.catalogue import PAUSED, RETIRED, Damage, DeploymentEntry, read_catalogue
 from driftwise.service.deployments.clock import Clock
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.fold import fold
 from driftwise.service.deployments.readiness import ANSWER_S, READ, WRITTEN, Readiness, Ready
-from driftwise.service.http.errors import Busy, Damaged, KeyReused, Paused, Unavailable, Unknown
+from driftwise.service.http.errors import (
+    Damaged,
+    IdempotencyKeyReused,
+    NotFound,
+    NotRunning,
+    RequestInProgress,
+    Unavailable,
+)
 from driftwise.service.store.events import Body, body_of
 from driftwise.service.store.journal import Answer, DamagedError, Event, Journal, JournalError, Snapshot
 from driftwise.service.store.writer import Writer
 
 SNAPSHOT_EVERY = 10_000  # events
-PER_PENDING = 4  # and this many events for each decision that waits
-MANY = 1_000  # decisions and units of a snapshot that is worth a thread
-ANSWERS_US = 48 * 3600 * 1_000_000  # how long a key is remembered
-MOST_DEFAULTS = 5_000  # recorded in one go
+PER_PENDING = 4  # and this many events for each pending decision
+MANY = 1_000  # pending decisions and units of a snapshot that is worth a thread
+ANSWERS_US = 48 * 3600 * 1_000_000  # how long an idempotency key is remembered
+MAX_DEFAULTS = 5_000  # recorded at a time
 T = TypeVar("T")
 Reply = tuple[int, bytes]
-Happened = tuple[Event, Body]
+NewEvent = tuple[Event, Body]
 log = logging.getLogger("driftwise.service")
 
 
-class Keyed:
-    """The key of a request: who asked, the key itself, and a print of what was asked."""
+class IdempotencyKey:
+    """The idempotency key of a request, with its caller and a fingerprint of the request."""
 
-    __slots__ = ("key", "print")
+    __slots__ = ("fingerprint", "key")
 
-    def __init__(self, caller: str = "", key: str | None = None, what: bytes = b"") -> None:
+    def __init__(self, caller: str = "", key: str | None = None, request: bytes = b"") -> None:
         self.key = f"{caller}/{key}" if key else ""
-        self.print = hashlib.sha256(what).digest() if key else b""
+        self.fingerprint = hashlib.sha256(request).digest() if key else b""
 
     def answers(self, reply: Reply, at: int) -> Sequence[Answer]:
-        """What to keep of the reply."""
-        return [Answer(self.key, self.print, at, *reply)] if self.key else ()
+        """What to store of the reply."""
+        return [Answer(self.key, self.fingerprint, at, *reply)] if self.key else ()
 
 
-NO_KEY = Keyed()
+NO_KEY = IdempotencyKey()
 
 
 class Engine:
-    """See above. `clock` is an argument so that tests can make time pass."""
+    """See the module. `clock` is an argument so that tests can control time."""
 
     def __init__(self, journal: Journal, *, clock: Clock | None = None) -> None:
         self.journal, self.clock = journal, clock or Clock()
@@ -65,7 +72,7 @@ class Engine:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.readiness = Readiness()
         self.writer: Writer
-        self.cataloguing: asyncio.Lock
+        self.catalogue_lock: asyncio.Lock
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._trial: asyncio.Task[None] | None = None
@@ -73,22 +80,22 @@ class Engine:
     # ---- beginning and end ----
 
     async def start(self) -> None:
-        """Begin to write; in the background, warm the kernels of every kind of deployment and tend to time."""
-        self.cataloguing = asyncio.Lock()
+        """Start the writer and the background tasks, which compile kernels and do periodic work."""
+        self.catalogue_lock = asyncio.Lock()
         self.writer = Writer(self.journal, self._committed, self._written)
-        self._keep_company(background.warm(self))
-        self._keep_company(background.tend_for_ever(self))
+        self._start_task(background.warm(self))
+        self._start_task(background.run_periodically(self))
 
-    def _keep_company(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Have something done beside requests, until the engine closes."""
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a background task, which ends with the engine at the latest."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(background.ended)
+        task.add_done_callback(background.log_failure)
         return task
 
     async def close(self) -> None:
-        """Save what is new, write what is left, and let go of the journal."""
+        """Save snapshots, write the rest, and close the journal."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -97,259 +104,265 @@ class Engine:
         await self.writer.close()
         self.journal.close()
 
-    # ---- one deployment, ready to work with ----
+    # ---- one deployment, loaded ----
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> DeploymentEntry:
         """A deployment by name."""
-        found = self.catalogue.entries.get(name)
-        if found is None:
-            raise Unknown(f"there is no deployment called {name}")
-        return found
+        entry = self.catalogue.entries.get(name)
+        if entry is None:
+            raise NotFound(f"there is no deployment {name!r}")
+        return entry
 
-    async def running(self, name: str, *, paused: bool = False) -> tuple[Entry, Deployment]:
-        """A deployment that takes requests; with `paused`, also one that is paused."""
+    async def running(self, name: str, *, paused: bool = False) -> tuple[DeploymentEntry, Deployment]:
+        """A deployment that accepts requests; with `paused`, also one that is paused."""
         entry = self.entry(name)
         if entry.status == RETIRED or (entry.status == PAUSED and not paused):
-            raise Paused(f"{name} is {entry.status}")
+            raise NotRunning(f"deployment {name} is {entry.status}")
         if entry.live is None or entry.busy is not None:
             return await self.live(name)
         entry.touched = self.clock()
         return entry, entry.live
 
-    async def live(self, name: str) -> tuple[Entry, Deployment]:
-        """A deployment, folded and with nobody working on it."""
+    async def live(self, name: str) -> tuple[DeploymentEntry, Deployment]:
+        """A deployment, folded and not in exclusive use."""
         entry = self.entry(name)
         while entry.busy is not None or entry.live is None:
             if entry.busy is not None:
                 await entry.busy
                 continue
-            async with self.alone(name):
+            async with self.exclusive(name):
                 pass
         entry.touched = self.clock()
         return entry, entry.live
 
     @asynccontextmanager
-    async def alone(self, name: str) -> AsyncIterator[tuple[Entry, Deployment]]:
-        """Keep others from a deployment, with all it did so far written, until this is left."""
+    async def exclusive(self, name: str) -> AsyncIterator[tuple[DeploymentEntry, Deployment]]:
+        """Use a deployment exclusively, with all its events written, until the block ends."""
         entry = self.entry(name)
         while entry.busy is not None:
             await entry.busy
         if entry.lost:
-            raise refusal_of(entry)
+            raise damaged_error(entry)
         entry.busy = asyncio.get_running_loop().create_future()
         try:
             await self.commit()
             if entry.live is None:
-                entry.live = await self._folded_or_lost(entry)
-                entry.unsaved = entry.live.number - entry.live.saved  # what was replayed now need not be again
+                entry.live = await self._fold_or_mark_lost(entry)
+                entry.unsaved = entry.live.number - entry.live.saved  # the next snapshot spares this replay
             yield entry, entry.live
         finally:
             done, entry.busy = entry.busy, None
             done.set_result(None)
 
     @staticmethod
-    def check_known(entry: Entry) -> None:
-        """Refuse to go on with a deployment that was forgotten while one was alone with it."""
+    def check_not_discarded(entry: DeploymentEntry) -> None:
+        """Fail if the deployment was discarded during exclusive use."""
         if entry.live is None:
-            raise Unavailable("the store was lost meanwhile; ask again")
+            raise Unavailable("the store failed meanwhile; repeat the request")
 
-    async def _folded_or_lost(self, entry: Entry) -> Deployment:
+    async def _fold_or_mark_lost(self, entry: DeploymentEntry) -> Deployment:
         try:
-            return await self.folded(entry)
+            return await self.fold_entry(entry)
         except Damaged:
-            entry.lost = True  # it is not tried again and again
+            entry.lost = True  # it is not tried again
             raise
 
-    async def folded(self, entry: Entry, **options: Any) -> Deployment:
-        """A deployment from its journal, at the time it has come to; options are those of `fold`."""
-        live: Deployment = await self.read_of(entry, fold, self.journal, entry.stream, entry.made, **options)
+    async def fold_entry(self, entry: DeploymentEntry, **options: Any) -> Deployment:
+        """Fold a deployment from its journal, and set its time; options are those of `fold`."""
+        live: Deployment = await self.read_in_thread(entry, fold, self.journal, entry.stream, entry.initial, **options)
         now = self.clock()
         live.go_on_from(live.at if entry.live is None else entry.live.time(now), now)
         if live.ahead and entry.live is None:
-            facts = {"deployment": entry.made.name, "ahead_s": round(live.ahead / 1e6, 1)}
-            log.warning("events of a deployment lie ahead of the clock: it goes on from there", extra={"facts": facts})
+            facts = {"deployment": entry.initial.name, "ahead_s": round(live.ahead / 1e6, 1)}
+            log.warning(
+                "events of a deployment are ahead of the clock: its time goes on from there", extra={"facts": facts}
+            )
         return live
 
-    def defaults(self, live: Deployment, now: int) -> list[Happened]:
-        """Record default outcomes of decisions whose window has passed; they must be written."""
-        return [live.default(ref, now) for ref in live.overdue(now, self.catalogue.leaps)[:MOST_DEFAULTS]]
+    def defaults(self, live: Deployment, now: int) -> list[NewEvent]:
+        """Record default outcomes of decisions whose window has passed; the caller must write the events."""
+        return [live.default(ref, now) for ref in live.overdue(now, self.catalogue.leaps)[:MAX_DEFAULTS]]
 
     def oldest_answer(self, now: int) -> int:
-        """When the oldest answer was given that is kept."""
+        """The time of the oldest answer to keep."""
         return self.catalogue.leaps.back(now, ANSWERS_US)
 
     # ---- writing ----
 
-    def write(self, entry: Entry, happened: Sequence[Happened], answers: Sequence[Answer] = ()) -> Awaitable[None]:
-        """Hand what happened to a deployment to the writer, before anything else can happen to it."""
-        outcomes = {event.ref: body for event, body in happened if event.ref >= 0}
+    def write(
+        self, entry: DeploymentEntry, new_events: Sequence[NewEvent], answers: Sequence[Answer] = ()
+    ) -> Awaitable[None]:
+        """Pass new events of a deployment to the writer, before anything else happens to it."""
+        outcomes = {event.ref: body for event, body in new_events if event.ref >= 0}
         if outcomes:
             entry.settled |= outcomes
         entry.writing += 1
-        entry.unsaved += len(happened)
-        done = self.writer.submit([event for event, _ in happened], answers, mark=(entry, outcomes))
-        waiting = 0 if entry.live is None else len(entry.live.waiting)
-        if entry.unsaved >= max(SNAPSHOT_EVERY, PER_PENDING * waiting):  # the more wait, the longer a snapshot takes
+        entry.unsaved += len(new_events)
+        done = self.writer.submit([event for event, _ in new_events], answers, mark=(entry, outcomes))
+        pending = 0 if entry.live is None else len(entry.live.pending)
+        if entry.unsaved >= max(SNAPSHOT_EVERY, PER_PENDING * pending):  # a snapshot takes longer the more are pending
             self.save(entry)
         return done
 
     @staticmethod
-    def _written(mark: tuple[Entry, dict[int, Body]]) -> None:
-        """A commit of a deployment is done, or has failed."""
+    def _written(mark: tuple[DeploymentEntry, dict[int, Body]]) -> None:
+        """A commit of a deployment is done or has failed."""
         entry, outcomes = mark
         entry.writing -= 1
         for ref in outcomes:
             entry.settled.pop(ref, None)
 
-    async def answer(self, entry: Entry, happened: Sequence[Happened], key: Keyed, reply: Reply) -> Reply:
-        """Write what a request did, and answer it after the commit."""
-        await waited(self.write(entry, happened, key.answers(reply, self.clock())))
+    async def answer(
+        self, entry: DeploymentEntry, new_events: Sequence[NewEvent], key: IdempotencyKey, reply: Reply
+    ) -> Reply:
+        """Write the events of a request, and return its reply after the commit."""
+        await wait_for_commit(self.write(entry, new_events, key.answers(reply, self.clock())))
         return reply
 
     async def commit(
         self, events: Sequence[Event] = (), answers: Sequence[Answer] = (), snapshots: Sequence[Snapshot] = ()
     ) -> None:
-        """Have something written, after all that was handed over before, and wait for it."""
-        await waited(self.writer.submit(events, answers, snapshots))
+        """Write after all that was submitted before, and wait for the commit."""
+        await wait_for_commit(self.writer.submit(events, answers, snapshots))
 
-    def save(self, entry: Entry, *, now: bool = False) -> None:
-        """Have a snapshot written, if there is anything new in it; a large one is made in a thread, unless `now`."""
+    def save(self, entry: DeploymentEntry, *, now: bool = False) -> None:
+        """Write a snapshot, if there are new events; a large one is made in a thread, unless `now`."""
         live = entry.live
         if live is None or not entry.unsaved or entry.busy is not None or not live.number:
             return
         entry.unsaved = 0
-        if now or len(live.waiting) + len(live.units) < MANY:
+        if now or len(live.pending) + len(live.units) < MANY:
             self.writer.submit(snapshots=[live.snapshot()])
         else:
-            self._keep_company(self._save_later(live.draft(), self.writer.era))
+            self._start_task(self._save_later(live.draft(), self.writer.era))
 
     async def _save_later(self, draft: Callable[[], Snapshot], era: int) -> None:
-        """Make a snapshot while work goes on. If a commit fails meanwhile, it holds what never happened: it is void."""
+        """Make a snapshot while requests go on. If a commit fails meanwhile, the snapshot is void."""
         snapshot = await asyncio.to_thread(draft)
         self.writer.submit(snapshots=[snapshot], era=era)
 
     def _committed(self, error: JournalError | None) -> None:
-        """A commit is done, or has failed."""
+        """A commit is done or has failed."""
         if error is None:
             self.readiness.wrote()
         else:
             self.readiness.failed(WRITTEN, error)
-            self._forget_uncommitted()
+            self._discard_uncommitted()
 
-    def _forget_uncommitted(self) -> None:
-        """A commit failed: what was done on top of it is folded anew when it is next needed.
+    def _discard_uncommitted(self) -> None:
+        """Discard the deployments with events in a commit that failed; they are folded again when needed.
 
-        Of a store apart everything is: it may have fallen, and have come back without what it had not flushed.
+        With a remote store all are discarded: it may have restarted without what it had not flushed.
         """
         for entry in self.catalogue.entries.values():
-            if entry.writing or self.journal.apart:
-                entry.live = None
+            if entry.writing or self.journal.remote:
+                entry.discard("a commit failed")
                 entry.settled.clear()
 
-    def doubt(self, name: str | None) -> None:
-        """Something unforeseen happened to a deployment: believe the journal, not what is in memory."""
+    def discard_after_failure(self, name: str | None) -> None:
+        """Discard a deployment after an unexpected failure: the journal is right, memory may not be."""
         entry = self.catalogue.entries.get(name or "")
         if entry is not None:
-            entry.live = None
+            entry.discard("a request failed unexpectedly")
 
-    # ---- keys of requests ----
+    # ---- idempotency ----
 
-    async def once(self, key: Keyed, work: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Do a request, or answer it as it was answered before."""
+    async def run_once_per_key(self, key: IdempotencyKey, work: Callable[[], Awaitable[Reply]]) -> Reply:
+        """Do a request, or return the stored answer of the same request."""
         if not key.key:
             return await work()
         if key.key in self._in_flight:
-            raise Busy("a request with this idempotency key is under way: ask again when it is done")
+            raise RequestInProgress("a request with this idempotency key is in progress; repeat it later")
         self._in_flight.add(key.key)
         try:
-            found: Answer | None = await self.look(self.journal.answer, key.key)
-            if found is None:
+            stored: Answer | None = await self.query(self.journal.answer, key.key)
+            if stored is None:
                 return await work()
-            if found.print != key.print:
-                raise KeyReused("this idempotency key was used for another request")
+            if stored.fingerprint != key.fingerprint:
+                raise IdempotencyKeyReused("this idempotency key was used for a different request")
             self.counts["replayed", ""] += 1
-            return found.status, found.body
+            return stored.status, stored.body
         finally:
             self._in_flight.discard(key.key)
 
     # ---- reading ----
 
-    async def look(self, ask: Callable[..., T], *args: Any) -> T:
-        """Ask the journal, here if that is quick."""
+    async def query(self, read: Callable[..., T], *args: Any) -> T:
+        """Read from the journal, without a thread if that is fast."""
         try:
-            return ask(*args) if self.journal.quick else await asyncio.to_thread(ask, *args)
+            return read(*args) if self.journal.fast_reads else await asyncio.to_thread(read, *args)
         except JournalError as error:
             raise self.unreadable(error) from None
 
-    async def read_of(self, entry: Entry, work: Callable[..., T], *args: Any, **options: Any) -> T:
-        """Do something in a thread that reads the journal of a deployment."""
+    async def read_in_thread(self, entry: DeploymentEntry, work: Callable[..., T], *args: Any, **options: Any) -> T:
+        """Run work in a thread that reads the journal of a deployment."""
         try:
             return await asyncio.to_thread(work, *args, **options)
         except DamagedError as error:
             if isinstance(error.__cause__, DriftwiseError) and options.get("policy") is not None:
-                raise error.__cause__ from None  # what was asked for does not go with what is there
+                raise error.__cause__ from None  # the new policy cannot replay this journal
             raise self.damaged(entry, error) from None
         except JournalError as error:
             raise self.unreadable(error) from None
         except (OSError, MemoryError) as error:
-            log.exception("a deployment could not be loaded", extra={"facts": {"deployment": entry.made.name}})
-            why = f"deployment {entry.made.name} could not be loaded ({type(error).__name__}); ask again"
+            log.exception("a deployment could not be loaded", extra={"facts": {"deployment": entry.initial.name}})
+            why = f"deployment {entry.initial.name} could not be loaded ({type(error).__name__}); repeat the request"
             raise Unavailable(why) from None
 
-    def body_of(self, entry: Entry, event: Event) -> Any:
-        """What an event of a deployment says."""
+    def body_of(self, entry: DeploymentEntry, event: Event) -> Any:
+        """The body of an event of a deployment."""
         try:
             return body_of(event)
         except DamagedError as error:
             raise self.damaged(entry, error) from None
 
     def unreadable(self, error: JournalError) -> Unavailable:
-        """The store could not be read: what to answer."""
+        """The error for a store that could not be read."""
         self.readiness.failed(READ, error)
-        return Unavailable(f"the store cannot be read just now ({error.reason}); ask again")
+        return Unavailable(f"the store cannot be read now ({error.reason}); repeat the request")
 
-    def damaged(self, entry: Entry, error: DamagedError) -> Damaged:
-        """The journal of a deployment is damaged: what to answer. The log is told once."""
+    def damaged(self, entry: DeploymentEntry, error: DamagedError) -> Damaged:
+        """The error for a damaged journal. It is logged once."""
         if entry.damage is None:
-            facts = {"deployment": entry.made.name, "event_number": error.event, "why": str(error)}
+            facts = {"deployment": entry.initial.name, "event_number": error.event, "why": str(error)}
             log.error("the journal of a deployment is damaged", extra={"facts": facts})
             entry.damage = Damage(str(error), error.event)
-        return refusal_of(entry)
+        return damaged_error(entry)
 
-    # ---- is it ready ----
+    # ---- readiness ----
 
     @property
     def ready(self) -> bool:
-        """Whether requests can be served, as far as is known."""
+        """Whether requests are served, as far as is known."""
         return self.readiness.reason is None
 
     async def check_ready(self) -> Ready:
-        """Whether requests can be served. Where nothing was written of late, the store is tried, but not for long."""
+        """Whether requests are served. Without a recent write the store is tried first, for a short time."""
         reason = self.readiness.reason
         if reason is None and self.readiness.idle:
             if self._trial is None or self._trial.done():
-                self._trial = self._keep_company(background.try_store(self))
+                self._trial = self._start_task(background.try_store(self))
             done, _ = await asyncio.wait([self._trial], timeout=ANSWER_S)
             reason = self.readiness.reason if done else f"the store has not answered for {ANSWER_S:g} seconds"
         return Ready(reason is None, reason, self.damaged_names)
 
     @property
     def damaged_names(self) -> list[str]:
-        """The deployments whose journal is known to be damaged."""
+        """The deployments with a journal known to be damaged."""
         entries = self.catalogue.entries.items()
         return [name for name, entry in entries if entry.damage is not None and entry.status != RETIRED]
 
 
-def refusal_of(entry: Entry) -> Damaged:
-    """What is answered for a deployment whose journal is damaged."""
+def damaged_error(entry: DeploymentEntry) -> Damaged:
+    """The error for a deployment with a damaged journal."""
     damage = entry.damage or Damage("its journal cannot be read", None)
-    return Damaged(f"deployment {entry.made.name} is damaged: {damage.why}", damage.event)
+    return Damaged(f"deployment {entry.initial.name} is damaged: {damage.why}", damage.event)
 
 
-async def waited(done: Awaitable[None]) -> None:
+async def wait_for_commit(done: Awaitable[None]) -> None:
     """Wait for a commit."""
     try:
         await done
     except JournalError as error:
-        why = f"the store cannot be written just now ({error.reason}); ask again, with the same key"
+        why = f"the store cannot be written now ({error.reason}); repeat the request with the same idempotency key"
         raise Unavailable(why) from None

@@ -1,4 +1,4 @@
-"""The log of a deployment, to take away: a row per decision, with its propensity and what came of it."""
+"""Export of the log of a deployment: a row per decision, with its propensity and its outcome."""
 
 import asyncio
 import csv
@@ -7,57 +7,76 @@ import json
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from driftwise.core.extras import needed_for
-from driftwise.service.http.schemas.requests import Told
-from driftwise.service.store.events import Learned, body_of
+from driftwise.service.deployments.clock import utc
+from driftwise.service.http.schemas.requests import LearnRequest
+from driftwise.service.store.events import Cancelled, Learned, body_of
 from driftwise.service.store.journal import Journal
 
-OUTCOME = tuple(name for name in Told.__struct_fields__ if name != "id")
-COLUMNS = ("id", "at", "action", "propensity", "unit", "held", "asked", "status", "outcome_at", *OUTCOME)
+OUTCOME = tuple(name for name in LearnRequest.__struct_fields__ if name != "id")
+COLUMNS = (
+    "id",
+    "decided_at",
+    "action",
+    "propensity",
+    "unit",
+    "sticky",
+    "override",
+    "request",
+    "status",
+    "outcome_at",
+    *OUTCOME,
+)
 MEDIA = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 ROWS = 500
 CHUNK = 1 << 16
 
 
 def rows(journal: Journal, stream: int, after: int, upto: int, end: int | None = None) -> Iterator[dict[str, Any]]:
-    """A row per decision, in order; with `end`, as things stood before that event."""
+    """A row per decision, in order; with `end`, without outcomes from that event on."""
     for event in journal.read(stream, after, upto):
         if event.kind != "decided":
             continue
         body = body_of(event)
-        row = {"id": event.number, "at": event.at / 1e6, "action": body.action, "propensity": body.propensity}
-        row |= {"unit": body.unit, "held": body.held, "asked": body.asked or None, "status": "waiting"}
+        row = {"id": event.number, "decided_at": utc(event.at), "action": body.action, "propensity": body.propensity}
+        row |= {"unit": body.unit, "sticky": body.sticky, "override": body.override, "request": body.request or None}
+        row["status"] = "pending"
         row |= {"outcome_at": None} | dict.fromkeys(OUTCOME)
         outcome = journal.outcome(stream, event.number)
         if outcome is not None and (end is None or outcome.number < end):
-            told = body_of(outcome)
-            row["outcome_at"] = outcome.at / 1e6
-            if isinstance(told, Learned):
-                row |= told.told | {"status": "defaulted" if told.defaulted else told.status}
-            else:
-                row["status"] = "cancelled"
+            result = body_of(outcome)
+            row |= {"outcome_at": utc(outcome.at), "status": status_of(result)}
+            row |= result.outcome if isinstance(result, Learned) else {}
         elif body.action is None:
             row["status"] = "nothing"
         yield row
 
 
+def status_of(outcome: Learned | Cancelled) -> str:
+    """The status of a decision that is settled."""
+    if isinstance(outcome, Cancelled):
+        return "cancelled"
+    return "defaulted" if outcome.defaulted else outcome.status
+
+
 def export(
     journal: Journal, stream: int, kind: str, after: int, upto: int, end: int | None = None
 ) -> AsyncIterator[bytes]:
-    """The log as bytes, a chunk at a time."""
+    """The log in chunks of bytes."""
     source = rows(journal, stream, after, upto, end)
     if kind == "parquet":
-        return from_file(lambda path: _parquet(source, path))
+        return file_chunks(lambda path: _parquet(source, path))
     return _chunks(_lines(source) if kind == "jsonl" else _csv(source))
 
 
 async def _chunks(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Made in a thread, so that other requests go on."""
+    """Run an iterator in a thread, so that other requests go on."""
     while True:
         piece = await asyncio.to_thread(next, pieces, None)
         if piece is None:
@@ -85,9 +104,11 @@ def _csv(source: Iterator[dict[str, Any]]) -> Iterator[bytes]:
 
 
 def _cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula; what is no plain number or text is JSON."""
+    """A cell that no spreadsheet takes for a formula; lists and mappings are JSON."""
     if isinstance(value, str) and value[:1] in "=+-@\t\r" and value:
         return "'" + value
+    if isinstance(value, datetime):
+        return msgspec.to_builtins(value)
     return json.dumps(value) if isinstance(value, list | dict) else value
 
 
@@ -102,8 +123,8 @@ def _batches(source: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]
         yield batch
 
 
-def need_parquet() -> None:
-    """Say that the extra is missing."""
+def require_parquet() -> None:
+    """Fail if the extra for Parquet is missing."""
     with needed_for("a Parquet file"):
         import pyarrow  # noqa: F401
 
@@ -113,20 +134,21 @@ def _parquet(source: Iterator[dict[str, Any]], path: str) -> None:
     import pyarrow.parquet as pq
 
     text, number = pa.string(), pa.float64()
-    plain = ("at", "propensity", "outcome_at", "reward", "loss")
-    types = {"id": pa.int64(), "held": pa.bool_()} | dict.fromkeys(plain, number)
+    plain = ("propensity", "reward", "loss")
+    times = dict.fromkeys(("decided_at", "outcome_at"), pa.timestamp("us", tz="UTC"))
+    types = times | {"id": pa.int64(), "sticky": pa.bool_(), "override": pa.bool_()} | dict.fromkeys(plain, number)
     schema = pa.schema([(name, types.get(name, text)) for name in COLUMNS])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in _batches(source):
             for row in batch:
-                for name in ("action", "asked", *OUTCOME):
+                for name in ("action", "request", *OUTCOME):
                     if name not in plain and row[name] is not None and not isinstance(row[name], str):
                         row[name] = json.dumps(row[name])
             writer.write_table(pa.Table.from_pylist(batch, schema))
 
 
-async def from_file(make: Callable[[str], None]) -> AsyncIterator[bytes]:
-    """The bytes of a file that is made for this and goes away."""
+async def file_chunks(make: Callable[[str], None]) -> AsyncIterator[bytes]:
+    """The bytes of a temporary file."""
     handle, path = tempfile.mkstemp(prefix="driftwise-")
     os.close(handle)
     try:

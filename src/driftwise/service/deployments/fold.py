@@ -1,6 +1,6 @@
-"""A deployment from its journal: events applied in order, from the nearest snapshot or from the start.
+"""Fold a deployment from its journal: events in order, from the nearest snapshot or from the start.
 
-Whatever goes wrong with an event is a `DamagedError` that says with which one.
+An event that cannot be handled raises `DamagedError` with its number.
 """
 
 from collections import OrderedDict
@@ -11,22 +11,22 @@ import msgspec
 
 from driftwise.agent import Agent
 from driftwise.core.serialization import unseal
-from driftwise.service.deployments import spec as papers
-from driftwise.service.deployments.deployment import FORMAT, Deployment, Paper, Waiting, tag_of
+from driftwise.service.deployments import spec
+from driftwise.service.deployments.deployment import FORMAT, Deployment, DeploymentSnapshot, PendingDecision, tag_of
 from driftwise.service.deployments.spec import POLICY
-from driftwise.service.deployments.stats import state as monitors
-from driftwise.service.deployments.stats.collector import Monitor
+from driftwise.service.deployments.stats import state as stats_state
+from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.http.schemas.requests import Settings
 from driftwise.service.store.events import body_of
 from driftwise.service.store.journal import DamagedError, Event, Journal, JournalError, Snapshot
 
-ELSEWHERE = (JournalError, OSError, MemoryError)  # no fault of what is being folded
+NOT_DAMAGE = (JournalError, OSError, MemoryError)  # errors that the journal is not to blame for
 
 
 def fold(
     journal: Journal,
     stream: int,
-    made: Settings,
+    initial: Settings,
     *,
     upto: int | None = None,
     cached: bool = True,
@@ -34,31 +34,31 @@ def fold(
 ) -> Deployment:
     """The deployment after event `upto`, or after all of them: from the nearest snapshot, or from the start.
 
-    `made` are the settings it was created with. A policy that came later was fed the whole journal, so that from the
-    start, only the last policy matters; or another one, `policy`, which is to come next.
+    `initial` are the settings it was created with. A later policy replayed the whole journal, so that from the start
+    only the last policy matters; or the next one, `policy`.
     """
     snapshot = journal.latest(stream, upto) if cached and policy is None else None
-    found = restored(snapshot) if snapshot is not None else None
-    if found is not None:
-        tail = list(journal.read(stream, found.number - 1, upto))
+    cached_fold = restore(snapshot) if snapshot is not None else None
+    if cached_fold is not None:
+        tail = list(journal.read(stream, cached_fold.number - 1, upto))
         if not any(each.kind == "changed" and body_of(each).policy for each in tail):
-            return replay(found, tail)
+            return replay(cached_fold, tail)
     last = _last_policy(journal.read(stream, upto=upto)) | (policy or {})
     try:
-        fresh = Deployment(stream, papers.changed(made, last))
-    except ELSEWHERE:
+        fresh = Deployment(stream, spec.with_changes(initial, last))
+    except NOT_DAMAGE:
         raise
     except Exception as error:
-        raise DamagedError(f"it cannot be made from its settings ({_short(error)})") from error
+        raise DamagedError(f"it cannot be created from its settings ({_short(error)})") from error
     return replay(fresh, journal.read(stream, upto=upto))
 
 
 def replay(deployment: Deployment, events: Iterable[Event]) -> Deployment:
-    """Apply events in order."""
+    """Handle events in order."""
     for event in events:
         try:
             deployment.apply(event)
-        except ELSEWHERE:
+        except NOT_DAMAGE:
             raise
         except Exception as error:
             why = f"event {event.number} cannot be replayed ({_short(error)})"
@@ -66,30 +66,30 @@ def replay(deployment: Deployment, events: Iterable[Event]) -> Deployment:
     return deployment
 
 
-def restored(snapshot: Snapshot) -> Deployment | None:
-    """The deployment a snapshot was taken of; None when it cannot be used, so that a replay is needed.
+def restore(snapshot: Snapshot) -> Deployment | None:
+    """The deployment of a snapshot; None when the snapshot cannot be used.
 
-    It may have been taken by other code, or be damaged in any way: it is only a cache.
+    Other code may have taken it, or it may be damaged: it is only a cache.
     """
     try:
-        paper = msgspec.msgpack.decode(unseal(snapshot.body), type=Paper)
-        settings = papers.from_paper(paper.settings)
-        if paper.format != FORMAT or paper.tag != tag_of(papers.policy_of(settings)):
+        body = msgspec.msgpack.decode(unseal(snapshot.body), type=DeploymentSnapshot)
+        settings = spec.decode(body.settings)
+        if body.format != FORMAT or body.tag != tag_of(spec.policy_of(settings)):
             return None
-        found = Deployment(snapshot.stream, settings, at=paper.at, agent=Agent.loads(paper.agent))
-        found.number = found.saved = snapshot.number + 1
-        found.origin = paper.origin
-        found.waiting = {ref: Waiting(t, at, action) for ref, t, at, action in paper.waiting}
-        found.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in paper.units)
-        problem = found.agent.problem
-        found.monitor = Monitor(problem.low, problem.width, monitors.from_paper(paper.notes))
+        live = Deployment(snapshot.stream, settings, at=body.at, agent=Agent.loads(body.agent))
+        live.number = live.saved = snapshot.number + 1
+        live.origin = body.origin
+        live.pending = {ref: PendingDecision(t, at, action) for ref, t, at, action in body.pending}
+        live.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in body.units)
+        problem = live.agent.problem
+        live.stats = StatsCollector(problem.low, problem.width, stats_state.decode(body.stats))
     except Exception:
         return None
-    return found
+    return live
 
 
 def _last_policy(events: Iterator[Event]) -> dict[str, Any]:
-    """Which policy, parameters and window are in force after all of these events."""
+    """The policy, parameters and window in force after these events."""
     last: dict[str, Any] = {}
     for event in events:
         if event.kind == "changed":

@@ -13,12 +13,12 @@ from driftwise.agent import Agent
 from driftwise.errors import ParameterError
 from driftwise.families.restless.inspection import index_table
 from driftwise.service.http.schemas.requests import Settings
-from driftwise.service.http.schemas.responses import Ranked
+from driftwise.service.http.schemas.responses import RankedArm
 
 NEXT_IN_LINE = 10  # arms that are told of beside those to activate
-MOST_NUMBERS = 10**7  # in what is counted of moves
+MAX_NUMBERS = 10**7  # in what is counted of moves
 EPISODES = 32  # that a policy without a window of its own may remember
-MOST_INDICES = 10_000  # that an explanation tells
+MAX_INDICES = 10_000  # that an explanation tells
 
 
 # ---- what is said of them ----
@@ -93,7 +93,7 @@ def check_size(policy: Any, settings: Settings) -> None:
     together = settings.classes != "own" and getattr(policy, "pooled", type(policy).__name__ != "UCWhittle")
     groups = max(1, len(_class_names(settings.classes))) if together else n_arms
     kept = max(EPISODES, int(getattr(policy, "window", 1)))
-    if groups * kept * 2 * n_states * n_states > MOST_NUMBERS:
+    if groups * kept * 2 * n_states * n_states > MAX_NUMBERS:
         whose = "classes" if together else "arms"
         raise ParameterError(
             f"moves between {n_states} states, of {groups} {whose} in {kept} episodes, are too much for one deployment"
@@ -116,12 +116,12 @@ def check_words(settings: Settings) -> dict[str, Any]:
 # ---- what they are answered with ----
 
 
-def ranked(agent: Agent) -> list[Ranked]:
+def ranked(agent: Agent) -> list[RankedArm]:
     """Those to activate at the latest decision, and the next in line, should one of them not be reached."""
     rows = agent.ranking
     line = itertools.islice((row for row in rows if not row.chosen), NEXT_IN_LINE)
     return [
-        Ranked(row.arm, row.state, _plain(row.index), row.chosen, row.why)
+        RankedArm(row.arm, row.state, _plain(row.index), row.chosen, row.why)
         for row in (*(row for row in rows if row.chosen), *line)
     ]
 
@@ -132,7 +132,7 @@ def explained(agent: Agent, arms: list[dict[str, Any]]) -> None:
     `moves` tells what was seen of the arm, or of its class, when it was there.
     """
     herd, rows = herd_of(agent), {row.arm: row for row in agent.ranking}
-    table = index_table(agent) if len(arms) * len(herd.states) <= MOST_INDICES else None
+    table = index_table(agent) if len(arms) * len(herd.states) <= MAX_INDICES else None
     for place, arm in enumerate(arms):
         row = rows[arm["arm"]]
         arm |= {"state": row.state, "index": _plain(row.index), "why": row.why, "cost": herd.costs[place]}

@@ -1,4 +1,4 @@
-"""What can be asked of deployments without changing them."""
+"""Queries: what can be read of deployments without changing them."""
 
 import math
 import time
@@ -13,43 +13,49 @@ from driftwise.agent.propensity import choice_shares as odds
 from driftwise.core import serialization as states
 from driftwise.core.types import PerArm, Scratch
 from driftwise.errors import DriftwiseError
-from driftwise.service.deployments import moving
-from driftwise.service.deployments import spec as papers
-from driftwise.service.deployments.catalogue import DAMAGED, RETIRED, Entry
+from driftwise.service.deployments import moving, spec
+from driftwise.service.deployments.catalogue import DAMAGED, RETIRED, DeploymentEntry
+from driftwise.service.deployments.clock import microseconds, utc
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import Engine, refusal_of
-from driftwise.service.deployments.export import export
+from driftwise.service.deployments.engine import Engine, damaged_error
+from driftwise.service.deployments.export import export, status_of
 from driftwise.service.deployments.fold import fold
-from driftwise.service.deployments.stats.collector import MOST_LABELS
-from driftwise.service.http.errors import Damaged, Unavailable, Unknown
+from driftwise.service.deployments.stats.collector import MAX_LABELS
+from driftwise.service.http.errors import Damaged, NotFound, Unavailable
 from driftwise.service.http.schemas.requests import Settings
-from driftwise.service.http.schemas.responses import Explained, Recorded, Saved, Statistics, Verified
+from driftwise.service.http.schemas.responses import (
+    Explanation,
+    LoggedDecision,
+    SnapshotResponse,
+    Statistics,
+    Verification,
+)
 from driftwise.service.store.events import Decided, Learned, body_of
 from driftwise.service.store.journal import DamagedError, Event, JournalError
 
-MOST_TOLD = 64  # numbers of one array
-DRAWS, FEW_DRAWS = 1000, 100  # the few where a draw may plan for many arms
+MAX_NUMBERS_SHOWN = 64  # of one array
+DRAWS, FEW_DRAWS = 1000, 100  # few where a draw plans for many arms
 
 
-def told_of(made: Settings, status: str, at: int, live: Deployment | None) -> dict[str, Any]:
-    """A deployment as it is; one that has not been needed yet is told as it was made."""
-    settings = made if live is None else live.settings
-    told: dict[str, Any] = {
-        "name": made.name,
+def deployment_view(initial: Settings, status: str, at: int, live: Deployment | None) -> dict[str, Any]:
+    """The view of a deployment; before its first fold with its initial settings."""
+    settings = initial if live is None else live.settings
+    view: dict[str, Any] = {
+        "name": initial.name,
         "status": status,
-        "created": at / 1e6,
+        "created_at": utc(at),
         "policy": settings.policy,
         "settings": msgspec.to_builtins(settings),
     }
     if live is not None:
-        told |= papers.described(settings)
-        told |= {"arms": list(live.agent.arms), "round": live.agent.t, "events": live.number}
-        told |= {"pending": len(live.waiting), "units": len(live.units), "budgets": budgets_of(live)}
-    return told
+        view |= spec.describe_policy(settings)
+        view |= {"arms": list(live.agent.arms), "round": live.agent.t, "n_events": live.number}
+        view |= {"n_pending": len(live.pending), "n_units": len(live.units), "budgets": budgets_of(live)}
+    return view
 
 
 def budgets_of(live: Deployment) -> dict[str, dict[str, float]] | None:
-    """What there is of each resource in all, what is left, and what of that is reserved."""
+    """Of each resource the budget in all, what is left, and what of that is reserved."""
     if live.settings.budgets is None:
         return None
     return {"total": live.settings.budgets, "left": live.agent.remaining, "reserved": live.agent.reserved}
@@ -58,70 +64,70 @@ def budgets_of(live: Deployment) -> dict[str, dict[str, float]] | None:
 async def describe(engine: Engine, name: str) -> dict[str, Any]:
     """One deployment."""
     entry, live = await engine.live(name)
-    return told_of(entry.made, entry.status, entry.at, live)
+    return deployment_view(entry.initial, entry.status, entry.at, live)
 
 
-def listed(engine: Engine, after: str, limit: int, only: list[str] | None) -> dict[str, Any]:
+def list_deployments(engine: Engine, after: str, limit: int, only: list[str] | None) -> dict[str, Any]:
     """A page of deployments, by name."""
     entries = engine.catalogue.entries
     names = sorted(name for name in entries if name > after and (only is None or name in only))
     page = [entries[name] for name in names[:limit]]
-    told = [told_of(entry.made, _status(entry), entry.at, entry.live) for entry in page]
-    for entry, each in zip(page, told, strict=True):
+    views = [deployment_view(entry.initial, _status(entry), entry.at, entry.live) for entry in page]
+    for entry, each in zip(page, views, strict=True):
         each["policy"] = each["policy"] if entry.live is not None else entry.policy
-    return {"deployments": told, "next": names[limit - 1] if len(names) > limit else None}
+    return {"deployments": views, "next": names[limit - 1] if len(names) > limit else None}
 
 
-def _status(entry: Entry) -> str:
+def _status(entry: DeploymentEntry) -> str:
     return DAMAGED if entry.lost and entry.status != RETIRED else entry.status
 
 
 async def statistics(engine: Engine, name: str) -> Statistics:
-    """What a page draws."""
+    """The statistics that the dashboard draws."""
     entry, live = await engine.live(name)
     now = live.time(engine.clock())
     window = live.settings.reward_window
-    drawn = live.monitor.report(now)
-    named = {*drawn.labels}
-    never = [] if len(named) >= MOST_LABELS else [str(arm) for arm in live.agent.arms if str(arm) not in named]
-    return Statistics(name, entry.status, now / 1e6, len(live.waiting), window, budgets_of(live), drawn, never)
+    view = live.stats.view(now)
+    labels = {*view.labels}
+    never = [] if len(labels) >= MAX_LABELS else [str(arm) for arm in live.agent.arms if str(arm) not in labels]
+    return Statistics(name, entry.status, utc(now), len(live.pending), window, budgets_of(live), view, never)
 
 
-async def verify(engine: Engine, name: str) -> Verified:
+async def verify(engine: Engine, name: str) -> Verification:
     """Whether the live state is that of a replay from the start, bit for bit."""
-    began = time.perf_counter()
-    async with engine.alone(name) as (entry, live):
-        again = await engine.folded(entry, cached=False)
-        equal = again.snapshot() == live.snapshot()
-    return Verified(equal, again.number, time.perf_counter() - began)
+    start = time.perf_counter()
+    async with engine.exclusive(name) as (entry, live):
+        replica = await engine.fold_entry(entry, cached=False)
+        identical = replica.snapshot() == live.snapshot()
+    return Verification(identical, replica.number, time.perf_counter() - start)
 
 
-async def save(engine: Engine, name: str) -> Saved:
+async def take_snapshot(engine: Engine, name: str) -> SnapshotResponse:
     """Take a snapshot now."""
-    async with engine.alone(name) as (entry, live):
+    async with engine.exclusive(name) as (entry, live):
         if not live.number:
-            return Saved(-1, 0)
+            return SnapshotResponse(-1, 0)
         snapshot = live.snapshot()
         await engine.commit(snapshots=[snapshot])
         entry.unsaved = 0
-    return Saved(snapshot.number, len(snapshot.body))
+    return SnapshotResponse(snapshot.number, len(snapshot.body))
 
 
-async def log(engine: Engine, name: str, kind: str, after: int, upto: int) -> AsyncIterator[bytes]:
-    """The log, in chunks. Of a damaged journal what was written before the damage, if no more is asked for."""
+async def export_log(engine: Engine, name: str, kind: str, after: int, upto: int) -> AsyncIterator[bytes]:
+    """Export the log, in chunks; of a damaged journal only what precedes the damage, if `upto` says so."""
     entry = engine.entry(name)
     with suppress(Damaged):
         await engine.live(name)
     await engine.commit()
     end = None if entry.damage is None else entry.damage.event
     if end is not None and upto >= end:
-        rest = f"to export the log before it, ask with upto={end - 1}" if end else "no event precedes it"
-        raise Damaged(f"{refusal_of(entry)}; {rest}", end)
-    return _sound(engine, entry, export(engine.journal, entry.stream, kind, after, upto, end))
+        rest = f"to export the log before it, add upto={end - 1}" if end else "no event precedes it"
+        raise Damaged(f"{damaged_error(entry)}; {rest}", end)
+    return _checked(engine, entry, export(engine.journal, entry.stream, kind, after, upto, end))
 
 
-async def _sound(engine: Engine, entry: Entry, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Chunks as they come; what goes wrong with the journal meanwhile is noted."""
+async def _checked(engine: Engine, entry: DeploymentEntry, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Pass chunks on; errors of the journal become errors of the request."""
     try:
         async for chunk in chunks:
             yield chunk
@@ -134,50 +140,52 @@ async def _sound(engine: Engine, entry: Entry, chunks: AsyncIterator[bytes]) -> 
 # ---- one decision ----
 
 
-async def recorded(engine: Engine, name: str, id: int) -> Recorded:
-    """A decision as it stands in the journal."""
+async def get_decision(engine: Engine, name: str, id: int) -> LoggedDecision:
+    """A decision from the journal."""
     entry, _ = await engine.live(name)
     await engine.commit()
-    return await engine.read_of(entry, _recorded, engine, entry, id)
+    return await engine.read_in_thread(entry, _get_decision, engine, entry, id)
 
 
-def _recorded(engine: Engine, entry: Entry, id: int) -> Recorded:
+def _get_decision(engine: Engine, entry: DeploymentEntry, id: int) -> LoggedDecision:
     event: Event | None = next(engine.journal.read(entry.stream, after=id - 1, upto=id), None)
     if event is None or event.kind != "decided":
-        raise Unknown(f"there is no decision {id}")
+        raise NotFound(f"there is no decision {id}")
     body: Decided = body_of(event)
-    found = Recorded(id, event.at / 1e6, body.action, body.propensity, body.asked, unit=body.unit, held=body.held)
+    decision = LoggedDecision(
+        id, utc(event.at), body.action, body.propensity, body.request, body.unit, body.sticky, body.override
+    )
     outcome = engine.journal.outcome(entry.stream, id)
     if outcome is not None:
-        told = body_of(outcome)
-        found.outcome_at = outcome.at / 1e6
-        found.outcome = told.told if isinstance(told, Learned) else None
-        found.status = "cancelled" if not isinstance(told, Learned) else "defaulted" if told.defaulted else told.status
+        result = body_of(outcome)
+        decision.outcome_at = utc(outcome.at)
+        decision.outcome = result.outcome if isinstance(result, Learned) else None
+        decision.status = status_of(result)
     elif body.action is None:
-        found.status = "nothing"
-    return found
+        decision.status = "nothing"
+    return decision
 
 
-async def explain(engine: Engine, name: str, id: int) -> Explained:
-    """Why a decision was made: the policy's state at that moment, folded anew."""
+async def explain(engine: Engine, name: str, id: int) -> Explanation:
+    """Explain a decision by the state of the policy at that time, folded again."""
     entry, _ = await engine.live(name)
     await engine.commit()
-    return await engine.read_of(entry, _explain, engine, entry, id)
+    return await engine.read_in_thread(entry, _explain, engine, entry, id)
 
 
-def _explain(engine: Engine, entry: Entry, id: int) -> Explained:
-    decision = _recorded(engine, entry, id)
-    then = fold(engine.journal, entry.stream, entry.made, upto=id - 1)
+def _explain(engine: Engine, entry: DeploymentEntry, id: int) -> Explanation:
+    decision = _get_decision(engine, entry, id)
+    then = fold(engine.journal, entry.stream, entry.initial, upto=id - 1)
     agent = then.agent
-    then.clock_to(round(1e6 * decision.at))
-    shares = odds(agent, decision.asked, FEW_DRAWS if then.moving else DRAWS)
+    then.clock_to(microseconds(decision.decided_at))
+    shares = odds(agent, decision.request, FEW_DRAWS if then.moving else DRAWS)
     round_ = agent.t
     try:
-        again = agent.decide(**decision.asked)
-        same = decision.held or list_of(again.action) == list_of(decision.action)
+        replica = agent.decide(**decision.request)
+        reproduced = decision.sticky or decision.override or list_of(replica.action) == list_of(decision.action)
     except DriftwiseError as error:
-        raise Unavailable(f"the decision cannot be made again: {error}") from None
-    described = papers.described(then.settings)
+        raise Unavailable(f"the decision cannot be reproduced: {error}") from None
+    policy = spec.describe_policy(then.settings)
     chosen = [str(each) for each in list_of(decision.action)]
     arms: list[dict[str, Any]] = [
         {"arm": name, "chosen": str(name) in chosen, "share": shares.get(name, 0.0)} for name in agent.arms
@@ -188,16 +196,16 @@ def _explain(engine: Engine, entry: Entry, id: int) -> Explained:
             for arm, value in zip(arms, array, strict=True):
                 if value.ndim == 0:
                     arm[path] = _plain(value)
-        elif array.size <= MOST_TOLD:
+        elif array.size <= MAX_NUMBERS_SHOWN:
             shared[path] = _plain(array)
     if then.moving:
         moving.explained(agent, arms)
     for arm in () if then.moving else arms:
-        _read(arm, agent.problem.low, agent.problem.width, described["policy"])
+        _read(arm, agent.problem.low, agent.problem.width, policy["policy"])
     if not arms:
         shared["shares"] = {str(action): share for action, share in shares.items()}
     window = moving.window(agent, round_) if then.moving else _window(then, round_)
-    return Explained(decision, described["policy"], described["parameters"], round_, window, arms, shared, same)
+    return Explanation(decision, policy["policy"], policy["parameters"], round_, window, arms, shared, reproduced)
 
 
 def list_of(action: Any) -> list[Any]:

@@ -1,7 +1,7 @@
-"""Whether the service can do its work, and what keeps it from that: for `/readyz`, and once for the log.
+"""Readiness: whether requests are served, and if not why, for `/readyz` and the log.
 
-The store can fail in two ways, when it is written and when it is read. The log is told when either begins and when it
-is over, not at every request between.
+The store can fail when it is written and when it is read. The log has a line when either begins and when it ends, not
+one for every request between.
 """
 
 import logging
@@ -12,9 +12,9 @@ import msgspec
 
 from driftwise.service.store.journal import JournalError, Snapshot
 
-IDLE_S = 5.0  # where nothing was written for so long, the store is tried before it is said to work
-ANSWER_S = 2.0  # how long whoever asks is let wait for that
-TRIAL = -1  # a stream of no deployment: what is written there and read back shows whether that can be done
+IDLE_S = 5.0  # without a write for so long, the store is tried before the service reports to be ready
+ANSWER_S = 2.0  # how long a request for /readyz waits for that
+TRIAL = -1  # a stream of no deployment, for trial writes and reads
 SMALL, LARGE = 1 << 12, 1 << 20  # bytes of a trial; after a failure there must be room for more than a commit needs
 WRITTEN, READ = "written", "read"
 log = logging.getLogger("driftwise.service")
@@ -29,7 +29,7 @@ class Ready(msgspec.Struct, omit_defaults=True):
 
 
 class Readiness:
-    """What is known of kernels and store."""
+    """The state of kernels and store."""
 
     def __init__(self) -> None:
         self.warm = False
@@ -38,7 +38,7 @@ class Readiness:
 
     @property
     def reason(self) -> str | None:
-        """Why the service is not ready, for anybody; None when it is."""
+        """Why the service is not ready, without secrets; None when it is."""
         if not self.warm:
             return "the kernels of policies are being loaded"
         for what, why in self.problems.items():
@@ -47,22 +47,22 @@ class Readiness:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing was written of late, so that nobody knows whether it could be."""
+        """Whether there was no recent write, so that it is not known whether the store works."""
         return time.monotonic() - self._wrote > IDLE_S
 
     def trial(self) -> Snapshot:
-        """What to write to see whether the store works."""
+        """A trial write."""
         size = LARGE if self.problems else SMALL
-        return Snapshot(TRIAL, 0, random.Random(size).randbytes(size))  # no database can make that smaller
+        return Snapshot(TRIAL, 0, random.Random(size).randbytes(size))  # no database can compress that
 
     def failed(self, what: str, error: JournalError) -> None:
-        """The store could not be written, or read; only the log is told all of it."""
+        """The store could not be written or read; only the log has the full reason."""
         if what not in self.problems:
             log.error(f"the store cannot be {what}", extra={"facts": {"why": str(error)}})
         self.problems[what] = error.reason
 
     def wrote(self) -> None:
-        """Something was written. That alone does not end a failure: a small commit may fit where most do not."""
+        """There was a write. That alone does not end a failure: a small commit may fit where most do not."""
         self._wrote = time.monotonic()
 
     def worked(self, what: str) -> None:

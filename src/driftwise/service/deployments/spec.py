@@ -1,4 +1,4 @@
-"""What a deployment is made with: its policy and parameters, its arms, and what becomes of rewards. And its agent."""
+"""Settings of a deployment: serialization, checks, and the policy and agent they describe."""
 
 import math
 from typing import Any
@@ -15,45 +15,45 @@ from driftwise.families.convex import projections
 from driftwise.service.deployments import moving
 from driftwise.service.http.schemas.requests import Ball, Box, Settings, Simplex
 
-MOST_NUMBERS = 10**7  # in a window of features, or in a matrix of pairs of features
-MOST_DRAWN = 10**6  # arms looked at to count one propensity
-MOST_BYTES = 2**28  # of one policy's state
-UNITS = 100_000
+MAX_NUMBERS = 10**7  # in a window of features, or in a matrix of pairs of features
+MAX_DRAWN = 10**6  # arms drawn to count one propensity
+MAX_BYTES = 2**28  # of one policy's state
+MAX_UNITS = 100_000
 
 
-POLICY = ("policy", "parameters", "window", "draws")  # what a replay is needed for
+POLICY = ("policy", "parameters", "window", "draws")  # fields whose change replays the journal
 _DECODER = msgspec.json.Decoder(Settings)
 
 
-def on_paper(settings: Settings) -> bytes:
-    """Settings as JSON."""
+def encode(settings: Settings) -> bytes:
+    """Serialize settings."""
     return msgspec.json.encode(settings)
 
 
-def from_paper(text: bytes) -> Settings:
-    """Settings that were written down."""
+def decode(text: bytes) -> Settings:
+    """Deserialize settings."""
     return _DECODER.decode(text)
 
 
 def policy_of(settings: Settings) -> Any:
     """The policy, with its parameters and window."""
     policy = parse(settings.policy, POLICIES, "policy")
-    given: dict[str, Any] = dict(settings.parameters)
+    options: dict[str, Any] = dict(settings.parameters)
     window = settings.window
     if window is not None and window.rounds is not None:
-        given["window"] = window.rounds
-    known = parameters(type(policy))
-    for name, value in given.items():
-        if name not in known:
-            raise ParameterError(f"policy {settings.policy} has no parameter {name!r}: it takes {', '.join(known)}")
-        if hasattr(known[name], "_fields"):
-            given[name] = parse(str(value), POLICIES, "policy")
-        elif isinstance(known[name], str) != isinstance(value, str):
-            kind = "a word" if isinstance(known[name], str) else "a number"
+        options["window"] = window.rounds
+    defaults = parameters(type(policy))
+    for name, value in options.items():
+        if name not in defaults:
+            raise ParameterError(f"policy {settings.policy} has no parameter {name!r}: it takes {', '.join(defaults)}")
+        if hasattr(defaults[name], "_fields"):
+            options[name] = parse(str(value), POLICIES, "policy")
+        elif isinstance(defaults[name], str) != isinstance(value, str):
+            kind = "a word" if isinstance(defaults[name], str) else "a number"
             raise ParameterError(f"{name}={value!r} is not {kind}")
-    policy = cast(policy._replace(**given))
+    policy = cast(policy._replace(**options))
     if window is not None and window.seconds is not None:
-        if "window" not in known:
+        if "window" not in defaults:
             raise ParameterError(f"{settings.policy} has no window that the clock could move: leave out window.seconds")
         if settings.budgets is not None:
             raise ParameterError("window.seconds does not go with budgets, which are to last for a number of rounds")
@@ -64,7 +64,7 @@ def policy_of(settings: Settings) -> Any:
 
 
 def _check_numbers(policy: Any, settings: Settings) -> None:
-    """Refuse what would need more memory than a service should give to one deployment."""
+    """Check that the deployment does not need too much memory."""
     for name, value in policy._asdict().items():
         if hasattr(value, "_fields"):
             _check_numbers(value, settings)
@@ -72,17 +72,17 @@ def _check_numbers(policy: Any, settings: Settings) -> None:
             raise ParameterError(f"{name}={value} is not a finite number of at most 1e15")
     dim = (settings.features or _arms(settings)) * (settings.context or 1)
     points = sum(_coordinates(part) for part in settings.domain or ())
-    if points * ((settings.constraints or 0) + 1) > MOST_NUMBERS:
+    if points * ((settings.constraints or 0) + 1) > MAX_NUMBERS:
         raise ParameterError(f"{points} coordinates and {settings.constraints} constraints are too many")
     if settings.features is None and settings.context is None and not isinstance(settings.arms, dict):
         dim = 1
     arms = settings.n_arms or len(settings.arms or ()) or 1
-    if settings.draws * arms > MOST_DRAWN:
-        raise ParameterError(f"draws={settings.draws} of {arms} arms take too long: at most {MOST_DRAWN // arms}")
+    if settings.draws * arms > MAX_DRAWN:
+        raise ParameterError(f"draws={settings.draws} of {arms} arms take too long: at most {MAX_DRAWN // arms}")
     window = getattr(policy, "window", 1)
-    if isinstance(window, int | float) and (window > 10**6 or window * dim > MOST_NUMBERS):
+    if isinstance(window, int | float) and (window > 10**6 or window * dim > MAX_NUMBERS):
         raise ParameterError(f"window={window} of {dim} features is too much for one deployment")
-    if dim * dim > MOST_NUMBERS:
+    if dim * dim > MAX_NUMBERS:
         raise ParameterError(f"{dim} features, arms and context multiplied, are too many for one deployment")
 
 
@@ -120,8 +120,8 @@ def agent_of(settings: Settings) -> Agent:
         max_pending=10**9,  # the service refuses instead of forgetting
         draws=settings.draws,
     )
-    if sum(array.nbytes for _, array in states.arrays(agent.state)) > MOST_BYTES:
-        raise ParameterError(f"{settings.policy} would need more than {MOST_BYTES >> 20} MB for this deployment")
+    if sum(array.nbytes for _, array in states.arrays(agent.state)) > MAX_BYTES:
+        raise ParameterError(f"{settings.policy} would need more than {MAX_BYTES >> 20} MB for this deployment")
     default_of(settings, agent)
     return agent
 
@@ -136,27 +136,27 @@ def domain_of(settings: Settings) -> Any:
 
 
 def default_of(settings: Settings, agent: Agent) -> dict[str, Any]:
-    """What is learned of a decision whose reward did not come in time; it must be something that can be learned."""
+    """The default outcome, learned after the reward window; it must be a valid outcome."""
     if agent.problem.family == "convex":
         if settings.reward_window is not None:
             raise ParameterError("points have no default outcome: leave out reward_window")
         return {}
     if agent.problem.family == "restless":
         return moving.check_words(settings)
-    told: dict[str, Any] = {"reward": settings.default_reward}
+    outcome: dict[str, Any] = {"reward": settings.default_reward}
     if settings.slate is not None:
-        told = {"rewards": [settings.default_reward] * settings.slate}
+        outcome = {"rewards": [settings.default_reward] * settings.slate}
     if settings.budgets is not None:
         most = settings.most or {}
-        told["costs"] = settings.default_costs or {name: most.get(name, 1.0) for name in settings.budgets}
+        outcome["costs"] = settings.default_costs or {name: most.get(name, 1.0) for name in settings.budgets}
     elif settings.default_costs is not None:
-        raise ParameterError("default_costs means nothing without budgets")
+        raise ParameterError("default_costs is allowed only with budgets")
     if settings.reward_window is not None:
-        agent.check(**told)
-    return told
+        agent.check(**outcome)
+    return outcome
 
 
-def described(settings: Settings) -> dict[str, Any]:
+def describe_policy(settings: Settings) -> dict[str, Any]:
     """The policy as text, and all its parameters."""
     policy = policy_of(settings)
     values = {
@@ -174,7 +174,7 @@ def tick_of(settings: Settings) -> int:
     return max(1, math.floor(1e6 * settings.window.seconds / rounds))
 
 
-def changed(settings: Settings, changes: dict[str, Any]) -> Settings:
-    """Settings with some of them replaced, held to the same rules."""
+def with_changes(settings: Settings, changes: dict[str, Any]) -> Settings:
+    """Settings with some fields replaced, and validated."""
     plain = msgspec.to_builtins(settings) | changes
     return msgspec.convert(plain, Settings)

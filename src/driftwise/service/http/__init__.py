@@ -1,1 +1,1 @@
-"""The HTTP application."""
+"""The HTTP API: endpoints, schemas, errors, access, the server."""

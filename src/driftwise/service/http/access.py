@@ -1,4 +1,4 @@
-"""Who may use the service: holders of an API key; before the first key exists, holders of the token on this machine.
+"""Access control: an API key; before the first API key exists, the token, from this machine only.
 
 Without API keys a request must come straight from this machine, whether it shows the token or `auth` is off: its `Host`
 is a loopback address, no proxy has forwarded it, and a browser sends it only from pages of the service itself. With API
@@ -12,35 +12,35 @@ import re
 from typing import NamedTuple
 
 from driftwise.service.deployments.catalogue import Catalogue
-from driftwise.service.http.api_keys import allows, opened_by
-from driftwise.service.http.errors import Forbidden, Unauthorised
-from driftwise.service.store.events import KeyMade
+from driftwise.service.http.api_keys import allows, find_api_key
+from driftwise.service.http.errors import Forbidden, Unauthorized
+from driftwise.service.store.events import ApiKeyCreated
 
 Headers = dict[bytes, bytes]
-TOKEN_KEY = KeyMade("token", "token", b"", ["admin"])  # what the token may do, as if it were a key
+TOKEN_KEY = ApiKeyCreated("token", "token", b"", ["admin"])  # the scopes of the token, as a key
 FORWARDED = re.compile(rb"forwarded|x-forwarded-.*|x-real-ip|via")
 HOST = re.compile(r"(?:([A-Za-z0-9.]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")
-OWN_PAGES = (b"same-origin", b"none")  # what Sec-Fetch-Site says of our pages, and of addresses that people type
+OWN_PAGES = (b"same-origin", b"none")  # values of Sec-Fetch-Site for our pages, and for typed addresses
 CREATE_KEY = "stop the service, run `driftwise keys create --scopes admin` and start it again"
 SEND_TOKEN = "`driftwise keys token` prints it; send `authorization: Bearer TOKEN`"
 MAX_QUOTE = 100
 
 
 class Access(NamedTuple):
-    """What is asked of a caller before any API key exists: the `token`; nothing, if `auth` is False."""
+    """What a request needs before any API key exists: the `token`; nothing, if `auth` is False."""
 
     token: str | None = None
     auth: bool = True
 
     def caller(
         self, headers: Headers, catalogue: Catalogue, now: int, scope: str, name: str | None, *, filtered: bool = False
-    ) -> KeyMade | None:
-        """Who sends a request for `scope` on the deployment `name`, or a refusal; None where anybody may.
+    ) -> ApiKeyCreated | None:
+        """The key of a request for `scope` on the deployment `name`, or an error; None where auth is off.
 
-        A key for some deployments may use an endpoint without a name only where the answer is `filtered` for it.
+        A key for some deployments may use an endpoint without a name only where the response is `filtered` for it.
         """
-        if catalogue.made_at:
-            key = opened_by(_bearer(headers, "an API key is needed: `authorization: Bearer dw_...`"), catalogue, now)
+        if catalogue.key_created_at:
+            key = find_api_key(_bearer(headers, "an API key is needed: `authorization: Bearer dw_...`"), catalogue, now)
             if not allows(key, scope, name, filtered=filtered):
                 where = "for all deployments" if name is None else f"for deployment {_quote(name)}"
                 raise Forbidden(f"this API key lacks the scope {scope!r} {where}")
@@ -50,12 +50,12 @@ class Access(NamedTuple):
             return None
         text = _bearer(headers, f"no API keys exist, so the token of the service is needed: {SEND_TOKEN}")
         if self.token is None or not hmac.compare_digest(text.encode(), self.token.encode()):
-            raise Unauthorised("this is not the token of the service: `driftwise keys token` prints it")
+            raise Unauthorized("this is not the token of the service: `driftwise keys token` prints it")
         return TOKEN_KEY
 
 
 def check_local(headers: Headers) -> None:
-    """Refuse what did not come straight from this machine, or comes from a page of another origin."""
+    """Refuse requests that do not come straight from this machine, or come from a page of another origin."""
     for name in headers:
         if FORWARDED.fullmatch(name):
             raise Forbidden(
@@ -94,11 +94,11 @@ def is_loopback(host: str) -> bool:
 def _bearer(headers: Headers, need: str) -> str:
     kind, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if kind.lower() != "bearer" or not text.strip():
-        raise Unauthorised(need)
+        raise Unauthorized(need)
     return text.strip()
 
 
 def _quote(text: str | bytes) -> str:
-    """Text of a caller, as an error may repeat it."""
+    """Text of a request, shortened for an error."""
     plain = text.decode("latin-1") if isinstance(text, bytes) else text
     return repr(plain if len(plain) <= MAX_QUOTE else f"{plain[:MAX_QUOTE]}...")

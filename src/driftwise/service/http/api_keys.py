@@ -1,7 +1,7 @@
-"""API keys: 256 random bits, of which only a hash is kept.
+"""API keys: 256 random bits, of which only a hash is stored.
 
-A key is `dw_ID_SECRET`. It is found by its id and compared by its hash in constant time. The hash is a plain SHA-256: a
-slow one protects passwords that people choose, and a random key cannot be guessed anyway.
+A key is `dw_ID_SECRET`. It is looked up by its id and compared by its hash in constant time. The hash is a plain
+SHA-256: a slow one protects passwords that people choose, and a random key cannot be guessed anyway.
 """
 
 import hashlib
@@ -11,48 +11,48 @@ from collections.abc import Iterable
 
 from driftwise.errors import ParameterError
 from driftwise.service.deployments.catalogue import Catalogue
-from driftwise.service.http.errors import Unauthorised
-from driftwise.service.store.events import KeyMade
+from driftwise.service.http.errors import Unauthorized
+from driftwise.service.store.events import ApiKeyCreated
 
 SCOPES = {
-    "read": "see deployments, decisions, statistics and metrics",
-    "decide": "ask for decisions",
-    "learn": "tell outcomes",
-    "admin": "all of it, and make, change and retire deployments and keys",
+    "read": "read deployments, decisions, statistics and metrics",
+    "decide": "make decisions",
+    "learn": "send outcomes and cancel decisions",
+    "admin": "all of these, and create, change and retire deployments and API keys",
 }
 _NOBODY = hashlib.sha256(b"nobody").digest()
 
 
 def new_key(
     name: str, scopes: Iterable[str], *, expires: int | None = None, deployments: list[str] | None = None
-) -> tuple[str, KeyMade]:
-    """A key to give away, and what is kept of it. `expires` is in microseconds since 1970."""
-    wanted = sorted(set(scopes))
-    unknown = [scope for scope in wanted if scope not in SCOPES]
-    if unknown or not wanted:
-        raise ParameterError(f"scopes={','.join(wanted)} are not some of {', '.join(SCOPES)}")
+) -> tuple[str, ApiKeyCreated]:
+    """The text of a new key, and the event that records it. `expires` is in microseconds since 1970."""
+    names = sorted(set(scopes))
+    unknown = [scope for scope in names if scope not in SCOPES]
+    if unknown or not names:
+        raise ParameterError(f"scopes={','.join(names)} are not some of {', '.join(SCOPES)}")
     if not name.isprintable() or not 1 <= len(name) <= 100:
         raise ParameterError(f"name={name!r} is not printable text of at most 100 letters")
     id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
     text = f"dw_{id}_{secret}"
-    return text, KeyMade(id, name, hashlib.sha256(text.encode()).digest(), wanted, expires, deployments)
+    return text, ApiKeyCreated(id, name, hashlib.sha256(text.encode()).digest(), names, expires, deployments)
 
 
-def opened_by(text: str, catalogue: Catalogue, now: int) -> KeyMade:
-    """The key a caller has shown; it is refused without saying why, for that would help a guesser."""
+def find_api_key(text: str, catalogue: Catalogue, now: int) -> ApiKeyCreated:
+    """The key with this text, or an error that does not say why, because that would help guessing."""
     id = text.split("_")[1] if text.startswith("dw_") and text.count("_") >= 2 else ""
-    found = catalogue.keys.get(id)
-    shown = hashlib.sha256(text.encode(errors="replace")).digest()
-    same = hmac.compare_digest(shown, found.hash if found else _NOBODY)
-    if found is None or not same or (found.expires is not None and found.expires <= now):
-        raise Unauthorised("this API key is unknown, expired or revoked")
-    return found
+    key = catalogue.keys.get(id)
+    digest = hashlib.sha256(text.encode(errors="replace")).digest()
+    same = hmac.compare_digest(digest, key.hash if key else _NOBODY)
+    if key is None or not same or (key.expires is not None and key.expires <= now):
+        raise Unauthorized("this API key is unknown, expired or revoked")
+    return key
 
 
-def allows(key: KeyMade, scope: str, deployment: str | None, *, filtered: bool = False) -> bool:
-    """Whether a key allows something.
+def allows(key: ApiKeyCreated, scope: str, deployment: str | None, *, filtered: bool = False) -> bool:
+    """Whether a key has a scope for a deployment.
 
-    One for some deployments allows nothing else, except what names no deployment and is `filtered` for it.
+    A key for some deployments has no others, except for requests without a deployment that are `filtered` for it.
     """
     if key.deployments is not None and deployment not in key.deployments and not (filtered and deployment is None):
         return False

@@ -1,4 +1,4 @@
-"""The HTTP application: a list of endpoints, what watches them, and the pages people open."""
+"""The HTTP application: endpoints, middleware and the pages of the dashboard."""
 
 import asyncio
 import logging
@@ -11,10 +11,10 @@ from starlette.routing import BaseRoute, Route, Router
 
 from driftwise.service.dashboard.pages import pages
 from driftwise.service.deployments.engine import Engine
-from driftwise.service.http.endpoint import Call, Endpoint, Methods, Service, Stream, nothing_here
+from driftwise.service.http.endpoint import Call, Endpoint, MethodRouter, Service, StreamingResponse, not_found
 from driftwise.service.http.errors import Unavailable
 from driftwise.service.http.metrics import metrics
-from driftwise.service.http.middleware import Guard, Times
+from driftwise.service.http.middleware import HttpMetrics, Middleware
 from driftwise.service.http.openapi import document
 from driftwise.service.http.routes import endpoints
 
@@ -25,71 +25,71 @@ def make_app(
     service: Service,
     *,
     log_requests: bool = False,
-    beside: Callable[[Engine], Awaitable[None]] | None = None,
+    background: Callable[[Engine], Awaitable[None]] | None = None,
     more: Sequence[Endpoint] = (),
-) -> Guard:
-    """The application for a service; the engine starts and ends with it, and so does what runs `beside` it."""
-    times, table = Times(), [*endpoints(), *more]
-    paper = msgspec.json.encode(document(table))
+) -> Middleware:
+    """The application for a service; the engine starts and ends with it, and so does the task `background`."""
+    http_metrics, table = HttpMetrics(), [*endpoints(), *more]
+    openapi_document = msgspec.json.encode(document(table))
 
-    async def healthy(call: Call) -> Any:
-        """Whether it is alive."""
+    async def health(call: Call) -> Any:
+        """Whether the process is alive."""
         return {"alive": True}
 
-    async def ready(call: Call) -> Any:
-        """Whether it is ready: 503 with the reason until kernels are warm, and while the store does not work."""
-        told = await service.engine.check_ready()
-        return 200 if told.ready else 503, msgspec.json.encode(told)
+    async def readiness(call: Call) -> Any:
+        """Whether requests are served: 503 with the reason until kernels are compiled, and while the store fails."""
+        result = await service.engine.check_ready()
+        return 200 if result.ready else 503, msgspec.json.encode(result)
 
-    async def counted(call: Call) -> Any:
-        """Counts and times for Prometheus."""
+    async def get_metrics(call: Call) -> Any:
+        """Metrics in the text format of Prometheus."""
         try:
-            size = await service.engine.look(service.engine.journal.size)
+            size = await service.engine.query(service.engine.journal.size)
         except Unavailable:
-            size = None  # the rest can be told
-        text = metrics(service.engine, times, size).encode()
+            size = None  # the other metrics are known
+        text = metrics(service.engine, http_metrics, size).encode()
 
         async def chunks() -> AsyncIterator[bytes]:
             yield text
 
-        return Stream(chunks(), "text/plain; version=0.0.4; charset=utf-8", "")
+        return StreamingResponse(chunks(), "text/plain; version=0.0.4; charset=utf-8", "")
 
-    async def described(call: Call) -> Any:
-        """What can be asked."""
-        return 200, paper
+    async def openapi(call: Call) -> Any:
+        """The OpenAPI document."""
+        return 200, openapi_document
 
     table += [
-        Endpoint("GET", "/healthz", healthy, scope=None, gives=None),
-        Endpoint("GET", "/readyz", ready, scope=None, gives=None),
-        Endpoint("GET", "/metrics", counted, scope="read", gives=None),
-        Endpoint("GET", "/openapi.json", described, scope=None, gives=None),
+        Endpoint("GET", "/healthz", health, scope=None, response=None),
+        Endpoint("GET", "/readyz", readiness, scope=None, response=None),
+        Endpoint("GET", "/metrics", get_metrics, scope="read", response=None),
+        Endpoint("GET", "/openapi.json", openapi, scope=None, response=None),
     ]
     paths: dict[str, list[Endpoint]] = {}
     for each in table:
         each.service = service
         paths.setdefault(each.path, []).append(each)
-    routes: list[BaseRoute] = [Route(path.replace(":int}", "}"), Methods(group)) for path, group in paths.items()]
+    routes: list[BaseRoute] = [Route(path.replace(":int}", "}"), MethodRouter(group)) for path, group in paths.items()]
     routes += pages()
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
         await service.engine.start()
-        company = None if beside is None else asyncio.ensure_future(_logged(beside(service.engine)))
+        task = None if background is None else asyncio.ensure_future(_logged(background(service.engine)))
         try:
             yield
         finally:
-            if company is not None:
-                company.cancel()
-                await asyncio.wait([company])
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])
             await service.engine.close()
 
-    app = Router(routes, redirect_slashes=False, default=nothing_here, lifespan=lifespan)
-    return Guard(app, times, log_requests=log_requests)
+    app = Router(routes, redirect_slashes=False, default=not_found, lifespan=lifespan)
+    return Middleware(app, http_metrics, log_requests=log_requests)
 
 
 async def _logged(work: Awaitable[None]) -> None:
-    """Work that nobody waits for; when it fails, the log says so."""
+    """Run a background task; a failure is logged."""
     try:
         await work
     except Exception:
-        log.exception("what ran beside the service failed")
+        log.exception("a background task failed")

@@ -1,26 +1,25 @@
-"""One connection: it waits only so long and reads only so much before a request, and sends an answer in one piece."""
+"""A connection with limits on time and size before a request, which sends a response in one piece."""
 
 import time
 from typing import Any
 
 import httptools
-import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from driftwise.service.http.connection_limits import Places
-from driftwise.service.http.schemas.responses import Problem
+from driftwise.service.http.connection_limits import ConnectionLimiter
+from driftwise.service.http.errors import BadRequest, HeadersTooLarge, HttpError, error_reply
 
-MAX_HEAD = 1 << 15  # bytes of a request line and headers; the same for what is between the parts of a body, or after it
-PIECE = 1 << 12  # bytes that are parsed before they are counted
-LINGER_S = 1.0  # for a client that is still sending to read why it is refused
+MAX_HEAD = 1 << 15  # bytes of request line and headers; also of what is between or after chunks of a body
+PIECE = 1 << 12  # bytes parsed at a time
+LINGER_S = 1.0  # for a client that is still sending to read the error
 LARGE = 1 << 16
 
 
-class Whole:
-    """A transport that gathers what is written until the event loop comes round again.
+class BufferedTransport:
+    """A transport that buffers writes until the next round of the event loop.
 
-    The head of an answer and its body are written one after the other; sent apart, they would cost two calls of the
-    operating system, which is a third of the time that a small request takes.
+    The head of a response and its body are written one after the other; separate system calls would cost a third of
+    the time of a small request.
     """
 
     def __init__(self, transport: Any, loop: Any) -> None:
@@ -31,20 +30,20 @@ class Whole:
         return getattr(self._transport, name)
 
     def is_closing(self) -> bool:
-        """Whether it is closed, or will be."""
+        """Whether it is closed or closing."""
         closing: bool = self._transport.is_closing()
         return closing
 
     def write(self, data: bytes) -> None:
-        """Send this, soon."""
+        """Buffer data; it is sent in the next round."""
         if not self._parts:
             self._loop.call_soon(self._send)
         self._parts.append(data)
-        if len(data) >= LARGE:  # the transport is to say when it has enough
+        if len(data) >= LARGE:  # so that the transport can pause writing
             self._send()
 
     def close(self) -> None:
-        """Send what was written, then close."""
+        """Send the buffer, then close."""
         self._send()
         self._transport.close()
 
@@ -57,13 +56,13 @@ class Whole:
 class Connection(HttpToolsProtocol):
     """A connection with limits of its own.
 
-    One timer runs while the service waits for a request: from the start, and again from each answer, until headers are
-    complete. Bytes do not stop it, so that a client cannot keep a place by sending a few now and then.
+    One timer runs while the service waits for a request: from the start, and again from each response, until headers
+    are complete. Bytes do not stop it, so that a client cannot keep a connection by sending a few now and then.
     """
 
-    def __init__(self, *args: Any, places: Places, **words: Any) -> None:
-        super().__init__(*args, **words)
-        self.places, self.limits = places, places.limits
+    def __init__(self, *args: Any, limiter: ConnectionLimiter, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.limiter, self.limits = limiter, limiter.limits
         self.timeout_keep_alive = self.limits.idle_s
         self.address, self.since = "", 0.0
         self.surplus = False  # beyond the limits: only health checks are answered
@@ -73,10 +72,10 @@ class Connection(HttpToolsProtocol):
 
     @property
     def waiting(self) -> bool:
-        """Whether the next move is the client's: to ask, to send the body, or to read the answer."""
+        """Whether the service waits for the client: to send a request or a body, or to read the response."""
         cycle = self.cycle
-        asked = cycle is not None and not cycle.response_complete and not cycle.more_body
-        return self.flow.write_paused or not (asked or self.pipeline)
+        working = cycle is not None and not cycle.response_complete and not cycle.more_body
+        return self.flow.write_paused or not (working or self.pipeline)
 
     def leave(self) -> None:
         """Close, without waiting for a client that does not read."""
@@ -85,27 +84,27 @@ class Connection(HttpToolsProtocol):
         else:
             self.transport.close()
 
-    # ---- what the transport tells ----
+    # ---- events of the transport ----
 
     def connection_made(self, transport: Any) -> None:
-        """Take a place, and start to wait."""
-        super().connection_made(Whole(transport, self.loop))  # type: ignore[arg-type]
+        """Register with the limiter, and start the timer."""
+        super().connection_made(BufferedTransport(transport, self.loop))  # type: ignore[arg-type]
         self.since = time.monotonic()
         self.address = self.client[0] if self.client else ""
-        if not self.places.enter(self):
+        if not self.limiter.enter(self):
             self.leave()
             return
         self.timeout_keep_alive_task = self.loop.call_later(self.limits.head_s, self.timeout_keep_alive_handler)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Free the place."""
-        self.places.free(self)
+        """Unregister."""
+        self.limiter.free(self)
         self._unset_keepalive_if_required()
         self._stop_stalling()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, and count what is not body."""
+        """Parse data, and count what is not body."""
         for start in range(0, len(data), PIECE):
             if self._refused or self.transport.is_closing():
                 return
@@ -113,12 +112,12 @@ class Connection(HttpToolsProtocol):
             self._overhead += len(piece)
             try:
                 self.parser.feed_data(piece)
-            except httptools.HttpParserUpgrade:  # another protocol is wished for: the request is answered in this one
+            except httptools.HttpParserUpgrade:  # the client asks for another protocol: the response is in this one
                 return
             except httptools.HttpParserError:
-                self._refuse(400, Problem("malformed", "this is not an HTTP request"))
+                self._refuse(BadRequest("this is not an HTTP request"))
             if self._overhead > MAX_HEAD:
-                self._refuse(431, Problem("too-large", f"request line and headers are larger than {MAX_HEAD} bytes"))
+                self._refuse(HeadersTooLarge(f"request line and headers are larger than {MAX_HEAD} bytes"))
 
     def pause_writing(self) -> None:
         """The client does not read: wait, but not for ever."""
@@ -136,49 +135,49 @@ class Connection(HttpToolsProtocol):
             self._stalled.cancel()
             self._stalled = None
 
-    # ---- what the parser and the server tell ----
+    # ---- events of the parser and the server ----
 
     def on_headers_complete(self) -> None:
-        """A request: stop the timer, and hand it over."""
+        """Stop the timer, and pass the request on."""
         self._overhead = 0
         self._unset_keepalive_if_required()
         self.since = time.monotonic()
         if self.surplus:
             self.scope["surplus"] = True  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
-        self.headers = []  # what comes after a body is no header of the request
+        self.headers = []  # trailers are no headers of the request
         if self.surplus:
             self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
-        """A part of a body, which is counted by who reads it."""
+        """Pass on a part of a body, which the reader counts."""
         self._overhead = 0
         super().on_body(body)
 
     def on_response_complete(self) -> None:
-        """An answer: wait for the next request."""
+        """Wait for the next request."""
         self.since = time.monotonic()
         super().on_response_complete()
 
     def shutdown(self) -> None:
-        """The service stops: finish a request that is complete, wait for nothing else."""
+        """Finish a request that is complete; close otherwise."""
         if self.waiting:
             self.leave()
         else:
             super().shutdown()
 
-    def _refuse(self, status: int, problem: Problem) -> None:
-        """Answer what is no request, and close when the client had time to read that.
+    def _refuse(self, error: HttpError) -> None:
+        """Answer with an error, and close when the client had time to read it.
 
-        What it still sends is dropped. If it were left unread, the system would reset the connection, and the answer
-        could be lost.
+        What the client still sends is dropped. If it were left unread, the system would reset the connection, and the
+        response could be lost.
         """
         if self._refused:
             return
         self._refused = True
         self._unset_keepalive_if_required()
-        body = msgspec.json.encode(problem)
-        head = [STATUS_LINE[status], b"content-type: application/json\r\nconnection: close\r\n"]
-        if self.cycle is None or self.cycle.response_complete:  # otherwise it would stand in the middle of an answer
+        status, body, media = error_reply(error)
+        head = [STATUS_LINE[status], b"content-type: %s\r\nconnection: close\r\n" % media]
+        if self.cycle is None or self.cycle.response_complete:  # else it would be in the middle of a response
             self.transport.write(b"".join([*head, b"content-length: %d\r\n\r\n" % len(body), body]))
         self.loop.call_later(LINGER_S, self.transport.close)

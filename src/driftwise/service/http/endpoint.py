@@ -1,13 +1,13 @@
-"""One request: who asks, what is asked, and how it is answered. Endpoints are values; the app is a list of them.
+"""Endpoints: from a request to the call of a handler, and from its result to a response.
 
-An endpoint says what it takes and gives, in types; from that come decoding, refusing, and the OpenAPI document. It is
-an ASGI application of its own, so that nothing stands between the server and it.
+An endpoint declares the types of its request and response; decoding, validation and the OpenAPI document follow from
+them. It is an ASGI application of its own, so that nothing stands between the server and it.
 """
 
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
@@ -15,15 +15,20 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from driftwise.errors import DriftwiseError
-from driftwise.service.deployments.engine import NO_KEY, Engine, Keyed, Reply
-from driftwise.service.http.access import Access
-from driftwise.service.http.errors import Malformed, Refusal, TooLarge, Unavailable, Unknown
-from driftwise.service.http.schemas.responses import Problem
-from driftwise.service.store.events import KeyMade
-from driftwise.service.store.journal import JournalError
+from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, Reply
+from driftwise.service.http.access import MAX_QUOTE, Access
+from driftwise.service.http.errors import (
+    BadRequest,
+    ContentTooLarge,
+    InternalError,
+    MethodNotAllowed,
+    NotFound,
+    error_reply,
+)
+from driftwise.service.store.events import ApiKeyCreated
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
-NAME_PATTERN = "{1,64}"  # as decoders tell it
+NAME_PATTERN = "{1,64}"  # in the error of a decoder
 KEY = re.compile(r"[\x21-\x7e]{1,200}\Z")
 MAX_ID = 2**53 - 1
 JSON = b"application/json"
@@ -32,12 +37,12 @@ log = logging.getLogger("driftwise.service")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a service takes: bytes of a body, connections in all and per client address, and seconds to wait."""
+    """Limits of a service: bytes of a body, connections in all and per client address, and seconds to wait."""
 
-    body: int = 1 << 18
-    connections: int = 1000
-    per_client: int = 500
-    health: int = 16  # connections beyond the limits, so that health checks are answered even then
+    max_body: int = 1 << 18
+    max_connections: int = 1000
+    max_per_client: int = 500
+    max_health: int = 16  # connections beyond the limits, so that health checks are answered even then
     head_s: float = 10.0  # from the connection to the end of its first headers
     body_s: float = 20.0  # from the headers to the end of the body
     idle_s: float = 75.0  # from an answer to the end of the next headers, or until the client reads on
@@ -45,7 +50,7 @@ class Limits:
 
 @dataclass
 class Service:
-    """What every endpoint needs."""
+    """What every endpoint uses."""
 
     engine: Engine
     limits: Limits = field(default_factory=Limits)
@@ -53,15 +58,15 @@ class Service:
 
 
 class Call:
-    """A request, as a handler sees it."""
+    """A request, decoded for a handler."""
 
     __slots__ = ("body", "caller", "engine", "key", "path", "query", "service")
 
     def __init__(self, service: Service, path: dict[str, Any], query: dict[str, str]) -> None:
         self.service, self.engine, self.path, self.query = service, service.engine, path, query
         self.body: Any = None
-        self.key: Keyed = NO_KEY
-        self.caller: KeyMade | None = None
+        self.key: IdempotencyKey = NO_KEY
+        self.caller: ApiKeyCreated | None = None
 
     @property
     def name(self) -> str:
@@ -69,18 +74,18 @@ class Call:
         name: str = self.path["name"]
         return name
 
-    def number(self, word: str, default: int, low: int, high: int) -> int:
+    def number(self, name: str, default: int, low: int, high: int) -> int:
         """A whole number from the query."""
-        text = self.query.get(word)
+        text = self.query.get(name)
         if text is None:
             return default
         if not re.fullmatch(r"-?[0-9]{1,16}", text) or not low <= int(text) <= high:
-            raise Malformed(f"{word} is not a whole number from {low} to {high}")
+            raise BadRequest(f"query parameter {name}={_quote(text)} is not a whole number from {low} to {high}")
         return int(text)
 
 
-class Stream:
-    """An answer that is too long to be held: chunks, and what they are."""
+class StreamingResponse:
+    """A response in chunks, too long to build in memory."""
 
     def __init__(self, chunks: AsyncIterator[bytes], media: str, filename: str) -> None:
         self.chunks, self.media, self.filename = chunks, media, filename
@@ -90,7 +95,11 @@ Handler = Callable[[Call], Awaitable[Any]]
 
 
 class Endpoint:
-    """A method, a path, who may use it, what it takes and gives, and what does it."""
+    """A method, a path, the scope it needs, the types of its request and response, and its handler.
+
+    With `idempotent` it accepts an idempotency key. With `filtered` an API key for some deployments may use it, though
+    the path has no deployment: the handler leaves out what the key may not see.
+    """
 
     def __init__(
         self,
@@ -99,52 +108,57 @@ class Endpoint:
         handler: Handler,
         *,
         scope: str | None,
-        gives: Any,
-        takes: Any = None,
+        response: Any,
+        request: Any = None,
         status: int = 200,
-        keyed: bool = False,
+        idempotent: bool = False,
         filtered: bool = False,
         query: dict[str, tuple[Any, str]] | None = None,
+        media: Sequence[str] = ("application/json",),
     ) -> None:
         self.method, self.path, self.handler, self.scope = method, path, handler, scope
-        self.takes, self.gives, self.status, self.keyed, self.query = takes, gives, status, keyed, query or {}
-        self.filtered = filtered  # what a key for some deployments may not see is left out of the answer
-        self._numbered = "{id:int}" in path
-        self._decoder = None if takes is None else msgspec.json.Decoder(takes)
+        self.request, self.response, self.status = request, response, status
+        self.idempotent, self.query = idempotent, query or {}
+        self.filtered, self.media = filtered, media
+        self._has_id = "{id:int}" in path
+        self._decoder = None if request is None else msgspec.json.Decoder(request)
         self.service: Service  # set when the app is made
         self.label = f"{method} {path}"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         scope["endpoint_label"] = self.label
         first = b""
+        reply: Any
         try:
             reply = await self._reply(scope, receive)
-            if isinstance(reply, Stream):  # when it cannot even begin, that can still be said
+            if isinstance(reply, StreamingResponse):  # a failure before the first chunk can still be answered
                 first = await anext(reply.chunks, b"")
         except DriftwiseError as error:
-            reply = refusal(error)
+            reply = error_reply(error)
         except Exception:
             log.exception("a request failed", extra={"facts": {"endpoint": self.label}})
-            if self.keyed:  # it changes a deployment, and may have left it half changed; reading changes nothing
-                self.service.engine.doubt((scope.get("path_params") or {}).get("name"))
-            reply = 500, msgspec.json.encode(Problem("internal", "something went wrong here; it has been logged"))
-        if isinstance(reply, Stream):
+            if self.idempotent:  # it may have left a deployment half changed
+                self.service.engine.discard_after_failure((scope.get("path_params") or {}).get("name"))
+            reply = error_reply(InternalError("the service failed unexpectedly; its log has the details"))
+        if isinstance(reply, StreamingResponse):
             try:
                 await _stream(reply, first, send)
-            except DriftwiseError as error:  # too late to refuse: the server ends the connection, the log says why
-                log.error("an answer was cut off", extra={"facts": {"endpoint": self.label, "why": str(error)}})
+            except (
+                DriftwiseError
+            ) as error:  # the status is sent: the server ends the connection, the log has the reason
+                log.error("a response was cut off", extra={"facts": {"endpoint": self.label, "why": str(error)}})
         else:
             await answer(send, *reply)
 
-    async def _reply(self, scope: Any, receive: Any) -> Reply | Stream:
+    async def _reply(self, scope: Any, receive: Any) -> Reply | StreamingResponse:
         headers = dict(scope["headers"])
         path = scope.get("path_params") or {}
         name = path.get("name")
         service = self.service
         caller = self._caller(headers, name)
         if name is not None and not NAME.match(name):
-            raise Unknown("there is no deployment of that name")
-        if self._numbered:
+            raise NotFound(f"there is no deployment {_quote(name)}")
+        if self._has_id:
             path = path | {"id": decision_id(path["id"])}
         call = Call(service, path, _query(scope, self.query))
         call.caller = caller
@@ -152,25 +166,25 @@ class Endpoint:
             scope["caller"] = caller.id
         if self._decoder is not None:
             if headers.get(b"content-type", b"").split(b";")[0].strip().lower() != JSON:
-                raise Malformed("the body must be JSON: content-type: application/json")
+                raise BadRequest("the header content-type must be application/json")
             body = await read_body(headers, receive, service.limits)
             try:
                 call.body = self._decoder.decode(body)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise Malformed(_why_malformed(body, str(error))) from None
+                raise BadRequest(_decode_error(body, str(error))) from None
         key = headers.get(b"idempotency-key")
-        if key is not None and self.keyed:
+        if key is not None and self.idempotent:
             text = key.decode("latin-1")
             if not KEY.match(text):
-                raise Malformed("the idempotency key is not 1 to 200 visible ASCII characters")
+                raise BadRequest("the idempotency key is not 1 to 200 visible ASCII characters")
             what = f"{self.method} {scope['path']} ".encode() + msgspec.json.encode(call.body)
-            call.key = Keyed(caller.id if caller is not None else "", text, what)
-        done = await self.handler(call)
-        if isinstance(done, Stream):
-            return done
-        return done if isinstance(done, tuple) else (self.status, msgspec.json.encode(done))
+            call.key = IdempotencyKey(caller.id if caller is not None else "", text, what)
+        result = await self.handler(call)
+        if isinstance(result, StreamingResponse | tuple):
+            return result
+        return self.status, msgspec.json.encode(result)
 
-    def _caller(self, headers: dict[bytes, bytes], name: str | None) -> KeyMade | None:
+    def _caller(self, headers: dict[bytes, bytes], name: str | None) -> ApiKeyCreated | None:
         if self.scope is None:
             return None
         engine = self.service.engine
@@ -179,8 +193,8 @@ class Endpoint:
         )
 
 
-class Methods:
-    """What a path answers to, by method."""
+class MethodRouter:
+    """The endpoints of a path, by method."""
 
     def __init__(self, table: list[Endpoint]) -> None:
         self.table = {each.method: each for each in table}
@@ -189,84 +203,84 @@ class Methods:
         self.allowed = ", ".join(sorted(self.table)).encode()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        found = self.table.get(scope["method"])
-        if found is not None:
-            await found(scope, receive, send)
+        endpoint = self.table.get(scope["method"])
+        if endpoint is not None:
+            await endpoint(scope, receive, send)
         else:
-            await nothing_here(scope, receive, send, 405, [(b"allow", self.allowed)])
+            await method_not_allowed(scope, send, self.allowed)
 
 
-async def nothing_here(scope: Any, receive: Any, send: Any, status: int = 404, more: Any = ()) -> None:
-    """A path or a method that is not there."""
+async def not_found(scope: Any, receive: Any, send: Any) -> None:
+    """Answer a request for a path that does not exist."""
     if scope["type"] == "http":
-        problem = Problem("unknown", f"there is nothing to {scope['method']} here")
-        await answer(send, status, msgspec.json.encode(problem), more=more)
+        await answer(send, *error_reply(NotFound(f"there is nothing at {_quote(scope['path'])}")))
 
 
-def _why_malformed(body: bytes, error: str) -> str:
-    """The decoder's sentence, and what it means."""
+async def method_not_allowed(scope: Any, send: Any, allowed: bytes) -> None:
+    """Answer a request with a method that the path does not have."""
+    detail = f"{scope['method']} is not allowed at {_quote(scope['path'])}; allowed: {allowed.decode()}"
+    await answer(send, *error_reply(MethodNotAllowed(detail)), more=[(b"allow", allowed)])
+
+
+def _decode_error(body: bytes, error: str) -> str:
+    """The decoder's sentence, with a hint."""
     if not body.strip():
-        return "the body is empty: send a JSON document, {} at least"
+        return "the body is empty: send a JSON document, at least {}"
     if NAME_PATTERN in error:
-        error = "a name is letters, digits, `_`, `.` and `-`, at most 64 of them"
+        error = "a name consists of 1 to 64 letters, digits, `_`, `.` and `-`"
     if "malformed" in error and re.search(rb"NaN|Infinity|nan|inf", body):
-        error += "; NaN and infinity are no numbers in JSON"
-    return f"the body is not what is expected: {error}"
+        error += "; JSON has no NaN and no infinity"
+    return f"the body is not valid: {error}"
 
 
-def _query(scope: Any, known: dict[str, tuple[Any, str]]) -> dict[str, str]:
+def _query(scope: Any, allowed: dict[str, tuple[Any, str]]) -> dict[str, str]:
     text = scope["query_string"]
     if not text:
         return {}
-    given = dict(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
-    for word in given:
-        if word not in known:
-            raise Malformed("the query holds a word that means nothing here")
-    return given
+    query = dict(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
+    for name in query:
+        if name not in allowed:
+            choice = ", ".join(allowed) or "none"
+            raise BadRequest(f"unknown query parameter {_quote(name)}; allowed: {choice}")
+    return query
 
 
 def decision_id(text: str) -> int:
     """The id of a decision in a path."""
     if re.fullmatch(r"[0-9]{1,16}", text) and int(text) <= MAX_ID:
         return int(text)
-    shown = text if len(text) <= 20 else f"{text[:20]}..."
-    raise Unknown(f"there is no decision {shown!r}: ids are whole numbers from 0 to {MAX_ID}")
+    raise NotFound(f"there is no decision {_quote(text)}: ids are whole numbers from 0 to {MAX_ID}")
+
+
+def _quote(text: str) -> str:
+    return repr(text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]}...")
 
 
 async def read_body(headers: dict[bytes, bytes], receive: Any, limits: Limits) -> bytes:
-    """A body that comes in time and is not too large; bytes are counted, for `content-length` may be a lie."""
+    """The body, within the limits of time and size; bytes are counted, because `content-length` may be wrong."""
     length = headers.get(b"content-length", b"0")
-    left = limits.body if length.isdigit() and len(length) <= 16 and int(length) <= limits.body else -1
+    left = limits.max_body if length.isdigit() and len(length) <= 16 and int(length) <= limits.max_body else -1
     parts: list[bytes] = []
     try:
         async with asyncio.timeout(limits.body_s):
             while left >= 0:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    raise Malformed("the body ended too early")
+                    raise BadRequest("the body ended too early")
                 parts.append(message.get("body", b""))
                 left -= len(parts[-1])
                 if left >= 0 and not message.get("more_body"):
                     return b"".join(parts)
     except TimeoutError:
-        raise Malformed(f"the body took longer than {limits.body_s:g} seconds") from None
-    raise TooLarge(f"the body is larger than {limits.body} bytes")
-
-
-def refusal(error: DriftwiseError) -> Reply:
-    """What a refused request is answered. Other errors of driftwise are about what was asked for: 422."""
-    if isinstance(error, JournalError):
-        log.error("the store failed a request", extra={"facts": {"why": str(error)}})
-        error = Unavailable(f"the store cannot be read just now ({error.reason}); ask again")
-    status, code = (error.status, error.code) if isinstance(error, Refusal) else (422, "refused")
-    return status, msgspec.json.encode(Problem(code, str(error)))
+        raise BadRequest(f"the body took longer than {limits.body_s:g} seconds") from None
+    raise ContentTooLarge(f"the body is larger than {limits.max_body} bytes")
 
 
 RETRY = {429: b"1", 503: b"1"}
 
 
 async def answer(send: Any, status: int, body: bytes, media: bytes = JSON, more: Any = ()) -> None:
-    """Send a whole answer."""
+    """Send a response in one piece."""
     headers = [(b"content-type", media), (b"content-length", str(len(body)).encode()), *more]
     if status in RETRY:
         headers.append((b"retry-after", RETRY[status]))
@@ -278,7 +292,7 @@ async def answer(send: Any, status: int, body: bytes, media: bytes = JSON, more:
     await send({"type": "http.response.body", "body": body})
 
 
-async def _stream(stream: Stream, first: bytes, send: Any) -> None:
+async def _stream(stream: StreamingResponse, first: bytes, send: Any) -> None:
     headers = [(b"content-type", stream.media.encode())]
     if stream.filename:
         headers.append((b"content-disposition", f'attachment; filename="{stream.filename}"'.encode()))

@@ -1,85 +1,159 @@
-"""What a request can be refused with. Each has a code for programs, a sentence for people, and a status for HTTP."""
+"""Errors that requests are answered with: RFC 9457 problem details, one class per code.
+
+`ERRORS` is the list of codes. The OpenAPI document describes each by the docstring of its class; `type` points there.
+The `detail` of a response says what was wrong with this request.
+"""
+
+import logging
+
+import msgspec
 
 from driftwise.errors import DriftwiseError
+from driftwise.service.http.schemas.responses import ErrorBody
+from driftwise.service.store.journal import JournalError
+
+PROBLEM_JSON = b"application/problem+json"
+TYPE = "/openapi.json#/components/responses/"  # where the code is described
+log = logging.getLogger("driftwise.service")
 
 
-class Refusal(DriftwiseError):
-    """A request that was not done, and changed nothing."""
+class HttpError(DriftwiseError):
+    """A request that failed and changed nothing."""
 
-    status, code = 400, "refused"
+    status, code, title = 500, "internal-error", "Internal Server Error"
 
-
-class Malformed(Refusal):
-    """What was sent is not what is expected."""
-
-    status, code = 400, "malformed"
-
-
-class Unauthorised(Refusal):
-    """No key, or one that is not known, has expired or was revoked."""
-
-    status, code = 401, "unauthorised"
+    @property
+    def body(self) -> ErrorBody:
+        """The problem details."""
+        return ErrorBody(f"{TYPE}{self.code}", self.title, self.status, str(self), self.code)
 
 
-class Forbidden(Refusal):
-    """The key does not allow this."""
+class BadRequest(HttpError):
+    """The request is not valid HTTP or JSON, or a field has the wrong type."""
 
-    status, code = 403, "forbidden"
-
-
-class Unknown(Refusal):
-    """There is no such thing."""
-
-    status, code = 404, "unknown"
+    status, code, title = 400, "bad-request", "Bad Request"
 
 
-class Conflict(Refusal):
-    """It contradicts what is there."""
+class Unauthorized(HttpError):
+    """There is no API key or token, or it is unknown, expired or revoked."""
 
-    status, code = 409, "conflict"
+    status, code, title = 401, "unauthorized", "Unauthorized"
 
 
-class Paused(Refusal):
+class Forbidden(HttpError):
+    """The API key lacks a scope, or the request did not come straight from this machine before any API key exists."""
+
+    status, code, title = 403, "forbidden", "Forbidden"
+
+
+class NotFound(HttpError):
+    """There is no such path, deployment, decision or key."""
+
+    status, code, title = 404, "not-found", "Not Found"
+
+
+class MethodNotAllowed(HttpError):
+    """The path has no such method; the header `allow` lists those it has."""
+
+    status, code, title = 405, "method-not-allowed", "Method Not Allowed"
+
+
+class Conflict(HttpError):
+    """The request contradicts what is recorded: another outcome, or a name that is taken."""
+
+    status, code, title = 409, "conflict", "Conflict"
+
+
+class NotRunning(HttpError):
     """The deployment is paused or retired."""
 
-    status, code = 409, "paused"
+    status, code, title = 409, "not-running", "Deployment Not Running"
 
 
-class KeyReused(Refusal):
-    """The idempotency key was used for another request."""
+class RequestInProgress(HttpError):
+    """A request with the same idempotency key is in progress: repeat the request."""
 
-    status, code = 422, "key-reused"
-
-
-class Busy(Refusal):
-    """A request with this idempotency key is under way."""
-
-    status, code = 409, "in-flight"
+    status, code, title = 409, "request-in-progress", "Request In Progress"
 
 
-class TooLarge(Refusal):
-    """More than a request may bring."""
+class ContentTooLarge(HttpError):
+    """The body is larger than the limit."""
 
-    status, code = 413, "too-large"
-
-
-class Full(Refusal):
-    """A limit is reached; it will be lower when outcomes have come."""
-
-    status, code = 429, "full"
+    status, code, title = 413, "content-too-large", "Content Too Large"
 
 
-class Damaged(Refusal):
-    """The journal of the deployment is damaged; `event` is the number of the event, where it is known."""
+class Invalid(HttpError):
+    """The values in the request are not valid for this deployment."""
 
-    status, code = 503, "damaged"
+    status, code, title = 422, "invalid", "Unprocessable Content"
+
+
+class IdempotencyKeyReused(HttpError):
+    """The idempotency key was used for a different request."""
+
+    status, code, title = 422, "idempotency-key-reused", "Idempotency Key Reused"
+
+
+class LimitReached(HttpError):
+    """There are as many pending decisions, deployments or keys as the limit allows."""
+
+    status, code, title = 429, "limit-reached", "Limit Reached"
+
+
+class HeadersTooLarge(HttpError):
+    """Request line and headers are larger than the limit."""
+
+    status, code, title = 431, "headers-too-large", "Request Header Fields Too Large"
+
+
+class InternalError(HttpError):
+    """The service failed unexpectedly; its log has the details."""
+
+
+class Damaged(HttpError):
+    """The journal of the deployment is damaged; repeating the request does not help."""
+
+    status, code, title = 503, "damaged", "Deployment Damaged"
 
     def __init__(self, message: str, event: int | None = None) -> None:
         super().__init__(message)
-        self.event = event
+        self.event = event  # the number of the event, where it is known
 
 
-class Unavailable(Refusal):
-    """The store cannot be written just now. Whether it was done is unknown; the same key makes it safe to ask again."""
+class Unavailable(HttpError):
+    """The store or the service is unavailable. Repeat the request with the same idempotency key."""
 
-    status, code = 503, "unavailable"
+    status, code, title = 503, "unavailable", "Service Unavailable"
+
+
+ERRORS: dict[str, type[HttpError]] = {
+    each.code: each
+    for each in (
+        BadRequest,
+        Unauthorized,
+        Forbidden,
+        NotFound,
+        MethodNotAllowed,
+        Conflict,
+        NotRunning,
+        RequestInProgress,
+        ContentTooLarge,
+        Invalid,
+        IdempotencyKeyReused,
+        LimitReached,
+        HeadersTooLarge,
+        InternalError,
+        Damaged,
+        Unavailable,
+    )
+}
+
+
+def error_reply(error: DriftwiseError) -> tuple[int, bytes, bytes]:
+    """Status, body and media type for an error. Errors of driftwise itself are about the values in a request."""
+    if isinstance(error, JournalError):
+        log.error("the store failed a request", extra={"facts": {"why": str(error)}})
+        error = Unavailable(f"the store cannot be read now ({error.reason}); repeat the request")
+    if not isinstance(error, HttpError):
+        error = Invalid(str(error))
+    return error.status, msgspec.json.encode(error.body), PROBLEM_JSON

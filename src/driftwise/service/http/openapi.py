@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of endpoints and the types they take and give."""
+"""The OpenAPI document, generated from the table of endpoints and the types of their requests and responses."""
 
 import re
 from importlib.metadata import version
@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
-from driftwise.service.deployments.export import MEDIA
 from driftwise.service.http.api_keys import SCOPES
 from driftwise.service.http.endpoint import Endpoint
-from driftwise.service.http.schemas.responses import Problem
+from driftwise.service.http.errors import ERRORS, PROBLEM_JSON, HttpError
+from driftwise.service.http.schemas.responses import ErrorBody
 
 BINARY = {"type": "string", "format": "binary"}
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "A key with the same body is answered as before, for 48 hours; with another body it is refused.",
+    "description": "A request repeated with the same key is done once and answered alike, for 48 hours.",
     "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
 }
 PATH = {
@@ -29,14 +29,15 @@ TYPES = {str: {"type": "string"}, int: {"type": "integer"}}
 
 def document(table: list[Endpoint]) -> dict[str, Any]:
     """The whole document."""
-    types = [kind for each in table for kind in (each.takes, each.gives) if kind not in (None, bytes)]
-    types = [*dict.fromkeys([*types, Problem])]
+    types = [kind for each in table for kind in (each.request, each.response) if kind not in (None, bytes)]
+    types = [*dict.fromkeys([*types, ErrorBody])]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     by_type = dict(zip(types, schemas, strict=True))
+    components["ErrorBody"]["properties"]["code"]["enum"] = [*ERRORS]
     paths: dict[str, dict[str, Any]] = {}
     for each in table:
         paths.setdefault(re.sub(r":int}", "}", each.path), {})[each.method.lower()] = _operation(each, by_type)
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
             "title": "driftwise",
@@ -46,49 +47,56 @@ def document(table: list[Endpoint]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": components,
+            "responses": {code: _error(kind, by_type) for code, kind in ERRORS.items()},
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer", "description": "An API key, or the token."}
             },
         },
         "security": [{"key": []}, {}],
     }
-    return _plain(told)  # type: ignore[no-any-return]
+    return _javascript_patterns(result)  # type: ignore[no-any-return]
 
 
 def _operation(each: Endpoint, schemas: dict[Any, Any]) -> dict[str, Any]:
-    doc = (each.handler.__doc__ or "").strip()
-    told: dict[str, Any] = {"operationId": each.handler.__name__, "summary": doc}
-    told["description"] = f"Needs a key with the scope `{each.scope}`: {SCOPES[each.scope or 'read']}."
-    found = re.findall(r"{([a-z:]+)}", each.path)
-    parameters = [
-        {"name": word.removesuffix(":int"), "in": "path", "required": True, "schema": PATH[word]} for word in found
+    parameters: list[dict[str, Any]] = [
+        {"name": name.removesuffix(":int"), "in": "path", "required": True, "schema": PATH[name]}
+        for name in re.findall(r"{([a-z:]+)}", each.path)
     ]
     parameters += [
-        {"name": word, "in": "query", "required": False, "schema": TYPES[kind], "description": about}
-        for word, (kind, about) in each.query.items()
+        {"name": name, "in": "query", "required": False, "schema": TYPES[kind], "description": about}
+        for name, (kind, about) in each.query.items()
     ]
-    told["parameters"] = [*parameters, *([KEY] if each.keyed else [])]
-    if each.takes is not None:
-        told["requestBody"] = {"required": True, "content": {"application/json": {"schema": schemas[each.takes]}}}
-    if each.gives is bytes:
-        media = (
-            [*MEDIA.values()] if each.path.endswith("/log") else ["application/octet-stream", "application/vnd.sqlite3"]
-        )
-        content: dict[str, Any] = {name.partition(";")[0]: {"schema": BINARY} for name in media}
-    else:
-        content = {"application/json": {"schema": schemas[each.gives]}}
-    refused = {
-        "description": "Refused; nothing was changed.",
-        "content": {"application/json": {"schema": schemas[Problem]}},
+    operation: dict[str, Any] = {
+        "operationId": each.handler.__name__,
+        "summary": (each.handler.__doc__ or "").strip(),
+        "description": f"Needs an API key with the scope `{each.scope}`: {SCOPES[each.scope or 'read']}.",
+        "parameters": [*parameters, *([KEY] if each.idempotent else [])],
     }
-    told["responses"] = {str(each.status): {"description": "Done.", "content": content}, "default": refused}
-    return told
+    if each.request is not None:
+        operation["requestBody"] = {"required": True, "content": _content("application/json", schemas[each.request])}
+    schema = BINARY if each.response is bytes else schemas[each.response]
+    content = {name: value for media in each.media for name, value in _content(media, schema).items()}
+    operation["responses"] = {
+        str(each.status): {"description": "Success.", "content": content},
+        "default": _error(HttpError, schemas),
+    }
+    return operation
 
 
-def _plain(value: Any) -> Any:
-    """Patterns as JavaScript knows them."""
+def _error(kind: type[HttpError], schemas: dict[Any, Any]) -> dict[str, Any]:
+    about = " ".join((kind.__doc__ or "").split())
+    prefix = "" if kind is HttpError else f"{kind.status} `{kind.code}`. "
+    return {"description": prefix + about, "content": _content(PROBLEM_JSON.decode(), schemas[ErrorBody])}
+
+
+def _content(media: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {media.partition(";")[0]: {"schema": schema}}
+
+
+def _javascript_patterns(value: Any) -> Any:
+    """Regular expressions in the syntax of JavaScript."""
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _javascript_patterns(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_javascript_patterns(each) for each in value]
     return value.replace(r"\Z", "$") if isinstance(value, str) else value

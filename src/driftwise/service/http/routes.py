@@ -1,220 +1,231 @@
-"""Everything that can be asked over HTTP, in one table."""
+"""The endpoints of the API, in one table. The name of a handler is the operationId in the OpenAPI document."""
 
 from typing import Any
 
 import msgspec
 
-from driftwise.service.deployments import admin as changing
-from driftwise.service.deployments import decisions as deciding
-from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments import admin, decisions, queries
 from driftwise.service.deployments.catalogue import PAUSED, RETIRED, RUNNING
-from driftwise.service.deployments.export import MEDIA, from_file, need_parquet
-from driftwise.service.http.endpoint import MAX_ID, Call, Endpoint, Stream
-from driftwise.service.http.errors import Malformed
+from driftwise.service.deployments.export import MEDIA, file_chunks, require_parquet
+from driftwise.service.http.endpoint import MAX_ID, Call, Endpoint, StreamingResponse
+from driftwise.service.http.errors import BadRequest
 from driftwise.service.http.schemas.requests import (
-    Asked,
-    AskedMany,
-    Changes,
-    NewArm,
-    NewKey,
-    OldArm,
+    AddArmRequest,
+    CancelRequest,
+    ChangeRequest,
+    CreateKeyRequest,
+    DecideManyRequest,
+    DecideRequest,
+    LearnManyRequest,
+    LearnRequest,
+    RetireArmRequest,
     Settings,
-    Told,
-    ToldMany,
-    Which,
 )
 from driftwise.service.http.schemas.responses import (
-    Decision,
-    Decisions,
-    Described,
-    Explained,
-    Key,
-    Keys,
-    Learnt,
-    LearntMany,
-    Listed,
-    Recorded,
-    Saved,
+    ApiKey,
+    ApiKeyList,
+    DecideManyResponse,
+    DecideResponse,
+    DeploymentList,
+    DeploymentResponse,
+    Explanation,
+    LearnManyResponse,
+    LearnResponse,
+    LoggedDecision,
+    SnapshotResponse,
     Statistics,
-    Verified,
+    Verification,
 )
 
 
 async def decide(call: Call) -> Any:
     """Make a decision."""
-    return await deciding.decide(call.engine, call.name, [call.body], key=call.key)
+    return await decisions.decide(call.engine, call.name, [call.body], key=call.key)
 
 
 async def decide_many(call: Call) -> Any:
     """Make several decisions, all or none."""
-    return await deciding.decide(call.engine, call.name, call.body.decisions, many=True, key=call.key)
+    return await decisions.decide(call.engine, call.name, call.body.decisions, many=True, key=call.key)
 
 
 async def learn(call: Call) -> Any:
-    """Tell what came of a decision."""
-    return await deciding.learn(call.engine, call.name, [call.body], key=call.key)
+    """Send the outcome of a decision."""
+    return await decisions.learn(call.engine, call.name, [call.body], key=call.key)
 
 
 async def learn_many(call: Call) -> Any:
-    """Tell what came of several decisions; each is answered by itself."""
-    return await deciding.learn(call.engine, call.name, call.body.outcomes, many=True, key=call.key)
+    """Send several outcomes; each has a status of its own."""
+    return await decisions.learn(call.engine, call.name, call.body.outcomes, many=True, key=call.key)
 
 
-async def cancel(call: Call) -> Any:
-    """Call off a decision that never happened."""
-    return await deciding.cancel(call.engine, call.name, call.body.id, key=call.key)
+async def cancel_decision(call: Call) -> Any:
+    """Cancel a decision that was not carried out."""
+    return await decisions.cancel(call.engine, call.name, call.body.id, key=call.key)
 
 
-async def create(call: Call) -> Any:
-    """Make a deployment."""
-    return await changing.create(call.engine, call.body, key=call.key)
+async def create_deployment(call: Call) -> Any:
+    """Create a deployment."""
+    return await admin.create(call.engine, call.body, key=call.key)
 
 
-async def list_all(call: Call) -> Any:
-    """List deployments, by name, as far as the key is for them; those not used since the start as they were made."""
+async def list_deployments(call: Call) -> Any:
+    """List the deployments that the API key may see, by name; those not used since the start with initial settings."""
     only = None if call.caller is None else call.caller.deployments
-    return asking.listed(call.engine, call.query.get("after", ""), call.number("limit", 100, 1, 1000), only)
+    return queries.list_deployments(call.engine, call.query.get("after", ""), call.number("limit", 100, 1, 1000), only)
 
 
-async def describe(call: Call) -> Any:
-    """Describe a deployment."""
-    return await asking.describe(call.engine, call.name)
+async def get_deployment(call: Call) -> Any:
+    """Get a deployment: settings and current state."""
+    return await queries.describe(call.engine, call.name)
 
 
-async def change(call: Call) -> Any:
-    """Change settings. For another policy, parameters or window the journal is replayed: no history is lost."""
-    return await changing.change(call.engine, call.name, call.body, key=call.key)
+async def update_deployment(call: Call) -> Any:
+    """Change settings. A new policy, parameters or window replay the journal: no history is lost."""
+    return await admin.change(call.engine, call.name, call.body, key=call.key)
 
 
-async def pause(call: Call) -> Any:
-    """Make no more decisions for now; outcomes are still welcome."""
-    return await changing.set_status(call.engine, call.name, PAUSED, key=call.key)
+async def pause_deployment(call: Call) -> Any:
+    """Pause: no decisions, but outcomes are still accepted."""
+    return await admin.set_status(call.engine, call.name, PAUSED, key=call.key)
 
 
-async def resume(call: Call) -> Any:
-    """Go on after a pause."""
-    return await changing.set_status(call.engine, call.name, RUNNING, key=call.key)
+async def resume_deployment(call: Call) -> Any:
+    """Resume after a pause."""
+    return await admin.set_status(call.engine, call.name, RUNNING, key=call.key)
 
 
-async def retire(call: Call) -> Any:
-    """End a deployment for good; its log stays."""
-    return await changing.set_status(call.engine, call.name, RETIRED, key=call.key)
+async def retire_deployment(call: Call) -> Any:
+    """Retire a deployment, for ever; its log stays."""
+    return await admin.set_status(call.engine, call.name, RETIRED, key=call.key)
 
 
 async def add_arm(call: Call) -> Any:
-    """Add an arm, unexplored."""
-    brought = msgspec.structs.asdict(call.body)
-    return await changing.add_arm(call.engine, call.name, brought.pop("name"), key=call.key, **brought)
+    """Add an arm, without history."""
+    options = msgspec.structs.asdict(call.body)
+    return await admin.add_arm(call.engine, call.name, options.pop("name"), key=call.key, **options)
 
 
 async def retire_arm(call: Call) -> Any:
     """Retire an arm: it is never chosen again."""
-    return await changing.retire_arm(call.engine, call.name, call.body.name, key=call.key)
+    return await admin.retire_arm(call.engine, call.name, call.body.name, key=call.key)
 
 
-async def statistics(call: Call) -> Any:
-    """What a page draws: allocation over time, rewards with intervals, changes, delays, budgets, states."""
-    return await asking.statistics(call.engine, call.name)
+async def get_statistics(call: Call) -> Any:
+    """Get what the dashboard draws: choices over time, rewards with intervals, changes, delays, budgets, states."""
+    return await queries.statistics(call.engine, call.name)
 
 
-async def recorded(call: Call) -> Any:
-    """A decision as it stands in the journal, with its outcome."""
-    return await asking.recorded(call.engine, call.name, call.path["id"])
+async def get_decision(call: Call) -> Any:
+    """Get a decision from the journal, with its outcome."""
+    return await queries.get_decision(call.engine, call.name, call.path["id"])
 
 
-async def explain(call: Call) -> Any:
+async def explain_decision(call: Call) -> Any:
     """Explain a decision: what the policy knew then, replayed from the journal."""
-    return await asking.explain(call.engine, call.name, call.path["id"])
+    return await queries.explain(call.engine, call.name, call.path["id"])
 
 
-async def verify(call: Call) -> Any:
-    """Replay the journal from the start, and say whether it leads to the present state, bit for bit."""
-    return await asking.verify(call.engine, call.name)
+async def verify_deployment(call: Call) -> Any:
+    """Replay the journal from the start, and compare with the live state, bit for bit."""
+    return await queries.verify(call.engine, call.name)
 
 
-async def save(call: Call) -> Any:
+async def take_snapshot(call: Call) -> Any:
     """Take a snapshot now, so that a restart has little to replay."""
-    return await asking.save(call.engine, call.name)
+    return await queries.take_snapshot(call.engine, call.name)
 
 
-async def log(call: Call) -> Any:
+async def export_log(call: Call) -> Any:
     """Export the log: a row per decision, with propensity and outcome. `after` and `upto` are ids."""
     kind = call.query.get("format", "jsonl")
     if kind not in MEDIA:
-        raise Malformed(f"format is not one of {', '.join(MEDIA)}")
+        raise BadRequest(f"format={kind!r} is not one of {', '.join(MEDIA)}")
     if kind == "parquet":
-        need_parquet()
+        require_parquet()
     after, upto = call.number("after", -1, -1, MAX_ID), call.number("upto", MAX_ID, 0, MAX_ID)
-    chunks = await asking.log(call.engine, call.name, kind, after, upto)
-    return Stream(chunks, MEDIA[kind], f"{call.name}.{kind}")
+    chunks = await queries.export_log(call.engine, call.name, kind, after, upto)
+    return StreamingResponse(chunks, MEDIA[kind], f"{call.name}.{kind}")
 
 
-async def agent(call: Call) -> Any:
-    """The agent as bytes, for `driftwise.Agent.loads` in another program."""
-    async with call.engine.alone(call.name) as (_, live):
+async def export_agent(call: Call) -> Any:
+    """Export the agent as bytes, for `driftwise.Agent.loads` in another program."""
+    async with call.engine.exclusive(call.name) as (_, live):
         blob = live.agent.dumps()
 
     async def chunks() -> Any:
         yield blob
 
-    return Stream(chunks(), "application/octet-stream", f"{call.name}.agent")
+    return StreamingResponse(chunks(), "application/octet-stream", f"{call.name}.agent")
 
 
-async def backup(call: Call) -> Any:
-    """A copy of the whole store as it is now, while it goes on: a file that `driftwise serve --store` opens."""
+async def export_backup(call: Call) -> Any:
+    """Export a copy of the whole SQLite store, while the service runs: a file that `driftwise serve --store` opens."""
     await call.engine.commit()
-    return Stream(from_file(call.engine.journal.backup), "application/vnd.sqlite3", "driftwise.db")
+    return StreamingResponse(file_chunks(call.engine.journal.backup), "application/vnd.sqlite3", "driftwise.db")
 
 
-async def make_key(call: Call) -> Any:
-    """Make a key. It is told once."""
-    return await changing.make_key(call.engine, call.body)
+async def create_key(call: Call) -> Any:
+    """Create an API key. Its text is in this response only."""
+    return await admin.create_key(call.engine, call.body)
 
 
 async def list_keys(call: Call) -> Any:
-    """List keys."""
-    return Keys([changing.key_of(call.engine, id) for id in call.engine.catalogue.keys])
+    """List API keys."""
+    return ApiKeyList([admin.api_key_view(call.engine, id) for id in call.engine.catalogue.keys])
 
 
 async def revoke_key(call: Call) -> Any:
-    """Revoke a key."""
-    return await changing.revoke_key(call.engine, call.path["id"])
+    """Revoke an API key."""
+    return await admin.revoke_key(call.engine, call.path["id"])
 
 
 ONE = "/v1/deployments/{name}"
-PAGES = {"after": (str, "the name to go on after"), "limit": (int, "how many, at most 1000")}
+PAGES = {"after": (str, "the last name of the page before"), "limit": (int, "how many, at most 1000")}
 RANGE = {"format": (str, "jsonl, csv or parquet"), "after": (int, "after this id"), "upto": (int, "up to this id")}
 
 
 def endpoints() -> list[Endpoint]:
-    """The table; the two verbs first, for they are asked most."""
-    deployment: dict[str, Any] = {"scope": "admin", "gives": Described, "keyed": True}
+    """The table; the two verbs first, because they are used most."""
+    decide_: dict[str, Any] = {"scope": "decide", "idempotent": True}
+    learn_: dict[str, Any] = {"scope": "learn", "idempotent": True}
+    admin_: dict[str, Any] = {"scope": "admin", "response": DeploymentResponse, "idempotent": True}
+    read_: dict[str, Any] = {"scope": "read"}
+    logs, octets, sqlite = tuple(MEDIA.values()), ("application/octet-stream",), ("application/vnd.sqlite3",)
     return [
-        Endpoint("POST", f"{ONE}/decide", decide, scope="decide", takes=Asked, gives=Decision, keyed=True),
-        Endpoint("POST", f"{ONE}/learn", learn, scope="learn", takes=Told, gives=Learnt, keyed=True),
+        Endpoint("POST", f"{ONE}/decide", decide, request=DecideRequest, response=DecideResponse, **decide_),
+        Endpoint("POST", f"{ONE}/learn", learn, request=LearnRequest, response=LearnResponse, **learn_),
         Endpoint(
-            "POST", f"{ONE}/decide/batch", decide_many, scope="decide", takes=AskedMany, gives=Decisions, keyed=True
+            "POST",
+            f"{ONE}/decide/batch",
+            decide_many,
+            request=DecideManyRequest,
+            response=DecideManyResponse,
+            **decide_,
         ),
-        Endpoint("POST", f"{ONE}/learn/batch", learn_many, scope="learn", takes=ToldMany, gives=LearntMany, keyed=True),
-        Endpoint("POST", f"{ONE}/cancel", cancel, scope="learn", takes=Which, gives=Learnt, keyed=True),
-        Endpoint("GET", "/v1/deployments", list_all, scope="read", gives=Listed, filtered=True, query=PAGES),
-        Endpoint("POST", "/v1/deployments", create, takes=Settings, status=201, **deployment),
-        Endpoint("GET", ONE, describe, scope="read", gives=Described),
-        Endpoint("PATCH", ONE, change, takes=Changes, **deployment),
-        Endpoint("POST", f"{ONE}/pause", pause, **deployment),
-        Endpoint("POST", f"{ONE}/resume", resume, **deployment),
-        Endpoint("POST", f"{ONE}/retire", retire, **deployment),
-        Endpoint("POST", f"{ONE}/arms", add_arm, takes=NewArm, **deployment),
-        Endpoint("POST", f"{ONE}/arms/retire", retire_arm, takes=OldArm, **deployment),
-        Endpoint("GET", f"{ONE}/statistics", statistics, scope="read", gives=Statistics),
-        Endpoint("GET", f"{ONE}/decisions/{{id:int}}", recorded, scope="read", gives=Recorded),
-        Endpoint("GET", f"{ONE}/decisions/{{id:int}}/explain", explain, scope="read", gives=Explained),
-        Endpoint("GET", f"{ONE}/log", log, scope="read", gives=bytes, query=RANGE),
-        Endpoint("GET", f"{ONE}/agent", agent, scope="admin", gives=bytes),
-        Endpoint("POST", f"{ONE}/verify", verify, scope="admin", gives=Verified),
-        Endpoint("POST", f"{ONE}/snapshot", save, scope="admin", gives=Saved),
-        Endpoint("GET", "/v1/backup", backup, scope="admin", gives=bytes),
-        Endpoint("GET", "/v1/keys", list_keys, scope="admin", gives=Keys),
-        Endpoint("POST", "/v1/keys", make_key, scope="admin", takes=NewKey, gives=Key, status=201),
-        Endpoint("DELETE", "/v1/keys/{id}", revoke_key, scope="admin", gives=Key),
+        Endpoint(
+            "POST", f"{ONE}/learn/batch", learn_many, request=LearnManyRequest, response=LearnManyResponse, **learn_
+        ),
+        Endpoint("POST", f"{ONE}/cancel", cancel_decision, request=CancelRequest, response=LearnResponse, **learn_),
+        Endpoint(
+            "GET", "/v1/deployments", list_deployments, response=DeploymentList, filtered=True, query=PAGES, **read_
+        ),
+        Endpoint("POST", "/v1/deployments", create_deployment, request=Settings, status=201, **admin_),
+        Endpoint("GET", ONE, get_deployment, response=DeploymentResponse, **read_),
+        Endpoint("PATCH", ONE, update_deployment, request=ChangeRequest, **admin_),
+        Endpoint("POST", f"{ONE}/pause", pause_deployment, **admin_),
+        Endpoint("POST", f"{ONE}/resume", resume_deployment, **admin_),
+        Endpoint("POST", f"{ONE}/retire", retire_deployment, **admin_),
+        Endpoint("POST", f"{ONE}/arms", add_arm, request=AddArmRequest, **admin_),
+        Endpoint("POST", f"{ONE}/arms/retire", retire_arm, request=RetireArmRequest, **admin_),
+        Endpoint("GET", f"{ONE}/statistics", get_statistics, response=Statistics, **read_),
+        Endpoint("GET", f"{ONE}/decisions/{{id:int}}", get_decision, response=LoggedDecision, **read_),
+        Endpoint("GET", f"{ONE}/decisions/{{id:int}}/explain", explain_decision, response=Explanation, **read_),
+        Endpoint("GET", f"{ONE}/log", export_log, response=bytes, media=logs, query=RANGE, **read_),
+        Endpoint("GET", f"{ONE}/agent", export_agent, response=bytes, media=octets, scope="admin"),
+        Endpoint("POST", f"{ONE}/verify", verify_deployment, response=Verification, scope="admin"),
+        Endpoint("POST", f"{ONE}/snapshot", take_snapshot, response=SnapshotResponse, scope="admin"),
+        Endpoint("GET", "/v1/backup", export_backup, response=bytes, media=sqlite, scope="admin"),
+        Endpoint("GET", "/v1/keys", list_keys, response=ApiKeyList, scope="admin"),
+        Endpoint("POST", "/v1/keys", create_key, request=CreateKeyRequest, response=ApiKey, status=201, scope="admin"),
+        Endpoint("DELETE", "/v1/keys/{id}", revoke_key, response=ApiKey, scope="admin"),
     ]

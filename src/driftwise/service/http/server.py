@@ -1,4 +1,4 @@
-"""Run the service: open the store, refuse what is unsafe, listen, and end in good order."""
+"""Run the service: open the store, check that access is safe, listen, and shut down."""
 
 import functools
 import gc
@@ -20,23 +20,23 @@ from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.access import Access, is_loopback
 from driftwise.service.http.app import make_app
 from driftwise.service.http.connection import Connection
-from driftwise.service.http.connection_limits import Places
+from driftwise.service.http.connection_limits import ConnectionLimiter
 from driftwise.service.http.endpoint import Limits, Service
 from driftwise.service.http.metrics import log_to_stderr
 from driftwise.service.http.token import drop_token, ensure_token, load_token, token_file
 from driftwise.service.store.journal import open_journal
 
-SPARE_FILES = 200  # beside connections: the store, its readers, sessions with its server
-GARBAGE = 50_000, 20, 100  # decisions that wait are no garbage: they are not to be looked through again and again
+SPARE_FILES = 200  # for the store, its readers, sessions with its server
+GARBAGE = 50_000, 20, 100  # pending decisions are no garbage: do not scan them often
 log = logging.getLogger("driftwise.service")
 
 
 class Server(uvicorn.Server):
-    """A server that ends in good order when told to, and calls that no failure."""
+    """A server that shuts down at a signal, with exit code 0."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at the first signal, at once at the second."""
+        """Shut down at the first signal, at once at the second."""
         before = {sign: signal.signal(sign, self.handle_exit) for sign in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -46,8 +46,8 @@ class Server(uvicorn.Server):
 
 
 @contextmanager
-def orderly() -> Iterator[None]:
-    """Let SIGTERM end the process as `sys.exit` does, so that what was made for it is cleared away."""
+def exit_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the process as `sys.exit` does, so that temporary files are removed."""
 
     def leave(*_: Any) -> None:
         raise SystemExit(0)
@@ -60,8 +60,8 @@ def orderly() -> Iterator[None]:
 
 
 @contextmanager
-def scratch() -> Iterator[str]:
-    """A folder that goes with the process; signals wait while it is made, or it would be nobody's."""
+def temporary_folder() -> Iterator[str]:
+    """A temporary folder; signals are blocked while it is created, or it could be left behind."""
     signs = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, signs)
     folder = TemporaryDirectory(prefix="driftwise-demo-", ignore_cleanup_errors=True)
@@ -81,10 +81,10 @@ def serve(
     limits: Limits | None = None,
     log_requests: bool = False,
     auth: bool = True,
-    beside: Callable[[Engine], Awaitable[None]] | None = None,
-    say: Callable[[str], None] = print,
+    background: Callable[[Engine], Awaitable[None]] | None = None,
+    print_line: Callable[[str], None] = print,
 ) -> None:
-    """Serve until told to stop; `beside` is given the engine, and runs as long. `say` is told how to get in."""
+    """Serve until a signal; `background` runs as long, with the engine. `print_line` prints how to sign in."""
     limits = limits or Limits()
     log_to_stderr()
     if not auth and not is_loopback(host):
@@ -95,8 +95,8 @@ def serve(
         access = _access(engine.catalogue, store, host, auth=auth)
         service = Service(engine, limits, access)
         listening = _listen(host, port)
-        say(_welcome(store, access, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
-        server = server_of(make_app(service, log_requests=log_requests, beside=beside), host, port, limits)
+        print_line(_welcome(store, access, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
+        server = make_server(make_app(service, log_requests=log_requests, background=background), host, port, limits)
         facts = {"store": str(journal.path), "host": host, "port": port, "durability": durability}
         log.info("serving", extra={"facts": facts})
         server.run([listening])
@@ -107,16 +107,16 @@ def serve(
         journal.close()
 
 
-def server_of(app: Any, host: str, port: int, limits: Limits) -> Server:
-    """A server for an app, and the interpreter set for it."""
+def make_server(app: Any, host: str, port: int, limits: Limits) -> Server:
+    """A server for an app; sets up garbage collection and the limit of open files."""
     gc.set_threshold(*GARBAGE)
-    _allow_files(limits.connections + limits.health + SPARE_FILES)
+    _allow_files(limits.max_connections + limits.max_health + SPARE_FILES)
     config = uvicorn.Config(
         app,
         host=host,
         port=port,
         loop="uvloop",
-        http=functools.partial(Connection, places=Places(limits)),  # type: ignore[arg-type]
+        http=functools.partial(Connection, limiter=ConnectionLimiter(limits)),  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         interface="asgi3",
@@ -124,14 +124,14 @@ def server_of(app: Any, host: str, port: int, limits: Limits) -> Server:
         access_log=False,
         log_config=None,
         server_header=False,
-        backlog=min(2048, 2 * limits.connections),
+        backlog=min(2048, 2 * limits.max_connections),
         timeout_graceful_shutdown=10,
     )
     return Server(config)
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Take the port, or say why not, before anything else is done."""
+    """Bind the port, or fail, before anything else."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -142,7 +142,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _allow_files(number: int) -> None:
-    """Let the process have so many files open, sockets included, as far as the system permits."""
+    """Raise the limit of open files, sockets included, as far as the system permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < number:
         log.warning("too few open files are permitted", extra={"facts": {"needed": number, "permitted": hard}})
@@ -151,21 +151,21 @@ def _allow_files(number: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
 
 
-# ---- who gets in ----
+# ---- access ----
 
 
 def _access(keys: Catalogue, store: str, host: str, *, auth: bool) -> Access:
-    """What is asked of callers while there are no API keys; a refusal where that would not be safe."""
+    """What requests need while there are no API keys; an error where that is not safe."""
     if not is_loopback(host) and not keys.keys:
         raise ParameterError(
-            f"host={host} can be reached from other machines, and there are no keys: "
-            "make one first, driftwise keys create --scopes admin, or listen on 127.0.0.1"
+            f"host={host} can be reached from other machines, and there are no API keys: "
+            "create one first, driftwise keys create --scopes admin, or listen on 127.0.0.1"
         )
-    if keys.made_at and not auth:
-        raise ParameterError("--no-auth is for stores without API keys, and this one has some: leave it out")
-    if keys.made_at:
+    if keys.key_created_at and not auth:
+        raise ParameterError("--no-auth is not allowed: this store has API keys")
+    if keys.key_created_at:
         drop_token(store)
-    if keys.made_at or not auth:
+    if keys.key_created_at or not auth:
         return Access(auth=auth)
     token, error = ensure_token(store)
     if error is not None:
@@ -174,15 +174,15 @@ def _access(keys: Catalogue, store: str, host: str, *, auth: bool) -> Access:
 
 
 def _welcome(store: str, access: Access, url: str) -> str:
-    """What people need to know at the start."""
+    """The message at the start."""
     if not access.auth:
         log.warning("auth is off: every program on this machine may do everything")
         return f"{url}/ is open to every program on this machine: auth is off (--no-auth)"
     if access.token is None:
-        return f"{url}/ asks for an API key"
+        return f"{url}/ needs an API key"
     where = f"stored in {token_file(store)}" if load_token(store) == access.token else "not stored"
     return (
-        f"No API keys exist yet, so the service asks for its token ({where}).\n\n"
+        f"No API keys exist yet, so the service needs its token ({where}).\n\n"
         f"  dashboard  {url}/?token={access.token}\n"
         f"  requests   authorization: Bearer {access.token}\n\n"
         "It can do everything but create API keys, on this machine only, until the first API key exists."

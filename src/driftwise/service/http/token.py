@@ -25,13 +25,13 @@ def token_file(store: str) -> Path:
     if kind not in ("postgresql", "postgres"):
         path = Path(rest.removeprefix("/") if separator else store)
         return Path(f"{path.resolve()}.token")
-    place = rest.rpartition("@")[2]  # without user and password
+    address = rest.rpartition("@")[2]  # without user and password
     folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return folder / "driftwise" / f"{hashlib.sha256(place.encode()).hexdigest()[:16]}.token"
+    return folder / "driftwise" / f"{hashlib.sha256(address.encode()).hexdigest()[:16]}.token"
 
 
 def load_token(store: str) -> str | None:
-    """The token of a store; None where there is none, or where others could have read or written it."""
+    """The token of a store; None where there is none, or where other users could have read or written it."""
     try:
         with os.fdopen(os.open(token_file(store), os.O_RDONLY | os.O_NOFOLLOW), encoding="utf-8") as file:
             status = os.fstat(file.fileno())
@@ -43,7 +43,7 @@ def load_token(store: str) -> str | None:
 
 
 def ensure_token(store: str) -> tuple[str, str | None]:
-    """The token of a store, created if there is none, and why it could not be stored, if so."""
+    """The token of a store, created if there is none, and the reason if it could not be stored."""
     token = load_token(store)
     if token is not None:
         return token, None

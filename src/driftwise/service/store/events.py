@@ -1,8 +1,8 @@
-"""What can happen, as it stands in the journal: small msgpack arrays, by kind.
+"""Types of events in the journal, as small msgpack arrays.
 
-In the stream of a deployment: a decision, its outcome (told, or by default), its end without one, arms that come and
-go, changes of settings. In the catalogue: deployments that come, pause, go on and retire; keys that are made and
-revoked; a clock that was set.
+In the stream of a deployment: decisions, outcomes (sent, or by default), cancellations, arms added and retired, changes
+of settings. In the catalogue: deployments created, paused, resumed and retired; API keys created and revoked; the clock
+set.
 """
 
 from typing import Any, TypeVar
@@ -15,33 +15,38 @@ E = TypeVar("E")
 
 
 class Body(msgspec.Struct, array_like=True):
-    """What an event says beside its time and number."""
+    """The content of an event, without time and number."""
 
 
 class Decided(Body):
-    """An action was chosen. `asked` is what was shown, `held` whether the unit had this arm already."""
+    """An action was chosen. `request` is what it was decided on: context, rows of features, states.
+
+    `sticky`: the unit kept the arm of its earlier decision, with the propensity of that. `override`: the action was
+    chosen outside, with the propensity that the caller gave, if any.
+    """
 
     action: Any
     propensity: float | None
-    asked: dict[str, Any]
+    request: dict[str, Any]
     unit: str | None = None
-    held: bool = False
+    sticky: bool = False
+    override: bool = False
 
 
 class Learned(Body):
-    """An outcome came, or `defaulted` after the reward window. `status` says what became of it."""
+    """An outcome came, or was `defaulted` after the reward window. The handler sets `status`: whether it counts."""
 
-    told: dict[str, Any]
-    status: str = "learned"
+    outcome: dict[str, Any]
+    status: str = ""
     defaulted: bool = False
 
 
 class Cancelled(Body):
-    """A decision never happened."""
+    """A decision was cancelled."""
 
 
 class ArmAdded(Body):
-    """A new arm."""
+    """An arm was added."""
 
     name: str | int
     features: list[float] | None = None
@@ -50,27 +55,27 @@ class ArmAdded(Body):
 
 
 class ArmRetired(Body):
-    """An arm that will not be chosen again."""
+    """An arm was retired."""
 
     name: str | int
 
 
 class Changed(Body):
-    """Other settings from here on, as JSON; `policy` says whether the journal was replayed into another policy."""
+    """Settings were changed; `policy` says whether the journal was replayed into another policy."""
 
     changes: dict[str, Any]
     policy: bool = False
 
 
 class Created(Body):
-    """A deployment, with its settings as JSON."""
+    """A deployment was created, with its settings as JSON."""
 
     stream: int
     settings: bytes
 
 
 class Status(Body):
-    """A deployment runs, pauses or is retired from here on."""
+    """The status of a deployment was set."""
 
     stream: int
     status: str
@@ -83,8 +88,8 @@ class PolicyChanged(Body):
     policy: str
 
 
-class KeyMade(Body):
-    """An API key: what it may do, and the hash it is known by."""
+class ApiKeyCreated(Body):
+    """An API key was created: its scopes, and the hash of its text."""
 
     id: str
     name: str
@@ -95,14 +100,14 @@ class KeyMade(Body):
 
 
 class ClockSet(Body):
-    """The clock had leapt and stayed there, and was believed: time went from one moment to another at once."""
+    """A lasting leap of the clock was accepted: time went from one moment to another at once."""
 
     before: int
     after: int
 
 
-class KeyRevoked(Body):
-    """A key that opens nothing any more."""
+class ApiKeyRevoked(Body):
+    """An API key was revoked."""
 
     id: str
 
@@ -117,8 +122,8 @@ KINDS: dict[str, type[Body]] = {
     "created": Created,
     "status": Status,
     "policy changed": PolicyChanged,
-    "key made": KeyMade,
-    "key revoked": KeyRevoked,
+    "key created": ApiKeyCreated,
+    "key revoked": ApiKeyRevoked,
     "clock set": ClockSet,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
@@ -127,12 +132,12 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 
 def encode(body: Body) -> bytes:
-    """The bytes of a body."""
+    """Serialize a body."""
     return _ENCODER.encode(body)
 
 
 def body_of(event: Event) -> Any:
-    """The body of an event, as its kind has it."""
+    """Deserialize the body of an event."""
     try:
         return _DECODERS[event.kind].decode(event.body)
     except Exception as error:

@@ -1,16 +1,16 @@
-"""The journal is the truth. Everything else, the state of every policy included, is a fold of it.
+"""The journal: the only source of truth. Everything else, the state of every policy included, is a fold of it.
 
-A journal holds *streams* of events, numbered from 0 without gaps: stream 0 is the catalogue, every other one a
-deployment. Beside them it keeps *answers*, by which a request that is sent twice is answered alike, and *snapshots*,
-which are only a cache of the fold.
+A journal has *streams* of events, numbered from 0 without gaps: stream 0 is the catalogue, every other one a
+deployment. It also stores *answers*, so that a repeated request gets the same answer, and *snapshots*, which are only a
+cache of the fold.
 
-    append(events, answers, snapshots)   all of it or nothing; when it returns, it is as durable as was asked for
+    append(events, answers, snapshots)   all or nothing; when it returns, the data is as durable as `durability` says
     read(stream, after, upto)            the events of a stream, in order
-    outcome(stream, ref)                 what came of the decision that is event `ref`
-    answer(key)                          what a keyed request was answered
+    outcome(stream, ref)                 the outcome of the decision that is event `ref`
+    answer(key)                          the answer to the request with an idempotency key
     save, latest                         snapshots; `save` is an `append` of one
 
-`append` is called from one thread at a time. Reading never waits for it, nor it for reading.
+`append` is called from one thread at a time. Reads do not wait for it, nor does it wait for reads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,11 +23,10 @@ NO_REF = -1
 
 
 class JournalError(DriftwiseError):
-    """The store could not do what was asked: it is full, locked, damaged or gone.
+    """An operation of the store failed: it is full, locked, damaged or gone.
 
-    After an append that failed, what is there is to be read anew, after `recover`: where the store is a server, it may
-    have written everything, and only its answer got lost. The message is for the log: it may name paths and hosts.
-    `reason` is for anybody.
+    After an append that failed, the store must be read again, after `recover`: a server may have written everything,
+    and only its answer was lost. The message is for the log: it may name paths and hosts. `reason` may be published.
     """
 
     reason = "the store reports an error"
@@ -38,7 +37,7 @@ class JournalError(DriftwiseError):
 
 
 class DamagedError(JournalError):
-    """What was read is not what was written, or cannot be replayed; `event` is its number, where that is known."""
+    """The data is corrupt or cannot be replayed; `event` is the number of the event, where that is known."""
 
     def __init__(self, message: str, event: int | None = None) -> None:
         super().__init__(message, "the store is damaged")
@@ -50,7 +49,7 @@ class InUseError(JournalError):
 
 
 class Event(NamedTuple):
-    """Something that happened. `at` is in microseconds since 1970; `ref` is the decision this is the outcome of."""
+    """An event. `at` is in microseconds since 1970; `ref` is the decision that an outcome belongs to."""
 
     stream: int
     number: int
@@ -61,10 +60,10 @@ class Event(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a request with a key was answered. `print` tells its content from another's."""
+    """The answer to a request with an idempotency key. `fingerprint` identifies the content of the request."""
 
     key: str
-    print: bytes
+    fingerprint: bytes
     at: int
     status: int
     body: bytes
@@ -79,10 +78,10 @@ class Snapshot(NamedTuple):
 
 
 class Journal(Protocol):
-    """What the engine needs of a store."""
+    """The interface of a store."""
 
-    quick: bool  # whether `answer` and `outcome` take microseconds, so that an event loop may wait for them
-    apart: bool  # whether the store can fall and come back without us, perhaps with less than it had
+    fast_reads: bool  # whether `answer` and `outcome` take microseconds, so that an event loop may call them
+    remote: bool  # whether the store is a server, which may restart and lose what it had not flushed
 
     def append(
         self, events: Sequence[Event] = (), answers: Sequence[Answer] = (), snapshots: Sequence[Snapshot] = ()
@@ -109,23 +108,23 @@ class Journal(Protocol):
     def close(self) -> None: ...
 
 
-LEVELS = {
-    "full": "answered after the disk has it: nothing acknowledged is lost, not even by a power cut",
-    "normal": "answered after the operating system has it: a power cut may lose the last moments, a crash does not",
+DURABILITY = {
+    "full": "answer after the disk has the data: nothing acknowledged is lost, not even by a power cut",
+    "normal": "answer after the operating system has the data: a power cut may lose the last moments, a crash does not",
 }
 
 
 def open_journal(url: str, durability: str = "full") -> Any:
-    """The journal at `sqlite:///PATH` or `postgresql://...`, made if it is not there."""
-    if durability not in LEVELS:
-        raise ParameterError(f"durability={durability} is not one of {', '.join(LEVELS)}")
+    """Open the journal at `sqlite:///PATH` or `postgresql://...`; create it if it does not exist."""
+    if durability not in DURABILITY:
+        raise ParameterError(f"durability={durability} is not one of {', '.join(DURABILITY)}")
     if "://" not in url and url.endswith((".db", ".sqlite")):
         url = f"sqlite:///{url}"
     kind, _, rest = url.partition("://")
     if kind == "sqlite":
         path = rest.removeprefix("/")
         if not path or rest == path:
-            raise ParameterError(f"store={url} names no file: write sqlite:///driftwise.db")
+            raise ParameterError(f"store={url} has no file name: write sqlite:///driftwise.db")
         from driftwise.service.store.sqlite import SQLiteJournal
 
         return SQLiteJournal(path, durability)
@@ -133,12 +132,12 @@ def open_journal(url: str, durability: str = "full") -> Any:
         from driftwise.service.store.postgres import PostgresJournal
 
         return PostgresJournal(url, durability)
-    shown = f"{kind}://..." if rest else url  # what follows may hold a password
-    raise ParameterError(f"store={shown} is neither sqlite:///PATH nor postgresql://...")
+    safe = f"{kind}://..." if rest else url  # the rest may contain a password
+    raise ParameterError(f"store={safe} is neither sqlite:///PATH nor postgresql://...")
 
 
-def kept_snapshots(numbers: Sequence[int]) -> set[int]:
-    """Which snapshots to keep: the newest, and older ones ever farther apart, so that any moment is near one.
+def snapshots_to_keep(numbers: Sequence[int]) -> set[int]:
+    """Which snapshots to keep: the newest, and older ones at growing distances, so that any moment is near one.
 
     >>> sorted(kept_snapshots([10, 20, 30, 40, 50, 60, 70, 80]))
     [10, 20, 50, 70, 80]

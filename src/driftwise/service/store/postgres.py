@@ -8,7 +8,7 @@ even without it. More processes share a server by having a schema each. No row i
 batch is one COPY per table, whatever its size (measured: a third of the time of INSERT ... unnest, for 500 rows).
 
 A commit that fails may have happened. Its session is given up; the next one ends it for good before it writes, and
-only then is the store read again. So nothing is ever repeated in the hope that it failed.
+only then is the store read again. So nothing is ever repeated on the guess that it failed.
 """
 
 import threading
@@ -20,8 +20,15 @@ import psycopg
 
 from driftwise.errors import ParameterError
 from driftwise.service.store.journal import CATALOGUE, Answer, Event, JournalError, Snapshot
-from driftwise.service.store.postgres_session import Address, Began, Session, forbid_lending, short, take_lock
-from driftwise.service.store.sql import FORGET, FORGOTTEN, SQLJournal
+from driftwise.service.store.postgres_session import (
+    Address,
+    Session,
+    SessionId,
+    reject_transaction_pooling,
+    short,
+    take_lock,
+)
+from driftwise.service.store.sql import FORGET, FORGET_BATCH, SQLJournal
 
 FORMAT = 1
 SCHEMA = """
@@ -31,7 +38,7 @@ CREATE TABLE events (
 );
 CREATE UNIQUE INDEX by_decision ON events (stream, ref) WHERE ref >= 0;
 CREATE TABLE answers (
-    key text PRIMARY KEY, print bytea NOT NULL, at bigint NOT NULL, status integer NOT NULL, body bytea NOT NULL
+    key text PRIMARY KEY, fingerprint bytea NOT NULL, at bigint NOT NULL, status integer NOT NULL, body bytea NOT NULL
 );
 CREATE INDEX by_age ON answers (at);
 CREATE TABLE snapshots (
@@ -39,10 +46,12 @@ CREATE TABLE snapshots (
 );
 CREATE TABLE format (version integer NOT NULL);
 """
-HELD = "SELECT relname FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %s) ORDER BY 1"
+TABLES = (
+    "SELECT relname FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %s) ORDER BY 1"
+)
 TYPES = {
     "events (stream, number, at, kind, body, ref)": ("int8", "int8", "int8", "text", "bytea", "int8"),
-    "answers (key, print, at, status, body)": ("text", "bytea", "int8", "int4", "bytea"),
+    "answers (key, fingerprint, at, status, body)": ("text", "bytea", "int8", "int4", "bytea"),
 }
 EVENTS, ANSWERS = TYPES
 SIZE = "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(%s::text[]) AS name"
@@ -63,7 +72,7 @@ NO_ANSWER = "the database does not answer"
 class PostgresJournal(SQLJournal):
     """See `journal.Journal`."""
 
-    quick, apart = False, True
+    fast_reads, remote = False, True
 
     def __init__(self, url: str, durability: str = "full") -> None:
         self._address = Address(url)
@@ -72,7 +81,7 @@ class PostgresJournal(SQLJournal):
         self.durability = durability
         self._idle: list[Session] = []  # sessions to read with
         self._idling = threading.Lock()
-        self._began: Began | None = None
+        self._writer_id: SessionId | None = None
         self._closed = False
         self._writer: Session | None = None
         try:
@@ -88,7 +97,7 @@ class PostgresJournal(SQLJournal):
     ) -> None:
         """Write all of it in one transaction."""
         writer = self.recover()
-        # what deployments and keys there are is never left to chance: it is read once, and then believed
+        # the catalogue is always durable: it is read once, at the start
         vital = self.durability != "full" and any(event.stream == CATALOGUE for event in events)
         try:
             if not (answers or snapshots or vital):
@@ -116,31 +125,31 @@ class PostgresJournal(SQLJournal):
 
     def _write(self, statement: str, values: Sequence[Any]) -> Any:
         assert self._writer is not None
-        return self._writer.execute(_marked(statement), values)
+        return self._writer.execute(_placeholders(statement), values)
 
     def forget_answers(self, before: int) -> bool:
-        """Drop some answers given before a moment; whether there may be more of them."""
+        """Drop some answers older than a moment; returns whether there may be more."""
         self.recover()
         try:
-            return len(self._write(FORGET, (before, FORGOTTEN)).fetchall()) == FORGOTTEN
+            return len(self._write(FORGET, (before, FORGET_BATCH)).fetchall()) == FORGET_BATCH
         except psycopg.Error as error:
             self._give_up()
             raise self._error("written", error) from None
 
     def _error(self, what: str, error: psycopg.Error) -> JournalError:
-        """What went wrong, for the log and for anybody."""
+        """The error, with a message for the log and a reason that may be published."""
         reason = REASONS.get(error.sqlstate or "", JournalError.reason if error.sqlstate else NO_ANSWER)
         return JournalError(f"{self.path} could not be {what}: {short(error)}", reason)
 
     def _give_up(self) -> None:
-        """A commit that failed may have happened: the session goes, and what is there will be read anew."""
+        """Close the session: a commit that failed may have happened, so the store is read again."""
         writer, self._writer = self._writer, None
         if writer is not None:
             with suppress(psycopg.Error):
                 writer.close()
 
     def recover(self) -> Session:
-        """The session that writes; a new one, if the last was given up. Then that one is over, whatever it did."""
+        """The session that writes; a new one, if the last was closed, which is then over, whatever it did."""
         if self._writer is None:
             try:
                 self._writer = self._connect_writer()
@@ -150,8 +159,8 @@ class PostgresJournal(SQLJournal):
 
     # ---- reading ----
 
-    def _ask(self, question: str, values: tuple[Any, ...]) -> list[Any]:
-        """Ask in a session that is free; where the server has ended it meanwhile, once more in a new one."""
+    def _query(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+        """Run a query in a free session; where the server has ended it meanwhile, once more in a new one."""
         try:
             while True:
                 with self._idling:
@@ -161,7 +170,7 @@ class PostgresJournal(SQLJournal):
                 used = session is not None
                 session = session or self._address.connect("reader")
                 try:
-                    found: list[Any] = session.execute(_marked(question), values).fetchall()
+                    rows: list[Any] = session.execute(_placeholders(statement), values).fetchall()
                 except psycopg.Error:
                     lost = session.broken
                     session.close()
@@ -172,7 +181,7 @@ class PostgresJournal(SQLJournal):
                     raise
                 else:
                     self._put_back(session)
-                    return found
+                    return rows
         except psycopg.Error as error:
             raise self._error("read", error) from None
 
@@ -185,7 +194,7 @@ class PostgresJournal(SQLJournal):
 
     def size(self) -> int:
         """Bytes of all tables and indexes."""
-        return int(self._ask(SIZE, (["events", "answers", "snapshots"],))[0][0])
+        return int(self._query(SIZE, (["events", "answers", "snapshots"],))[0][0])
 
     def backup(self, path: str) -> None:
         """PostgreSQL has its own: `pg_dump --schema=...`."""
@@ -196,12 +205,12 @@ class PostgresJournal(SQLJournal):
     def _connect_writer(self) -> Session:
         writer = self._address.connect("writer", synchronous_commit=SYNCHRONOUS[self.durability])
         try:
-            first = self._began is None
-            self._began = take_lock(writer, self.schema, self._began)
+            first = self._writer_id is None
+            self._writer_id = take_lock(writer, self.schema, self._writer_id)
             if first:
                 reader = self._address.connect("reader")
                 self._put_back(reader)
-                forbid_lending(self._began, reader)
+                reject_transaction_pooling(self._writer_id, reader)
             self._make_tables(writer)
         except BaseException:
             writer.close()
@@ -209,16 +218,16 @@ class PostgresJournal(SQLJournal):
         return writer
 
     def _make_tables(self, writer: Session) -> None:
-        """What is missing; nothing, if it is there, so that a role that may not make tables can go on with them."""
+        """Create missing tables; none, if they exist, so that a role that may not create tables can use them."""
         with writer.transaction():
-            held = [name for (name,) in writer.execute(HELD, (self.schema,))]
-            if "format" in held:
+            tables = [name for (name,) in writer.execute(TABLES, (self.schema,))]
+            if "format" in tables:
                 (version,) = writer.execute("SELECT version FROM format").fetchone() or (0,)
                 if version != FORMAT:
                     raise ParameterError(f"{self.path} has format {version}; this version of driftwise reads {FORMAT}")
                 return
-            if held:
-                raise ParameterError(f"{self.path} belongs to something else: it holds {held[0]}")
+            if tables:
+                raise ParameterError(f"{self.path} belongs to another program: it has {tables[0]}")
             if not writer.execute("SELECT FROM pg_namespace WHERE nspname = %s", (self.schema,)).rowcount:
                 writer.execute(f'CREATE SCHEMA "{self.schema}"')
             for statement in filter(str.strip, SCHEMA.split(";")):
@@ -226,7 +235,7 @@ class PostgresJournal(SQLJournal):
             writer.execute("INSERT INTO format VALUES (%s)", (FORMAT,))
 
     def close(self) -> None:
-        """Let go of all sessions."""
+        """Close all sessions."""
         with self._idling:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -238,6 +247,6 @@ class PostgresJournal(SQLJournal):
         self._give_up()
 
 
-def _marked(statement: str) -> str:
-    """A statement as psycopg wants it, with its values marked its way."""
+def _placeholders(statement: str) -> str:
+    """A statement with the placeholders of psycopg."""
     return statement.replace("?", "%s")

@@ -1,4 +1,4 @@
-"""Sessions with a PostgreSQL server that end: whatever hangs, a request gets an answer.
+"""Sessions with a PostgreSQL server, with timeouts: whatever hangs, a request gets an answer.
 
 The server is told to give up a statement after a while, and a lock sooner. When the server itself does not answer (it
 hangs, or the network is gone), the session stops waiting a little later. The other way round, the server looks after
@@ -25,7 +25,7 @@ STATEMENT_S = 10
 PATIENCE_S = 12  # longer than the server takes to give up
 CONNECT_S = 5
 LOCK_S = 2  # a process that was killed may need a moment to let go
-SETTINGS = {
+SESSION_SETTINGS = {
     "statement_timeout": f"{STATEMENT_S}s",
     "lock_timeout": f"{LOCK_S}s",
     "idle_in_transaction_session_timeout": f"{2 * STATEMENT_S}s",
@@ -40,7 +40,7 @@ SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)
 WHERE locktype = 'advisory' AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND classid = %s AND objid = %s AND objsubid = 2 AND granted
 """
-BEGAN = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+SESSION_ID = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND backend_start = %s"
 
 
@@ -58,8 +58,8 @@ class Session(psycopg.Connection[Any]):
             raise psycopg.OperationalError(f"no answer in {PATIENCE_S} seconds") from None
 
 
-class Began(NamedTuple):
-    """Which session of the server: numbers come again, moments do not."""
+class SessionId(NamedTuple):
+    """Identity of a session of the server: pids are reused, pid and start time together are not."""
 
     pid: int
     at: datetime
@@ -69,13 +69,13 @@ class Address:
     """Where a store is: `postgresql://user@host/database?schema=shop&prepared=0`. No error repeats a password."""
 
     def __init__(self, url: str) -> None:
-        place, _, query = url.partition("?")
+        base, _, query = url.partition("?")
         ours = {"schema": "driftwise", "prepared": "1"}
         theirs = []
         for part in filter(None, query.split("&")):
-            word, _, value = part.partition("=")
-            if word in ours:
-                ours[word] = value
+            name, _, value = part.partition("=")
+            if name in ours:
+                ours[name] = value
             else:
                 theirs.append(part)
         self.schema = ours["schema"]
@@ -85,7 +85,7 @@ class Address:
             raise ParameterError(f"prepared={ours['prepared']} is neither 0 nor 1")
         self.prepared = ours["prepared"] == "1"
         try:
-            self._parts = conninfo_to_dict(f"{place}?{'&'.join(theirs)}" if theirs else place)
+            self._parts = conninfo_to_dict(f"{base}?{'&'.join(theirs)}" if theirs else base)
         except psycopg.Error:
             raise ParameterError(
                 "store=postgresql://... is not a URL that PostgreSQL understands (it is not repeated here, for it may "
@@ -99,19 +99,19 @@ class Address:
         threshold = PREPARE_AFTER if self.prepared else None
         session = Session.connect(**parts, autocommit=True, prepare_threshold=threshold)
         try:
-            settings = SETTINGS | settings | {"search_path": f'"{self.schema}"'}
-            words = ", ".join(["set_config(%s, %s, false)"] * len(settings))
-            session.execute(f"SELECT {words}", [word for setting in settings.items() for word in setting])
+            settings = SESSION_SETTINGS | settings | {"search_path": f'"{self.schema}"'}
+            calls = ", ".join(["set_config(%s, %s, false)"] * len(settings))
+            session.execute(f"SELECT {calls}", [part for setting in settings.items() for part in setting])
         except BaseException:
             session.close()
             raise
         return session
 
 
-def take_lock(session: Session, schema: str, before: Began | None) -> Began:
-    """Become the one that writes to a schema. `before` is an earlier session of ours, which is ended.
+def take_lock(session: Session, schema: str, before: SessionId | None) -> SessionId:
+    """Take the lock of the writer of a schema. `before` is an earlier session of ours, which is ended.
 
-    When the lock is had, an earlier session is over: what it did is done, and what it did not do never will be.
+    With the lock, an earlier session is over: what it did is done, and what it did not do never will be.
     """
     number = zlib.crc32(schema.encode())
     if before is not None:
@@ -125,12 +125,12 @@ def take_lock(session: Session, schema: str, before: Began | None) -> Began:
             f"postgresql schema {schema} is in use by {who}: only one can write to a store; "
             "use another schema, or wait until it has ended"
         ) from None
-    return Began(*session.execute(BEGAN).fetchone())  # type: ignore[misc]
+    return SessionId(*session.execute(SESSION_ID).fetchone())  # type: ignore[misc]
 
 
-def forbid_lending(writer: Began, other: Session) -> None:
-    """Refuse a pooler that lends sessions out between transactions: there a lock holds nobody off."""
-    if Began(*other.execute(BEGAN).fetchone()) == writer:  # type: ignore[misc]
+def reject_transaction_pooling(writer: SessionId, other: Session) -> None:
+    """Refuse a pooler in transaction mode: there an advisory lock excludes nobody."""
+    if SessionId(*other.execute(SESSION_ID).fetchone()) == writer:  # type: ignore[misc]
         with suppress(psycopg.Error):
             other.execute("SELECT pg_advisory_unlock_all()")
         raise JournalError(
@@ -140,5 +140,5 @@ def forbid_lending(writer: Began, other: Session) -> None:
 
 
 def short(error: Exception) -> str:
-    """The first line of what PostgreSQL says: later lines repeat values."""
+    """The first line of an error of PostgreSQL: later lines repeat values."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -16,7 +16,7 @@ import apsw
 
 from driftwise.errors import ParameterError
 from driftwise.service.store.journal import Answer, DamagedError, Event, JournalError, Snapshot
-from driftwise.service.store.sql import FORGET, FORGOTTEN, SQLJournal
+from driftwise.service.store.sql import FORGET, FORGET_BATCH, SQLJournal
 from driftwise.service.store.store_file import StoreFile
 
 OLDEST = 3_051_003
@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS events (
 CREATE UNIQUE INDEX IF NOT EXISTS by_stream ON events (stream, number);
 CREATE UNIQUE INDEX IF NOT EXISTS by_decision ON events (stream, ref) WHERE ref >= 0;
 CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, print BLOB NOT NULL, at INTEGER NOT NULL, status INTEGER NOT NULL, body BLOB NOT NULL
+    key TEXT PRIMARY KEY, fingerprint BLOB NOT NULL, at INTEGER NOT NULL, status INTEGER NOT NULL, body BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_age ON answers (at);
 CREATE TABLE IF NOT EXISTS snapshots (
@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS snapshots (
 ) STRICT;
 """
 ADD_EVENT = "INSERT INTO events (stream, number, at, kind, body, ref) VALUES "
-ADD_ANSWER = "INSERT INTO answers (key, print, at, status, body) VALUES "
+ADD_ANSWER = "INSERT INTO answers (key, fingerprint, at, status, body) VALUES "
 REASONS = {
     apsw.FullError: "the disk is full",
     apsw.BusyError: "another program has locked the store",
@@ -53,16 +53,16 @@ SMALL = 64  # rows in a statement of their own size; there are no more statement
 
 
 class Reader(NamedTuple):
-    """A connection of one thread, and who may use it: it cannot be closed while a question is answered."""
+    """The connection of a thread, with a lock: it cannot be closed during a query."""
 
     connection: Any
-    asking: threading.Lock
+    lock: threading.Lock
 
 
 class SQLiteJournal(SQLJournal):
     """See `journal.Journal`. `vfs` names another file system, for tests that cut the power."""
 
-    quick, apart = True, False
+    fast_reads, remote = True, False
 
     def __init__(self, path: str | Path, durability: str = "full", *, vfs: str | None = None) -> None:
         require_version(apsw.sqlite_lib_version())
@@ -99,34 +99,36 @@ class SQLiteJournal(SQLJournal):
             self._give_up()
             raise self._error("written", error) from None
 
-    def _insert(self, words: str, rows: Sequence[Any]) -> None:
-        """Insert many rows in few statements, of 256, 128 or 64 rows; what is left goes into one more.
+    def _insert(self, statement: str, rows: Sequence[Any]) -> None:
+        """Insert many rows in few statements, of 256, 128 or 64 rows; the rest goes into one more.
 
         While a statement runs, other threads go on; each time one ends, this thread must wait for its turn. Row by row
         that would take longer than the writing.
         """
-        place, many = 0, 4 * SMALL
-        while place < len(rows):
-            while many > len(rows) - place > SMALL:
+        start, many = 0, 4 * SMALL
+        while start < len(rows):
+            while many > len(rows) - start > SMALL:
                 many //= 2
-            some = rows[place : place + many]
-            self._writer.execute(_values(words, len(some), len(some[0])), [value for row in some for value in row])
-            place += many
+            some = rows[start : start + many]
+            self._writer.execute(
+                _with_values(statement, len(some), len(some[0])), [value for row in some for value in row]
+            )
+            start += many
 
     def _write(self, statement: str, values: Sequence[Any]) -> Any:
         return self._writer.execute(statement, values)
 
     def forget_answers(self, before: int) -> bool:
-        """Drop some answers given before a moment; whether there may be more of them."""
+        """Drop some answers older than a moment; returns whether there may be more."""
         self.recover()
         try:
-            return len(self._write(FORGET, (before, FORGOTTEN)).fetchall()) == FORGOTTEN
+            return len(self._write(FORGET, (before, FORGET_BATCH)).fetchall()) == FORGET_BATCH
         except apsw.Error as error:
             self._give_up()
             raise self._error("written", error) from None
 
     def _error(self, what: str, error: apsw.Error) -> JournalError:
-        """What went wrong, for the log and for anybody."""
+        """The error, with a message for the log and a reason that may be published."""
         message = f"{self.path} could not be {what}: {error}"
         if isinstance(error, DAMAGE):
             return DamagedError(message)
@@ -134,17 +136,17 @@ class SQLiteJournal(SQLJournal):
         return JournalError(message, reason or JournalError.reason)
 
     def _give_up(self) -> None:
-        """After a failure what is on disk is unknown: the connection goes, and the next one recovers the file."""
+        """Close the connection after a failure: the state on disk is unknown, and the next one recovers the file."""
         writer, self._writer = self._writer, None
         try:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
             writer.close()
         except apsw.Error:
-            pass  # it goes anyway
+            pass  # it is dropped anyway
 
     def recover(self) -> None:
-        """Make sure that the file can be written, and open it anew after a failure."""
+        """Check the file, and open it again after a failure."""
         if self._file is not None:
             self._file.check_in_place()
         if self._writer is None:
@@ -157,7 +159,7 @@ class SQLiteJournal(SQLJournal):
         files = (self.path, Path(f"{self.path}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
-    def _ask(self, question: str, values: tuple[Any, ...]) -> list[Any]:
+    def _query(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
         try:
             reader: Reader | None = getattr(self._readers, "reader", None)
             if reader is None:
@@ -165,10 +167,10 @@ class SQLiteJournal(SQLJournal):
                 connection.execute("PRAGMA query_only = ON; PRAGMA wal_autocheckpoint = 0")
                 reader = self._readers.reader = Reader(connection, threading.Lock())
                 self._open.append(reader)
-            with reader.asking:
+            with reader.lock:
                 if self._closed:
                     raise JournalError(f"{self.path} is closed", "the store is closed")
-                return list(reader.connection.execute(question, values))
+                return list(reader.connection.execute(statement, values))
         except apsw.Error as error:
             raise self._error("read", error) from None
 
@@ -205,17 +207,17 @@ class SQLiteJournal(SQLJournal):
             if version == 0:
                 foreign = [name for (name,) in writer.execute("SELECT name FROM sqlite_schema")]
                 if foreign:
-                    raise ParameterError(f"{self.path} is a database of something else: it holds {foreign[0]}")
+                    raise ParameterError(f"{self.path} is a database of another program: it has {foreign[0]}")
                 writer.execute(f"BEGIN IMMEDIATE; {SCHEMA}; PRAGMA user_version = {FORMAT}; COMMIT")
             return writer
         except apsw.Error as error:
             raise self._error("opened", error) from None
 
     def close(self) -> None:
-        """Let go of the file, after questions that are being answered; the last connection to close tidies it up."""
+        """Close the file, after queries in progress; the last connection to close removes the WAL."""
         self._closed = True
         for reader in self._open:
-            with reader.asking:
+            with reader.lock:
                 reader.connection.close()
         self._open.clear()
         if self._writer is not None:
@@ -229,13 +231,13 @@ class SQLiteJournal(SQLJournal):
 
 
 @functools.cache
-def _values(words: str, rows: int, columns: int) -> str:
-    """A statement that inserts so many rows."""
-    return words + ",".join([f"({','.join('?' * columns)})"] * rows)
+def _with_values(statement: str, rows: int, columns: int) -> str:
+    """An INSERT with parameters for so many rows."""
+    return statement + ",".join([f"({','.join('?' * columns)})"] * rows)
 
 
 def require_version(version: str) -> None:
-    """Refuse a SQLite that may lose what it committed."""
+    """Refuse a version of SQLite that may lose a committed transaction."""
     parts = [int(part) for part in version.split(".")]
     if parts[0] * 1_000_000 + parts[1] * 1_000 + parts[2] < OLDEST:
         raise JournalError(

@@ -1,4 +1,4 @@
-"""The file of a SQLite store: only its owner reads it, and only one process writes to it, whatever name it goes by.
+"""The file of a SQLite store: only its owner reads it, and only one process writes to it, under whatever name.
 
 A lock file beside the store keeps a second process out and says which one is in. The store itself is locked too, for
 it may have other names: a hard link, or a new name since it was opened. (Only on Linux: elsewhere such a lock would
@@ -27,7 +27,7 @@ _OPEN: set[Identity] = set()  # the stores of this process
 
 
 class StoreFile:
-    """A store's file, made if it is not there, and locked until `release`."""
+    """The file of a store, created if missing, and locked until `release`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
@@ -43,14 +43,14 @@ class StoreFile:
             raise
 
     def check_in_place(self) -> None:
-        """Refuse to go on when the path names another file, or none: what is written would be found by nobody."""
+        """Fail when the path names another file, or none: nobody would find what is written."""
         if _identity(self.path) != self._identity:
             raise JournalError(
                 f"{self.path} was removed or replaced while in use: put the file back", "the file of the store is gone"
             )
 
     def release(self) -> None:
-        """Let others in. Whoever closes a file loses the locks of SQLite on it: its connections must be closed."""
+        """Release the locks. Closing a file drops the locks of SQLite on it: its connections must be closed before."""
         for file in self._open:
             os.close(file)
         self._open.clear()
@@ -59,7 +59,7 @@ class StoreFile:
             self._identity = None
 
     def _take_lock(self) -> None:
-        """Lock the file beside the store, and write into it who has it."""
+        """Lock the lock file, and write our process id into it."""
         file = self._opened(f"{self.path}.lock")
         if not _locked(file):
             self._refuse(os.read(file, 20).decode(errors="replace").strip())
@@ -71,15 +71,15 @@ class StoreFile:
         if _identity(self.path) in _OPEN:
             self._refuse(str(os.getpid()))
         file = self._opened(self.path)
-        found = os.fstat(file)
+        status = os.fstat(file)
         if sys.platform == "linux" and not _locked(file):
-            self._refuse(_owner(found.st_ino))
-        if found.st_nlink > 1:
+            self._refuse(_owner(status.st_ino))
+        if status.st_nlink > 1:
             raise ParameterError(
-                f"{self.path} has {found.st_nlink} names (hard links): remove all but one, for SQLite keeps the newest "
+                f"{self.path} has {status.st_nlink} names (hard links): remove all but one; SQLite keeps the newest "
                 "commits beside one name and would not find them by another"
             )
-        self._identity = found.st_dev, found.st_ino
+        self._identity = status.st_dev, status.st_ino
         _OPEN.add(self._identity)
 
     def _opened(self, path: str | Path) -> int:
@@ -95,7 +95,7 @@ class StoreFile:
         raise InUseError(f"{self.path} is in use by {who}: only one can write to a store")
 
     def _close_to_others(self) -> None:
-        """Take from other users what a copy gave them; the files SQLite makes follow the mode of the store."""
+        """Remove the permissions of other users; files that SQLite creates get the mode of the store."""
         for end in BESIDE:
             path = Path(f"{self.path}{end}")
             with suppress(FileNotFoundError):
@@ -104,10 +104,10 @@ class StoreFile:
                     continue
                 try:
                     path.chmod(OWNER_ONLY)
-                    done = "its mode is now 600"
+                    result = "its mode is now 600"
                 except OSError as error:
-                    done = f"its mode could not be changed ({error.strerror})"
-                log.warning("other users of this machine could open %s (mode %o): %s", path, mode, done)
+                    result = f"its mode could not be changed ({error.strerror})"
+                log.warning("other users of this machine could open %s (mode %o): %s", path, mode, result)
 
 
 def _locked(file: int) -> bool:
@@ -121,19 +121,19 @@ def _locked(file: int) -> bool:
 
 def _identity(path: Path) -> Identity | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _owner(inode: int) -> str:
     """The process that has locked a file, where Linux tells it."""
     with suppress(OSError):
         for line in LOCKS.read_text().splitlines():
-            words = line.split()
-            if "FLOCK" in words and "->" not in words and words[5].endswith(f":{inode}") and int(words[4]) > 0:
-                return words[4]
+            parts = line.split()
+            if "FLOCK" in parts and "->" not in parts and parts[5].endswith(f":{inode}") and int(parts[4]) > 0:
+                return parts[4]
     return ""
 
 

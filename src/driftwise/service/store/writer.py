@@ -1,8 +1,8 @@
-"""Group commit. One thread writes; whatever queued up during a commit goes into the next. There is no timer.
+"""Group commit. One thread writes; what is queued during a commit goes into the next. There is no timer.
 
-A request hands over what it wants written and gets a future, which is done after the commit. When a commit fails, all
-that was in it fails, and all that queued behind it: it was decided on top of what is now lost. An *era* ends then. What
-is handed over names the era it was decided in, and that of an era gone by is refused.
+A request submits what to write and gets a future, which is done after the commit. When a commit fails, all that was in
+it fails, and all that was queued behind it: it depends on what is now lost. An *era* ends then. Each write has the era
+in which it was decided; writes of an earlier era are refused.
 """
 
 import asyncio
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from driftwise.service.store.journal import Answer, Event, Journal, JournalError, Snapshot
 
-MOST = 2000  # events in one commit
+MAX_EVENTS = 2000  # in one commit
 NOTHING: tuple[Any, ...] = ()
 
 
-class Write(NamedTuple):
-    """What one request wants written."""
+class WriteRequest(NamedTuple):
+    """What to write for one request."""
 
     era: int
     events: Sequence[Event]
@@ -29,11 +29,11 @@ class Write(NamedTuple):
     forget: int = 0  # answers older than this
 
 
-class Done(NamedTuple):
-    """What became of a batch: which writes were valid, the era after it, whether anything was written, and why not."""
+class BatchResult(NamedTuple):
+    """The result of a batch: the valid writes, the era after it, whether anything was written, and the error."""
 
-    batch: list[Write]
-    valid: list[Write]
+    batch: list[WriteRequest]
+    valid: list[WriteRequest]
     era: int
     wrote: bool
     error: JournalError | None
@@ -53,8 +53,8 @@ class Writer:
         self.commits = self.written = self.failures = 0
         self._journal, self._on_commit, self._on_done = journal, on_commit, on_done
         self._loop = asyncio.get_running_loop()
-        self._gathered: list[Write] = []
-        self._queue: queue.SimpleQueue[list[Write] | None] = queue.SimpleQueue()
+        self._submitted: list[WriteRequest] = []
+        self._queue: queue.SimpleQueue[list[WriteRequest] | None] = queue.SimpleQueue()
         self._waiting = 0
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
@@ -67,40 +67,40 @@ class Writer:
         mark: Any = None,
         era: int | None = None,
     ) -> "asyncio.Future[None]":
-        """Have something written after all that was handed over before; called from the event loop.
+        """Write after all that was submitted before; called from the event loop.
 
-        When it is, or cannot be, `on_done` is told its `mark`. What was made earlier says in which `era`. After every
-        commit `on_commit` is told the error, or None.
+        When it is written, or has failed, `on_done` gets its `mark`. `era` is that of an earlier decision. After every
+        commit `on_commit` gets the error, or None.
         """
         return self._submit(
-            Write(self.era if era is None else era, events, answers, snapshots, self._loop.create_future(), mark)
+            WriteRequest(self.era if era is None else era, events, answers, snapshots, self._loop.create_future(), mark)
         )
 
     def forget_answers(self, before: int) -> "asyncio.Future[None]":
-        """Have some old answers dropped; `forgetting` says whether there are more."""
-        return self._submit(Write(self.era, NOTHING, NOTHING, NOTHING, self._loop.create_future(), None, before))
+        """Drop some old answers; `forgetting` says whether there are more."""
+        return self._submit(WriteRequest(self.era, NOTHING, NOTHING, NOTHING, self._loop.create_future(), None, before))
 
-    def _submit(self, write: Write) -> "asyncio.Future[None]":
-        """Hand over all that is asked for in one round of the event loop together: one wake-up, not one each."""
-        if not self._gathered:
-            self._loop.call_soon(self._hand_over)
-        self._gathered.append(write)
+    def _submit(self, write: WriteRequest) -> "asyncio.Future[None]":
+        """Queue all submissions of one round of the event loop together: one wake-up, not one each."""
+        if not self._submitted:
+            self._loop.call_soon(self._enqueue)
+        self._submitted.append(write)
         self._waiting += 1
         return write.done
 
-    def _hand_over(self) -> None:
-        if self._gathered:
-            gathered, self._gathered = self._gathered, []
-            self._queue.put(gathered)
+    def _enqueue(self) -> None:
+        if self._submitted:
+            submitted, self._submitted = self._submitted, []
+            self._queue.put(submitted)
 
     @property
     def waiting(self) -> int:
-        """Requests whose commit has not been answered."""
+        """Requests that wait for their commit."""
         return self._waiting
 
     async def close(self) -> None:
-        """Write what is left, then stop."""
-        self._hand_over()
+        """Write the rest, then stop."""
+        self._enqueue()
         self._queue.put(None)
         await self._loop.run_in_executor(None, self._thread.join)
         await asyncio.sleep(0)
@@ -120,21 +120,21 @@ class Writer:
                 era += 1
                 error = problem if isinstance(problem, JournalError) else JournalError(repr(problem))
             try:
-                self._loop.call_soon_threadsafe(self._settle, Done(batch, valid, era, wrote, error))
+                self._loop.call_soon_threadsafe(self._settle, BatchResult(batch, valid, era, wrote, error))
             except RuntimeError:
-                return  # the loop is gone, and with it everybody who waited
+                return  # the loop is closed, and nobody waits
             if last:
                 return
 
-    def _gather(self) -> tuple[list[Write], bool]:
-        """Everything in the queue, at least something; True when there will be no more."""
-        batch: list[Write] = []
+    def _gather(self) -> tuple[list[WriteRequest], bool]:
+        """Everything in the queue, at least one write; True when the writer stops."""
+        batch: list[WriteRequest] = []
         size = 0
         writes = self._queue.get()
         while writes is not None:
             batch += writes
             size += sum(len(write.events) for write in writes)
-            if size >= MOST:
+            if size >= MAX_EVENTS:
                 return batch, False
             try:
                 writes = self._queue.get_nowait()
@@ -142,24 +142,24 @@ class Writer:
                 return batch, False
         return batch, True
 
-    def _write(self, batch: list[Write]) -> bool:
-        """Write all of it; whether there was anything to write."""
+    def _write(self, batch: list[WriteRequest]) -> bool:
+        """Write a batch; returns whether there was anything to write."""
         events = [event for write in batch for event in write.events]
         answers = [answer for write in batch for answer in write.answers]
         snapshots = [snapshot for write in batch for snapshot in write.snapshots]
-        wanted = bool(events or answers or snapshots)
-        if wanted:
+        something = bool(events or answers or snapshots)
+        if something:
             self._journal.append(events, answers, snapshots)
         elif batch:
-            self._journal.recover()  # whoever writes nothing wants to read what is there for good
+            self._journal.recover()  # an empty write waits for a store that can be read
         for before in {write.forget for write in batch if write.forget}:
             self.forgetting = self._journal.forget_answers(before)
-        return wanted
+        return something
 
     # ---- back in the event loop ----
 
-    def _settle(self, done: Done) -> None:
-        batch, valid, self.era, wrote, error = done
+    def _settle(self, result: BatchResult) -> None:
+        batch, valid, self.era, wrote, error = result
         self._waiting -= len(batch)
         if error is None:
             self.commits += 1
@@ -173,9 +173,9 @@ class Writer:
             if write.mark is not None:
                 self._on_done(write.mark)
             if write.done.done():
-                continue  # nobody waits any more
+                continue  # the request was dropped
             if id(write) in good:
                 write.done.set_result(None)
             else:
                 write.done.set_exception(error or JournalError("a write before this one failed"))
-                write.done.exception()  # seen, even if the request was dropped meanwhile
+                write.done.exception()  # mark it as retrieved, even if the request was dropped

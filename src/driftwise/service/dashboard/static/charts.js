@@ -1,7 +1,7 @@
 "use strict";
 // Charts over the life of a deployment, drawn by uPlot. They share one axis of time and one set of dashed lines.
 
-const ALLOCATION_STRETCHES = 3; // shares of fewer decisions than that many stretches hold jump about
+const ALLOCATION_BINS = 3; // shares of the decisions of fewer bins jump about
 const life = { from: 0, to: 1, marks: [] };
 const charts = new Map();
 
@@ -75,23 +75,23 @@ function chart(id, shape, data, { series, bands = [], range, format = (value) =>
 
 /** Rows of numbers as columns. A pause longer than a window is a gap, not a line across it. */
 function columns(monitor, rows, width) {
-  const told = Array.from({ length: width + 1 }, () => []);
-  const put = (x, values) => [x, ...values].forEach((value, place) => told[place].push(value));
-  monitor.stretches.forEach((each, i) => {
-    const before = monitor.stretches[i - 1];
-    if (before && each.at - before.at > monitor.window_seconds) put((each.at + before.at) / 2, Array(width).fill(null));
-    put(Math.min(each.at + monitor.width_seconds / 2, life.to), rows[i]);
+  const result = Array.from({ length: width + 1 }, () => []);
+  const put = (x, values) => [x, ...values].forEach((value, place) => result[place].push(value));
+  monitor.bins.forEach((each, i) => {
+    const before = monitor.bins[i - 1];
+    if (before && each.start_at - before.start_at > monitor.window_seconds) put((each.start_at + before.start_at) / 2, Array(width).fill(null));
+    put(Math.min(each.start_at + monitor.bin_seconds / 2, life.to), rows[i]);
   });
-  return told;
+  return result;
 }
 
 /** Shares of decisions, one upon the other: the whole is drawn first, and what lies under it over it. */
 function drawAllocation(monitor, groups) {
-  const { stretches } = monitor;
-  const rows = stretches.map((_, last) => {
-    const few = stretches.slice(Math.max(0, last + 1 - ALLOCATION_STRETCHES), last + 1);
+  const { bins } = monitor;
+  const rows = bins.map((_, last) => {
+    const few = bins.slice(Math.max(0, last + 1 - ALLOCATION_BINS), last + 1);
     const sums = groups.map((group) =>
-      few.reduce((sum, each) => sum + group.places.reduce((n, place) => n + each.decided[place], 0), 0),
+      few.reduce((sum, each) => sum + group.places.reduce((n, place) => n + each.n_chosen[place], 0), 0),
     );
     const all = sums.reduce((a, b) => a + b, 0);
     let under = 0;
@@ -104,8 +104,8 @@ function drawAllocation(monitor, groups) {
 /** Mean rewards in a window, with their intervals. */
 function drawRewards(monitor, groups, range) {
   const alone = groups.filter((group) => group.places.length === 1);
-  const rows = monitor.stretches.map(({ window }) =>
-    alone.flatMap(({ places: [place] }) => (window[place] === null ? [null, null, null] : window[place].slice(1))),
+  const rows = monitor.bins.map(({ window_means: means }) =>
+    alone.flatMap(({ places: [place] }) => (means[place] === null ? [null, null, null] : means[place].slice(1))),
   );
   const series = alone.flatMap(({ colour }) => [{ stroke: colour, width: 2 }, { width: 0 }, { width: 0 }]);
   const bands = alone.map(({ colour }, i) => ({ series: [3 * i + 3, 3 * i + 2], fill: faded(colour) }));
@@ -113,17 +113,17 @@ function drawRewards(monitor, groups, range) {
   chart("rewards", shape, columns(monitor, rows, 3 * alone.length), { series, bands, range: range ?? undefined });
 }
 
-/** What an arm that moves earns a round, with its interval. */
-function drawMoved(monitor) {
-  const rows = monitor.stretches.map(({ moved }) => (moved === null ? [null, null, null] : moved.slice(1)));
+/** Mean reward of a restless arm in a round, with its interval. */
+function drawRewardPerArm(monitor) {
+  const rows = monitor.bins.map(({ reward_per_arm: mean }) => (mean === null ? [null, null, null] : mean.slice(1)));
   const series = [{ stroke: COLOURS[0], width: 2 }, { width: 0 }, { width: 0 }];
   const bands = [{ series: [3, 2], fill: faded(COLOURS[0]) }];
-  chart("rewards", "moved", columns(monitor, rows, 3), { series, bands });
+  chart("rewards", "per arm", columns(monitor, rows, 3), { series, bands });
 }
 
 /** Names with their colours, above a chart that is not of arms. */
 function legend(id, names) {
-  at(id).replaceChildren(...names.map((name, i) => made("li", "", swatch(COLOURS[i % COLOURS.length]), name)));
+  at(id).replaceChildren(...names.map((name, i) => element("li", "", swatch(COLOURS[i % COLOURS.length]), name)));
 }
 
 /** Shares of arms by state, one upon the other; states beyond the colours there are share the last. */
@@ -132,7 +132,7 @@ function drawStates(monitor) {
     ? [...monitor.states.slice(0, COLOURS.length - 1), `${monitor.states.length - COLOURS.length + 1} others`]
     : monitor.states;
   legend("states-legend", names);
-  const rows = monitor.stretches.map(({ states }) => {
+  const rows = monitor.bins.map(({ states }) => {
     if (states === null) return names.map(() => null);
     const all = states.reduce((a, b) => a + b, 0);
     const few = names.map((_, i) => (i < names.length - 1 ? states[i] : states.slice(i).reduce((a, b) => a + b, 0)));
@@ -147,7 +147,7 @@ function drawStates(monitor) {
 function drawSpending(monitor) {
   const names = monitor.resources;
   legend("spending-legend", names);
-  const rows = monitor.stretches.map(({ budgets }) =>
+  const rows = monitor.bins.map(({ budgets }) =>
     budgets === null
       ? [...names.map(() => null), null]
       : [...names.map((name) => budgets.resources[name].left / budgets.resources[name].total), budgets.rounds],
@@ -158,15 +158,15 @@ function drawSpending(monitor) {
   chart("spending", JSON.stringify(names), columns(monitor, rows, names.length + 1), { series: [...series, pace], range, format: percent, marks: [] });
 }
 
-/** Decisions a second in each whole stretch; none where there is no stretch. */
+/** Decisions a second in each whole bin; 0 where there is no bin. */
 function drawRate(monitor) {
-  const width = monitor.width_seconds;
+  const width = monitor.bin_seconds;
   const points = [];
   let end = null;
-  for (const each of monitor.stretches) {
-    if (end !== null && each.at > end + width / 2) points.push([end + width / 2, 0], [each.at - width / 2, 0]);
-    end = each.at + width;
-    if (end <= life.to || points.length === 0) points.push([each.at + width / 2, each.decisions / width]);
+  for (const each of monitor.bins) {
+    if (end !== null && each.start_at > end + width / 2) points.push([end + width / 2, 0], [each.start_at - width / 2, 0]);
+    end = each.start_at + width;
+    if (end <= life.to || points.length === 0) points.push([each.start_at + width / 2, each.n_decisions / width]);
   }
   if (end !== null && life.to > end + 2 * width) points.push([end + width / 2, 0], [life.to, 0]);
   const data = [points.map(([x]) => x), points.map(([, y]) => y)];
@@ -174,11 +174,11 @@ function drawRate(monitor) {
   chart("rate", "", data, { series: [{ stroke: () => ink("--ink"), width: 1.5, fill: () => ink("--tint") }], range, marks: [] });
 }
 
-/** The least propensity of the window that ends with each stretch. */
+/** The least propensity of the window that ends with each bin. */
 function drawFloor(monitor) {
-  const { stretches, window_seconds: window } = monitor;
-  const rows = stretches.map((last) => {
-    const floors = stretches.filter((each) => each.at <= last.at && each.at > last.at - window);
+  const { bins, window_seconds: window } = monitor;
+  const rows = bins.map((last) => {
+    const floors = bins.filter((each) => each.start_at <= last.start_at && each.start_at > last.start_at - window);
     const known = floors.map((each) => each.propensity_floor).filter((floor) => floor !== null);
     return [known.length ? Math.min(...known) : null];
   });

@@ -1,14 +1,14 @@
-"""What people look at: who was chosen when, what it earned lately, how late rewards come, and what has changed.
+"""Collects the statistics of a deployment: choices, recent rewards, delays of outcomes, and detected changes.
 
-With budgets also what is left of them, and with arms that move what they earn and where they are.
+With budgets also what is left of them, and with restless arms their rewards and states.
 
-It is part of the fold, so that a restart loses none of it, and small: a hundred or so stretches of time for the whole
-life of a deployment, which are joined two by two when they become too many, and the last thousand rewards.
+The statistics are part of the fold, so that a restart loses none, and small: a hundred or so bins of time for the whole
+life of a deployment, which are merged in pairs when they become too many, and the last thousand rewards.
 
-Changes are looked for whatever the policy: for every arm two sums go up with rewards above and below its mean since
+Changes are tested for whatever the policy: for every arm two sums go up with rewards above and below its mean since
 the last change, less a slack, as in Page's test. On rewards that do not change, scaled to [0, 1], it gives a false
-alarm about once in 30,000 rewards at worst (fair coins), and it sees a step of 0.3 after about 50. Where nothing is
-known of how large rewards are, twice the standard deviation of the arm's own since the last change is taken for 1.
+alarm about once in 30,000 rewards at worst (fair coins), and it detects a step of 0.3 after about 50. Where the range
+of rewards is not known, twice the standard deviation of the arm's own since the last change is taken for 1.
 """
 
 import math
@@ -17,52 +17,52 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from driftwise.service.deployments.stats.state import (
-    DECIDED,
+    CHOSEN,
     FIELDS,
-    LATELY,
+    MAX_BINS,
+    MAX_RECENT,
     REWARDED,
     SQUARES,
-    STRETCHES,
     SUM,
-    Notes,
-    Stretch,
-    Walk,
+    ChangeTest,
+    StatsState,
+    TimeBin,
     numbers,
 )
-from driftwise.service.deployments.stats.view import RATE_SECONDS, Report, report
+from driftwise.service.deployments.stats.view import RATE_SECONDS, StatsView, stats_view
 
 DELAYS = 40  # powers of two of a millisecond: up to ten years
 WARMUP, SLACK, HEIGHT = 30, 0.1, 10.0
-CHANGES = 50
+MAX_CHANGES = 50
 OTHERS = "others"
-MOST_LABELS = 200
+MAX_LABELS = 200
 
 
-class Monitor:
-    """Takes note of decisions and outcomes. `low` and `span` bring rewards to [0, 1] for the test of change.
+class StatsCollector:
+    """Updates a state with decisions and outcomes. `low` and `span` bring rewards to [0, 1] for the test of change.
 
-    A `span` of 0 is not known.
+    A `span` of 0 means that the range is not known.
     """
 
-    def __init__(self, low: float, span: float, notes: Notes | None = None) -> None:
-        self.notes = Notes() if notes is None else notes
+    def __init__(self, low: float, span: float, state: StatsState | None = None) -> None:
+        self.state = StatsState() if state is None else state
         self._range = low, low + span
         self._low, self._span = low if math.isfinite(low) else 0.0, span or 1.0
         self._known = span > 0.0
-        self._places = {label: place for place, label in enumerate(self.notes.labels)}
+        self._indices = {label: index for index, label in enumerate(self.state.labels)}
 
-    def decided(self, at: int, action: Any, propensity: float | None) -> None:
-        """A decision was made."""
-        notes = self.notes
-        notes.decided += 1
-        stretch = self._stretch(at)
-        stretch.decided += 1
+    def add_decision(self, at: int, action: Any, propensity: float | None) -> None:
+        """Count a decision."""
+        state = self.state
+        state.n_decided += 1
+        bin = self._bin(at)
+        bin.n_decisions += 1
         for label in labels_of(action):
-            self._cell(stretch, label, DECIDED, 1.0)
-        if propensity is not None and propensity < stretch.floor:
-            stretch.floor = propensity
+            self._add_to_cell(bin, label, CHOSEN, 1.0)
+        if propensity is not None and propensity < bin.floor:
+            bin.floor = propensity
         second = at // 1_000_000
-        seconds = notes.seconds
+        seconds = state.seconds
         if seconds and seconds[-1][0] == second:
             seconds[-1] = second, seconds[-1][1] + 1
         else:
@@ -70,150 +70,154 @@ class Monitor:
             if len(seconds) > RATE_SECONDS:
                 del seconds[0]
 
-    def learned(self, at: int, since: int, action: Any, told: dict[str, Any], *, status: str, defaulted: bool) -> None:
-        """An outcome came of the decision made at `since`."""
-        notes = self.notes
-        self._settled(at, since, status, defaulted)
-        notes.earned -= told.get("loss", 0.0)
+    def add_outcome(
+        self, at: int, since: int, action: Any, outcome: dict[str, Any], *, status: str, defaulted: bool
+    ) -> None:
+        """Count the outcome of a decision made at `since`."""
+        state = self.state
+        self._count_outcome(at, since, status, defaulted)
+        state.total_reward -= outcome.get("loss", 0.0)
         labels = labels_of(action)
-        rewards = told.get("rewards")
-        values = [told.get("reward", 0.0)] * len(labels) if rewards is None else rewards
-        stretch = self._stretch(at)
+        rewards = outcome.get("rewards")
+        values = [outcome.get("reward", 0.0)] * len(labels) if rewards is None else rewards
+        bin = self._bin(at)
         for label, value in zip(labels, values, strict=False):
-            notes.earned += value
-            self._cell(stretch, label, REWARDED, 1.0)
-            self._cell(stretch, label, SUM, value)
-            self._cell(stretch, label, SQUARES, value * value)
-            self._lately(label, value)
+            state.total_reward += value
+            self._add_to_cell(bin, label, REWARDED, 1.0)
+            self._add_to_cell(bin, label, SUM, value)
+            self._add_to_cell(bin, label, SQUARES, value * value)
+            self._add_recent(label, value)
             if not defaulted:
-                self._watch(at, label, (value - self._low) / self._span)
+                self._test(at, label, (value - self._low) / self._span)
 
-    def moved(self, at: int, since: int, worth: float | None, *, status: str, defaulted: bool) -> None:
-        """Arms that move on their own went on; `worth` is what an arm earned, on average, if any was told of."""
-        self._settled(at, since, status, defaulted)
-        if worth is None:
+    def add_restless_outcome(self, at: int, since: int, reward: float | None, *, status: str, defaulted: bool) -> None:
+        """Count the outcome of a round of restless arms; `reward` is the mean reward of an arm, None if not known."""
+        self._count_outcome(at, since, status, defaulted)
+        if reward is None:
             return
-        self.notes.earned += worth
-        stretch = self._stretch(at)
-        count, total, squares = stretch.rounds or (0.0, 0.0, 0.0)
-        stretch.rounds = numbers(count + 1.0, total + worth, squares + worth * worth)
+        self.state.total_reward += reward
+        bin = self._bin(at)
+        count, total, squares = bin.rounds or (0.0, 0.0, 0.0)
+        bin.rounds = numbers(count + 1.0, total + reward, squares + reward * reward)
 
-    def seen(self, at: int, states: Iterable[Any]) -> None:
-        """Arms were seen in these states."""
-        stretch, counts = self._stretch(at), Counter(map(str, states))
-        before = stretch.states or [0.0] * len(self.notes.states)
-        stretch.states = numbers(*(n + counts[name] for n, name in zip(before, self.notes.states, strict=True)))
+    def add_states(self, at: int, states: Iterable[Any]) -> None:
+        """Count the states of restless arms at a decision."""
+        bin, counts = self._bin(at), Counter(map(str, states))
+        before = bin.states or [0.0] * len(self.state.states)
+        bin.states = numbers(*(n + counts[name] for n, name in zip(before, self.state.states, strict=True)))
 
-    def spent(self, at: int, to_come: float, left: Mapping[str, float], total: Mapping[str, float]) -> None:
-        """Of the rounds this share is to come, and of each resource so much is left, of so much in all."""
-        pairs = (each for name in self.notes.resources for each in (left[name], total[name]))
-        self._stretch(at).purse = numbers(to_come, *pairs)
+    def set_budgets(self, at: int, rounds_left: float, left: Mapping[str, float], total: Mapping[str, float]) -> None:
+        """Store the share of rounds left, and for each resource what is left and its budget in all."""
+        pairs = (each for name in self.state.resources for each in (left[name], total[name]))
+        self._bin(at).budgets = numbers(rounds_left, *pairs)
 
-    def _settled(self, at: int, since: int, status: str, defaulted: bool) -> None:
-        """A decision has its outcome: how late, and what became of it."""
-        notes = self.notes
+    def set_alarms(self, at: int, alarms: int) -> None:
+        """Store how many changes the policy itself has detected."""
+        if alarms > self.state.n_alarms:
+            self.state.alarm_times = [*self.state.alarm_times[1 - MAX_CHANGES :], at]
+        self.state.n_alarms = alarms
+
+    def view(self, now: int) -> StatsView:
+        """The statistics as JSON shows them."""
+        return stats_view(self.state, now, *self._range)
+
+    def _count_outcome(self, at: int, since: int, status: str, defaulted: bool) -> None:
+        """Count a delay and a status."""
+        state = self.state
         if defaulted:
-            notes.defaulted += 1
+            state.n_defaulted += 1
         else:
-            notes.learned += 1
+            state.n_learned += 1
             delay = min(DELAYS - 1, (max(0, at - since) // 1000).bit_length())
-            if not notes.delays:
-                notes.delays = [0] * DELAYS
-            notes.delays[delay] += 1
+            if not state.delays:
+                state.delays = [0] * DELAYS
+            state.delays[delay] += 1
         if status == "stale":
-            notes.stale += 1
+            state.n_stale += 1
         elif status == "ignored":
-            notes.ignored += 1
+            state.n_ignored += 1
 
-    def alarmed(self, at: int, alarms: int) -> None:
-        """The policy has noticed so many changes by now."""
-        if alarms > self.notes.alarms:
-            self.notes.alarmed = [*self.notes.alarmed[1 - CHANGES :], at]
-        self.notes.alarms = alarms
+    # ---- labels and bins, limited in number ----
 
-    def report(self, now: int) -> Report:
-        """Everything, for a page that draws it."""
-        return report(self.notes, now, *self._range)
+    def _index(self, label: str) -> int:
+        index = self._indices.get(label)
+        if index is None:
+            if len(self._indices) >= MAX_LABELS:
+                return self._index(OTHERS) if OTHERS in self._indices else self._add_label(OTHERS)
+            return self._add_label(label)
+        return index
 
-    # ---- keeping it small ----
+    def _add_label(self, label: str) -> int:
+        self._indices[label] = index = len(self.state.labels)
+        self.state.labels.append(label)
+        self.state.tests.append(ChangeTest())
+        return index
 
-    def _place(self, label: str) -> int:
-        place = self._places.get(label)
-        if place is None:
-            if len(self._places) >= MOST_LABELS:
-                return self._place(OTHERS) if OTHERS in self._places else self._add(OTHERS)
-            return self._add(label)
-        return place
+    def _add_to_cell(self, bin: TimeBin, label: str, field: int, value: float) -> None:
+        cell = FIELDS * self._index(label) + field
+        if cell >= len(bin.cells):
+            bin.cells.frombytes(bytes(8 * (FIELDS * len(self.state.labels) - len(bin.cells))))
+        bin.cells[cell] += value
 
-    def _add(self, label: str) -> int:
-        self._places[label] = place = len(self.notes.labels)
-        self.notes.labels.append(label)
-        self.notes.walks.append(Walk())
-        return place
-
-    def _cell(self, stretch: Stretch, label: str, field: int, value: float) -> None:
-        place = FIELDS * self._place(label) + field
-        if place >= len(stretch.cells):
-            stretch.cells.frombytes(bytes(8 * (FIELDS * len(self.notes.labels) - len(stretch.cells))))
-        stretch.cells[place] += value
-
-    def _stretch(self, at: int) -> Stretch:
-        notes = self.notes
-        index = at // notes.width
-        if notes.stretches and notes.stretches[-1].index >= index:
-            return notes.stretches[-1]
-        if len(notes.stretches) >= STRETCHES:
+    def _bin(self, at: int) -> TimeBin:
+        state = self.state
+        index = at // state.width
+        if state.bins and state.bins[-1].index >= index:
+            return state.bins[-1]
+        if len(state.bins) >= MAX_BINS:
             self._widen()
-            return self._stretch(at)
-        notes.stretches.append(Stretch(index, numbers()))
-        return notes.stretches[-1]
+            return self._bin(at)
+        state.bins.append(TimeBin(index, numbers()))
+        return state.bins[-1]
 
     def _widen(self) -> None:
-        """Stretches twice as wide."""
-        notes = self.notes
-        notes.width *= 2
-        joined: list[Stretch] = []
-        for stretch in notes.stretches:
-            index = stretch.index // 2
-            if joined and joined[-1].index == index:
-                joined[-1] = joined[-1].joined(stretch, index)
+        """Make bins twice as wide."""
+        state = self.state
+        state.width *= 2
+        wide: list[TimeBin] = []
+        for bin in state.bins:
+            index = bin.index // 2
+            if wide and wide[-1].index == index:
+                wide[-1] = wide[-1].merge(bin, index)
             else:
-                stretch.index = index
-                joined.append(stretch)
-        notes.stretches = joined
+                bin.index = index
+                wide.append(bin)
+        state.bins = wide
 
-    def _lately(self, label: str, value: float) -> None:
-        notes, place = self.notes, float(self._place(label))
-        if len(notes.rewards) < LATELY:
-            notes.places.append(place)
-            notes.rewards.append(value)
+    # ---- recent rewards and the test of change ----
+
+    def _add_recent(self, label: str, value: float) -> None:
+        state, index = self.state, float(self._index(label))
+        if len(state.recent_rewards) < MAX_RECENT:
+            state.recent_labels.append(index)
+            state.recent_rewards.append(value)
         else:
-            notes.places[notes.slot], notes.rewards[notes.slot] = place, value
-            notes.slot = (notes.slot + 1) % LATELY
+            state.recent_labels[state.slot], state.recent_rewards[state.slot] = index, value
+            state.slot = (state.slot + 1) % MAX_RECENT
 
-    def _watch(self, at: int, label: str, reward: float) -> None:
-        """Has the mean of this arm changed?"""
-        place = self._place(label)
-        walk = self.notes.walks[place]
-        walk.count += 1
-        before = walk.mean
-        walk.mean += (reward - before) / walk.count
-        walk.squares += (reward - before) * (reward - walk.mean)
-        unit = 1.0 if self._known else 2.0 * math.sqrt(walk.squares / walk.count)
-        if walk.count <= WARMUP or unit == 0.0:
+    def _test(self, at: int, label: str, reward: float) -> None:
+        """Test whether the mean of this arm has changed."""
+        index = self._index(label)
+        test = self.state.tests[index]
+        test.count += 1
+        before = test.mean
+        test.mean += (reward - before) / test.count
+        test.squares += (reward - before) * (reward - test.mean)
+        unit = 1.0 if self._known else 2.0 * math.sqrt(test.squares / test.count)
+        if test.count <= WARMUP or unit == 0.0:
             return
-        above = (reward - walk.mean) / unit
-        walk.rise = max(0.0, walk.rise + above - SLACK)
-        walk.fall = max(0.0, walk.fall - above - SLACK)
-        if max(walk.rise, walk.fall) >= HEIGHT:
-            direction = 1.0 if walk.rise > walk.fall else -1.0
-            mean = self._low + self._span * walk.mean
-            self.notes.changes = [*self.notes.changes[1 - CHANGES :], (at, label, direction, mean)]
-            self.notes.walks[place] = Walk()
+        above = (reward - test.mean) / unit
+        test.rise = max(0.0, test.rise + above - SLACK)
+        test.fall = max(0.0, test.fall - above - SLACK)
+        if max(test.rise, test.fall) >= HEIGHT:
+            direction = 1.0 if test.rise > test.fall else -1.0
+            mean = self._low + self._span * test.mean
+            self.state.changes = [*self.state.changes[1 - MAX_CHANGES :], (at, label, direction, mean)]
+            self.state.tests[index] = ChangeTest()
 
 
 def labels_of(action: Any) -> list[str]:
-    """The names an action is counted under: an arm, the items of a slate, or nothing; a point has none."""
+    """The labels an action is counted under: an arm, the items of a slate, or `nothing`; a point has none."""
     if action is None:
         return ["nothing"]
     if isinstance(action, list | tuple):

@@ -1,4 +1,4 @@
-"""What a monitor has written down, as data: small, whatever the age of a deployment, and part of its snapshots."""
+"""State of a deployment's statistics: small, whatever the age of the deployment, and part of its snapshots."""
 
 import math
 from array import array
@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-STRETCHES = 96
-LATELY = 1000
-DECIDED, REWARDED, SUM, SQUARES, FIELDS = 0, 1, 2, 3, 4
+MAX_BINS = 96
+MAX_RECENT = 1000
+CHOSEN, REWARDED, SUM, SQUARES, FIELDS = 0, 1, 2, 3, 4
 
 
 def numbers(*values: float) -> Any:
@@ -16,40 +16,38 @@ def numbers(*values: float) -> Any:
     return array("d", values)
 
 
-class Stretch(msgspec.Struct, array_like=True):
-    """A stretch of time.
+class TimeBin(msgspec.Struct, array_like=True):
+    """A bin of time.
 
-    `cells` has four numbers per label, `floor` the least propensity, `decided` how many decisions there were. With
-    budgets, `purse` is how it stood last: the share of rounds to come, then of each resource what is left and what
-    there is in all. With arms that move, `rounds` counts and sums what an arm earned a round, and squares of that;
-    `states` counts the arms seen in each state.
+    `cells` has four numbers per label, `floor` is the least propensity. With budgets, `budgets` is their state at the
+    last event of the bin: the share of rounds left, then for each resource what is left and its budget in all. With
+    restless arms, `rounds` has the count, the sum and the sum of squares of the mean reward of an arm in a round;
+    `states` counts the arms in each state.
     """
 
     index: int
     cells: array  # type: ignore[type-arg]
     floor: float = math.inf
-    decided: int = 0
-    purse: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
+    n_decisions: int = 0
+    budgets: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
     rounds: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
     states: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
 
-    def joined(self, later: "Stretch", index: int) -> "Stretch":
-        """One with the next, both together."""
-        return Stretch(
+    def merge(self, later: "TimeBin", index: int) -> "TimeBin":
+        """Merge with the next bin."""
+        return TimeBin(
             index,
             _sum(self.cells, later.cells),
             min(self.floor, later.floor),
-            self.decided + later.decided,
-            later.purse or self.purse,
+            self.n_decisions + later.n_decisions,
+            later.budgets or self.budgets,
             _sum(self.rounds, later.rounds),
             _sum(self.states, later.states),
         )
 
 
-class Walk(msgspec.Struct, array_like=True):
-    """The mean of an arm since its last change, how far rewards have walked above and below it, and their squared
-    distances from it.
-    """
+class ChangeTest(msgspec.Struct, array_like=True):
+    """Page's test on an arm: count, mean and squared deviations of its rewards since the last change, and two sums."""
 
     count: int = 0
     mean: float = 0.0
@@ -58,43 +56,43 @@ class Walk(msgspec.Struct, array_like=True):
     squares: float = 0.0
 
 
-class Notes(msgspec.Struct, array_like=True):
-    """All of it. `resources` and `states` are the names by which budgets and moving arms are told."""
+class StatsState(msgspec.Struct, array_like=True):
+    """All of it. `resources` are the names of budgets, `states` those of the states of restless arms."""
 
-    width: int = 1_000_000  # microseconds
+    width: int = 1_000_000  # of a bin, in microseconds
     labels: list[str] = []
-    stretches: list[Stretch] = []
-    places: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
-    rewards: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
-    slot: int = 0
+    bins: list[TimeBin] = []
+    recent_labels: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
+    recent_rewards: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
+    slot: int = 0  # of the oldest recent reward
     delays: list[int] = []
-    walks: list[Walk] = []
+    tests: list[ChangeTest] = []
     changes: list[tuple[int, str, float, float]] = []
-    alarms: int = 0
-    alarmed: list[int] = []
+    n_alarms: int = 0
+    alarm_times: list[int] = []
     seconds: list[tuple[int, int]] = []
-    decided: int = 0
-    learned: int = 0
-    defaulted: int = 0
-    stale: int = 0
-    ignored: int = 0
-    earned: float = 0.0
+    n_decided: int = 0
+    n_learned: int = 0
+    n_defaulted: int = 0
+    n_stale: int = 0
+    n_ignored: int = 0
+    total_reward: float = 0.0
     resources: list[str] = []
     states: list[str] = []
 
 
-def on_paper(notes: Notes) -> bytes:
-    """Notes as bytes."""
-    return msgspec.msgpack.encode(notes, enc_hook=lambda each: each.tobytes())
+def encode(state: StatsState) -> bytes:
+    """Serialize a state."""
+    return msgspec.msgpack.encode(state, enc_hook=lambda each: each.tobytes())
 
 
-def from_paper(blob: bytes) -> Notes:
-    """Notes that were written down."""
-    return msgspec.msgpack.decode(blob, type=Notes, dec_hook=lambda _, each: array("d", each))
+def decode(blob: bytes) -> StatsState:
+    """Deserialize a state."""
+    return msgspec.msgpack.decode(blob, type=StatsState, dec_hook=lambda _, each: array("d", each))
 
 
 def _sum(one: Any, other: Any) -> Any:
-    """Cell by cell; what one of them does not have is nothing."""
+    """Cell by cell; missing cells are 0."""
     longer = max(len(one), len(other))
     pairs = ([*each, *[0.0] * (longer - len(each))] for each in (one, other))
     return numbers(*(a + b for a, b in zip(*pairs, strict=True)))

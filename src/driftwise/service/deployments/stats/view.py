@@ -1,52 +1,55 @@
-"""What is told of the notes of a monitor: all that a page draws, with intervals where there are means."""
+"""JSON view of a deployment's statistics, with 95% intervals."""
 
 import math
+from datetime import datetime
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from driftwise.service.deployments.stats.state import DECIDED, FIELDS, REWARDED, Notes, Stretch, numbers
+from driftwise.service.deployments.clock import utc
+from driftwise.service.deployments.stats.state import CHOSEN, FIELDS, REWARDED, StatsState, TimeBin, numbers
 
-TRAILING = 8  # stretches that are taken together for a windowed mean
+WINDOW_BINS = 8  # bins that a mean over a window covers
 RATE_SECONDS = 60
-Mean = tuple[int, float, float, float]  # how many, their mean, and a 95% interval for what it should be
+Mean = tuple[int, float, float, float]  # count, mean, and the ends of a 95% interval
 
 
-class Money(msgspec.Struct):
-    """What was left of a resource, and what there was of it in all."""
+class ResourceView(msgspec.Struct):
+    """What was left of a resource, and its budget in all."""
 
     left: float
     total: float
 
 
-class Spending(msgspec.Struct):
-    """How budgets stood when a stretch ended. `rounds` is the share of rounds that were to come."""
+class BudgetView(msgspec.Struct):
+    """Budgets at the end of a bin. `rounds` is the share of rounds that were left."""
 
     rounds: float
-    resources: dict[str, Money]
+    resources: dict[str, ResourceView]
 
 
-class StretchTold(msgspec.Struct):
-    """A stretch of time, by label: how often each was chosen and rewarded, and its mean reward in the window.
+class TimeBinView(msgspec.Struct):
+    """A bin of time. `n_chosen`, `n_rewarded` and `window_means` have an entry per label.
 
-    `budgets` is told where there are budgets. Where arms move on their own, `moved` is the mean of what an arm earned a
-    round in the window, and `states` counts the arms that decisions saw in each state.
+    `window_means` are mean rewards over the window that ends with the bin. With budgets there is `budgets`. With
+    restless arms, `reward_per_arm` is the mean reward of an arm in a round over the window, and `states` counts the
+    arms in each state at decisions.
     """
 
-    at: float
-    decisions: int
-    decided: list[int]
-    rewarded: list[int]
+    start_at: datetime
+    n_decisions: int
+    n_chosen: list[int]
+    n_rewarded: list[int]
     propensity_floor: float | None
-    window: list[Mean | None]
-    budgets: Spending | None = None
-    moved: Mean | None = None
+    window_means: list[Mean | None]
+    budgets: BudgetView | None = None
+    reward_per_arm: Mean | None = None
     states: list[int] | None = None
 
 
-class Lately(msgspec.Struct):
-    """The mean of those of the last thousand rewards that were an arm's; `ci95` is half an interval."""
+class RecentMean(msgspec.Struct):
+    """The mean of an arm's rewards among the last thousand of all arms; `ci95` is half the width of an interval."""
 
     arm: str
     count: int
@@ -54,126 +57,127 @@ class Lately(msgspec.Struct):
     ci95: float | None
 
 
-class Change(msgspec.Struct):
-    """A change of an arm's rewards that was detected: `up` or `down`."""
+class DetectedChange(msgspec.Struct):
+    """A detected change of an arm's rewards: `up` or `down`."""
 
-    at: float
+    detected_at: datetime
     arm: str
     direction: str
     mean_before: float
 
 
-class Alarms(msgspec.Struct):
-    """Changes that the policy itself noticed: how many, and when the latest were."""
+class PolicyAlarms(msgspec.Struct):
+    """Changes that the policy itself detected: how many, and the times of the latest."""
 
     count: int
-    at: list[float]
+    detected_at: list[datetime]
 
 
-class Delay(msgspec.Struct):
-    """How many rewards came within so many seconds, and not within half of that."""
+class DelayBin(msgspec.Struct):
+    """How many outcomes came within so many seconds, and not within half of that."""
 
     seconds_below: float
     count: int
 
 
-class Report(msgspec.Struct):
-    """The life of a deployment in stretches of time, with what each arm earned of late, changes, delays and counts.
+class StatsView(msgspec.Struct):
+    """The life of a deployment in bins of time, with recent rewards of each arm, changes, delays and counts.
 
-    `labels` are the names of what was chosen; lists in `stretches` and `lately` are in their order. `states` are
-    those of arms that move, `resources` those of budgets.
+    `labels` are the names of actions; lists in `bins` and `recent` are in their order. `states` are those of restless
+    arms, `resources` those of budgets.
     """
 
     labels: list[str]
     states: list[str]
     resources: list[str]
-    width_seconds: float
+    bin_seconds: float
     window_seconds: float
-    stretches: list[StretchTold]
-    lately: list[Lately]
-    changes: list[Change]
-    alarms: Alarms
-    delays: list[Delay]
+    bins: list[TimeBinView]
+    recent: list[RecentMean]
+    changes: list[DetectedChange]
+    alarms: PolicyAlarms
+    delays: list[DelayBin]
     propensity_floor: float | None
     decisions_per_second: float
-    decided: int
-    learned: int
-    defaulted: int
-    stale: int
-    ignored: int
-    earned: float
+    n_decided: int
+    n_learned: int
+    n_defaulted: int
+    n_stale: int
+    n_ignored: int
+    total_reward: float
 
 
-def report(notes: Notes, now: int, low: float, high: float) -> Report:
-    """Everything, for a page that draws it; rewards lie between `low` and `high` where those are finite."""
-    began = notes.stretches[0].index * notes.width if notes.stretches else now
-    seconds = min(RATE_SECONDS, max(1.0, (now - began) / 1e6))
-    recent = [count for second, count in notes.seconds if second > now // 1_000_000 - RATE_SECONDS]
-    return Report(
-        labels=notes.labels,
-        states=notes.states,
-        resources=notes.resources,
-        width_seconds=notes.width / 1e6,
-        window_seconds=TRAILING * notes.width / 1e6,
-        stretches=_stretches(notes, low, high),
-        lately=_intervals(notes),
+def stats_view(state: StatsState, now: int, low: float, high: float) -> StatsView:
+    """The view of a state at a time; rewards lie between `low` and `high` where those are finite."""
+    start = state.bins[0].index * state.width if state.bins else now
+    seconds = min(RATE_SECONDS, max(1.0, (now - start) / 1e6))
+    recent = [count for second, count in state.seconds if second > now // 1_000_000 - RATE_SECONDS]
+    return StatsView(
+        labels=state.labels,
+        states=state.states,
+        resources=state.resources,
+        bin_seconds=state.width / 1e6,
+        window_seconds=WINDOW_BINS * state.width / 1e6,
+        bins=_bins(state, low, high),
+        recent=_recent_means(state),
         changes=[
-            Change(at / 1e6, label, "up" if sign > 0 else "down", mean) for at, label, sign, mean in notes.changes
+            DetectedChange(utc(at), label, "up" if sign > 0 else "down", mean)
+            for at, label, sign, mean in state.changes
         ],
-        alarms=Alarms(notes.alarms, [at / 1e6 for at in notes.alarmed]),
-        delays=[Delay(2.0**power / 1000, count) for power, count in enumerate(notes.delays) if count],
-        propensity_floor=_finite(min((each.floor for each in notes.stretches), default=math.inf)),
+        alarms=PolicyAlarms(state.n_alarms, [utc(at) for at in state.alarm_times]),
+        delays=[DelayBin(2.0**power / 1000, count) for power, count in enumerate(state.delays) if count],
+        propensity_floor=_finite(min((each.floor for each in state.bins), default=math.inf)),
         decisions_per_second=sum(recent) / seconds,
-        decided=notes.decided,
-        learned=notes.learned,
-        defaulted=notes.defaulted,
-        stale=notes.stale,
-        ignored=notes.ignored,
-        earned=notes.earned,
+        n_decided=state.n_decided,
+        n_learned=state.n_learned,
+        n_defaulted=state.n_defaulted,
+        n_stale=state.n_stale,
+        n_ignored=state.n_ignored,
+        total_reward=state.total_reward,
     )
 
 
-def _stretches(notes: Notes, low: float, high: float) -> list[StretchTold]:
-    """Each stretch: who was chosen, and what each arm earned in the window that ends with it."""
-    stretches, labels = notes.stretches, len(notes.labels)
-    cells, rounds = np.zeros((len(stretches), labels, FIELDS)), np.zeros((len(stretches), 3))
-    for row, several, stretch in zip(cells.reshape(len(stretches), labels * FIELDS), rounds, stretches, strict=True):
-        row[: len(stretch.cells)] = stretch.cells
-        several[: len(stretch.rounds)] = stretch.rounds
-    told, first = [], 0
-    for last, stretch in enumerate(stretches):
-        while stretches[first].index <= stretch.index - TRAILING:
+def _bins(state: StatsState, low: float, high: float) -> list[TimeBinView]:
+    """Each bin: how often each label was chosen, and its mean reward over the window that ends with the bin."""
+    bins, n_labels = state.bins, len(state.labels)
+    cells, rounds = np.zeros((len(bins), n_labels, FIELDS)), np.zeros((len(bins), 3))
+    for row, totals, each in zip(cells.reshape(len(bins), n_labels * FIELDS), rounds, bins, strict=True):
+        row[: len(each.cells)] = each.cells
+        totals[: len(each.rounds)] = each.rounds
+    views, first = [], 0
+    for last, each in enumerate(bins):
+        while bins[first].index <= each.index - WINDOW_BINS:
             first += 1
         window = cells[first : last + 1].sum(0)
-        told.append(
-            StretchTold(
-                at=stretch.index * notes.width / 1e6,
-                decisions=stretch.decided,
-                decided=cells[last, :, DECIDED].astype(int).tolist(),
-                rewarded=cells[last, :, REWARDED].astype(int).tolist(),
-                propensity_floor=_finite(stretch.floor),
-                window=[_interval(each, low, high) for each in window[:, REWARDED:].tolist()],
-                budgets=_spending(notes, stretch),
-                moved=_interval(rounds[first : last + 1].sum(0).tolist(), -math.inf, math.inf),
-                states=[int(n) for n in stretch.states] or None,
+        views.append(
+            TimeBinView(
+                start_at=utc(each.index * state.width),
+                n_decisions=each.n_decisions,
+                n_chosen=cells[last, :, CHOSEN].astype(int).tolist(),
+                n_rewarded=cells[last, :, REWARDED].astype(int).tolist(),
+                propensity_floor=_finite(each.floor),
+                window_means=[_interval(sums, low, high) for sums in window[:, REWARDED:].tolist()],
+                budgets=_budgets(state, each),
+                reward_per_arm=_interval(rounds[first : last + 1].sum(0).tolist(), -math.inf, math.inf),
+                states=[int(n) for n in each.states] or None,
             )
         )
-    return told
+    return views
 
 
-def _spending(notes: Notes, stretch: Stretch) -> Spending | None:
-    if not stretch.purse:
+def _budgets(state: StatsState, each: TimeBin) -> BudgetView | None:
+    if not each.budgets:
         return None
-    rounds, *pairs = stretch.purse
-    money = (Money(left, total) for left, total in zip(pairs[::2], pairs[1::2], strict=True))
-    return Spending(rounds, dict(zip(notes.resources, money, strict=True)))
+    rounds, *pairs = each.budgets
+    resources = (ResourceView(left, total) for left, total in zip(pairs[::2], pairs[1::2], strict=True))
+    return BudgetView(rounds, dict(zip(state.resources, resources, strict=True)))
 
 
 def _interval(sums: list[float], low: float, high: float) -> Mean | None:
-    """How many rewards, their mean, and a 95% interval for what it should be; nothing of nothing.
+    """Count and mean of rewards with a 95% interval for the expected reward; None without rewards.
 
-    Where rewards lie in a known range, two more at either end are counted in, as Agresti and Coull do for coins: few
-    rewards that happen to be alike do not make a narrow interval. Otherwise it is the normal approximation.
+    Where rewards lie in a known range, two more at either end are counted in, as Agresti and Coull do for coins: a few
+    equal rewards do not make a narrow interval. Otherwise it is the normal approximation.
     """
     count, total, squares = sums
     if not count:
@@ -183,26 +187,26 @@ def _interval(sums: list[float], low: float, high: float) -> Mean | None:
         half = 1.96 * math.sqrt(max(0.0, squares - total * mean) / max(1.0, count - 1) / count)
         return int(count), mean, mean - half, mean + half
     more = count + 4
-    centre = (total + 2 * (low + high)) / more
-    half = 1.96 * math.sqrt(max(0.0, (squares + 2 * (low * low + high * high)) / more - centre * centre) / more)
-    return int(count), mean, max(low, centre - half), min(high, centre + half)
+    center = (total + 2 * (low + high)) / more
+    half = 1.96 * math.sqrt(max(0.0, (squares + 2 * (low * low + high * high)) / more - center * center) / more)
+    return int(count), mean, max(low, center - half), min(high, center + half)
 
 
-def _intervals(notes: Notes) -> list[Lately]:
-    """The mean of the last rewards of each arm, with a 95% interval by the normal approximation."""
+def _recent_means(state: StatsState) -> list[RecentMean]:
+    """The mean of the recent rewards of each arm, with a 95% interval by the normal approximation."""
     values: dict[float, Any] = {}
-    for place, value in zip(notes.places, notes.rewards, strict=True):
-        values.setdefault(place, numbers()).append(value)
-    told = []
-    for place, label in enumerate(notes.labels):
-        rewards = values.get(place, ())
+    for index, value in zip(state.recent_labels, state.recent_rewards, strict=True):
+        values.setdefault(index, numbers()).append(value)
+    means = []
+    for index, label in enumerate(state.labels):
+        rewards = values.get(index, ())
         count = len(rewards)
         mean = math.fsum(rewards) / count if count else None
         half = None
         if mean is not None and count > 1:
             half = 1.96 * math.sqrt(math.fsum((each - mean) ** 2 for each in rewards) / (count - 1) / count)
-        told.append(Lately(label, count, mean, half))
-    return told
+        means.append(RecentMean(label, count, mean, half))
+    return means
 
 
 def _finite(value: float) -> float | None:

@@ -1,13 +1,13 @@
-"""What is sent, as types: decoding is validation, and the OpenAPI document is made of them. `answers` has the rest."""
+"""Schemas of requests: decoding validates, and the OpenAPI document is generated from them."""
 
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from driftwise.core.fields import (
-    MOST_ARMS,
-    MOST_ITEMS,
+from driftwise.service.http.schemas.fields import (
+    MAX_ARMS,
+    MAX_ITEMS,
     Amounts,
     ArmName,
     Count,
@@ -36,8 +36,8 @@ from driftwise.families.restless.fields import (
 )
 
 
-class Window(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How far back a policy looks: `rounds`, or `seconds` of the clock, of which the policy tells `rounds` apart."""
+class WindowSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The window of a policy: `rounds`, or `seconds` of the clock in as many steps as `rounds`."""
 
     rounds: Count | None = None
     seconds: Seconds | None = None
@@ -76,16 +76,16 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     name: Name
     policy: Annotated[str, Meta(min_length=1, max_length=500)]
     parameters: Parameters = {}
-    window: Window | None = None
+    window: WindowSpec | None = None
     arms: (
-        Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS)]
-        | Annotated[dict[Label, Row], Meta(min_length=1, max_length=MOST_ARMS)]
+        Annotated[list[ArmName], Meta(min_length=1, max_length=MAX_ARMS)]
+        | Annotated[dict[Label, Row], Meta(min_length=1, max_length=MAX_ARMS)]
         | None
     ) = None
-    n_arms: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | None = None
+    n_arms: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | None = None
     features: Annotated[int, Meta(ge=1, le=1000)] | None = None
     context: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    slate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | None = None
+    slate: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | None = None
     budgets: Amounts | None = None
     most: Amounts | None = None
     reserve: Literal["maximum", "estimate"] | None = None
@@ -93,7 +93,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     domain: Annotated[list[Box | Ball | Simplex], Meta(min_length=1, max_length=100)] | None = None
     constraints: Annotated[int, Meta(ge=0, le=1000)] | None = None
     start: Row | None = None
-    activate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | None = None
+    activate: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | None = None
     states: StateNames | None = None
     rewards: StateRewards | None = None
     classes: Classes | None = None
@@ -114,16 +114,16 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     sticky: bool = False
 
 
-class Changes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What can be changed. For a policy, parameters, window or draws the journal is replayed into the new policy."""
+class ChangeRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Settings to change. A change of policy, parameters, window or draws replays the journal into the new policy."""
 
     policy: Annotated[str, Meta(min_length=1, max_length=500)] | UnsetType = UNSET
     parameters: Parameters | UnsetType = UNSET
-    window: Window | UnsetType | None = UNSET
+    window: WindowSpec | UnsetType | None = UNSET
     draws: Draws | UnsetType = UNSET
     budgets: Amounts | UnsetType = UNSET
     horizon: Annotated[int, Meta(ge=1, le=10**12)] | UnsetType = UNSET
-    activate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | UnsetType = UNSET
+    activate: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | UnsetType = UNSET
     max_pending: Count | UnsetType = UNSET
     reward_window: Seconds | UnsetType | None = UNSET
     default_reward: Number | UnsetType = UNSET
@@ -131,51 +131,52 @@ class Changes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     sticky: bool | UnsetType = UNSET
 
 
-class Held(msgspec.Struct, forbid_unknown_fields=True):
-    """What was chosen elsewhere: an arm, or several, and the probability with which, if that is known."""
+class Override(msgspec.Struct, forbid_unknown_fields=True):
+    """An action chosen outside the service: an arm, or several, and its propensity, if that is known."""
 
-    action: ArmName | Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS)]
+    action: ArmName | Annotated[list[ArmName], Meta(min_length=1, max_length=MAX_ARMS)]
     propensity: Annotated[float, Meta(gt=0, le=1)] | None = None
 
 
-class Asked(msgspec.Struct, forbid_unknown_fields=True):
-    """A decision to make. What must be shown was said when the deployment was made; bare arms need nothing.
+class DecideRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A request for a decision. The settings of the deployment say which fields it needs; multi-armed ones need none.
 
-    `actions` is a row of features per action, or per arm by name; `context` a vector; `states` the state of every arm
-    that moves on its own, in their order or by name; `unit` who is to keep its arm. `held` is what was done already, in
-    a log of the past or against advice: it is recorded and learned from in place of the policy's own choice.
+    `actions` is a row of features per action, or per arm by name; `context` a vector; `states` the state of every
+    restless arm, in their order or by name; `unit` a unit that keeps its arm, with sticky=true. `override` is an
+    action chosen outside, in a log of the past or against advice: it is recorded and learned from in place of the
+    policy's own choice.
     """
 
     actions: Matrix | Annotated[dict[Label, Row], Meta(min_length=1, max_length=1000)] | None = None
     context: Row | None = None
     unit: Unit | None = None
     states: (
-        Annotated[list[StateName], Meta(min_length=1, max_length=MOST_ARMS)]
-        | Annotated[dict[Label, StateName], Meta(min_length=1, max_length=MOST_ARMS)]
+        Annotated[list[StateName], Meta(min_length=1, max_length=MAX_ARMS)]
+        | Annotated[dict[Label, StateName], Meta(min_length=1, max_length=MAX_ARMS)]
         | None
     ) = None
-    held: Held | None = None
+    override: Override | None = None
 
 
-class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
-    """Several decisions, all made or none."""
+class DecideManyRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Several decisions: all are made or none."""
 
-    decisions: Annotated[list[Asked], Meta(min_length=1, max_length=MOST_ITEMS)]
+    decisions: Annotated[list[DecideRequest], Meta(min_length=1, max_length=MAX_ITEMS)]
 
 
-class Told(msgspec.Struct, forbid_unknown_fields=True):
-    """What came of a decision: a `reward`; for a slate `rewards`, one per item; with budgets `costs` too.
+class LearnRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """The outcome of a decision: a `reward`; for a slate `rewards`, one per item; with budgets `costs` too.
 
-    For a point the `gradient` of its loss and, with constraints, their `values` and `jacobian`. For arms that move the
-    `states` they went to, in the order they had at the decision or by name, and perhaps what each earned, `rewards`,
-    where the policy learns from it; an arm left out, or null, teaches nothing.
+    For a point the `gradient` of its loss and, with constraints, their `values` and `jacobian`. For restless arms their
+    next `states`, in the order they had at the decision or by name, and `rewards`, where the policy learns from them;
+    nothing is learned of an arm that is missing or null.
     """
 
     id: Id
     reward: Number | None = None
     rewards: (
-        Annotated[list[Number | None], Meta(min_length=1, max_length=MOST_ARMS)]
-        | Annotated[dict[Label, Number | None], Meta(max_length=MOST_ARMS)]
+        Annotated[list[Number | None], Meta(min_length=1, max_length=MAX_ARMS)]
+        | Annotated[dict[Label, Number | None], Meta(max_length=MAX_ARMS)]
         | None
     ) = None
     costs: Amounts | Number | None = None
@@ -184,26 +185,26 @@ class Told(msgspec.Struct, forbid_unknown_fields=True):
     jacobian: Annotated[list[Row], Meta(max_length=1000)] | None = None
     loss: Number | None = None
     states: (
-        Annotated[list[StateName | None], Meta(min_length=1, max_length=MOST_ARMS)]
-        | Annotated[dict[Label, StateName | None], Meta(max_length=MOST_ARMS)]
+        Annotated[list[StateName | None], Meta(min_length=1, max_length=MAX_ARMS)]
+        | Annotated[dict[Label, StateName | None], Meta(max_length=MAX_ARMS)]
         | None
     ) = None
 
 
-class ToldMany(msgspec.Struct, forbid_unknown_fields=True):
-    """Several outcomes. Each is answered by itself."""
+class LearnManyRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Several outcomes. Each has a status of its own."""
 
-    outcomes: Annotated[list[Told], Meta(min_length=1, max_length=MOST_ITEMS)]
+    outcomes: Annotated[list[LearnRequest], Meta(min_length=1, max_length=MAX_ITEMS)]
 
 
-class Which(msgspec.Struct, forbid_unknown_fields=True):
-    """A decision."""
+class CancelRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A decision to cancel."""
 
     id: Id
 
 
-class NewArm(msgspec.Struct, forbid_unknown_fields=True):
-    """An arm to add; with its features where the others have them, or its class and what it costs to activate."""
+class AddArmRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """An arm to add, with its features, or its class and its activation cost, where the others have them."""
 
     name: ArmName
     features: Row | None = None
@@ -211,14 +212,14 @@ class NewArm(msgspec.Struct, forbid_unknown_fields=True):
     activation_cost: Number | None = None
 
 
-class OldArm(msgspec.Struct, forbid_unknown_fields=True):
+class RetireArmRequest(msgspec.Struct, forbid_unknown_fields=True):
     """An arm to retire."""
 
     name: ArmName
 
 
-class NewKey(msgspec.Struct, forbid_unknown_fields=True):
-    """A key to make."""
+class CreateKeyRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """An API key to create; `expires_in` is in seconds."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     scopes: Annotated[list[str], Meta(min_length=1, max_length=4)]

@@ -1,5 +1,6 @@
-"""What is answered, as types; the OpenAPI document is made of them."""
+"""Schemas of responses; the OpenAPI document is generated from them. Times are RFC 3339, in UTC."""
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -7,10 +8,12 @@ from msgspec import UNSET, UnsetType
 
 from driftwise.core.fields import Id
 from driftwise.service.deployments.stats.view import Report
+from driftwise.service.deployments.stats.view import StatsView
+from driftwise.service.http.schemas.fields import Id
 
 
-class Ranked(msgspec.Struct):
-    """An arm that moves, at a decision: its state, its index (null where the policy goes by none), and why."""
+class RankedArm(msgspec.Struct):
+    """A restless arm at a decision: its state, its index (null where the policy has none), and why it was chosen."""
 
     arm: str | int
     state: str | int
@@ -19,35 +22,38 @@ class Ranked(msgspec.Struct):
     why: str
 
 
-class Decision(msgspec.Struct):
-    """What was chosen. `propensity` is null where the policy cannot tell, `action` where it is best to do nothing.
+class DecideResponse(msgspec.Struct):
+    """The action chosen. `propensity` is null where the policy does not know it, `action` where doing nothing is best.
 
-    Where arms move on their own, `action` lists those to activate, and `ranking` says why: first those, then the next
-    in line, by their indices.
+    `sticky`: the unit kept the arm of its earlier decision. `override`: the action was chosen outside.
+
+    For restless arms, `action` lists the arms to activate, and `ranking` explains it: first those, then the next in
+    line, by their indices.
     """
 
     id: Id
     action: Any
     propensity: float | None
-    at: float
-    held: bool = False
+    decided_at: datetime
+    sticky: bool = False
+    override: bool = False
     budgets: dict[str, float] | None = None
-    ranking: list[Ranked] | UnsetType = UNSET
+    ranking: list[RankedArm] | UnsetType = UNSET
 
 
-class Decisions(msgspec.Struct):
-    """Several decisions, in the order asked."""
+class DecideManyResponse(msgspec.Struct):
+    """Several decisions, in the order of the request."""
 
-    decisions: list[Decision]
+    decisions: list[DecideResponse]
 
 
-class Learnt(msgspec.Struct):
-    """What became of an outcome.
+class LearnResponse(msgspec.Struct):
+    """The status of an outcome.
 
-    `learned`: it counts. `duplicate`: it was told before, and counts once. `late`: the reward window had passed and the
-    default was recorded. `stale`: recorded, but its round has left the policy's window. `ignored`: recorded, but its
-    arm is gone. In a batch also, with an `error`: `unknown` (no such decision waits), `conflict` (another outcome is
-    recorded) and `refused`.
+    `learned`: it counts. `duplicate`: the same outcome is recorded already, and counts once. `late`: the reward window
+    had passed and the default was recorded. `stale`: recorded, but its round has left the policy's window. `ignored`:
+    recorded, but its arm is retired. In a batch also, with an `error`: `not-found` (the decision does not exist or is
+    already settled), `conflict` (another outcome is recorded) and `invalid`.
     """
 
     id: int
@@ -55,118 +61,122 @@ class Learnt(msgspec.Struct):
     error: str | None = None
 
 
-class LearntMany(msgspec.Struct):
-    """What became of several outcomes, in the order told."""
+class LearnManyResponse(msgspec.Struct):
+    """The statuses of several outcomes, in the order of the request."""
 
-    outcomes: list[Learnt]
+    outcomes: list[LearnResponse]
 
 
-class Key(msgspec.Struct, omit_defaults=True):
-    """A key. The `key` itself is told once, when it is made."""
+class ApiKey(msgspec.Struct, omit_defaults=True):
+    """An API key. The `key` itself is in the response that creates it, and nowhere else."""
 
     id: str
     name: str
     scopes: list[str]
-    made: float
-    expires: float | None = None
+    created_at: datetime
+    expires_at: datetime | None = None
     deployments: list[str] | None = None
     key: str | None = None
 
 
-class Keys(msgspec.Struct):
-    """All keys that open something."""
+class ApiKeyList(msgspec.Struct):
+    """All API keys that are not revoked."""
 
-    keys: list[Key]
+    keys: list[ApiKey]
 
 
-class Described(msgspec.Struct):
-    """A deployment as it is."""
+class DeploymentResponse(msgspec.Struct):
+    """A deployment: its settings and its current state."""
 
     name: str
     status: str
-    created: float
+    created_at: datetime
     policy: str
     settings: dict[str, Any]
     parameters: dict[str, Any] | None = None
     arms: list[Any] | None = None
     round: int | None = None
-    events: int | None = None
-    pending: int | None = None
-    units: int | None = None
+    n_events: int | None = None
+    n_pending: int | None = None
+    n_units: int | None = None
     budgets: dict[str, dict[str, float]] | None = None
 
 
-class Listed(msgspec.Struct):
+class DeploymentList(msgspec.Struct):
     """Deployments in the order of their names; `next` is the `after` of the next page."""
 
-    deployments: list[Described]
+    deployments: list[DeploymentResponse]
     next: str | None = None
 
 
-class Recorded(msgspec.Struct):
-    """A decision as it stands in the journal, with its outcome if it has one."""
+class LoggedDecision(msgspec.Struct):
+    """A decision in the journal, with its outcome if there is one; `request` is what it was decided on."""
 
     id: int
-    at: float
+    decided_at: datetime
     action: Any
     propensity: float | None
-    asked: dict[str, Any]
+    request: dict[str, Any]
     unit: str | None = None
-    held: bool = False
+    sticky: bool = False
+    override: bool = False
     outcome: dict[str, Any] | None = None
-    status: str = "waiting"
-    outcome_at: float | None = None
+    status: str = "pending"
+    outcome_at: datetime | None = None
 
 
-class Explained(msgspec.Struct):
-    """A decision explained: what the policy knew then, and what it makes of it now.
+class Explanation(msgspec.Struct):
+    """What the policy knew when it decided, from a replay of the journal.
 
-    `arms` tells for every arm what the policy keeps of it, with its `mean`, `bonus` or `posterior` where it has them,
-    and `share`: how often it would have been chosen with another luck. Arms that move have their `state`, `class`,
-    `cost` and `index`, their `indices` in other states, the `moves` seen from theirs, and `why` they were chosen or
-    not. `again` is whether a replay chooses the same.
+    `arms` has, for every arm, the numbers of the policy's state, its `mean`, `bonus` or `posterior` where it has them,
+    and `share`: how often it is chosen with other random numbers. Restless arms have their `state`, `class`, `cost`
+    and `index`, their `indices` in other states, the `moves` counted from theirs, and `why` they were chosen or not.
+    `reproduced` is whether a replay chooses the same action.
     """
 
-    decision: Recorded
+    decision: LoggedDecision
     policy: str
     parameters: dict[str, Any]
     round: int
     window: dict[str, Any] | None
     arms: list[dict[str, Any]]
     shared: dict[str, Any]
-    again: bool
+    reproduced: bool
 
 
-class Verified(msgspec.Struct):
-    """Whether the live state is, bit for bit, that of a replay of the journal from the start."""
+class Verification(msgspec.Struct):
+    """Whether the live state is identical, bit for bit, to that of a replay of the journal from the start."""
 
-    equal: bool
-    events: int
+    identical: bool
+    n_events: int
     seconds: float
 
 
-class Saved(msgspec.Struct):
-    """A snapshot that was taken."""
+class SnapshotResponse(msgspec.Struct):
+    """A snapshot: the number of its last event (-1 without events) and its size."""
 
     event: int
     bytes: int
 
 
 class Statistics(msgspec.Struct):
-    """What a page draws of a deployment: see `monitor`. `never` are arms that were not chosen yet."""
+    """What the dashboard draws of a deployment: see `monitor`. `never_chosen` lists arms without a decision."""
 
     name: str
     status: str
-    now: float
-    pending: int
+    computed_at: datetime
+    n_pending: int
     reward_window: float | None
     budgets: dict[str, dict[str, float]] | None
-    monitor: Report
-    never: list[str]
+    monitor: StatsView
+    never_chosen: list[str]
 
 
-class Problem(msgspec.Struct):
-    """Why a request was refused: a code for programs and a sentence for people."""
+class ErrorBody(msgspec.Struct):
+    """Problem details (RFC 9457). `code` is for programs, `detail` says what was wrong with this request."""
 
+    type: str
+    title: str
+    status: int
+    detail: str
     code: str
-    error: str
