@@ -17,10 +17,13 @@ MAX_SAMPLED = 10**6  # arms looked at to count one propensity
 
 
 class Track(NamedTuple):
-    """Numbers that a family records over time. Of two stretches of time, the `last` or the `sum` stands for both."""
+    """Numbers that a family records over time, with their labels.
+
+    Of two bins of time, the `last` numbers or the `sum` stands for both. A `mean` records values one by one.
+    """
 
     name: str
-    join: Literal["last", "sum"]
+    join: Literal["last", "sum", "mean"]
     labels: list[str]
 
 
@@ -30,6 +33,7 @@ class ServiceHooks:
     request: ClassVar[type[Fields]] = Fields
     outcome: ClassVar[type[Fields]] = RewardFields
     answer: ClassVar[type[Fields]] = Fields
+    arm: ClassVar[type[Fields]] = Fields  # what an arm that is added brings
     sticky: ClassVar[bool] = True  # a unit can keep its arm
     samples: ClassVar[int] = 1000  # choices that an explanation counts
 
@@ -59,7 +63,15 @@ class ServiceHooks:
     def check_clock(self, problem: ProblemValue) -> None:
         """Refuse a window in seconds where rounds must be counted."""
 
+    def affords(self, adapter: Adapter) -> bool:
+        """Whether one more decision can be made without asking the policy."""
+        return True
+
     # ---- what is answered ----
+
+    def status(self, adapter: Adapter, t: int) -> dict[str, Any]:
+        """What is told of a deployment beside what all have."""
+        return {}
 
     def answer_of(self, adapter: Adapter, t: int) -> dict[str, Any]:
         """What is answered with a decision beside the action."""
@@ -94,6 +106,10 @@ class ServiceHooks:
     def earned(self, outcome: Mapping[str, Any], value: Any) -> float | None:
         """What a decision earned where that is no arm's reward; `value` is what the policy reads of the outcome."""
         return None
+
+    def at_outcome(self, earned: float | None) -> dict[str, list[float]]:
+        """Numbers to record when an outcome comes, by the name of a track."""
+        return {}
 
     def at_decision(self, adapter: Adapter, t: int, request: Mapping[str, Any]) -> dict[str, list[float]]:
         """Numbers to record when a decision is made, by the name of a track."""

@@ -14,9 +14,10 @@ import random
 import msgspec
 
 from driftwise.errors import DriftwiseError
+from driftwise.families.multi_armed.problem import MultiArmed
 from driftwise.service.deployments import admin, decisions
 from driftwise.service.deployments.engine import Engine
-from driftwise.service.http.schemas.requests import DecideRequest, LearnRequest, Settings
+from driftwise.service.http.schemas.requests import DecideRequest, DeploymentSpec, LearnRequest
 from driftwise.service.http.schemas.responses import DecideResponse
 
 ARMS = ["penny", "dime", "nickel"]
@@ -27,7 +28,7 @@ POLICIES = {
     "demo-remembers-all": "thompson",
 }
 PER_SECOND = 8.0
-DRAWS = 200
+SAMPLES = 200
 FIRST_CHANGE_S, SLOWER = 30.0, 6.0
 DELAY_S, LOST, REWARD_WINDOW_S = 1.0, 0.03, 20.0
 LOOK = """\
@@ -102,6 +103,13 @@ async def _create(engine: Engine, name: str, policy: str, seed: int) -> str:
     while free in entries:
         number += 1
         free = f"{name}-{number}"
-    settings = Settings(name=free, policy=policy, arms=[*ARMS], seed=seed, reward_window=REWARD_WINDOW_S, draws=DRAWS)
-    await admin.create(engine, settings)
+    spec = DeploymentSpec(
+        name=free,
+        policy=policy,
+        problem=MultiArmed([*ARMS]),
+        seed=seed,
+        reward_window=REWARD_WINDOW_S,
+        propensity_samples=SAMPLES,
+    )
+    await admin.create(engine, spec)
     return free

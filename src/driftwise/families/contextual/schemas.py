@@ -13,3 +13,9 @@ class ContextualRequest(Fields):
 
     actions: Matrix | Annotated[dict[Label, Row], Meta(min_length=1, max_length=1000)] | None = None
     context: Row | None = None
+
+
+class ContextualArm(Fields):
+    """The `features` of an arm that is added, where others have brought theirs."""
+
+    features: Row | None = None

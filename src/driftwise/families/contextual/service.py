@@ -3,13 +3,13 @@
 from driftwise.core.problem import ProblemValue
 from driftwise.core.service_hooks import ServiceHooks
 from driftwise.families.contextual.problem import Contextual
-from driftwise.families.contextual.schemas import ContextualRequest
+from driftwise.families.contextual.schemas import ContextualArm, ContextualRequest
 
 
 class ContextualService(ServiceHooks):
     """Requests bring rows of features or a context."""
 
-    request = ContextualRequest
+    request, arm = ContextualRequest, ContextualArm
 
     def dim(self, problem: ProblemValue) -> int:
         """Features of an action, and those of the context for each."""

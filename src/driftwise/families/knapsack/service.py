@@ -26,6 +26,18 @@ class KnapsackService(ServiceHooks):
         """Budgets last for a number of rounds."""
         raise ParameterError("window.seconds cannot be used with budgets, which last for a number of rounds")
 
+    def affords(self, adapter: Adapter) -> bool:
+        """A unit that keeps its arm gets nothing while the arm cannot be paid for."""
+        assert isinstance(adapter, KnapsackAdapter)
+        return adapter.purse.lasts()
+
+    def status(self, adapter: Adapter, t: int) -> dict[str, Any]:
+        """Of each resource the budget in all, what is left, and what of that is reserved."""
+        assert isinstance(adapter, KnapsackAdapter)
+        purse = adapter.purse
+        amounts = {"total": purse.totals, "remaining": purse.remaining, "reserved": purse.reserved}
+        return {"budgets": {name: purse.named(amount) for name, amount in amounts.items()}}
+
     def answer_of(self, adapter: Adapter, t: int) -> dict[str, Any]:
         """What is left of each budget."""
         return {"remaining": adapter.views()["remaining"](t)}

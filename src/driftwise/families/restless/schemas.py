@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from driftwise.core.fields import MAX_ARMS, ByItem, Label
+from driftwise.core.fields import MAX_ARMS, ByItem, Label, Number
 from driftwise.core.schemas import Fields
 from driftwise.families.restless.fields import StateName
 
@@ -29,6 +29,13 @@ class RestlessFields(Fields):
 
     states: ArmStates | None = None
     rewards: ByItem | None = None
+
+
+class RestlessArm(Fields):
+    """The `arm_type` of an arm that is added, and its `activation_cost`, where others have them."""
+
+    arm_type: Label | None = None
+    activation_cost: Number | None = None
 
 
 class RankedArm(msgspec.Struct):

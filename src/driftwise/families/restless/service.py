@@ -13,7 +13,7 @@ from driftwise.errors import ParameterError
 from driftwise.families.restless.adapter import RestlessAdapter
 from driftwise.families.restless.inspection import episodes_in_window, index_table, transitions_from
 from driftwise.families.restless.problem import Restless
-from driftwise.families.restless.schemas import RankedArm, RestlessAnswer, RestlessFields, RestlessRequest
+from driftwise.families.restless.schemas import RankedArm, RestlessAnswer, RestlessArm, RestlessFields, RestlessRequest
 
 NEXT_IN_LINE = 10  # arms in an answer beside those to activate
 EPISODES = 32  # that a policy without a window of its own may remember
@@ -23,7 +23,7 @@ MAX_INDICES = 10_000  # in an explanation
 class RestlessService(ServiceHooks):
     """Requests and outcomes have states; answers rank the arms; statistics count arms in each state."""
 
-    request, outcome, answer = RestlessRequest, RestlessFields, RestlessAnswer
+    request, outcome, answer, arm = RestlessRequest, RestlessFields, RestlessAnswer, RestlessArm
     sticky = False
     samples = 100  # a choice may plan for many arms
 
@@ -107,7 +107,7 @@ class RestlessService(ServiceHooks):
         """What an arm earns a round, and how many arms were in each state."""
         assert isinstance(problem, Restless)
         states = range(problem.states) if isinstance(problem.states, int) else problem.states
-        return [Track("slot_reward", "sum", ["count", "sum", "squares"]), Track("states", "sum", [*map(str, states)])]
+        return [Track("slot_reward", "mean", ["reward per arm"]), Track("states", "sum", [*map(str, states)])]
 
     def rewards(self, action: Any, outcome: Mapping[str, Any]) -> tuple[list[Any], list[float]] | None:
         """What a slot earns is no single arm's."""
@@ -117,6 +117,10 @@ class RestlessService(ServiceHooks):
         """What an arm earned on average, less the cost of activation; None where no arm was seen."""
         seen = 0 if value is None else int((value.states >= 0).sum())
         return float(value.reward) / seen if seen else None
+
+    def at_outcome(self, earned: float | None) -> dict[str, list[float]]:
+        """What an arm earned."""
+        return {} if earned is None else {"slot_reward": [earned]}
 
     def at_decision(self, adapter: Adapter, t: int, request: Mapping[str, Any]) -> dict[str, list[float]]:
         """How many arms were in each state."""

@@ -9,7 +9,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from driftwise.agent.agent import as_problem
 from driftwise.core.extras import needed_for
+from driftwise.core.problem import ProblemValue
 from driftwise.errors import DriftwiseError
 from driftwise.service.http.schemas.responses import (
     DecideManyResponse,
@@ -128,42 +130,34 @@ def without_none(**fields: Any) -> dict[str, Any]:
 # ---- one description of each request ----
 
 
-def create(name: str, policy: str, *, key: str | None = None, **settings: Any) -> ApiCall[DeploymentResponse]:
-    """Create a deployment; settings as in the OpenAPI document, e.g. `arms=["red", "blue"]`."""
-    return ApiCall(
-        "POST",
-        "/deployments",
-        DeploymentResponse,
-        {"name": name, "policy": policy, **settings},
-        key,
-        min_timeout_s=LONG_S,
-    )
+def create(
+    name: str, policy: str, problem: ProblemValue | Sequence[str] | int, *, key: str | None = None, **options: Any
+) -> ApiCall[DeploymentResponse]:
+    """Create a deployment. `problem` is a problem value; names or a count stand for a multi-armed one."""
+    body = {"name": name, "policy": policy, "problem": as_problem(problem), **options}
+    return ApiCall("POST", "/deployments", DeploymentResponse, body, key, min_timeout_s=LONG_S)
 
 
 def decide(
     name: str,
     *,
-    context: Sequence[float] | None = None,
-    actions: Any = None,
-    states: Any = None,
     unit: str | None = None,
     override: Any = None,
     propensity: float | None = None,
     key: str | None = None,
-) -> ApiCall[DecideResponse]:
-    """Make a decision. `states` are those of restless arms, by name or in order.
+    **request: Any,
+) -> ApiCall[Any]:
+    """Make a decision; the problem says what a request has: `context=`, `actions=`, `states=`.
 
     `override` is an action chosen outside, and `propensity` its own, if it is known.
     """
-    body = without_none(context=context, actions=actions, states=states, unit=unit)
+    body = without_none(unit=unit, **request)
     if override is not None:
         body["override"] = without_none(action=override, propensity=propensity)
     return ApiCall("POST", f"/deployments/{name}/decide", DecideResponse, body, key)
 
 
-def decide_many(
-    name: str, requests: Iterable[Mapping[str, Any]], *, key: str | None = None
-) -> ApiCall[list[DecideResponse]]:
+def decide_many(name: str, requests: Iterable[Mapping[str, Any]], *, key: str | None = None) -> ApiCall[list[Any]]:
     """Make several decisions, all or none: `[{"context": [...]}, ...]`."""
     body = {"decisions": list(requests)}
     return ApiCall(
@@ -177,22 +171,10 @@ def decide_many(
 
 
 def learn(
-    name: str,
-    id: int,
-    reward: float | None = None,
-    *,
-    rewards: Any = None,
-    costs: Any = None,
-    states: Any = None,
-    gradient: Sequence[float] | None = None,
-    values: Sequence[float] | None = None,
-    jacobian: Sequence[Sequence[float]] | None = None,
-    loss: float | None = None,
-    key: str | None = None,
+    name: str, id: int, reward: float | None = None, *, key: str | None = None, **outcome: Any
 ) -> ApiCall[LearnResponse]:
-    """Send the outcome of a decision: reward and costs, next states of restless arms, or gradients at a point."""
-    body = without_none(id=id, reward=reward, rewards=rewards, costs=costs, states=states)
-    body |= without_none(gradient=gradient, values=values, jacobian=jacobian, loss=loss)
+    """Send the outcome of a decision; the problem says what it has: `reward`, `rewards=`, `costs=`, `states=`, ..."""
+    body = without_none(id=id, reward=reward, **outcome)
     return ApiCall("POST", f"/deployments/{name}/learn", LearnResponse, body, key)
 
 
@@ -222,12 +204,12 @@ def list_page(*, after: str = "", limit: int = 100) -> ApiCall[DeploymentList]:
 
 
 def describe(name: str) -> ApiCall[DeploymentResponse]:
-    """Get a deployment: settings and current state."""
+    """Get a deployment: its specification and current state."""
     return ApiCall("GET", f"/deployments/{name}", DeploymentResponse)
 
 
 def change(name: str, *, key: str | None = None, **changes: Any) -> ApiCall[DeploymentResponse]:
-    """Change settings; a new `policy`, `parameters` or `window` replays the journal."""
+    """Change a deployment; a new `policy`, `parameters` or `window` replays the journal."""
     return ApiCall("PATCH", f"/deployments/{name}", DeploymentResponse, changes, key, min_timeout_s=LONG_S)
 
 
@@ -246,17 +228,9 @@ def retire(name: str, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
     return ApiCall("POST", f"/deployments/{name}/retire", DeploymentResponse, key=key)
 
 
-def add_arm(
-    name: str,
-    arm: str | int,
-    features: Sequence[float] | None = None,
-    *,
-    arm_class: str | None = None,
-    activation_cost: float | None = None,
-    key: str | None = None,
-) -> ApiCall[DeploymentResponse]:
-    """Add an arm, with its features, or its class and its activation cost, where the others have them."""
-    body = without_none(name=arm, features=features, arm_class=arm_class, activation_cost=activation_cost)
+def add_arm(name: str, arm: str | int, *, key: str | None = None, **options: Any) -> ApiCall[DeploymentResponse]:
+    """Add an arm, with what the others have: `features=`, or `arm_type=` and `activation_cost=`."""
+    body = without_none(name=arm, **options)
     return ApiCall("POST", f"/deployments/{name}/arms", DeploymentResponse, body, key, min_timeout_s=LONG_S)
 
 

@@ -18,7 +18,7 @@ from driftwise.service.deployments.spec import POLICY
 from driftwise.service.http.access import CREATE_KEY
 from driftwise.service.http.api_keys import new_key
 from driftwise.service.http.errors import BadRequest, Conflict, Damaged, Forbidden, LimitReached, NotFound, NotRunning
-from driftwise.service.http.schemas.requests import ChangeRequest, CreateKeyRequest, Settings
+from driftwise.service.http.schemas.requests import ChangeRequest, CreateKeyRequest, DeploymentSpec
 from driftwise.service.http.schemas.responses import ApiKey
 from driftwise.service.store.events import ApiKeyRevoked, ArmAdded, Body, Created, PolicyChanged, Status
 from driftwise.service.store.journal import Event
@@ -28,19 +28,19 @@ MAX_KEYS = 1_000
 DOTS = (".", "..")  # clients drop them from paths, so that such a deployment could not be reached
 
 
-async def create(engine: Engine, settings: Settings, *, key: IdempotencyKey = NO_KEY) -> Reply:
+async def create(engine: Engine, new: DeploymentSpec, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Create a deployment."""
-    return await engine.run_once_per_key(key, lambda: _create(engine, settings, key))
+    return await engine.run_once_per_key(key, lambda: _create(engine, new, key))
 
 
-async def _create(engine: Engine, settings: Settings, key: IdempotencyKey) -> Reply:
+async def _create(engine: Engine, new: DeploymentSpec, key: IdempotencyKey) -> Reply:
     catalogue = engine.catalogue
     if len(catalogue.entries) >= MAX_DEPLOYMENTS:
         raise LimitReached(f"there are {MAX_DEPLOYMENTS} deployments, the maximum")
-    if settings.name in DOTS:
-        raise ParameterError(f"name={settings.name} is not allowed: in a URL it means a folder")
-    _check_free(engine, settings.name)
-    initial = spec.with_changes(settings, {})
+    if new.name in DOTS:
+        raise ParameterError(f"name={new.name} is not allowed: in a URL it means a folder")
+    _check_free(engine, new.name)
+    initial = spec.with_changes(new, {})
     live = await asyncio.to_thread(Deployment, 0, initial)  # may compile kernels
     async with engine.catalogue_lock:
         _check_free(engine, initial.name)
@@ -80,9 +80,9 @@ async def _set_status(engine: Engine, name: str, status: str, key: IdempotencyKe
 
 
 async def add_arm(engine: Engine, name: str, arm: str | int, *, key: IdempotencyKey = NO_KEY, **options: Any) -> Reply:
-    """Add an arm, with options: features, or its class and its activation cost."""
+    """Add an arm, with its options."""
     return await engine.run_once_per_key(
-        key, lambda: _work(engine, name, lambda live: live.add_arm(ArmAdded(arm, **options), engine.clock()), key)
+        key, lambda: _work(engine, name, lambda live: live.add_arm(ArmAdded(arm, options), engine.clock()), key)
     )
 
 
@@ -94,7 +94,7 @@ async def retire_arm(engine: Engine, name: str, arm: str | int, *, key: Idempote
 
 
 async def change(engine: Engine, name: str, request: ChangeRequest, *, key: IdempotencyKey = NO_KEY) -> Reply:
-    """Change settings; for a new policy the journal is replayed into it."""
+    """Change a deployment; for a new policy the journal is replayed into it."""
     changes: dict[str, Any] = msgspec.to_builtins(request)
     if not changes:
         raise BadRequest("the request changes nothing: it has no fields")

@@ -2,13 +2,18 @@
 
 import asyncio
 import logging
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from driftwise.core.kernel import kinds
+from driftwise.core.spec import parse
 from driftwise.errors import DriftwiseError
+from driftwise.families import POLICIES
 from driftwise.service.deployments.catalogue import RETIRED, DeploymentEntry
 from driftwise.service.deployments.readiness import READ, TRIAL, WRITTEN
+from driftwise.service.deployments.spec import policy_of
 from driftwise.service.http.errors import Unavailable
 from driftwise.service.store.events import ClockSet
 
@@ -54,12 +59,14 @@ async def _try_fold(engine: "Engine", name: str) -> None:
 
 
 def _kind(entry: DeploymentEntry) -> tuple[Any, ...]:
-    """What the kernels of a deployment depend on: policies, perhaps nested, and the form of requests and outcomes."""
-    initial = entry.initial
-    forms = (initial.features, initial.context, initial.slate, initial.budgets, initial.domain, initial.activate)
-    inner = initial.parameters.get("policy") if entry.policy == initial.policy else None
-    policies = tuple(re.findall(r"[a-z][a-z0-9-]+(?=$|[:,)])", entry.policy))
-    return policies, inner, isinstance(initial.arms, dict), *(each is not None for each in forms)
+    """What the kernels of a deployment depend on: the family, the policy and those nested in it, and the options."""
+    spec = entry.initial
+    options = (name for name, value in msgspec.to_builtins(spec.problem).items() if value is not None)
+    try:
+        policy = policy_of(spec) if entry.policy == spec.policy else parse(entry.policy, POLICIES, "policy")
+    except DriftwiseError:  # requests for this deployment will report it
+        return spec.problem.kind, entry.policy, *options
+    return spec.problem.kind, *kinds([policy]), *options
 
 
 async def run_periodically(engine: "Engine") -> None:
@@ -86,7 +93,7 @@ async def run_once(engine: "Engine") -> None:
         if entry.live is None or entry.busy is not None:
             continue
         try:
-            if entry.live.settings.reward_window is not None and (new_events := engine.defaults(entry.live, now)):
+            if entry.live.spec.reward_window is not None and (new_events := engine.defaults(entry.live, now)):
                 engine.write(entry, new_events)
         except Exception:
             log.exception("a default was not recorded", extra={"facts": {"deployment": entry.initial.name}})

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from driftwise.service.deployments import spec
 from driftwise.service.deployments.clock import Leaps
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.http.schemas.requests import Settings
+from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.store import events
 from driftwise.service.store.events import ApiKeyCreated, ApiKeyRevoked, Body, ClockSet, Created, PolicyChanged, Status
 from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, Journal, JournalError
@@ -27,7 +27,7 @@ class Damage(NamedTuple):
 class DeploymentEntry:
     """A deployment in the catalogue. It is folded when it is first needed: `live` is None until then."""
 
-    def __init__(self, stream: int, initial: Settings, at: int) -> None:
+    def __init__(self, stream: int, initial: DeploymentSpec, at: int) -> None:
         self.stream, self.initial, self.at, self.status = stream, initial, at, RUNNING
         self.policy = initial.policy  # in force, as text
         self.live: Deployment | None = None
@@ -46,9 +46,9 @@ class DeploymentEntry:
         self.live = None
 
     @property
-    def settings(self) -> Settings:
-        """The settings in force; the initial ones before the first fold."""
-        return self.initial if self.live is None else self.live.settings
+    def spec(self) -> DeploymentSpec:
+        """The specification in force; the initial ones before the first fold."""
+        return self.initial if self.live is None else self.live.spec
 
 
 class Catalogue:
@@ -78,7 +78,7 @@ class Catalogue:
         self.number = event.number + 1
 
     def _on_created(self, body: Created, at: int) -> None:
-        initial = spec.decode(body.settings)
+        initial = spec.decode(body.spec)
         self.entries[initial.name] = self._by_stream[body.stream] = DeploymentEntry(body.stream, initial, at)
 
     def _on_status(self, body: Status, at: int) -> None:

@@ -4,14 +4,14 @@ from typing import Any
 
 import msgspec
 
+from driftwise.core.schemas import given
 from driftwise.errors import DriftwiseError
-from driftwise.service.deployments import moving
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, NewEvent, Reply, wait_for_commit
 from driftwise.service.http.errors import BadRequest, Conflict, LimitReached, NotFound
-from driftwise.service.http.schemas.requests import DecideRequest, LearnRequest, Override
+from driftwise.service.http.schemas.requests import DecideBase, DecideRequest, LearnBase, LearnRequest, Override
 from driftwise.service.http.schemas.responses import (
     DecideManyResponse,
     DecideResponse,
@@ -21,28 +21,29 @@ from driftwise.service.http.schemas.responses import (
 from driftwise.service.store.events import Body, Cancelled, Decided, Learned
 from driftwise.service.store.journal import Event
 
-OUTCOME = tuple(name for name in LearnRequest.__struct_fields__ if name != "id")
+OUTCOME = tuple(name for name in LearnRequest.__struct_fields__ if name not in LearnBase.__struct_fields__)
+REQUEST = tuple(name for name in DecideRequest.__struct_fields__ if name not in DecideBase.__struct_fields__)
 ERRORS = {"not-found": NotFound, "conflict": Conflict}
 
 
 async def decide(
-    engine: Engine, name: str, requests: list[DecideRequest], *, many: bool = False, key: IdempotencyKey = NO_KEY
+    engine: Engine, name: str, requests: list[Any], *, many: bool = False, key: IdempotencyKey = NO_KEY
 ) -> Reply:
     """Make a decision for each request: all or none."""
     return await engine.run_once_per_key(key, lambda: _decide(engine, name, requests, many, key))
 
 
-async def _decide(engine: Engine, name: str, requests: list[DecideRequest], many: bool, key: IdempotencyKey) -> Reply:
+async def _decide(engine: Engine, name: str, requests: list[Any], many: bool, key: IdempotencyKey) -> Reply:
     entry, live = await engine.running(name)
     now = engine.clock()
-    new_events = engine.defaults(live, now) if live.settings.reward_window is not None else []
+    new_events = engine.defaults(live, now) if live.spec.reward_window is not None else []
     decided: list[NewEvent] = []
-    decisions: list[DecideResponse] = []
+    decisions: list[Any] = []
     try:
         _check_room(live, len(requests))
         contexts = [_context(live, request) for request in requests]
         if many:
-            live.agent.check_asked(*contexts)
+            live.agent.validate_requests(*contexts)
         for request, context in zip(requests, contexts, strict=True):
             override = None if request.override is None else _override(live, request.override)
             event, body = live.decide(context, request.unit, now, override)
@@ -60,47 +61,45 @@ async def _decide(engine: Engine, name: str, requests: list[DecideRequest], many
 
 
 def _check_room(live: Deployment, n_requests: int) -> None:
-    room = live.settings.max_pending - len(live.pending)
+    room = live.spec.max_pending - len(live.pending)
     if n_requests > room:
         raise LimitReached(
             f"{len(live.pending)} decisions are pending; max_pending leaves room for {max(0, room)} more"
         )
 
 
-def _context(live: Deployment, request: DecideRequest) -> dict[str, Any]:
-    if request.unit is not None and not live.settings.sticky:
+def _context(live: Deployment, request: Any) -> dict[str, Any]:
+    if request.unit is not None and not live.spec.sticky:
         raise BadRequest("unit is allowed only in deployments with sticky=true")
-    fields = {"actions": request.actions, "context": request.context, "states": request.states}
-    context = {name: value for name, value in fields.items() if value is not None}
-    if live.moving and request.states is not None:
-        context["states"] = moving.by_name(request.states, live.agent.arms)
-    return context
+    return given(request, REQUEST)
 
 
 def _override(live: Deployment, override: Override) -> tuple[Any, float | None]:
-    if live.settings.domain is not None:
-        raise BadRequest("override is not allowed in a deployment that chooses points")
+    if not live.agent.arms:
+        raise BadRequest("override names arms, and this deployment has none")
     return override.action, override.propensity
 
 
-def _decision(live: Deployment, event: Event, body: Decided) -> DecideResponse:
-    left = live.agent.remaining if live.settings.budgets is not None else None
-    response = DecideResponse(
-        event.number, body.action, body.propensity, utc(event.at), body.sticky, body.override, left
+def _decision(live: Deployment, event: Event, body: Decided) -> Any:
+    return DecideResponse(
+        id=event.number,
+        action=body.action,
+        propensity=body.propensity,
+        decided_at=utc(event.at),
+        sticky=body.sticky,
+        override=body.override,
+        **live.hooks.answer_of(live.agent.adapter, live.agent.t),
     )
-    if live.moving:
-        response.ranking = moving.ranked(live.agent)
-    return response
 
 
 async def learn(
-    engine: Engine, name: str, requests: list[LearnRequest], *, many: bool = False, key: IdempotencyKey = NO_KEY
+    engine: Engine, name: str, requests: list[Any], *, many: bool = False, key: IdempotencyKey = NO_KEY
 ) -> Reply:
     """Learn outcomes; each has a status of its own."""
     return await engine.run_once_per_key(key, lambda: _learn(engine, name, requests, many, key))
 
 
-async def _learn(engine: Engine, name: str, requests: list[LearnRequest], many: bool, key: IdempotencyKey) -> Reply:
+async def _learn(engine: Engine, name: str, requests: list[Any], many: bool, key: IdempotencyKey) -> Reply:
     entry, live, from_journal = await _look_up(engine, name, [each.id for each in requests])
     now = engine.clock()
     new_events = engine.defaults(live, now)
@@ -124,7 +123,7 @@ async def _learn(engine: Engine, name: str, requests: list[LearnRequest], many: 
 
 
 def _learn_one(
-    live: Deployment, request: LearnRequest, now: int, settled: dict[int, Body | None], new_events: list[NewEvent]
+    live: Deployment, request: Any, now: int, settled: dict[int, Body | None], new_events: list[NewEvent]
 ) -> LearnResponse:
     """Learn one outcome, or return why it cannot be learned."""
     id, outcome = request.id, _outcome(live, request)
@@ -137,7 +136,7 @@ def _learn_one(
     if isinstance(before, Learned):
         if before.defaulted:
             return LearnResponse(id, "late")
-        if before.outcome == outcome or (live.moving and moving.same(before.outcome, outcome)):
+        if live.hooks.same_outcome(before.outcome, outcome):
             return LearnResponse(id, "duplicate")
         return LearnResponse(id, "conflict", f"another outcome is recorded for decision {id}")
     if isinstance(before, Cancelled):
@@ -145,11 +144,8 @@ def _learn_one(
     return LearnResponse(id, "not-found", f"decision {id} does not exist or is already settled")
 
 
-def _outcome(live: Deployment, request: LearnRequest) -> dict[str, Any]:
-    outcome = {name: value for name in OUTCOME if (value := getattr(request, name)) is not None}
-    if live.moving:
-        return {name: moving.by_name(value, live.agent.arms) for name, value in outcome.items()}
-    return outcome
+def _outcome(live: Deployment, request: Any) -> dict[str, Any]:
+    return given(request, OUTCOME)
 
 
 async def _look_up(

@@ -18,14 +18,14 @@ import msgspec
 from driftwise.agent import Agent
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.serialization import seal
-from driftwise.errors import BudgetError, ParameterError
-from driftwise.service.deployments import spec
+from driftwise.core.service_hooks import Track
+from driftwise.service.deployments import spec as specs
 from driftwise.service.deployments.clock import SECOND_US, STEP_S, Leaps
 from driftwise.service.deployments.spec import MAX_UNITS, POLICY
 from driftwise.service.deployments.stats import state as stats_state
 from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.deployments.stats.state import StatsState
-from driftwise.service.http.schemas.requests import Settings
+from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.store import events
 from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
 from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
@@ -48,7 +48,7 @@ class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=
 
     format: int
     tag: str
-    settings: bytes
+    spec: bytes
     at: int
     origin: tuple[int, int]
     agent: bytes
@@ -60,20 +60,19 @@ class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=
 class Deployment:
     """The fold of a stream. `number` is that of the next event."""
 
-    def __init__(self, stream: int, settings: Settings, *, at: int = 0, agent: Agent | None = None) -> None:
-        self.stream, self.settings, self.at = stream, settings, at
-        self.agent = spec.agent_of(settings) if agent is None else agent
+    def __init__(self, stream: int, spec: DeploymentSpec, *, at: int = 0, agent: Agent | None = None) -> None:
+        self.stream, self.spec, self.at = stream, spec, at
+        self.agent = specs.agent_of(spec) if agent is None else agent
         self.number = 0
         self.ahead = 0  # microseconds by which its time is ahead of the service's
         self.saved = 0  # events in the snapshot it was restored from
         self.pending: dict[int, PendingDecision] = {}
         self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
-        problem = self.agent.problem
-        self.moving = problem.family == "restless"  # the arms are restless
-        self.stats = StatsCollector(problem.low, problem.width, _empty_stats(settings))
+        self.hooks, problem = specs.hooks_of(spec), self.agent.problem
+        self.stats = StatsCollector(problem.low, problem.width, _empty_stats(self.hooks.tracks(spec.problem)))
         self.origin = 0, 0  # a round and its time, from which a window in seconds counts
-        self._tick = spec.tick_of(settings)
-        self._default = spec.default_of(settings, self.agent)
+        self._tick = specs.tick_of(spec)
+        self._default = specs.default_of(spec, self.agent)
 
     # ---- time ----
 
@@ -117,12 +116,12 @@ class Deployment:
         return self._record(ArmRetired(name), now)
 
     def change(self, changes: dict[str, Any], now: int, *, policy: bool = False) -> Event:
-        """Change settings. With `policy`, the journal was replayed into the policy among them before."""
+        """Change spec. With `policy`, the journal was replayed into the policy among them before."""
         return self._record(Changed(changes, policy), now)
 
     def overdue(self, now: int, leaps: Leaps = NO_LEAPS) -> list[int]:
         """The decisions whose reward window has passed, oldest first; time that the clock leapt over did not pass."""
-        window = self.settings.reward_window
+        window = self.spec.reward_window
         if window is None:
             return []
         before = leaps.back(self.time(now), int(SECOND_US * window))
@@ -152,9 +151,7 @@ class Deployment:
         HANDLERS[type(body)](self, body, at, ref)
         self.at = at
         self.number += 1
-        if self.settings.budgets is not None:
-            rounds_left = max(0.0, 1.0 - self.agent.t / self.settings.horizon)
-            self.stats.set_budgets(at, rounds_left, self.agent.remaining, self.settings.budgets)
+        self.stats.record(at, self.hooks.at_event(self.agent.adapter, self.agent.t))
 
     def _on_decided(self, body: Decided, at: int, ref: int) -> None:
         override = None if body.action is CHOOSE else (body.action, _nan_for_none(body.propensity))
@@ -164,27 +161,23 @@ class Deployment:
         if body.unit is not None:
             self._remember(body.unit, body.action, body.propensity)
         self.stats.add_decision(at, body.action, body.propensity)
-        if self.moving:
-            states = body.request["states"]
-            self.stats.add_states(at, states.values() if isinstance(states, dict) else states)
+        self.stats.record(at, self.hooks.at_decision(self.agent.adapter, self.agent.t, body.request))
 
     def _on_learned(self, body: Learned, at: int, ref: int) -> None:
         """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone.
 
         A replay, perhaps into another policy, keeps the status that was answered.
         """
-        agent, pending, outcome = self.agent, self.pending[ref], body.outcome
-        stale, ignored = agent.stale, agent.ignored
-        worth = agent.worth(pending.t, **outcome) if self.moving else None
-        agent.learn(pending.t, **outcome)
-        status = "stale" if agent.stale > stale else "ignored" if agent.ignored > ignored else "learned"
+        agent, pending, outcome, hooks = self.agent, self.pending[ref], body.outcome, self.hooks
+        rewards = hooks.rewards(pending.action, outcome)
+        earned = hooks.earned(outcome, agent.outcome_of(pending.t, **outcome)) if rewards is None else None
+        status = agent.learn(pending.t, **outcome)
         body.status = body.status or status
         del self.pending[ref]
-        status, defaulted = body.status, body.defaulted
-        if self.moving:
-            self.stats.add_restless_outcome(at, pending.at, worth, status=status, defaulted=defaulted)
-        else:
-            self.stats.add_outcome(at, pending.at, pending.action, outcome, status=status, defaulted=defaulted)
+        self.stats.add_outcome(at, pending.at, rewards, status=body.status, defaulted=body.defaulted)
+        if earned is not None:
+            self.stats.add_reward(earned)
+            self.stats.record(at, hooks.at_outcome(earned))
         self.stats.set_alarms(at, agent.alarms)
 
     def _on_cancelled(self, body: Cancelled, at: int, ref: int) -> None:
@@ -192,30 +185,23 @@ class Deployment:
         del self.pending[ref]
 
     def _on_arm_added(self, arm: ArmAdded, at: int, ref: int) -> None:
-        self.agent.add_arm(arm.name, arm.features, arm_class=arm.arm_class, activation_cost=arm.activation_cost)
+        self.agent.add_arm(arm.name, **arm.options)
 
     def _on_arm_retired(self, body: ArmRetired, at: int, ref: int) -> None:
         self.agent.retire_arm(body.name)
 
     def _on_changed(self, body: Changed, at: int, ref: int) -> None:
-        """Change settings; the policy is that of the last change from the start of a replay on (`fold`)."""
+        """Change spec; the policy is that of the last change from the start of a replay on (`fold`)."""
         self._change({name: value for name, value in body.changes.items() if name not in POLICY})
 
     # ---- rounds ----
 
     def _choose(self, request: dict[str, Any], at: int, override: tuple[Any, float] | None) -> tuple[Any, float | None]:
-        agent = self.agent
-        if self._tick:
-            before, t = agent.t, self._round(at)
-            agent.t = t
-            try:
-                decision = agent.decide(**request, held=override)
-            except BaseException:
-                agent.t = before
-                raise
-            self.origin = self.origin if t - before <= self._leap else (t, at)
-        else:
-            decision = agent.decide(**request, held=override)
+        agent, before = self.agent, self.agent.t
+        at_round = self._round(at) if self._tick else None
+        decision = agent.decide(**request, override=override, at=at_round)
+        if at_round is not None:
+            self.origin = self.origin if at_round - before <= self._leap else (at_round, at)
         action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
         return action, None if math.isnan(decision.propensity) else decision.propensity
 
@@ -232,33 +218,26 @@ class Deployment:
             return 0
         return min(max(self.agent.t, t + (at - start) // self._tick), self.agent.t + self._leap + 1)
 
-    def clock_to(self, at: int) -> None:
-        """Advance the round to a time, as a decision at that time does."""
-        if self._tick:
-            self.agent.t = self._round(at)
+    def round_at(self, at: int) -> int:
+        """The round of a decision at a time."""
+        return self._round(at) if self._tick else self.agent.t
 
     def _change(self, changes: dict[str, Any]) -> None:
-        settings = spec.with_changes(self.settings, changes)
-        default = spec.default_of(settings, self.agent)
-        spending = {name: changes[name] for name in ("budgets", "horizon") if name in changes}
-        if spending:
-            if self.settings.budgets is None:
-                raise BudgetError(f"{' and '.join(spending)} cannot be changed: this deployment has no budgets")
-            settings = spec.with_changes(settings, {"budgets": self.settings.budgets | spending.get("budgets", {})})
-            self.agent.change(**spending)
-        if "activate" in changes:
-            if not self.moving:
-                raise ParameterError("activate cannot be changed: the arms of this deployment are not restless")
-            self.agent.change(activate=changes["activate"])
-        self.settings, self._default = settings, default
+        spec = specs.with_changes(self.spec, changes)
+        default = specs.default_of(spec, self.agent)
+        if "problem" in changes:
+            self.agent.change(**changes["problem"])
+        self.spec, self._default = spec, default
 
     # ---- units that keep their arm ----
 
     def _sticky_action(self, unit: str | None) -> tuple[Any, float | None] | None:
-        """The last action of a unit and its propensity, while all its arms exist."""
+        """The last action of a unit and its propensity, while all its arms exist; None while it cannot be paid for."""
         last = None if unit is None else self.units.get(unit)
         if last is None:
             return None
+        if not self.hooks.affords(self.agent.adapter):
+            return None, 1.0
         items = last[0] if isinstance(last[0], list) else [last[0]]
         return last if all(item in self.agent.arms for item in items) else None
 
@@ -275,19 +254,19 @@ class Deployment:
 
     def snapshot(self) -> Snapshot:
         """A snapshot of the fold."""
-        return self.draft()()
+        return self.freeze()()
 
-    def draft(self) -> Callable[[], Snapshot]:
+    def freeze(self) -> Callable[[], Snapshot]:
         """Copy the state, which is fast; the function returned makes the snapshot, later and in any thread."""
         stream, number, at, origin = self.stream, self.number - 1, self.at, self.origin
-        agent, pending, units = self.agent.draft(), self.pending.copy(), list(self.units.items())
-        tag, settings = tag_of(self.agent.policy), spec.encode(self.settings)
+        agent, pending, units = self.agent.freeze(), self.pending.copy(), list(self.units.items())
+        tag, spec = tag_of(self.agent.policy), specs.encode(self.spec)
         stats = stats_state.encode(self.stats.state)
 
         def write() -> Snapshot:
             pending_rows = [(ref, *each) for ref, each in pending.items()]
             unit_rows = [(unit, *each) for unit, each in units]
-            body = DeploymentSnapshot(FORMAT, tag, settings, at, origin, agent(), pending_rows, unit_rows, stats)
+            body = DeploymentSnapshot(FORMAT, tag, spec, at, origin, agent(), pending_rows, unit_rows, stats)
             return Snapshot(stream, number, seal(msgspec.msgpack.encode(body)))
 
         return write
@@ -308,11 +287,9 @@ def _nan_for_none(propensity: float | None) -> float:
     return math.nan if propensity is None else propensity
 
 
-def _empty_stats(settings: Settings) -> StatsState:
+def _empty_stats(tracks: list[Track]) -> StatsState:
     """The state of the statistics of a new deployment."""
-    names = settings.states if settings.states is not None else []
-    states = list(map(str, range(names))) if isinstance(names, int) else list(names)
-    return StatsState(resources=list(settings.budgets or ()), states=states)
+    return StatsState(tracks=[(track.name, track.join, track.labels) for track in tracks])
 
 
 def tag_of(policy: Any) -> str:

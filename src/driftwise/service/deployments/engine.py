@@ -234,7 +234,7 @@ class Engine:
         if now or len(live.pending) + len(live.units) < MANY:
             self.writer.submit(snapshots=[live.snapshot()])
         else:
-            self._start_task(self._save_later(live.draft(), self.writer.era))
+            self._start_task(self._save_later(live.freeze(), self.writer.era))
 
     async def _save_later(self, draft: Callable[[], Snapshot], era: int) -> None:
         """Make a snapshot while requests go on. If a commit fails meanwhile, the snapshot is void."""

@@ -15,11 +15,11 @@ import msgspec
 
 from driftwise.core.extras import needed_for
 from driftwise.service.deployments.clock import utc
-from driftwise.service.http.schemas.requests import LearnRequest
+from driftwise.service.http.schemas.requests import OutcomeFields
 from driftwise.service.store.events import Cancelled, Learned, body_of
 from driftwise.service.store.journal import Journal
 
-OUTCOME = tuple(name for name in LearnRequest.__struct_fields__ if name != "id")
+OUTCOME = OutcomeFields.__struct_fields__
 COLUMNS = (
     "id",
     "decided_at",

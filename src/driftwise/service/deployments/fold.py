@@ -16,7 +16,7 @@ from driftwise.service.deployments.deployment import FORMAT, Deployment, Deploym
 from driftwise.service.deployments.spec import POLICY
 from driftwise.service.deployments.stats import state as stats_state
 from driftwise.service.deployments.stats.collector import StatsCollector
-from driftwise.service.http.schemas.requests import Settings
+from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.store.events import body_of
 from driftwise.service.store.journal import DamagedError, Event, Journal, JournalError, Snapshot
 
@@ -26,7 +26,7 @@ NOT_DAMAGE = (JournalError, OSError, MemoryError)  # errors that the journal is 
 def fold(
     journal: Journal,
     stream: int,
-    initial: Settings,
+    initial: DeploymentSpec,
     *,
     upto: int | None = None,
     cached: bool = True,
@@ -34,7 +34,7 @@ def fold(
 ) -> Deployment:
     """The deployment after event `upto`, or after all of them: from the nearest snapshot, or from the start.
 
-    `initial` are the settings it was created with. A later policy replayed the whole journal, so that from the start
+    `initial` is what it was created with. A later policy replayed the whole journal, so that from the start
     only the last policy matters; or the next one, `policy`.
     """
     snapshot = journal.latest(stream, upto) if cached and policy is None else None
@@ -49,7 +49,7 @@ def fold(
     except NOT_DAMAGE:
         raise
     except Exception as error:
-        raise DamagedError(f"it cannot be created from its settings ({_short(error)})") from error
+        raise DamagedError(f"it cannot be created from its specification ({_short(error)})") from error
     return replay(fresh, journal.read(stream, upto=upto))
 
 
@@ -73,10 +73,10 @@ def restore(snapshot: Snapshot) -> Deployment | None:
     """
     try:
         body = msgspec.msgpack.decode(unseal(snapshot.body), type=DeploymentSnapshot)
-        settings = spec.decode(body.settings)
-        if body.format != FORMAT or body.tag != tag_of(spec.policy_of(settings)):
+        decoded = spec.decode(body.spec)
+        if body.format != FORMAT or body.tag != tag_of(spec.policy_of(decoded)):
             return None
-        live = Deployment(snapshot.stream, settings, at=body.at, agent=Agent.loads(body.agent))
+        live = Deployment(snapshot.stream, decoded, at=body.at, agent=Agent.loads(body.agent))
         live.number = live.saved = snapshot.number + 1
         live.origin = body.origin
         live.pending = {ref: PendingDecision(t, at, action) for ref, t, at, action in body.pending}

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from driftwise.agent.propensity import choice_shares as odds
+from driftwise.agent.propensity import choice_shares
 from driftwise.core import serialization as states
 from driftwise.core.types import PerArm, Scratch
 from driftwise.errors import DriftwiseError
-from driftwise.service.deployments import moving, spec
+from driftwise.service.deployments import spec as specs
 from driftwise.service.deployments.catalogue import DAMAGED, RETIRED, DeploymentEntry
 from driftwise.service.deployments.clock import microseconds, utc
 from driftwise.service.deployments.deployment import Deployment
@@ -22,7 +22,7 @@ from driftwise.service.deployments.export import export, status_of
 from driftwise.service.deployments.fold import fold
 from driftwise.service.deployments.stats.collector import MAX_LABELS
 from driftwise.service.http.errors import Damaged, NotFound, Unavailable
-from driftwise.service.http.schemas.requests import Settings
+from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.http.schemas.responses import (
     Explanation,
     LoggedDecision,
@@ -34,31 +34,28 @@ from driftwise.service.store.events import Decided, Learned, body_of
 from driftwise.service.store.journal import DamagedError, Event, JournalError
 
 MAX_NUMBERS_SHOWN = 64  # of one array
-DRAWS, FEW_DRAWS = 1000, 100  # few where a draw plans for many arms
 
 
-def deployment_view(initial: Settings, status: str, at: int, live: Deployment | None) -> dict[str, Any]:
-    """The view of a deployment; before its first fold with its initial settings."""
-    settings = initial if live is None else live.settings
+def deployment_view(initial: DeploymentSpec, status: str, at: int, live: Deployment | None) -> dict[str, Any]:
+    """The view of a deployment; before its first fold with its initial specification."""
+    spec = initial if live is None else live.spec
     view: dict[str, Any] = {
         "name": initial.name,
         "status": status,
         "created_at": utc(at),
-        "policy": settings.policy,
-        "settings": msgspec.to_builtins(settings),
+        "policy": spec.policy,
+        "spec": msgspec.to_builtins(spec),
     }
     if live is not None:
-        view |= spec.describe_policy(settings)
+        view |= specs.describe_policy(spec)
         view |= {"arms": list(live.agent.arms), "round": live.agent.t, "n_events": live.number}
-        view |= {"n_pending": len(live.pending), "n_units": len(live.units), "budgets": budgets_of(live)}
+        view |= {"n_pending": len(live.pending), "n_units": len(live.units), "details": details_of(live)}
     return view
 
 
-def budgets_of(live: Deployment) -> dict[str, dict[str, float]] | None:
-    """Of each resource the budget in all, what is left, and what of that is reserved."""
-    if live.settings.budgets is None:
-        return None
-    return {"total": live.settings.budgets, "left": live.agent.remaining, "reserved": live.agent.reserved}
+def details_of(live: Deployment) -> dict[str, Any]:
+    """What only deployments of this family have, such as budgets."""
+    return live.hooks.status(live.agent.adapter, live.agent.t)
 
 
 async def describe(engine: Engine, name: str) -> dict[str, Any]:
@@ -86,11 +83,11 @@ async def statistics(engine: Engine, name: str) -> Statistics:
     """The statistics that the dashboard draws."""
     entry, live = await engine.live(name)
     now = live.time(engine.clock())
-    window = live.settings.reward_window
+    window = live.spec.reward_window
     view = live.stats.view(now)
     labels = {*view.labels}
     never = [] if len(labels) >= MAX_LABELS else [str(arm) for arm in live.agent.arms if str(arm) not in labels]
-    return Statistics(name, entry.status, utc(now), len(live.pending), window, budgets_of(live), view, never)
+    return Statistics(name, entry.status, utc(now), len(live.pending), window, details_of(live), view, never)
 
 
 async def verify(engine: Engine, name: str) -> Verification:
@@ -176,16 +173,15 @@ async def explain(engine: Engine, name: str, id: int) -> Explanation:
 def _explain(engine: Engine, entry: DeploymentEntry, id: int) -> Explanation:
     decision = _get_decision(engine, entry, id)
     then = fold(engine.journal, entry.stream, entry.initial, upto=id - 1)
-    agent = then.agent
-    then.clock_to(microseconds(decision.decided_at))
-    shares = odds(agent, decision.request, FEW_DRAWS if then.moving else DRAWS)
-    round_ = agent.t
+    agent, hooks = then.agent, then.hooks
+    shares = choice_shares(agent, decision.request, hooks.samples)
+    round_ = then.round_at(microseconds(decision.decided_at))
     try:
-        replica = agent.decide(**decision.request)
+        replica = agent.decide(**decision.request, at=round_)
         reproduced = decision.sticky or decision.override or list_of(replica.action) == list_of(decision.action)
     except DriftwiseError as error:
         raise Unavailable(f"the decision cannot be reproduced: {error}") from None
-    policy = spec.describe_policy(then.settings)
+    policy = specs.describe_policy(then.spec)
     chosen = [str(each) for each in list_of(decision.action)]
     arms: list[dict[str, Any]] = [
         {"arm": name, "chosen": str(name) in chosen, "share": shares.get(name, 0.0)} for name in agent.arms
@@ -198,30 +194,20 @@ def _explain(engine: Engine, entry: DeploymentEntry, id: int) -> Explanation:
                     arm[path] = _plain(value)
         elif array.size <= MAX_NUMBERS_SHOWN:
             shared[path] = _plain(array)
-    if then.moving:
-        moving.explained(agent, arms)
-    for arm in () if then.moving else arms:
+    for arm in arms:
         _read(arm, agent.problem.low, agent.problem.width, policy["policy"])
+    hooks.explain(agent.adapter, agent.t, arms)
     if not arms:
         shared["shares"] = {str(action): share for action, share in shares.items()}
-    window = moving.window(agent, round_) if then.moving else _window(then, round_)
+    window = hooks.window(agent.adapter, round_)
+    if window is not None and then.spec.window is not None and then.spec.window.seconds is not None:
+        window["seconds"] = then.spec.window.seconds
     return Explanation(decision, policy["policy"], policy["parameters"], round_, window, arms, shared, reproduced)
 
 
 def list_of(action: Any) -> list[Any]:
     """An action as a list: the items of a slate, or the one arm."""
     return list(action) if isinstance(action, list | tuple) else [action]
-
-
-def _window(then: Deployment, round_: int) -> dict[str, Any] | None:
-    """Which rounds the policy looked at."""
-    size = getattr(then.agent.policy, "window", None)
-    if not isinstance(size, int):
-        return None
-    found: dict[str, Any] = {"rounds": size, "from_round": max(0, round_ - size), "to_round": round_ - 1}
-    if then.settings.window is not None and then.settings.window.seconds is not None:
-        found["seconds"] = then.settings.window.seconds
-    return found
 
 
 def _numbers(state: Any, path: str = "") -> list[tuple[str, Any, bool]]:

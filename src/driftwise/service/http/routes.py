@@ -16,10 +16,10 @@ from driftwise.service.http.schemas.requests import (
     CreateKeyRequest,
     DecideManyRequest,
     DecideRequest,
+    DeploymentSpec,
     LearnManyRequest,
     LearnRequest,
     RetireArmRequest,
-    Settings,
 )
 from driftwise.service.http.schemas.responses import (
     ApiKey,
@@ -69,18 +69,18 @@ async def create_deployment(call: Call) -> Any:
 
 
 async def list_deployments(call: Call) -> Any:
-    """List the deployments that the API key may see, by name; those not used since the start with initial settings."""
+    """List the deployments that the API key may see, by name; those not used since the start as they were created."""
     only = None if call.caller is None else call.caller.deployments
     return queries.list_deployments(call.engine, call.query.get("after", ""), call.number("limit", 100, 1, 1000), only)
 
 
 async def get_deployment(call: Call) -> Any:
-    """Get a deployment: settings and current state."""
+    """Get a deployment: its specification and current state."""
     return await queries.describe(call.engine, call.name)
 
 
 async def update_deployment(call: Call) -> Any:
-    """Change settings. A new policy, parameters or window replay the journal: no history is lost."""
+    """Change a deployment. A new policy, parameters or window replay the journal: no history is lost."""
     return await admin.change(call.engine, call.name, call.body, key=call.key)
 
 
@@ -101,7 +101,7 @@ async def retire_deployment(call: Call) -> Any:
 
 async def add_arm(call: Call) -> Any:
     """Add an arm, without history."""
-    options = msgspec.structs.asdict(call.body)
+    options = {name: value for name, value in msgspec.structs.asdict(call.body).items() if value is not None}
     return await admin.add_arm(call.engine, call.name, options.pop("name"), key=call.key, **options)
 
 
@@ -209,7 +209,7 @@ def endpoints() -> list[Endpoint]:
         Endpoint(
             "GET", "/v1/deployments", list_deployments, response=DeploymentList, filtered=True, query=PAGES, **read_
         ),
-        Endpoint("POST", "/v1/deployments", create_deployment, request=Settings, status=201, **admin_),
+        Endpoint("POST", "/v1/deployments", create_deployment, request=DeploymentSpec, status=201, **admin_),
         Endpoint("GET", ONE, get_deployment, response=DeploymentResponse, **read_),
         Endpoint("PATCH", ONE, update_deployment, request=ChangeRequest, **admin_),
         Endpoint("POST", f"{ONE}/pause", pause_deployment, **admin_),

@@ -1,8 +1,8 @@
 """Types of events in the journal, as small msgpack arrays.
 
 In the stream of a deployment: decisions, outcomes (sent, or by default), cancellations, arms added and retired, changes
-of settings. In the catalogue: deployments created, paused, resumed and retired; API keys created and revoked; the clock
-set.
+of its specification. In the catalogue: deployments created, paused, resumed and retired; API keys created and revoked;
+the clock set.
 """
 
 from typing import Any, TypeVar
@@ -46,12 +46,10 @@ class Cancelled(Body):
 
 
 class ArmAdded(Body):
-    """An arm was added."""
+    """An arm was added, with what it brings: its features, or its type and its activation cost."""
 
     name: str | int
-    features: list[float] | None = None
-    arm_class: str | None = None
-    activation_cost: float | None = None
+    options: dict[str, Any] = {}
 
 
 class ArmRetired(Body):
@@ -61,17 +59,17 @@ class ArmRetired(Body):
 
 
 class Changed(Body):
-    """Settings were changed; `policy` says whether the journal was replayed into another policy."""
+    """DeploymentSpec were changed; `policy` says whether the journal was replayed into another policy."""
 
     changes: dict[str, Any]
     policy: bool = False
 
 
 class Created(Body):
-    """A deployment was created, with its settings as JSON."""
+    """A deployment was created, with its specification as JSON."""
 
     stream: int
-    settings: bytes
+    spec: bytes
 
 
 class Status(Body):

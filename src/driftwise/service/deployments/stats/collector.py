@@ -1,6 +1,6 @@
 """Collects the statistics of a deployment: choices, recent rewards, delays of outcomes, and detected changes.
 
-With budgets also what is left of them, and with restless arms their rewards and states.
+And the tracks of the family: what is left of budgets, the states of restless arms, ...
 
 The statistics are part of the fold, so that a restart loses none, and small: a hundred or so bins of time for the whole
 life of a deployment, which are merged in pairs when they become too many, and the last thousand rewards.
@@ -12,8 +12,7 @@ of rewards is not known, twice the standard deviation of the arm's own since the
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from driftwise.service.deployments.stats.state import (
@@ -31,6 +30,7 @@ from driftwise.service.deployments.stats.state import (
 )
 from driftwise.service.deployments.stats.view import RATE_SECONDS, StatsView, stats_view
 
+Rewards = tuple[list[Any], list[float]]
 DELAYS = 40  # powers of two of a millisecond: up to ten years
 WARMUP, SLACK, HEIGHT = 30, 0.1, 10.0
 MAX_CHANGES = 50
@@ -70,18 +70,14 @@ class StatsCollector:
             if len(seconds) > RATE_SECONDS:
                 del seconds[0]
 
-    def add_outcome(
-        self, at: int, since: int, action: Any, outcome: dict[str, Any], *, status: str, defaulted: bool
-    ) -> None:
-        """Count the outcome of a decision made at `since`."""
+    def add_outcome(self, at: int, since: int, rewards: Rewards | None, *, status: str, defaulted: bool) -> None:
+        """Count an outcome; `rewards` are the arms of its decision and what each earned, where arms earn."""
         state = self.state
         self._count_outcome(at, since, status, defaulted)
-        state.total_reward -= outcome.get("loss", 0.0)
-        labels = labels_of(action)
-        rewards = outcome.get("rewards")
-        values = [outcome.get("reward", 0.0)] * len(labels) if rewards is None else rewards
+        if rewards is None:
+            return
         bin = self._bin(at)
-        for label, value in zip(labels, values, strict=False):
+        for label, value in zip(map(str, rewards[0]), rewards[1], strict=False):
             state.total_reward += value
             self._add_to_cell(bin, label, REWARDED, 1.0)
             self._add_to_cell(bin, label, SUM, value)
@@ -90,26 +86,24 @@ class StatsCollector:
             if not defaulted:
                 self._test(at, label, (value - self._low) / self._span)
 
-    def add_restless_outcome(self, at: int, since: int, reward: float | None, *, status: str, defaulted: bool) -> None:
-        """Count the outcome of a round of restless arms; `reward` is the mean reward of an arm, None if not known."""
-        self._count_outcome(at, since, status, defaulted)
-        if reward is None:
+    def add_reward(self, value: float) -> None:
+        """Add a reward that is no single arm's."""
+        self.state.total_reward += value
+
+    def record(self, at: int, samples: Mapping[str, list[float]]) -> None:
+        """Record numbers of the family's tracks, by name."""
+        if not samples:
             return
-        self.state.total_reward += reward
         bin = self._bin(at)
-        count, total, squares = bin.rounds or (0.0, 0.0, 0.0)
-        bin.rounds = numbers(count + 1.0, total + reward, squares + reward * reward)
-
-    def add_states(self, at: int, states: Iterable[Any]) -> None:
-        """Count the states of restless arms at a decision."""
-        bin, counts = self._bin(at), Counter(map(str, states))
-        before = bin.states or [0.0] * len(self.state.states)
-        bin.states = numbers(*(n + counts[name] for n, name in zip(before, self.state.states, strict=True)))
-
-    def set_budgets(self, at: int, rounds_left: float, left: Mapping[str, float], total: Mapping[str, float]) -> None:
-        """Store the share of rounds left, and for each resource what is left and its budget in all."""
-        pairs = (each for name in self.state.resources for each in (left[name], total[name]))
-        self._bin(at).budgets = numbers(rounds_left, *pairs)
+        for index, (name, join, _) in enumerate(self.state.tracks):
+            if name not in samples:
+                continue
+            values, before = samples[name], bin.tracks[index]
+            if join == "last" or not before:
+                bin.tracks[index] = numbers(*(values if join != "mean" else _moments(values)))
+            else:
+                added = values if join == "sum" else _moments(values)
+                bin.tracks[index] = numbers(*(a + b for a, b in zip(before, added, strict=True)))
 
     def set_alarms(self, at: int, alarms: int) -> None:
         """Store how many changes the policy itself has detected."""
@@ -167,18 +161,19 @@ class StatsCollector:
         if len(state.bins) >= MAX_BINS:
             self._widen()
             return self._bin(at)
-        state.bins.append(TimeBin(index, numbers()))
+        state.bins.append(TimeBin(index, numbers(), tracks=[numbers() for _ in state.tracks]))
         return state.bins[-1]
 
     def _widen(self) -> None:
         """Make bins twice as wide."""
         state = self.state
         state.width *= 2
+        joins = [join for _, join, _ in state.tracks]
         wide: list[TimeBin] = []
         for bin in state.bins:
             index = bin.index // 2
             if wide and wide[-1].index == index:
-                wide[-1] = wide[-1].merge(bin, index)
+                wide[-1] = wide[-1].merge(bin, index, joins)
             else:
                 bin.index = index
                 wide.append(bin)
@@ -223,3 +218,8 @@ def labels_of(action: Any) -> list[str]:
     if isinstance(action, list | tuple):
         return [str(each) for each in action if not isinstance(each, float)]
     return [str(action)]
+
+
+def _moments(values: list[float]) -> list[float]:
+    """Count, sum and sum of squares."""
+    return [float(len(values)), math.fsum(values), math.fsum(value * value for value in values)]

@@ -19,30 +19,25 @@ def numbers(*values: float) -> Any:
 class TimeBin(msgspec.Struct, array_like=True):
     """A bin of time.
 
-    `cells` has four numbers per label, `floor` is the least propensity. With budgets, `budgets` is their state at the
-    last event of the bin: the share of rounds left, then for each resource what is left and its budget in all. With
-    restless arms, `rounds` has the count, the sum and the sum of squares of the mean reward of an arm in a round;
-    `states` counts the arms in each state.
+    `cells` has four numbers per label, `floor` is the least propensity. `tracks` has the numbers of each track that the
+    family records; of a mean the count, the sum and the sum of squares.
     """
 
     index: int
     cells: array  # type: ignore[type-arg]
     floor: float = math.inf
     n_decisions: int = 0
-    budgets: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
-    rounds: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
-    states: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
+    tracks: list[array] = []  # type: ignore[type-arg]
 
-    def merge(self, later: "TimeBin", index: int) -> "TimeBin":
-        """Merge with the next bin."""
+    def merge(self, later: "TimeBin", index: int, joins: list[str]) -> "TimeBin":
+        """Merge with the next bin; `joins` says how each track is."""
+        pairs = zip(joins, self.tracks, later.tracks, strict=True)
         return TimeBin(
             index,
             _sum(self.cells, later.cells),
             min(self.floor, later.floor),
             self.n_decisions + later.n_decisions,
-            later.budgets or self.budgets,
-            _sum(self.rounds, later.rounds),
-            _sum(self.states, later.states),
+            [(after or before) if join == "last" else _sum(before, after) for join, before, after in pairs],
         )
 
 
@@ -57,7 +52,7 @@ class ChangeTest(msgspec.Struct, array_like=True):
 
 
 class StatsState(msgspec.Struct, array_like=True):
-    """All of it. `resources` are the names of budgets, `states` those of the states of restless arms."""
+    """All of it. `tracks` are those of the family: name, how bins are joined, and labels."""
 
     width: int = 1_000_000  # of a bin, in microseconds
     labels: list[str] = []
@@ -77,8 +72,7 @@ class StatsState(msgspec.Struct, array_like=True):
     n_stale: int = 0
     n_ignored: int = 0
     total_reward: float = 0.0
-    resources: list[str] = []
-    states: list[str] = []
+    tracks: list[tuple[str, str, list[str]]] = []
 
 
 def encode(state: StatsState) -> bytes:

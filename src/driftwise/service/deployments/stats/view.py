@@ -15,26 +15,11 @@ RATE_SECONDS = 60
 Mean = tuple[int, float, float, float]  # count, mean, and the ends of a 95% interval
 
 
-class ResourceView(msgspec.Struct):
-    """What was left of a resource, and its budget in all."""
-
-    left: float
-    total: float
-
-
-class BudgetView(msgspec.Struct):
-    """Budgets at the end of a bin. `rounds` is the share of rounds that were left."""
-
-    rounds: float
-    resources: dict[str, ResourceView]
-
-
 class TimeBinView(msgspec.Struct):
     """A bin of time. `n_chosen`, `n_rewarded` and `window_means` have an entry per label.
 
-    `window_means` are mean rewards over the window that ends with the bin. With budgets there is `budgets`. With
-    restless arms, `reward_per_arm` is the mean reward of an arm in a round over the window, and `states` counts the
-    arms in each state at decisions.
+    `window_means` are mean rewards over the window that ends with the bin. `tracks` has the numbers of the family's
+    tracks, by name: a mean is one over the window, with its interval; null where nothing was recorded.
     """
 
     start_at: datetime
@@ -43,9 +28,7 @@ class TimeBinView(msgspec.Struct):
     n_rewarded: list[int]
     propensity_floor: float | None
     window_means: list[Mean | None]
-    budgets: BudgetView | None = None
-    reward_per_arm: Mean | None = None
-    states: list[int] | None = None
+    tracks: dict[str, list[float] | None]
 
 
 class RecentMean(msgspec.Struct):
@@ -83,13 +66,12 @@ class DelayBin(msgspec.Struct):
 class StatsView(msgspec.Struct):
     """The life of a deployment in bins of time, with recent rewards of each arm, changes, delays and counts.
 
-    `labels` are the names of actions; lists in `bins` and `recent` are in their order. `states` are those of restless
-    arms, `resources` those of budgets.
+    `labels` are the names of actions; lists in `bins` and `recent` are in their order. `tracks` names what the family
+    records, and the labels of its numbers.
     """
 
     labels: list[str]
-    states: list[str]
-    resources: list[str]
+    tracks: dict[str, list[str]]
     bin_seconds: float
     window_seconds: float
     bins: list[TimeBinView]
@@ -114,8 +96,7 @@ def stats_view(state: StatsState, now: int, low: float, high: float) -> StatsVie
     recent = [count for second, count in state.seconds if second > now // 1_000_000 - RATE_SECONDS]
     return StatsView(
         labels=state.labels,
-        states=state.states,
-        resources=state.resources,
+        tracks={name: labels for name, _, labels in state.tracks},
         bin_seconds=state.width / 1e6,
         window_seconds=WINDOW_BINS * state.width / 1e6,
         bins=_bins(state, low, high),
@@ -140,10 +121,9 @@ def stats_view(state: StatsState, now: int, low: float, high: float) -> StatsVie
 def _bins(state: StatsState, low: float, high: float) -> list[TimeBinView]:
     """Each bin: how often each label was chosen, and its mean reward over the window that ends with the bin."""
     bins, n_labels = state.bins, len(state.labels)
-    cells, rounds = np.zeros((len(bins), n_labels, FIELDS)), np.zeros((len(bins), 3))
-    for row, totals, each in zip(cells.reshape(len(bins), n_labels * FIELDS), rounds, bins, strict=True):
+    cells = np.zeros((len(bins), n_labels, FIELDS))
+    for row, each in zip(cells.reshape(len(bins), n_labels * FIELDS), bins, strict=True):
         row[: len(each.cells)] = each.cells
-        totals[: len(each.rounds)] = each.rounds
     views, first = [], 0
     for last, each in enumerate(bins):
         while bins[first].index <= each.index - WINDOW_BINS:
@@ -157,20 +137,25 @@ def _bins(state: StatsState, low: float, high: float) -> list[TimeBinView]:
                 n_rewarded=cells[last, :, REWARDED].astype(int).tolist(),
                 propensity_floor=_finite(each.floor),
                 window_means=[_interval(sums, low, high) for sums in window[:, REWARDED:].tolist()],
-                budgets=_budgets(state, each),
-                reward_per_arm=_interval(rounds[first : last + 1].sum(0).tolist(), -math.inf, math.inf),
-                states=[int(n) for n in each.states] or None,
+                tracks=_tracks(state, bins[first : last + 1]),
             )
         )
     return views
 
 
-def _budgets(state: StatsState, each: TimeBin) -> BudgetView | None:
-    if not each.budgets:
-        return None
-    rounds, *pairs = each.budgets
-    resources = (ResourceView(left, total) for left, total in zip(pairs[::2], pairs[1::2], strict=True))
-    return BudgetView(rounds, dict(zip(state.resources, resources, strict=True)))
+def _tracks(state: StatsState, window: list[TimeBin]) -> dict[str, list[float] | None]:
+    """The tracks of the last bin of a window; means are those of the window."""
+    views: dict[str, list[float] | None] = {}
+    for index, (name, join, _) in enumerate(state.tracks):
+        if join == "mean":
+            sums = [each.tracks[index] for each in window if each.tracks[index]]
+            mean = (
+                _interval([math.fsum(each) for each in zip(*sums, strict=True)], -math.inf, math.inf) if sums else None
+            )
+            views[name] = None if mean is None else list(mean)
+        else:
+            views[name] = list(window[-1].tracks[index]) or None
+    return views
 
 
 def _interval(sums: list[float], low: float, high: float) -> Mean | None:

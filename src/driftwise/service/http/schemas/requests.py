@@ -1,39 +1,33 @@
 """Schemas of requests: decoding validates, and the OpenAPI document is generated from them."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Union
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from driftwise.service.http.schemas.fields import (
+import driftwise.families  # noqa: F401  # fills the table
+from driftwise.core.family import FAMILIES
+from driftwise.core.fields import (
     MAX_ARMS,
     MAX_ITEMS,
     Amounts,
     ArmName,
     Count,
-    Draws,
     Id,
     Label,
-    Matrix,
     Name,
     Number,
     Parameters,
-    Row,
+    Samples,
     Seconds,
     Unit,
 )
-from driftwise.families.restless.fields import (
-    ArmTypes as Classes,
-)
-from driftwise.families.restless.fields import (
-    ByArm,
-    StateName,
-    StateNames,
-    StateRewards,
-)
-from driftwise.families.restless.fields import (
-    Transitions as Structure,
-)
+from driftwise.core.schemas import Fields, merged
+
+PolicyText = Annotated[str, Meta(min_length=1, max_length=500)]
+ProblemChanges = Annotated[dict[Label, Number | Amounts], Meta(min_length=1, max_length=10)]
+AnyProblem: Any = Union[tuple(family.problem for family in FAMILIES.values())]  # noqa: UP007  # one of the table
+OutcomeFields: Any = merged("OutcomeFields", Fields, [family.service.outcome for family in FAMILIES.values()])
 
 
 class WindowSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -43,91 +37,42 @@ class WindowSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     seconds: Seconds | None = None
 
 
-class Box(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag="box"):
-    """All points between two."""
+class DeploymentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A deployment: what decides, what is decided between, and what becomes of rewards.
 
-    low: Row
-    high: Row
-
-
-class Ball(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag="ball"):
-    """All points no further than `radius` from `centre`."""
-
-    centre: Row
-    radius: Annotated[float, Meta(gt=0, le=1e15)]
-
-
-class Simplex(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag="simplex"):
-    """All shares of a total."""
-
-    size: Annotated[int, Meta(ge=1, le=10_000)]
-    total: Annotated[float, Meta(gt=0, le=1e15)] = 1.0
-
-
-class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A deployment: what decides, between what, and what becomes of rewards.
-
-    `policy` is a name, or `name:param=value,...` as everywhere in driftwise; `driftwise policies` lists them. What it
-    chooses between is said as to `driftwise.Agent`: `arms` or `n_arms`, `features`, `context`, `slate`, `budgets`; for
-    points `domain`; for arms that move on their own `activate`, `states`, `rewards`, and what is known of them. With
-    `draws`, the propensity of an arm is counted where the policy cannot tell it.
+    `policy` is a name, or `name:param=value,...` as everywhere in driftwise; `driftwise policies` lists them. `problem`
+    is one of driftwise's problem values; its `kind` names the family. With `propensity_samples`, the propensity of an
+    arm is counted where the policy cannot tell it. A decision whose outcome does not come within `reward_window`
+    seconds gets the `default_outcome`; without one, nothing was earned and the most was spent.
     """
 
     name: Name
-    policy: Annotated[str, Meta(min_length=1, max_length=500)]
+    policy: PolicyText
+    problem: AnyProblem
     parameters: Parameters = {}
     window: WindowSpec | None = None
-    arms: (
-        Annotated[list[ArmName], Meta(min_length=1, max_length=MAX_ARMS)]
-        | Annotated[dict[Label, Row], Meta(min_length=1, max_length=MAX_ARMS)]
-        | None
-    ) = None
-    n_arms: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | None = None
-    features: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    context: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    slate: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | None = None
-    budgets: Amounts | None = None
-    most: Amounts | None = None
-    reserve: Literal["maximum", "estimate"] | None = None
-    overspend: bool = False
-    domain: Annotated[list[Box | Ball | Simplex], Meta(min_length=1, max_length=100)] | None = None
-    constraints: Annotated[int, Meta(ge=0, le=1000)] | None = None
-    start: Row | None = None
-    activate: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | None = None
-    states: StateNames | None = None
-    rewards: StateRewards | None = None
-    classes: Classes | None = None
-    structure: Structure | None = None
-    episode: Annotated[int, Meta(ge=0, le=10**9)] | None = None
-    discount: Annotated[float, Meta(gt=0, lt=1)] | None = None
-    activation_cost: ByArm | None = None
-    ties: Literal["lot", "first"] | None = None
-    reward_range: tuple[Number, Number] | None = (0.0, 1.0)
-    noise: Annotated[float, Meta(gt=0, le=1e9)] | None = None
-    horizon: Annotated[int, Meta(ge=0, le=10**12)] = 0
     seed: Annotated[int, Meta(ge=0, lt=2**53)] = 0
     max_pending: Count = 100_000
-    draws: Draws = 0
+    propensity_samples: Samples = 0
     reward_window: Seconds | None = None
-    default_reward: Number = 0.0
-    default_costs: Amounts | None = None
+    default_outcome: OutcomeFields | None = None
     sticky: bool = False
 
 
 class ChangeRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Settings to change. A change of policy, parameters, window or draws replays the journal into the new policy."""
+    """Fields to change. A change of policy, parameters, window or samples replays the journal into the new policy.
 
-    policy: Annotated[str, Meta(min_length=1, max_length=500)] | UnsetType = UNSET
+    `problem` has the fields of the problem that change: its `horizon`, `budgets`, or `n_active`.
+    """
+
+    policy: PolicyText | UnsetType = UNSET
     parameters: Parameters | UnsetType = UNSET
     window: WindowSpec | UnsetType | None = UNSET
-    draws: Draws | UnsetType = UNSET
-    budgets: Amounts | UnsetType = UNSET
-    horizon: Annotated[int, Meta(ge=1, le=10**12)] | UnsetType = UNSET
-    activate: Annotated[int, Meta(ge=1, le=MAX_ARMS)] | UnsetType = UNSET
+    propensity_samples: Samples | UnsetType = UNSET
+    problem: ProblemChanges | UnsetType = UNSET
     max_pending: Count | UnsetType = UNSET
     reward_window: Seconds | UnsetType | None = UNSET
-    default_reward: Number | UnsetType = UNSET
-    default_costs: Amounts | UnsetType = UNSET
+    default_outcome: OutcomeFields | UnsetType | None = UNSET
     sticky: bool | UnsetType = UNSET
 
 
@@ -138,24 +83,18 @@ class Override(msgspec.Struct, forbid_unknown_fields=True):
     propensity: Annotated[float, Meta(gt=0, le=1)] | None = None
 
 
-class DecideRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A request for a decision. The settings of the deployment say which fields it needs; multi-armed ones need none.
+class DecideBase(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A request for a decision. The problem of the deployment says which fields it needs; multi-armed ones need none.
 
-    `actions` is a row of features per action, or per arm by name; `context` a vector; `states` the state of every
-    restless arm, in their order or by name; `unit` a unit that keeps its arm, with sticky=true. `override` is an
-    action chosen outside, in a log of the past or against advice: it is recorded and learned from in place of the
-    policy's own choice.
+    `unit` is a unit that keeps its arm, with sticky=true. `override` is an action chosen outside, in a log of the past
+    or against advice: it is recorded and learned from in place of the policy's own choice.
     """
 
-    actions: Matrix | Annotated[dict[Label, Row], Meta(min_length=1, max_length=1000)] | None = None
-    context: Row | None = None
     unit: Unit | None = None
-    states: (
-        Annotated[list[StateName], Meta(min_length=1, max_length=MAX_ARMS)]
-        | Annotated[dict[Label, StateName], Meta(min_length=1, max_length=MAX_ARMS)]
-        | None
-    ) = None
     override: Override | None = None
+
+
+DecideRequest: Any = merged("DecideRequest", DecideBase, [family.service.request for family in FAMILIES.values()])
 
 
 class DecideManyRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -164,31 +103,13 @@ class DecideManyRequest(msgspec.Struct, forbid_unknown_fields=True):
     decisions: Annotated[list[DecideRequest], Meta(min_length=1, max_length=MAX_ITEMS)]
 
 
-class LearnRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """The outcome of a decision: a `reward`; for a slate `rewards`, one per item; with budgets `costs` too.
-
-    For a point the `gradient` of its loss and, with constraints, their `values` and `jacobian`. For restless arms their
-    next `states`, in the order they had at the decision or by name, and `rewards`, where the policy learns from them;
-    nothing is learned of an arm that is missing or null.
-    """
+class LearnBase(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The outcome of a decision, by its id. The problem of the deployment says which fields an outcome has."""
 
     id: Id
-    reward: Number | None = None
-    rewards: (
-        Annotated[list[Number | None], Meta(min_length=1, max_length=MAX_ARMS)]
-        | Annotated[dict[Label, Number | None], Meta(max_length=MAX_ARMS)]
-        | None
-    ) = None
-    costs: Amounts | Number | None = None
-    gradient: Row | None = None
-    values: Annotated[list[Number], Meta(max_length=1000)] | None = None
-    jacobian: Annotated[list[Row], Meta(max_length=1000)] | None = None
-    loss: Number | None = None
-    states: (
-        Annotated[list[StateName | None], Meta(min_length=1, max_length=MAX_ARMS)]
-        | Annotated[dict[Label, StateName | None], Meta(max_length=MAX_ARMS)]
-        | None
-    ) = None
+
+
+LearnRequest: Any = merged("LearnRequest", LearnBase, [family.service.outcome for family in FAMILIES.values()])
 
 
 class LearnManyRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -203,13 +124,13 @@ class CancelRequest(msgspec.Struct, forbid_unknown_fields=True):
     id: Id
 
 
-class AddArmRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """An arm to add, with its features, or its class and its activation cost, where the others have them."""
+class AddArmBase(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """An arm to add, with what the others have: its features, or its type and its activation cost."""
 
     name: ArmName
-    features: Row | None = None
-    arm_class: Label | None = None
-    activation_cost: Number | None = None
+
+
+AddArmRequest: Any = merged("AddArmRequest", AddArmBase, [family.service.arm for family in FAMILIES.values()])
 
 
 class RetireArmRequest(msgspec.Struct, forbid_unknown_fields=True):

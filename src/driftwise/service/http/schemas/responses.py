@@ -4,31 +4,18 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
+from driftwise.core.family import FAMILIES
 from driftwise.core.fields import Id
-from driftwise.service.deployments.stats.view import Report
+from driftwise.core.schemas import merged
 from driftwise.service.deployments.stats.view import StatsView
-from driftwise.service.http.schemas.fields import Id
 
 
-class RankedArm(msgspec.Struct):
-    """A restless arm at a decision: its state, its index (null where the policy has none), and why it was chosen."""
-
-    arm: str | int
-    state: str | int
-    index: float | None
-    chosen: bool
-    why: str
-
-
-class DecideResponse(msgspec.Struct):
+class DecideAnswer(msgspec.Struct, omit_defaults=True, kw_only=True):
     """The action chosen. `propensity` is null where the policy does not know it, `action` where doing nothing is best.
 
-    `sticky`: the unit kept the arm of its earlier decision. `override`: the action was chosen outside.
-
-    For restless arms, `action` lists the arms to activate, and `ranking` explains it: first those, then the next in
-    line, by their indices.
+    `sticky`: the unit kept the arm of its earlier decision. `override`: the action was chosen outside. With budgets,
+    `remaining` is what is left of each. For restless arms, `action` lists those to activate, and `ranking` explains it.
     """
 
     id: Id
@@ -37,8 +24,9 @@ class DecideResponse(msgspec.Struct):
     decided_at: datetime
     sticky: bool = False
     override: bool = False
-    budgets: dict[str, float] | None = None
-    ranking: list[RankedArm] | UnsetType = UNSET
+
+
+DecideResponse: Any = merged("DecideResponse", DecideAnswer, [family.service.answer for family in FAMILIES.values()])
 
 
 class DecideManyResponse(msgspec.Struct):
@@ -86,20 +74,20 @@ class ApiKeyList(msgspec.Struct):
 
 
 class DeploymentResponse(msgspec.Struct):
-    """A deployment: its settings and its current state."""
+    """A deployment: its specification and its current state; `details` has what only its family has."""
 
     name: str
     status: str
     created_at: datetime
     policy: str
-    settings: dict[str, Any]
+    spec: dict[str, Any]
     parameters: dict[str, Any] | None = None
     arms: list[Any] | None = None
     round: int | None = None
     n_events: int | None = None
     n_pending: int | None = None
     n_units: int | None = None
-    budgets: dict[str, dict[str, float]] | None = None
+    details: dict[str, Any] | None = None
 
 
 class DeploymentList(msgspec.Struct):
@@ -129,8 +117,9 @@ class Explanation(msgspec.Struct):
     """What the policy knew when it decided, from a replay of the journal.
 
     `arms` has, for every arm, the numbers of the policy's state, its `mean`, `bonus` or `posterior` where it has them,
-    and `share`: how often it is chosen with other random numbers. Restless arms have their `state`, `class`, `cost`
-    and `index`, their `indices` in other states, the `moves` counted from theirs, and `why` they were chosen or not.
+    and `share`: how often it is chosen with other random numbers. Restless arms have their `state`, `arm_type`,
+    `activation_cost` and `index`, their `indices` in other states, the `transitions` counted from theirs, and `why`
+    they were chosen or not.
     `reproduced` is whether a replay chooses the same action.
     """
 
@@ -167,7 +156,7 @@ class Statistics(msgspec.Struct):
     computed_at: datetime
     n_pending: int
     reward_window: float | None
-    budgets: dict[str, dict[str, float]] | None
+    details: dict[str, Any]
     monitor: StatsView
     never_chosen: list[str]
 
