@@ -1,7 +1,7 @@
-"""Arms that move on their own, in a service: what is said of them in JSON, what they are answered with, and why.
+"""Restless arms in the service: their settings and values in JSON, rankings and explanations.
 
-Names are text in JSON, so that arms and states that are only counted are named "0", "1", ... where a mapping names
-them; here those become the numbers that an agent knows.
+Names are text in JSON, so that arms and states without names are called "0", "1", ... in a mapping; here those become
+the numbers that an agent uses.
 """
 
 import itertools
@@ -15,17 +15,17 @@ from driftwise.errors import ParameterError
 from driftwise.service.http.schemas.requests import Settings
 from driftwise.service.http.schemas.responses import RankedArm
 
-NEXT_IN_LINE = 10  # arms that are told of beside those to activate
+NEXT_IN_LINE = 10  # arms in a ranking after those to activate
 MAX_NUMBERS = 10**7  # in what is counted of moves
 EPISODES = 32  # that a policy without a window of its own may remember
 MAX_INDICES = 10_000  # that an explanation tells
 
 
-# ---- what is said of them ----
+# ---- settings and values ----
 
 
 def made_with(settings: Settings) -> dict[str, Any]:
-    """What an agent is made with, beside what every agent is."""
+    """The arguments of an agent that are for restless arms."""
     arms = _arms(settings)
     counted, classes = isinstance(settings.states, int), _class_names(settings.classes)
     return {
@@ -41,11 +41,11 @@ def made_with(settings: Settings) -> dict[str, Any]:
     }
 
 
-def by_name(told: Any, arms: Collection[Any]) -> Any:
-    """What is told of arms, where it is a mapping, by the names they have: numbers, if they are only counted."""
-    if not isinstance(told, Mapping):
-        return told
-    return {_name(name, arms): each for name, each in told.items()}
+def by_name(values: Any, arms: Collection[Any]) -> Any:
+    """Values per arm, a mapping with the names that the agent uses: numbers, where arms have no names."""
+    if not isinstance(values, Mapping):
+        return values
+    return {_name(name, arms): each for name, each in values.items()}
 
 
 def _name(name: Any, arms: Collection[Any]) -> Any:
@@ -59,8 +59,8 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return bool(_text(one) == _text(other))
 
 
-def _text(told: Any) -> Any:
-    return {str(name): _text(each) for name, each in told.items()} if isinstance(told, Mapping) else told
+def _text(values: Any) -> Any:
+    return {str(name): _text(each) for name, each in values.items()} if isinstance(values, Mapping) else values
 
 
 def _arms(settings: Settings) -> Collection[Any]:
@@ -71,18 +71,18 @@ def _class_names(classes: Any) -> set[str]:
     return set() if classes is None or isinstance(classes, str) else {*_values(classes)}
 
 
-def _values(told: Any) -> Any:
-    return told.values() if isinstance(told, Mapping) else told
+def _values(values: Any) -> Any:
+    return values.values() if isinstance(values, Mapping) else values
 
 
-def _numbered(told: Any, classes: Collection[str] = ()) -> Any:
+def _numbered(values: Any, classes: Collection[str] = ()) -> Any:
     """Names that are numbers as numbers, except where they are those of all classes."""
-    if not isinstance(told, Mapping):
-        return told
-    by_class = bool(classes) and set(told) == set(classes)
+    if not isinstance(values, Mapping):
+        return values
+    by_class = bool(classes) and set(values) == set(classes)
     return {
         int(name) if name.isdecimal() and len(name) < 4 and not by_class else name: _numbered(each)
-        for name, each in told.items()
+        for name, each in values.items()
     }
 
 
@@ -101,23 +101,25 @@ def check_size(policy: Any, settings: Settings) -> None:
 
 
 def check_words(settings: Settings) -> dict[str, Any]:
-    """Refuse settings that mean nothing to arms that move; the outcome of what did not come in time."""
+    """Check settings of restless arms; returns the default outcome."""
     if settings.sticky:
-        raise ParameterError("sticky=true means nothing to arms that move: all of them are decided on at once")
+        raise ParameterError("sticky=true is not allowed with restless arms: a decision is about all of them")
     if settings.window is not None:
         raise ParameterError(
-            "window counts rounds, and arms that move are remembered by episodes: say it in parameters"
+            "window is not allowed with restless arms, whose policies count episodes: set it in parameters"
         )
     if settings.default_reward != 0.0 or settings.default_costs is not None:
-        raise ParameterError("arms that move have no default reward: where no states came in time, nothing is learned")
+        raise ParameterError(
+            "default_reward and default_costs are not allowed with restless arms: without states nothing is learned"
+        )
     return {"states": {}}
 
 
-# ---- what they are answered with ----
+# ---- rankings and explanations ----
 
 
 def ranked(agent: Agent) -> list[RankedArm]:
-    """Those to activate at the latest decision, and the next in line, should one of them not be reached."""
+    """The arms to activate at the latest decision, and the next in line, as replacements."""
     rows = agent.ranking
     line = itertools.islice((row for row in rows if not row.chosen), NEXT_IN_LINE)
     return [
@@ -149,10 +151,10 @@ def explained(agent: Agent, arms: list[dict[str, Any]]) -> None:
 
 def window(agent: Agent, round_: int) -> dict[str, Any] | None:
     """Which rounds a policy looked at that remembers so many episodes."""
-    found = episodes_seen(agent)
-    if found is None:
+    window = episodes_seen(agent)
+    if window is None:
         return None
-    episodes, period = found
+    episodes, period = window
     first = max(0, (round_ // period - episodes) * period)
     return {"episodes": episodes, "rounds": episodes * period, "from_round": first, "to_round": round_ - 1}
 
