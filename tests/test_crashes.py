@@ -40,7 +40,7 @@ def test_kill_nine_often(victim: tuple[str | None, Server | None], tmp_path: Pat
 FULL_DISK = """
 import asyncio, json, resource, signal, sys
 from driftwise.service.http.errors import Unavailable
-from driftwise.service.deployments import queries as asking
+from driftwise.service.deployments import queries
 from tests.serving import create, decide, learn, running
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -60,9 +60,9 @@ async def main(store):
             assert all(isinstance(each, dict | Unavailable) for each in made), made
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         after = [(await decide(engine))["id"] for _ in range(20)]
-        equal = (await asking.verify(engine, "shop")).identical
+        identical = (await queries.verify(engine, "shop")).identical
         there = [event.number for event in engine.journal.read(1)]
-    print(json.dumps({"kept": kept, "refused": refused, "after": after, "there": there, "equal": equal}))
+    print(json.dumps({"kept": kept, "refused": refused, "after": after, "there": there, "identical": identical}))
 
 asyncio.run(main(sys.argv[1]))
 """

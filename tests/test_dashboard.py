@@ -261,7 +261,7 @@ def test_a_deployment_that_cannot_be_read_does_not_hide_the_others(tmp_path: Pat
         tab.open("/")
         assert tab.page.locator("#rows a").all_inner_texts() == ["..", "shop"]
         first, second = tab.page.locator("#rows tr").all_inner_texts()
-        assert "cannot be read: there is nothing to GET here" in first and "cannot be read" not in second
+        assert "cannot be read: there is nothing at '/v1/statistics'" in first and "cannot be read" not in second
         assert "Live" in tab.text("#news") and tab.fits()
         tab.page.set_viewport_size({"width": 390, "height": 800})
         assert tab.fits()

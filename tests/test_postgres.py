@@ -138,8 +138,8 @@ def test_other_formats_and_others_tables_are_refused(store: str, postgres_server
     journal = open_journal(store)
     journal.close()
     with psycopg.connect(postgres_server.url, autocommit=True) as other:
-        other.execute(f"UPDATE {journal.schema}.format SET version = 2")
-        with pytest.raises(ParameterError, match="has format 2; this version of driftwise reads 1"):
+        other.execute(f"UPDATE {journal.schema}.format SET version = 1")
+        with pytest.raises(ParameterError, match="has format 1; this version of driftwise reads 2"):
             open_journal(store)
         other.execute("CREATE SCHEMA theirs")
         other.execute("CREATE TABLE theirs.events (what text)")

@@ -38,13 +38,13 @@ async def warm(engine: "Engine") -> None:
 
     Deployments of a kind need the same kernels: they have the same policy in force and the same form of requests.
     """
-    seen, later = set(), []
+    kinds, later = set(), []
     for name, entry in list(engine.catalogue.entries.items()):
         if entry.status == RETIRED:
             continue
         kind = _kind(entry)
-        if kind not in seen:
-            seen.add(kind)
+        if kind not in kinds:
+            kinds.add(kind)
             await _try_fold(engine, name)
         elif entry.initial.reward_window is not None:
             later.append(name)

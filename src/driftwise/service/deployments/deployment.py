@@ -30,7 +30,7 @@ from driftwise.service.store import events
 from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
 from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
 
-FORMAT = 1
+FORMAT = 2
 CHOOSE: Any = msgspec.UNSET  # in place of an action: the policy is to choose it
 NO_LEAPS = Leaps()
 

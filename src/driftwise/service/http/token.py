@@ -61,7 +61,7 @@ def ensure_token(store: str) -> tuple[str, str | None]:
 
 
 def drop_token(store: str) -> None:
-    """Delete the token: an API key exists, so it has no use any more."""
+    """Delete the token: an API key exists, so it has no use."""
     with suppress(OSError, RuntimeError):
         token_file(store).unlink()
 

@@ -30,7 +30,7 @@ from driftwise.service.store.postgres_session import (
 )
 from driftwise.service.store.sql import FORGET, FORGET_BATCH, SQLJournal
 
-FORMAT = 1
+FORMAT = 2
 SCHEMA = """
 CREATE TABLE events (
     stream bigint NOT NULL, number bigint NOT NULL, at bigint NOT NULL, kind text NOT NULL, body bytea NOT NULL,

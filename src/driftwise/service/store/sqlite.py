@@ -20,7 +20,7 @@ from driftwise.service.store.sql import FORGET, FORGET_BATCH, SQLJournal
 from driftwise.service.store.store_file import StoreFile
 
 OLDEST = 3_051_003
-FORMAT = 1
+FORMAT = 2
 BUSY_MS = 2_000  # how long a commit waits for someone else's lock on the file
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
