@@ -18,6 +18,7 @@ from driftwise.agent.bound import Bound
 from driftwise.agent.manners import MANNERS, manner_of
 from driftwise.agent.rollback import Rewind, Step
 from driftwise.agent.serialization import Saved, from_paper, on_paper, structure_from_paper, structure_on_paper
+from driftwise.agent.summary import ArmSummary, summary_of
 from driftwise.core import serialization as states
 from driftwise.core.adapter import Manner
 from driftwise.core.arm_registry import Roster, plain_name, roster_of
@@ -589,6 +590,19 @@ class Agent:
         return self._manner
 
     # ---- what can be asked ----
+
+    def summary(self, actions: Any = None, *, context: Any = None, states: Any = None) -> list[ArmSummary]:
+        """What the policy knows of every arm, or of every row shown, at the next decision; it takes what `decide` does.
+
+        >>> import driftwise as dw
+        >>> agent = dw.Agent(dw.KLUCB(), arms=["red", "blue"], reward_range=(0, 10))
+        >>> agent.learn(agent.decide(), reward=5.0)
+        >>> red, blue = agent.summary()
+        >>> red.estimate, red.count, blue.estimate, blue.index
+        (5.0, 1.0, None, inf)
+        """
+        with self._lock:
+            return summary_of(self, _given(actions=actions, context=context, states=states))
 
     @property
     def pending(self) -> tuple[int, ...]:

@@ -37,6 +37,11 @@ class Manner:
     shown: Any = ()
     answers: tuple[Any, Any, Any] = (0, (), 0.0)  # an example of a place, a row, and what `update` is told
 
+    @property
+    def cost_units(self) -> dict[str, float]:
+        """The resources that decisions cost, and the amount of each that kernels take for 1."""
+        return {}
+
     def __init__(self, policy: Any, problem: Problem, roster: Roster) -> None:
         self.name, self.problem, self.roster = type(policy).__name__, problem, roster
 

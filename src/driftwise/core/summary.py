@@ -30,17 +30,18 @@ class Summary(NamedTuple):
     """A row per arm: `costs` is a matrix with a column per resource, all others are vectors."""
 
     estimate: Floats
-    index: Floats
+    index: Floats  # type: ignore[assignment]
     low: Floats
     high: Floats
-    count: Floats
+    count: Floats  # type: ignore[assignment]
     pending: Floats
     costs: Floats
 
 
 def new_summary(n_rows: int, n_resources: int = 0) -> Summary:
     """An empty table."""
-    return Summary(*(np.full(n_rows, np.nan) for _ in range(6)), np.full((n_rows, n_resources), np.nan))
+    estimate, index, low, high, count, pending = np.full((6, n_rows), np.nan)
+    return Summary(estimate, index, low, high, count, pending, np.full((n_rows, n_resources), np.nan))
 
 
 @kernel

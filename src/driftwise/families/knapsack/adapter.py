@@ -106,6 +106,11 @@ class Budgeted(Manner):
         self.purse = purse
         self.answers = 0, np.zeros(len(purse.names)), Spent(0.0, np.zeros(len(purse.names)))
 
+    @property
+    def cost_units(self) -> dict[str, float]:
+        """The most a decision can cost of each resource."""
+        return self.purse.named(self.purse.most)
+
     def show(self, t: int, asked: dict[str, Any]) -> Any:
         """The rates from round `t` to the end."""
         self.refuse(asked)

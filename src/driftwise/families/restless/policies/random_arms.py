@@ -11,7 +11,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Cache, Ints, PerArm, Problem, Scratch
 from driftwise.core.verbs import register
 from driftwise.families.restless.problem import restless_problem
-from driftwise.families.restless.random_subset import chance_of_set, count_activated, draw_arms
+from driftwise.families.restless.random_subset import chance_of_set, count_activated, draw_arms, summarise_activated
 
 
 class RandomArmsState(NamedTuple):
@@ -48,4 +48,5 @@ register(
     about=About("nothing", "O(T)", "the baseline", drifts=False, family="restless", learns_rewards=False),
     select=_select,
     update=count_activated,
+    summarise=summarise_activated,
 )

@@ -29,7 +29,7 @@ from driftwise.core.types import About, Cache, Decision, Moves, Problem, Scratch
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
-from driftwise.families.restless.index_policy import rank_by_index, select_by_index, time_to_plan
+from driftwise.families.restless.index_policy import rank_by_index, select_by_index, summarise_by_index, time_to_plan
 from driftwise.families.restless.problem import STATIONARY, RestlessStructure, restless_problem
 from driftwise.families.restless.top_m import kth_largest
 from driftwise.families.restless.transitions.counts import ArmCounts, count_moves, new_counts
@@ -158,4 +158,5 @@ register(
     select=select_by_index,
     update=_update,
     rank=rank_by_index,
+    summarise=summarise_by_index,
 )
