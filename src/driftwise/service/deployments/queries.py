@@ -7,11 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from driftwise.agent.propensity import odds
-from driftwise.core import serialization as states
-from driftwise.core.types import PerArm, Scratch
+from driftwise.agent.summary import NUMBERS, ArmSummary
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments import moving
 from driftwise.service.deployments import spec as papers
@@ -27,7 +25,6 @@ from driftwise.service.http.schemas.responses import Explained, Recorded, Saved,
 from driftwise.service.store.events import Decided, Learned, body_of
 from driftwise.service.store.journal import DamagedError, Event, JournalError
 
-MOST_TOLD = 64  # numbers of one array
 DRAWS, FEW_DRAWS = 1000, 100  # the few where a draw may plan for many arms
 
 
@@ -170,34 +167,23 @@ def _explain(engine: Engine, entry: Entry, id: int) -> Explained:
     then = fold(engine.journal, entry.stream, entry.made, upto=id - 1)
     agent = then.agent
     then.clock_to(round(1e6 * decision.at))
+    round_, described = agent.t, papers.described(then.settings)
     shares = odds(agent, decision.asked, FEW_DRAWS if then.moving else DRAWS)
-    round_ = agent.t
     try:
+        known = agent.summary(**decision.asked)
         again = agent.decide(**decision.asked)
         same = decision.held or list_of(again.action) == list_of(decision.action)
     except DriftwiseError as error:
         raise Unavailable(f"the decision cannot be made again: {error}") from None
-    described = papers.described(then.settings)
     chosen = [str(each) for each in list_of(decision.action)]
-    arms: list[dict[str, Any]] = [
-        {"arm": name, "chosen": str(name) in chosen, "share": shares.get(name, 0.0)} for name in agent.arms
+    arms = [
+        {"arm": each.arm, "chosen": str(each.arm) in chosen, "share": shares.get(each.arm, 0.0)} | _numbers(each)
+        for each in known
     ]
-    shared: dict[str, Any] = {}
-    for path, array, per_arm in _numbers(agent.state):
-        if per_arm and len(array) == len(arms):
-            for arm, value in zip(arms, array, strict=True):
-                if value.ndim == 0:
-                    arm[path] = _plain(value)
-        elif array.size <= MOST_TOLD:
-            shared[path] = _plain(array)
     if then.moving:
         moving.explained(agent, arms)
-    for arm in () if then.moving else arms:
-        _read(arm, agent.problem.low, agent.problem.width, described["policy"])
-    if not arms:
-        shared["shares"] = {str(action): share for action, share in shares.items()}
     window = moving.window(agent, round_) if then.moving else _window(then, round_)
-    return Explained(decision, described["policy"], described["parameters"], round_, window, arms, shared, same)
+    return Explained(decision, described["policy"], described["parameters"], round_, window, arms, same)
 
 
 def list_of(action: Any) -> list[Any]:
@@ -216,43 +202,8 @@ def _window(then: Deployment, round_: int) -> dict[str, Any] | None:
     return found
 
 
-def _numbers(state: Any, path: str = "") -> list[tuple[str, Any, bool]]:
-    """Every array of a state, with its path and whether it has a row per arm."""
-    found: list[tuple[str, Any, bool]] = []
-    for name, value in zip(state._fields, state, strict=True):
-        here = f"{path}.{name}" if path else name
-        if hasattr(value, "_fields"):
-            found += _numbers(value, here)
-        else:
-            role = states.roles(type(state)).get(name)
-            if role is not Scratch:
-                found.append((here, value, role is PerArm))
-    return found
-
-
-def _read(arm: dict[str, Any], low: float, span: float, policy: str) -> None:
-    """What people ask of an arm first: its mean, its bonus, or its posterior."""
-    rewarded = {path: value for path, value in arm.items() if "pending" not in path.split(".")}
-    last = {path.rpartition(".")[2]: value for path, value in rewarded.items()}
-    count, total = last.get("counts"), last.get("sums")
-    if isinstance(count, int | float) and isinstance(total, int | float):
-        if "thompson" in policy and "gaussian" not in policy and "heights" in last:
-            arm["posterior"] = {"family": "beta", "a": total + 1.0, "b": count - total + 1.0}
-            if math.isfinite(low) and count:
-                arm["mean"] = low + span * total / count
-        elif count:
-            arm["mean"] = total / count
-    elif isinstance(last.get("means"), int | float):
-        arm["mean"] = last["means"]
-    index, mean = last.get("indices"), last.get("means")
-    if isinstance(index, int | float) and isinstance(mean, int | float):
-        arm["index"], arm["bonus"] = index, index - mean
-
-
-def _plain(value: Any) -> Any:
-    """Numbers as JSON knows them: what is not finite is null."""
-    array = np.asarray(value)
-    if array.ndim == 0:
-        number = array.item()
-        return number if not isinstance(number, float) or math.isfinite(number) else None
-    return [_plain(each) for each in array]
+def _numbers(known: ArmSummary) -> dict[str, Any]:
+    """What the policy says of an arm, as JSON has it: a number that is not finite is null."""
+    numbers = {name: getattr(known, name) for name in NUMBERS}
+    plain = {name: None if value is None or math.isinf(value) else value for name, value in numbers.items()}
+    return plain if known.costs is None else plain | {"costs": known.costs}

@@ -121,10 +121,13 @@ class Recorded(msgspec.Struct):
 class Explained(msgspec.Struct):
     """A decision explained: what the policy knew then, and what it makes of it now.
 
-    `arms` tells for every arm what the policy keeps of it, with its `mean`, `bonus` or `posterior` where it has them,
-    and `share`: how often it would have been chosen with another luck. Arms that move have their `state`, `class`,
-    `cost` and `index`, their `indices` in other states, the `moves` seen from theirs, and `why` they were chosen or
-    not. `again` is whether a replay chooses the same.
+    `arms` has for every arm, or for every row of features that was shown, what the policy knew of it: `estimate` (its
+    mean reward), `index` (what it was ranked by), `low` and `high` (confidence bounds, or the central 95 % of the
+    posterior), `count` (rewards that count) and `pending`, all in the units of rewards, and with budgets its mean
+    `costs`. A number that the policy does not have, or that is infinite, is null. `share` is how often it would have
+    been chosen with another luck. Arms that move have their `state`, `class` and `cost`, their `indices` in other
+    states, the `moves` seen from theirs, and `why` they were chosen or not. `again` is whether a replay chooses the
+    same.
     """
 
     decision: Recorded
@@ -133,7 +136,6 @@ class Explained(msgspec.Struct):
     round: int
     window: dict[str, Any] | None
     arms: list[dict[str, Any]]
-    shared: dict[str, Any]
     again: bool
 
 
