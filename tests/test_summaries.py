@@ -25,7 +25,7 @@ from driftwise.families.restless.problem import DRIFTING, KNOWN, STATIONARY
 from driftwise.numerics.beta_quantile import NORMAL_95, beta_quantile
 from driftwise.numerics.kl import kl
 from driftwise.numerics.summaries import summarise_kl_bound
-from tests.families import ARMED, BUDGETED, FEATURED, RESTLESS, SLATED
+from tests.families import ARMED, BUDGETED, FEATURED, POINTED, RESTLESS, SLATED
 from tests.herds import problem, walk
 from tests.reference import BUDGET_TWINS, FEATURE_TWINS, RESTLESS_TWINS, SLATE_TWINS, TWINS
 from tests.reference.budget_log import Bill
@@ -400,6 +400,11 @@ def test_arms_that_move(name: str) -> None:
 
 
 # ---- with every reward 5 ----
+
+
+def test_every_policy_with_arms_says_something_of_them() -> None:
+    assert {name for name, kind in POLICIES.items() if kind not in summarise.kernels} == set(POINTED)
+
 
 # Those whose estimate is not what rewards average to: random trials of rewards, or a prior that draws them to 0.
 SHRUNK = {*BETA, *FEATURED}

@@ -30,7 +30,8 @@ def summaries_are_what_happened(policy: Any) -> str | None:
     ground = ground_of(policy)
     if not ground.has_arms:
         return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
-    require(type(policy) in summarise.kernels, f"{called(policy)} has no kernel for summarise: it says nothing")
+    if type(policy) not in summarise.kernels:
+        return f"{called(policy)} has no kernel for summarise: it says nothing of its arms"
     for how, way in ground.ways.items():
         agent, request, *happened = lived(ground, way, policy, _range(ground, *RANGE), lambda luck: REWARD)
         before, records = agent.dumps(), agent.summary(**request)
