@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 
 from driftwise.agent.rounds import Rounds
-from driftwise.agent.serialization import decode_agent, encode_agent, write_whole
+from driftwise.agent.serialization import (
+    decode_agent,
+    encode_agent,
+    write_whole,
+)
+from driftwise.agent.summary import ArmSummary, summary_of
 from driftwise.core import serialization as states
 from driftwise.core.adapter import Adapter, no_view
 from driftwise.core.arm_registry import plain_name
@@ -221,6 +226,22 @@ class Agent(Rounds):
             self._bind(self.policy, adapter, state)
 
     # ---- what can be asked ----
+
+    def summary(self, actions: Any = None, **request: Any) -> list[ArmSummary]:
+        """What the policy knows of every arm, or of every row offered, before the next decision.
+
+        It takes what `decide` does.
+
+        >>> import driftwise as dw
+        >>> agent = dw.Agent(dw.KLUCB(), dw.MultiArmed(["red", "blue"], reward_range=(0, 10)))
+        >>> agent.learn(agent.decide(), reward=5.0)
+        'learned'
+        >>> red, blue = agent.summary()
+        >>> red.estimate, red.count, blue.estimate, blue.index
+        (5.0, 1.0, None, inf)
+        """
+        with self._lock:
+            return summary_of(self, _given(actions=actions, **request), self.t)
 
     @property
     def problem(self) -> Problem:

@@ -76,6 +76,11 @@ class Adapter:
     def attach(self, bind: Callable[..., Any], policy: Any, state: Any) -> None:
         """Take what the adapter needs of a policy's state and of its compiled code, before it is used."""
 
+    @property
+    def cost_units(self) -> dict[str, float]:
+        """The resources that decisions cost, and the amount of each that kernels take for 1."""
+        return {}
+
     # ---- a decision ----
 
     def read_request(self, t: int, request: dict[str, Any]) -> Any:

@@ -18,6 +18,7 @@ argument (a policy, a tape, or a state). A verb is a type of its own for numba: 
     restart(policy, state, memory, window)                         forget all; from now on remember `memory` rounds
     appraise(policy, state, t, context, prices)                    write what a unit of each resource is worth now
     rank(policy, state, t, context, indices)                       write the index of each arm, in the state it is in
+    summarise(policy, state, t, context, out)                      write what is known of each arm: core/summary.py
     missed(standard, i, action, reward) -> (regret, is best)       what a choice is held against; measure/comparator.py
 
 `advance` exists because `select` may not write, and a window must forget a round even when no reward ever came for it.
@@ -29,7 +30,8 @@ tried, though nothing is known of it yet. Whoever calls `pend` calls `settle` on
 state of `update` alone, so that a world whose rewards come at once calls neither. `refresh` lets one window
 (`numerics/window.py`) serve every policy that slides, and `gained`, `lost`, `awaited`, `forgone` and `turned` do so for
 features (`families/contextual/feature_window.py`). `restart` is how a policy over policies tries windows: after it the
-state is as `init` made it, but for a memory of `memory` rounds and bounds sized for a window of `window`.
+state is as `init` made it, but for a memory of `memory` rounds and bounds sized for a window of `window`. `summarise`
+takes the context that `select` takes, in a state that has come to round t, and like `select` it reads only.
 """
 
 from typing import Any
@@ -38,6 +40,7 @@ import numpy as np
 
 from driftwise.core.compile_errors import mark
 from driftwise.core.kernel import Kernel, forget_compiled, kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About
 from driftwise.errors import RegistrationError
 
@@ -96,6 +99,11 @@ def _no_indices(policy: Any, state: Any, t: int, context: Any, indices: Any) -> 
         indices[arm] = np.nan
 
 
+@kernel
+def _no_summary(policy: Any, state: Any, t: int, context: Any, out: Summary) -> None:
+    clear_summary(out)
+
+
 advance = Verb("advance", default=_stay)
 select = Verb("select")
 pend = Verb("pend", default=_ignore)
@@ -113,13 +121,14 @@ turned = Verb("turned")
 restart = Verb("restart")
 appraise = Verb("appraise", default=_no_prices)
 rank = Verb("rank", default=_no_indices)
+summarise = Verb("summarise", default=_no_summary)
 missed = Verb("missed")
 
 VERBS = {
     verb.__name__: verb
     for verb in (
         *(advance, select, pend, settle, update, observe, respond, deliver),
-        *(refresh, gained, lost, awaited, forgone, turned, restart, appraise, rank, missed),
+        *(refresh, gained, lost, awaited, forgone, turned, restart, appraise, rank, summarise, missed),
     )
 }
 ABOUT: dict[type, About] = {}

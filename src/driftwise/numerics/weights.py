@@ -17,6 +17,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import Floats, PerArm
 
 SLACK = 1.0
@@ -64,15 +65,31 @@ def _recentre(weights: Weights) -> None:
 
 
 @kernel
-def draw(powers: Floats, mixing: float, rng: Any) -> tuple[int, float]:
-    """An arm drawn with the chances above, and its chance. All powers vanished (their leader left): any arm."""
+def _mix(powers: Floats, mixing: float) -> tuple[float, float]:
+    """What a power is multiplied by, and what is added, to become a chance."""
     n_arms = len(powers)
     total = 0.0
     for power in powers:
         total += power
-    scale, floor = 0.0, 1.0 / n_arms
     if total > TINY:
-        scale, floor = (1.0 - mixing) / total, mixing / n_arms
+        return (1.0 - mixing) / total, mixing / n_arms
+    return 0.0, 1.0 / n_arms
+
+
+@kernel
+def summarise_chances(out: Summary, powers: Floats, mixing: float) -> None:
+    """The index of an arm is its chance; weights are no estimates of rewards, and nothing else is kept."""
+    clear_summary(out)
+    scale, floor = _mix(powers, mixing)
+    for arm in range(len(powers)):
+        out.index[arm] = scale * powers[arm] + floor
+
+
+@kernel
+def draw(powers: Floats, mixing: float, rng: Any) -> tuple[int, float]:
+    """An arm drawn with the chances above, and its chance. All powers vanished (their leader left): any arm."""
+    n_arms = len(powers)
+    scale, floor = _mix(powers, mixing)
     left, rng = uniform(rng)
     for k in range(n_arms):
         share = scale * powers[k] + floor

@@ -118,12 +118,12 @@ def _share(ridge: FadingRidge, gamma: float, t: int) -> float:
 @kernel
 def settle(ridge: FadingRidge, pending: PendingRows, prior: float) -> None:
     """Solve for this round: V^-1 or M^-1, V~ and theta."""
-    _with_prior(ridge.pairs, prior, ridge.gram)
+    with_prior(ridge.pairs, prior, ridge.gram)
     invert(ridge.gram, ridge.factor, ridge.inverse)
     apply_matrix(ridge.inverse, ridge.moment, ridge.theta)
     if any_pending(pending):
         invert_with(pending, ridge.gram, ridge.inverse)
-    _with_prior(ridge.squares, prior, ridge.gram)
+    with_prior(ridge.squares, prior, ridge.gram)
 
 
 @kernel
@@ -148,7 +148,7 @@ def draw_faded(ridge: FadingRidge, spread: float, draw: Floats, rng: Any) -> Non
 
 
 @kernel
-def _with_prior(pairs: Floats, prior: float, out: Floats) -> None:
+def with_prior(pairs: Floats, prior: float, out: Floats) -> None:
     """Write lambda I + pairs."""
     for i in range(len(pairs)):
         for j in range(len(pairs)):

@@ -202,3 +202,21 @@ def _newton_step(fit: GLMFit) -> float:
             total -= fit.factor[k, i] * fit.step[k]
         fit.step[i] = total / fit.factor[i, i]
     return math.sqrt(dot(fit.step, fit.step))
+
+
+@kernel
+def multiply_symmetric(left: Floats, right: Floats, product: Floats) -> None:
+    """The product of two matrices, of which the right one is symmetric."""
+    for i in range(len(left)):
+        for j in range(len(left)):
+            product[i, j] = dot(left[i], right[j])
+
+
+@kernel
+def width_under(inverse: Floats, x: Floats) -> float:
+    """sqrt(x' V^-1 x)."""
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] != 0.0:
+            total += x[i] * dot(inverse[i], x)
+    return math.sqrt(max(0.0, total))

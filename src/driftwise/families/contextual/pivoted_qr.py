@@ -5,12 +5,15 @@ first pivots of a QR factorisation with pivoting, which make the volume between 
 to nine digits are equal, and the first is taken, so that rounding does not choose.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, Scratch
+from driftwise.families.contextual.feature_window import FeatureWindow
+from driftwise.families.contextual.pending_ring import NOBODY, PendingRing, slot_under_way
 
 NO_ROW = -1
 EQUAL = 1e-9  # squared distances that differ by less, relatively, are equal
@@ -74,3 +77,43 @@ def _square(x: Floats) -> float:
     for i in range(len(x)):
         total += x[i] * x[i]
     return total
+
+
+@kernel
+def explored_row(span: Span, window: FeatureWindow, ring: PendingRing, context: Floats) -> int:
+    """The row to explore in one of the first d rounds of a cycle, which is a pass through the ring; else NO_ROW.
+
+    Rows count once they are taken. Those that nobody told of yet are unknown here: so many are picked from the rows at
+    hand in their stead.
+    """
+    position, begun = window.head[0], window.clock[0] - window.head[0]
+    if position >= window.features.shape[1]:
+        return NO_ROW
+    found, unknown = 0, 0
+    for slot in range(position):
+        under_way = slot_under_way(ring, window, begun + slot)
+        if window.filled[slot]:
+            found = widen(span, found, window.features[slot])
+        elif under_way != NOBODY:
+            found = widen(span, found, ring.rows[under_way])
+        else:
+            unknown += 1
+    row = farthest(span, found, context)
+    while unknown > 0 and row != NO_ROW:
+        found = widen(span, found, context[row])
+        row = farthest(span, found, context)
+        unknown -= 1
+    return row
+
+
+def coverage(actions: Floats) -> float:
+    """The least eigenvalue of sum a a' over the rows that are picked when these actions are offered in every round."""
+    rows = rest = np.array(actions, np.float64)
+    chosen: list[Floats] = []
+    for _ in range(rows.shape[1]):
+        squares = np.sum(rest**2, axis=1)
+        best = int(np.argmax(squares >= squares.max() * (1.0 - EQUAL)))  # the first among equals
+        chosen.append(rows[best])
+        along = rest[best] / math.sqrt(squares[best]) if squares[best] else rest[best]
+        rest = rest - np.outer(rest @ along, along)
+    return float(max(0.0, np.linalg.eigvalsh(np.transpose(chosen) @ chosen)[0]))

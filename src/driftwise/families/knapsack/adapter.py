@@ -186,6 +186,11 @@ class KnapsackAdapter(Adapter):
         """Choosing nothing pays and costs nothing; policies without budgets do not know of it."""
         return self.examples.outcome if self._own else None
 
+    @property
+    def cost_units(self) -> dict[str, float]:
+        """The most a decision can cost of each resource."""
+        return self.purse.named(self.purse.most)
+
     def read_request(self, t: int, request: dict[str, Any]) -> Any:
         """The rates from round `t` to the end."""
         self.check_request(request)

@@ -20,7 +20,9 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import beta, branch, exponential, positive_uniform, uniform
+from driftwise.core.summary import Summary, put_interval
 from driftwise.core.types import Floats, Ints
+from driftwise.numerics.beta_quantile import TAIL, beta_quantile
 
 TABLE = np.array([math.lgamma(n + 1.0) for n in range(256)])
 HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
@@ -94,3 +96,15 @@ def race(successes: Floats, trials: Ints, heights: Floats, rng: Any) -> int:
         winner, x = k, y
         log_x, log_rest = math.log(x), math.log1p(-x)
     return winner
+
+
+@kernel
+def summarise_beta(out: Summary, arm: int, a: float, b: float, count: float, low: float, span: float) -> None:
+    """One arm whose place in the range of rewards is believed to be Beta(a, b): its mean, and the central 95 %.
+
+    Successes are random trials (`trial`): their share is the mean of rewards only on average, so the estimate is not
+    exactly what the rewards came to, which nobody keeps.
+    """
+    out.count[arm] = count
+    least, most = beta_quantile(a, b, TAIL), beta_quantile(a, b, 1.0 - TAIL)
+    put_interval(out, arm, low + span * a / (a + b), low + span * least, low + span * most)

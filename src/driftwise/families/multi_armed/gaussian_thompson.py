@@ -14,7 +14,9 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import normal
+from driftwise.core.summary import RANK_ONLY, Summary, clear_summary, put_interval
 from driftwise.core.types import Floats, PerArm, Shared
+from driftwise.numerics.beta_quantile import NORMAL_95
 from driftwise.numerics.optimism import ABOVE, untried
 from driftwise.numerics.pending import tries
 
@@ -59,3 +61,14 @@ def race_normals(centres: Floats, spreads: Floats, rng: Any) -> int:
         if draw > top:
             winner, top = k, draw
     return winner
+
+
+@kernel
+def summarise_beliefs(out: Summary, beliefs: Beliefs, counts: Any, pending: Any) -> None:
+    """The centre of each posterior, and its central 95 % as draws are made from it: what is under way narrows it."""
+    clear_summary(out)
+    for arm in range(len(beliefs.centres)):
+        out.count[arm], out.pending[arm] = counts[arm], pending[arm]
+        centre, reach = beliefs.centres[arm], NORMAL_95 * beliefs.spreads[arm]
+        if abs(centre) < RANK_ONLY:
+            put_interval(out, arm, centre, centre - reach, centre + reach)

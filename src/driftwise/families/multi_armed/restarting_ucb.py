@@ -11,12 +11,14 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import integers, uniform
+from driftwise.core.summary import Summary
 from driftwise.core.types import Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.detectors import Walks, new_walks, stop_walks, unit_range
 from driftwise.numerics.optimism import NEVER_LEFT, log_scale, most_promising, tally
 from driftwise.numerics.pending import Pending, new_pending, settle_arm
+from driftwise.numerics.summaries import summarise_scaled_bounds
 
 
 class Watched(NamedTuple):
@@ -69,13 +71,19 @@ def tuned(horizon: int, changes: int) -> tuple[float, float]:
 
 
 @kernel
+def _scale(policy: Any, state: Watched) -> float:
+    """What a bonus is before it is divided by the root of the tries."""
+    total = 0
+    for k in range(len(state.counts)):
+        total += state.counts[k] + state.pending.counts[k]
+    return log_scale(1.0, policy.xi, total)
+
+
+@kernel
 def select_watched(policy: Any, state: Watched, t: int, context: Any, rng: Any) -> tuple[int, float]:
     """Any arm with probability alpha, else the most promising; with its exact probability."""
     n_arms = len(state.counts)
-    total = 0
-    for k in range(n_arms):
-        total += state.counts[k] + state.pending.counts[k]
-    best = most_promising(state.means, state.roots, log_scale(1.0, policy.xi, total))
+    best = most_promising(state.means, state.roots, _scale(policy, state))
     arm = best
     u, rng = uniform(rng)
     if u < policy.alpha:
@@ -121,6 +129,15 @@ def judge(state: Watched, arm: int, alarm: bool, now: int) -> None:
         state.starts[arm] = now + 1
         state.alarms[0] += 1
     refresh_watched(state, arm)
+
+
+@kernel
+def summarise_watched(policy: Any, state: Watched, t: int, context: Any, out: Summary) -> None:
+    """What is known of every arm since its restart."""
+    summarise_scaled_bounds(
+        *(out, state.counts, state.sums, state.pending.counts, state.means, state.roots),
+        *(_scale(policy, state), state.range[0], state.range[1]),
+    )
 
 
 register(Watched, refresh=refresh_watched)

@@ -7,10 +7,11 @@ Their states have `counts` of moves, a `table` of indices by group and state, `a
 from typing import Any
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import Decision, Floats, Ints, Moves
 from driftwise.families.restless.index_planning import read_indices
 from driftwise.families.restless.top_m import top_arms
-from driftwise.families.restless.transitions.counts import close_episode, count_moves
+from driftwise.families.restless.transitions.counts import close_episode, count_moves, seen_from
 
 
 @kernel
@@ -36,6 +37,15 @@ def select_by_index(policy: Any, state: Any, t: int, context: Ints, rng: Any) ->
     rank_by_index(policy, state, t, context, state.indices)
     top_arms(state.indices, state.spare, state.chosen)
     return state.chosen, 1.0
+
+
+@kernel
+def summarise_by_index(policy: Any, state: Any, t: int, context: Ints, out: Summary) -> None:
+    """The index of every arm in the state it is in, and what was seen of it, or of its class, there."""
+    clear_summary(out)
+    rank_by_index(policy, state, t, context, out.index)
+    for arm in range(len(context)):
+        out.count[arm] = seen_from(state.counts, state.counts.groups[arm], context[arm])
 
 
 @kernel

@@ -5,6 +5,7 @@ from typing import Any
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import Decision, Ints, Moves
 
 
@@ -37,3 +38,11 @@ def count_activated(policy: Any, state: Any, decision: Decision, outcome: Moves,
     for arm in decision.action:
         if decision.context[arm] >= 0 and outcome.states[arm] >= 0:
             state.counts[arm] += 1
+
+
+@kernel
+def summarise_activated(policy: Any, state: Any, t: int, context: Ints, out: Summary) -> None:
+    """How often each arm was activated, and its next state seen."""
+    clear_summary(out)
+    for arm in range(len(state.counts)):
+        out.count[arm] = state.counts[arm]

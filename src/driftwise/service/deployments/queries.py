@@ -7,11 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from driftwise.agent.propensity import choice_shares
-from driftwise.core import serialization as states
-from driftwise.core.types import PerArm, Scratch
+from driftwise.agent.summary import NUMBERS, ArmSummary, summary_of
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments import spec as specs
 from driftwise.service.deployments.catalogue import DAMAGED, RETIRED, DeploymentEntry
@@ -32,8 +30,6 @@ from driftwise.service.http.schemas.responses import (
 )
 from driftwise.service.store.events import Decided, Learned, body_of
 from driftwise.service.store.journal import DamagedError, Event, JournalError
-
-MAX_NUMBERS_SHOWN = 64  # of one array
 
 
 def deployment_view(initial: DeploymentSpec, status: str, at: int, live: Deployment | None) -> dict[str, Any]:
@@ -177,32 +173,22 @@ def _explain(engine: Engine, entry: DeploymentEntry, id: int) -> Explanation:
     shares = choice_shares(agent, decision.request, hooks.samples)
     round_ = then.round_at(microseconds(decision.decided_at))
     try:
+        known = summary_of(agent, decision.request, round_)
         replica = agent.decide(**decision.request, at=round_)
         reproduced = decision.sticky or decision.override or list_of(replica.action) == list_of(decision.action)
     except DriftwiseError as error:
         raise Unavailable(f"the decision cannot be reproduced: {error}") from None
     policy = specs.describe_policy(then.spec)
     chosen = [str(each) for each in list_of(decision.action)]
-    arms: list[dict[str, Any]] = [
-        {"arm": name, "chosen": str(name) in chosen, "share": shares.get(name, 0.0)} for name in agent.arms
+    arms = [
+        {"arm": each.arm, "chosen": str(each.arm) in chosen, "share": shares.get(each.arm, 0.0)} | _numbers(each)
+        for each in known
     ]
-    shared: dict[str, Any] = {}
-    for path, array, per_arm in _numbers(agent.state):
-        if per_arm and len(array) == len(arms):
-            for arm, value in zip(arms, array, strict=True):
-                if value.ndim == 0:
-                    arm[path] = _plain(value)
-        elif array.size <= MAX_NUMBERS_SHOWN:
-            shared[path] = _plain(array)
-    for arm in arms:
-        _read(arm, agent.problem.low, agent.problem.width, policy["policy"])
     hooks.explain(agent.adapter, agent.t, arms)
-    if not arms:
-        shared["shares"] = {str(action): share for action, share in shares.items()}
     window = hooks.window(agent.adapter, round_)
     if window is not None and then.spec.window is not None and then.spec.window.seconds is not None:
         window["seconds"] = then.spec.window.seconds
-    return Explanation(decision, policy["policy"], policy["parameters"], round_, window, arms, shared, reproduced)
+    return Explanation(decision, policy["policy"], policy["parameters"], round_, window, arms, reproduced)
 
 
 def list_of(action: Any) -> list[Any]:
@@ -210,43 +196,8 @@ def list_of(action: Any) -> list[Any]:
     return list(action) if isinstance(action, list | tuple) else [action]
 
 
-def _numbers(state: Any, path: str = "") -> list[tuple[str, Any, bool]]:
-    """Every array of a state, with its path and whether it has a row per arm."""
-    found: list[tuple[str, Any, bool]] = []
-    for name, value in zip(state._fields, state, strict=True):
-        here = f"{path}.{name}" if path else name
-        if hasattr(value, "_fields"):
-            found += _numbers(value, here)
-        else:
-            role = states.roles(type(state)).get(name)
-            if role is not Scratch:
-                found.append((here, value, role is PerArm))
-    return found
-
-
-def _read(arm: dict[str, Any], low: float, span: float, policy: str) -> None:
-    """What people ask of an arm first: its mean, its bonus, or its posterior."""
-    rewarded = {path: value for path, value in arm.items() if "pending" not in path.split(".")}
-    last = {path.rpartition(".")[2]: value for path, value in rewarded.items()}
-    count, total = last.get("counts"), last.get("sums")
-    if isinstance(count, int | float) and isinstance(total, int | float):
-        if "thompson" in policy and "gaussian" not in policy and "heights" in last:
-            arm["posterior"] = {"family": "beta", "a": total + 1.0, "b": count - total + 1.0}
-            if math.isfinite(low) and count:
-                arm["mean"] = low + span * total / count
-        elif count:
-            arm["mean"] = total / count
-    elif isinstance(last.get("means"), int | float):
-        arm["mean"] = last["means"]
-    index, mean = last.get("indices"), last.get("means")
-    if isinstance(index, int | float) and isinstance(mean, int | float):
-        arm["index"], arm["bonus"] = index, index - mean
-
-
-def _plain(value: Any) -> Any:
-    """Numbers as JSON knows them: what is not finite is null."""
-    array = np.asarray(value)
-    if array.ndim == 0:
-        number = array.item()
-        return number if not isinstance(number, float) or math.isfinite(number) else None
-    return [_plain(each) for each in array]
+def _numbers(known: ArmSummary) -> dict[str, Any]:
+    """What the policy says of an arm, as JSON has it: a number that is not finite is null."""
+    numbers = {name: getattr(known, name) for name in NUMBERS}
+    plain = {name: None if value is None or math.isinf(value) else value for name, value in numbers.items()}
+    return plain if known.costs is None else plain | {"costs": known.costs}

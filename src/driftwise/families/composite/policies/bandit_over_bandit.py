@@ -48,9 +48,10 @@ import numpy as np
 from driftwise.core.family import family_of
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Floats, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
-from driftwise.core.verbs import advance, appraise, pend, register, restart, select, settle, update
+from driftwise.core.verbs import advance, appraise, pend, register, restart, select, settle, summarise, update
 from driftwise.errors import ParameterError
 from driftwise.families.composite.hedge import Hedge, credit, new_hedge, pick, plan
 from driftwise.families.multi_armed.policies.sliding_ucb import SlidingUCB
@@ -277,6 +278,12 @@ def _appraise(policy: BanditOverBandit, state: BanditOverBanditState, t: int, co
     appraise(policy.policy, state.inner, t - state.start[0], context, prices)
 
 
+@kernel
+def _summarise(policy: BanditOverBandit, state: BanditOverBanditState, t: int, context: Any, out: Summary) -> None:
+    """What the policy inside knows of this block."""
+    summarise(policy.policy, state.inner, t - state.start[0], context, out)
+
+
 register(
     BanditOverBandit,
     about=About(
@@ -287,5 +294,6 @@ register(
     pend=_pend,
     settle=_settle,
     update=_update,
+    summarise=_summarise,
     appraise=_appraise,
 )

@@ -30,7 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Outcome, Problem, Scratch
+from driftwise.core.summary import Summary
+from driftwise.core.types import About, Decision, Floats, Outcome, Problem, Scratch
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.fading_ridge import (
@@ -46,6 +47,8 @@ from driftwise.families.contextual.fading_ridge import (
 from driftwise.families.contextual.linear_draw import favourite_row
 from driftwise.families.contextual.pending_rows import PendingRows, new_pending_rows
 from driftwise.families.contextual.policies.discounted_lin_ucb import gamma_for
+from driftwise.families.contextual.summaries import summarise_faded_rows
+from driftwise.numerics.beta_quantile import NORMAL_95
 from driftwise.numerics.reward_scale import RewardScale, measure, new_scale
 
 
@@ -122,6 +125,14 @@ def _update(
     absorb_faded(state.ridge, policy.gamma, decision.t, decision.context, outcome.reward)
 
 
+@kernel
+def _summarise(
+    policy: DiscountedLinThompson, state: DiscountedLinThompsonState, t: int, context: Floats, out: Summary
+) -> None:
+    reach = NORMAL_95 * policy.scale * state.scale.noise[0]
+    summarise_faded_rows(out, state.ridge, state.pending, policy.ridge, context, reach, False)
+
+
 register(
     DiscountedLinThompson,
     about=About(
@@ -135,4 +146,5 @@ register(
     pend=pend_faded,
     settle=settle_faded,
     update=_update,
+    summarise=_summarise,
 )

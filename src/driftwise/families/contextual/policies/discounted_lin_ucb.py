@@ -33,7 +33,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Derived, Outcome, Problem
+from driftwise.core.summary import Summary
+from driftwise.core.types import About, Decision, Derived, Floats, Outcome, Problem
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.fading_ridge import (
@@ -48,6 +49,7 @@ from driftwise.families.contextual.fading_ridge import (
 )
 from driftwise.families.contextual.linear_optimism import failure_chance
 from driftwise.families.contextual.pending_rows import PendingRows, new_pending_rows
+from driftwise.families.contextual.summaries import summarise_faded_rows
 from driftwise.numerics.reward_scale import RewardScale, measure, new_scale
 from driftwise.numerics.ridge import dot
 
@@ -153,6 +155,12 @@ def _update(
     absorb_faded(state.ridge, policy.gamma, decision.t, decision.context, outcome.reward)
 
 
+@kernel
+def _summarise(policy: DiscountedLinUCB, state: DiscountedLinUCBState, t: int, context: Floats, out: Summary) -> None:
+    radius = _radius(policy, state.scale, state.delta[0], len(state.ridge.moment), t)
+    summarise_faded_rows(out, state.ridge, state.pending, policy.ridge, context, radius, True)
+
+
 register(
     DiscountedLinUCB,
     about=About(
@@ -166,4 +174,5 @@ register(
     pend=pend_faded,
     settle=settle_faded,
     update=_update,
+    summarise=_summarise,
 )

@@ -39,10 +39,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Floats, Outcome, PerFeature, PerFeaturePair, Problem, Scratch, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.pending_rows import PendingRows, any_pending, new_pending_rows, pend_row, settle_row
+from driftwise.families.contextual.summaries import put_row, rewards_worth
 from driftwise.numerics.reward_scale import RewardScale, measure, new_scale
 from driftwise.numerics.ridge import dot, factorise
 
@@ -290,6 +292,22 @@ def _reweigh(weights: Floats, fits: Floats, share: float) -> None:
         weights[q] = (1.0 - share) * weights[q] / total + share / len(weights)
 
 
+@kernel
+def _summarise(policy: KalmanMixture, state: KalmanMixtureState, t: int, context: Floats, out: Summary) -> None:
+    """Counts are by the noise: rewards that would leave the mixture as sure of a row as it is, had nothing drifted."""
+    clear_summary(out)
+    most, width = policy.prior_sd * policy.prior_sd, policy.width * state.scale.unit[0]
+    _mix(state, t - state.clock[0], most)
+    for row in range(len(context)):
+        square = _apply(state.covariance, context[row], state.image) / state.variance[0]
+        out.count[row] = rewards_worth(square, most * dot(context[row], context[row]) / state.variance[0])
+    if any_pending(state.pending):
+        _narrow(state)
+    for row in range(len(context)):
+        spread = math.sqrt(max(0.0, _apply(state.covariance, context[row], state.image)))
+        put_row(out, row, dot(context[row], state.mean), width * spread, True)
+
+
 register(
     KalmanMixture,
     about=About(
@@ -303,4 +321,5 @@ register(
     pend=pend_row,
     settle=settle_row,
     update=_update,
+    summarise=_summarise,
 )

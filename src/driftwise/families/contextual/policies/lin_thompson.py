@@ -28,11 +28,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Outcome, Problem, Scratch
+from driftwise.core.summary import Summary
+from driftwise.core.types import About, Decision, Floats, Outcome, Problem, Scratch
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.linear_draw import draw_parameter, favourite_row
 from driftwise.families.contextual.pending_rows import PendingRows, new_pending_rows, pend_row, settle_row
+from driftwise.families.contextual.summaries import summarise_rows
+from driftwise.numerics.beta_quantile import NORMAL_95
 from driftwise.numerics.reward_scale import RewardScale, measure, new_scale
 from driftwise.numerics.ridge import Ridge, absorb, audit, new_ridge
 
@@ -97,6 +100,12 @@ def _update(policy: LinThompson, state: LinThompsonState, decision: Decision, ou
     audit(state.ridge)
 
 
+@kernel
+def _summarise(policy: LinThompson, state: LinThompsonState, t: int, context: Floats, out: Summary) -> None:
+    spread = _spread(policy, state.scale.noise[0], len(state.draw), t)
+    summarise_rows(out, state.ridge, state.pending, context, NORMAL_95 * spread, False)
+
+
 register(
     LinThompson,
     about=About(
@@ -110,4 +119,5 @@ register(
     pend=pend_row,
     settle=settle_row,
     update=_update,
+    summarise=_summarise,
 )

@@ -25,11 +25,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Derived, Outcome, Problem
+from driftwise.core.summary import Summary
+from driftwise.core.types import About, Decision, Derived, Floats, Outcome, Problem
 from driftwise.core.validation import whole
 from driftwise.core.verbs import register
 from driftwise.families.contextual.linear_optimism import doubt_after, failure_chance, most_promising_row, radius_for
 from driftwise.families.contextual.pending_rows import PendingRows, new_pending_rows, pend_row, settle_row
+from driftwise.families.contextual.summaries import summarise_rows
 from driftwise.numerics.reward_scale import RewardScale, measure, new_scale
 from driftwise.numerics.ridge import Ridge, absorb, audit, new_ridge, solve
 
@@ -78,11 +80,16 @@ class LinUCB(NamedTuple):
 
 
 @kernel
+def _radius(policy: LinUCB, state: LinUCBState, t: int) -> float:
+    """The beta of round `t`."""
+    doubt = doubt_after(policy, state.delta[0], len(state.ridge.moment), t + 1)
+    return radius_for(policy, state.scale, doubt)
+
+
+@kernel
 def _select(policy: LinUCB, state: LinUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     solve(state.ridge)
-    doubt = doubt_after(policy, state.delta[0], len(state.ridge.moment), t + 1)
-    radius = radius_for(policy, state.scale, doubt)
-    return most_promising_row(state.ridge, state.pending, context, radius), 1.0
+    return most_promising_row(state.ridge, state.pending, context, _radius(policy, state, t)), 1.0
 
 
 @kernel
@@ -90,6 +97,11 @@ def _update(policy: LinUCB, state: LinUCBState, decision: Decision, outcome: Out
     measure(state.scale, outcome.reward)
     absorb(state.ridge, decision.context, outcome.reward)
     audit(state.ridge)
+
+
+@kernel
+def _summarise(policy: LinUCB, state: LinUCBState, t: int, context: Floats, out: Summary) -> None:
+    summarise_rows(out, state.ridge, state.pending, context, _radius(policy, state, t), True)
 
 
 register(
@@ -105,4 +117,5 @@ register(
     pend=pend_row,
     settle=settle_row,
     update=_update,
+    summarise=_summarise,
 )

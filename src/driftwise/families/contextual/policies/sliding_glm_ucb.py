@@ -43,6 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary, put_interval
 from driftwise.core.types import About, Cache, Decision, Floats, Outcome, Problem, Scratch, Shared
 from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
@@ -54,7 +55,15 @@ from driftwise.families.contextual.feature_window import (
     remember_features,
     slide_features,
 )
-from driftwise.families.contextual.glm import LINKS, GLMFit, estimate, mean_at, new_glm_fit
+from driftwise.families.contextual.glm import (
+    LINKS,
+    GLMFit,
+    estimate,
+    mean_at,
+    multiply_symmetric,
+    new_glm_fit,
+    width_under,
+)
 from driftwise.families.contextual.pending_ring import (
     NOBODY,
     PendingRing,
@@ -64,7 +73,7 @@ from driftwise.families.contextual.pending_ring import (
     settle_in_ring,
     slot_under_way,
 )
-from driftwise.families.contextual.pivoted_qr import EQUAL, NO_ROW, Span, farthest, new_span, widen
+from driftwise.families.contextual.pivoted_qr import NO_ROW, Span, coverage, explored_row, new_span
 from driftwise.families.contextual.row_counts import (
     Tally,
     add_outer,
@@ -74,6 +83,7 @@ from driftwise.families.contextual.row_counts import (
     tally_lost,
     tally_turned,
 )
+from driftwise.families.contextual.summaries import rewards_worth
 from driftwise.numerics.reward_scale import RewardScale, new_scale
 from driftwise.numerics.ridge import dot, invert
 
@@ -163,15 +173,7 @@ class SlidingGLMUCB(NamedTuple):
         >>> SlidingGLMUCB.coverage_of(np.eye(3))
         1.0
         """
-        rows = rest = np.array(actions, np.float64)
-        chosen: list[Floats] = []
-        for _ in range(rows.shape[1]):
-            squares = np.sum(rest**2, axis=1)
-            best = int(np.argmax(squares >= squares.max() * (1.0 - EQUAL)))  # the first among equals
-            chosen.append(rows[best])
-            along = rest[best] / math.sqrt(squares[best]) if squares[best] else rest[best]
-            rest = rest - np.outer(rest @ along, along)
-        return float(max(0.0, np.linalg.eigvalsh(np.transpose(chosen) @ chosen)[0]))
+        return coverage(actions)
 
     def init(self, problem: Problem) -> SlidingGLMUCBState:
         """Nothing remembered."""
@@ -250,12 +252,19 @@ def _refit(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> None:
 
 
 @kernel
+def _floor(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> float:
+    """What V has on its diagonal from the start."""
+    floor, gram = FLOOR * policy.reach * policy.reach, state.tally.gram
+    for i in range(len(gram)):
+        floor = max(floor, FLOOR * FLOOR * gram[i, i])  # for features far longer than L
+    return float(floor)
+
+
+@kernel
 def _write_gram(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> None:
     """Write V to `curvature`."""
     tally, fit = state.tally, state.fit
-    floor = FLOOR * policy.reach * policy.reach
-    for i in range(len(fit.theta)):
-        floor = max(floor, FLOOR * FLOOR * tally.gram[i, i])  # for features far longer than L
+    floor = _floor(policy, state)
     for i in range(len(fit.theta)):
         for j in range(len(fit.theta)):
             fit.curvature[i, j] = tally.gram[i, j]
@@ -265,42 +274,14 @@ def _write_gram(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> None:
 
 @kernel
 def _select(policy: SlidingGLMUCB, state: SlidingGLMUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
-    row = _explored_row(state, context)
+    row = explored_row(state.span, state.window, state.pending, context)
     return (row if row != NO_ROW else _promising_row(policy, state, context)), 1.0
-
-
-@kernel
-def _explored_row(state: SlidingGLMUCBState, context: Floats) -> int:
-    """The row to explore in one of the first d rounds of a cycle, which is a pass through the ring; else NO_ROW.
-
-    Rows count once they are taken. Those that nobody told of yet are unknown here: so many are picked from the rows at
-    hand in their stead.
-    """
-    position, begun = state.window.head[0], state.window.clock[0] - state.window.head[0]
-    if position >= len(state.fit.theta):
-        return NO_ROW
-    found, unknown = 0, 0
-    for slot in range(position):
-        under_way = slot_under_way(state.pending, state.window, begun + slot)
-        if state.window.filled[slot]:
-            found = widen(state.span, found, state.window.features[slot])
-        elif under_way != NOBODY:
-            found = widen(state.span, found, state.pending.rows[under_way])
-        else:
-            unknown += 1
-    row = farthest(state.span, found, context)
-    while unknown > 0 and row != NO_ROW:
-        found = widen(state.span, found, context[row])
-        row = farthest(state.span, found, context)
-        unknown -= 1
-    return row
 
 
 @kernel
 def _promising_row(policy: SlidingGLMUCB, state: SlidingGLMUCBState, context: Floats) -> int:
     """The row with the largest upper bound, the first among equals."""
-    theta, longest = state.fit.theta, policy.norm * state.scale.unit[0]
-    cut = longest / max(math.sqrt(dot(theta, theta)), longest)
+    theta, cut = state.fit.theta, _cut(policy, state)
     radius, best, top = radius_of(state), 0, -np.inf
     inverse = state.inverse
     if state.pending.waiting[0] > 0:
@@ -310,10 +291,17 @@ def _promising_row(policy: SlidingGLMUCB, state: SlidingGLMUCBState, context: Fl
         index = cut * dot(context[row], theta)
         if state.on_mean[0]:
             index = mean_at(state.link[0], index)
-        index += radius * _width(inverse, context[row])
+        index += radius * width_under(inverse, context[row])
         if index > top:
             best, top = row, index
     return best
+
+
+@kernel
+def _cut(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> float:
+    """What is left of theta where it is too long."""
+    theta, longest = state.fit.theta, policy.norm * state.scale.unit[0]
+    return float(longest / max(math.sqrt(dot(theta, theta)), longest))
 
 
 @kernel(inline=False)
@@ -326,31 +314,35 @@ def _narrow(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> None:
             add_outer(gram, ring.rows[slot], 1.0)
     invert(gram, product, state.narrow)
     _write_gram(policy, state)
-    _multiply(state.narrow, gram, product)
-    _multiply(product, state.narrow, state.spread)
-
-
-@kernel
-def _multiply(left: Floats, right: Floats, product: Floats) -> None:
-    """The product of two matrices, of which the right one is symmetric."""
-    for i in range(len(left)):
-        for j in range(len(left)):
-            product[i, j] = dot(left[i], right[j])
-
-
-@kernel
-def _width(inverse: Floats, x: Floats) -> float:
-    """sqrt(x' V^-1 x)."""
-    total = 0.0
-    for i in range(len(x)):
-        if x[i] != 0.0:
-            total += x[i] * dot(inverse[i], x)
-    return math.sqrt(max(0.0, total))
+    multiply_symmetric(state.narrow, gram, product)
+    multiply_symmetric(product, state.narrow, state.spread)
 
 
 @kernel
 def _update(policy: SlidingGLMUCB, state: SlidingGLMUCBState, decision: Decision, outcome: Outcome, now: int) -> None:
     remember_features(state, decision.t, decision.context, outcome.reward, now)
+
+
+@kernel
+def _summarise(policy: SlidingGLMUCB, state: SlidingGLMUCBState, t: int, context: Floats, out: Summary) -> None:
+    """Means and intervals are rewards, whatever the link; an index on scores stays a score, as they are ranked."""
+    clear_summary(out)
+    link, cut, radius, floor = state.link[0], _cut(policy, state), radius_of(state), _floor(policy, state)
+    inverse = state.inverse
+    if state.pending.waiting[0] > 0:
+        _narrow(policy, state)
+        inverse = state.spread
+    for row in range(len(context)):
+        x = context[row]
+        out.count[row] = rewards_worth(width_under(state.inverse, x) ** 2, dot(x, x) / floor)
+        score, reach = cut * dot(x, state.fit.theta), radius * width_under(inverse, x)
+        mean = mean_at(link, score)
+        if state.on_mean[0]:
+            put_interval(out, row, mean, mean - reach, mean + reach)
+            out.index[row] = mean + reach
+        else:
+            put_interval(out, row, mean, mean_at(link, score - reach), mean_at(link, score + reach))
+            out.index[row] = score + reach
 
 
 @kernel
@@ -390,5 +382,6 @@ register(
     pend=pend_in_ring,
     settle=settle_in_ring,
     update=_update,
+    summarise=_summarise,
     restart=_restart,
 )

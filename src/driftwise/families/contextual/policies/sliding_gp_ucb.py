@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, Outcome, Problem
 from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
@@ -72,6 +73,7 @@ from driftwise.families.contextual.pending_ring import (
     pend_in_ring,
     settle_in_ring,
 )
+from driftwise.families.contextual.summaries import put_row, rewards_worth
 from driftwise.numerics.reward_scale import RewardScale, new_scale
 
 LONGEST = 5000  # rounds in a window: the factor then takes 400 MB
@@ -220,6 +222,26 @@ def _update(policy: SlidingGPUCB, state: SlidingGPUCBState, decision: Decision, 
 
 
 @kernel
+def _summarise(policy: SlidingGPUCB, state: SlidingGPUCBState, t: int, context: Floats, out: Summary) -> None:
+    clear_summary(out)
+    process, variance, found = state.process, state.process.variance[0], 0
+    solve(process, state.window.rewards)
+    radius, rho = state.scale.unit[0] * _radius(policy, state), process.ridge[0]
+    if state.pending.waiting[0] > 0:
+        found = prepare(state.points, state.pending, process, state.window)
+    for start in range(0, len(context), COLUMNS):
+        stop = min(len(context), start + COLUMNS)
+        predict(process, state.window.features, context, start, stop)
+        for a in range(stop - start):
+            out.count[start + a] = rewards_worth(process.squares[a] / rho, variance / rho)
+        if found > 0:
+            narrow(state.points, state.pending, process, found, context, start)
+        for a in range(stop - start):
+            reach = radius * math.sqrt(max(0.0, process.squares[a]))
+            put_row(out, start + a, process.means[a], reach, True)
+
+
+@kernel
 def _gained(state: SlidingGPUCBState, slot: int) -> None:
     include(state.process, state.window.features, slot)
     audit(state.process, state.window.clock[0])
@@ -256,5 +278,6 @@ register(
     pend=pend_in_ring,
     settle=settle_in_ring,
     update=_update,
+    summarise=_summarise,
     restart=_restart,
 )

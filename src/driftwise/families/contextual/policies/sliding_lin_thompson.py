@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Decision, Outcome, Problem, Scratch
+from driftwise.core.summary import Summary
+from driftwise.core.types import About, Decision, Floats, Outcome, Problem, Scratch
 from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.families.contextual.feature_window import (
@@ -41,6 +42,8 @@ from driftwise.families.contextual.feature_window import (
 )
 from driftwise.families.contextual.linear_draw import draw_parameter, favourite_row
 from driftwise.families.contextual.pending_rows import PendingRows, await_pair, clear_rows, forgo_pair, new_pending_rows
+from driftwise.families.contextual.summaries import summarise_rows
+from driftwise.numerics.beta_quantile import NORMAL_95
 from driftwise.numerics.reward_scale import RewardScale, new_scale
 from driftwise.numerics.ridge import Ridge, clear, new_ridge
 
@@ -107,6 +110,14 @@ def _update(
 
 
 @kernel
+def _summarise(
+    policy: SlidingLinThompson, state: SlidingLinThompsonState, t: int, context: Floats, out: Summary
+) -> None:
+    spread = policy.scale * state.scale.noise[0]
+    summarise_rows(out, state.ridge, state.pending, context, NORMAL_95 * spread, False)
+
+
+@kernel
 def _restart(policy: SlidingLinThompson, state: SlidingLinThompsonState, memory: int, window: int) -> None:
     empty(state.window, memory)
     clear(state.ridge)
@@ -129,5 +140,6 @@ register(
     pend=pend_features,
     settle=settle_features,
     update=_update,
+    summarise=_summarise,
     restart=_restart,
 )

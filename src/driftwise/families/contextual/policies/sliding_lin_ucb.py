@@ -28,7 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Decision, Derived, Outcome, Problem
+from driftwise.core.summary import Summary
+from driftwise.core.types import About, Cache, Decision, Derived, Floats, Outcome, Problem
 from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.families.contextual.feature_window import (
@@ -45,6 +46,7 @@ from driftwise.families.contextual.feature_window import (
 )
 from driftwise.families.contextual.linear_optimism import doubt_after, failure_chance, most_promising_row, radius_for
 from driftwise.families.contextual.pending_rows import PendingRows, await_pair, clear_rows, forgo_pair, new_pending_rows
+from driftwise.families.contextual.summaries import summarise_rows
 from driftwise.numerics.reward_scale import RewardScale, new_scale
 from driftwise.numerics.ridge import Ridge, clear, new_ridge, solve
 
@@ -168,6 +170,12 @@ def _update(policy: SlidingLinUCB, state: SlidingLinUCBState, decision: Decision
 
 
 @kernel
+def _summarise(policy: SlidingLinUCB, state: SlidingLinUCBState, t: int, context: Floats, out: Summary) -> None:
+    radius = radius_for(policy, state.scale, state.doubt[0])
+    summarise_rows(out, state.ridge, state.pending, context, radius, True)
+
+
+@kernel
 def _restart(policy: SlidingLinUCB, state: SlidingLinUCBState, memory: int, window: int) -> None:
     empty(state.window, memory)
     clear(state.ridge)
@@ -189,5 +197,6 @@ register(
     pend=pend_features,
     settle=settle_features,
     update=_update,
+    summarise=_summarise,
     restart=_restart,
 )

@@ -26,11 +26,13 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, Problem, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.bounds import bound_cost, bound_reward
+from driftwise.families.knapsack.bounds import bound_cost, bound_reward, width
 from driftwise.families.knapsack.cost_totals import Outlay, book, chosen, new_outlay, pend_outlay, settle_outlay
+from driftwise.families.knapsack.summaries import put_cost, put_reward
 
 NULL = -1
 RHO = 0.35
@@ -136,6 +138,18 @@ def _appraise(policy: GreedyRatio, state: GreedyRatioState, t: int, context: Flo
         prices[scarcest] = state.unit[0] * _worth(state, arm) / _lower(state, arm, scarcest)
 
 
+@kernel
+def _summarise(policy: GreedyRatio, state: GreedyRatioState, t: int, context: Floats, out: Summary) -> None:
+    """The index is the ratio: what an arm may earn, by how often it can be paid for."""
+    clear_summary(out)
+    outlay, unit, rates = state.outlay, state.unit[0], context if policy.paced else state.rates
+    for arm in range(len(outlay.counts)):
+        count, total = outlay.counts[arm], outlay.sums[arm]
+        put_reward(out, arm, count, total, width(total / (count + 1.0), count, state.reach[0], 0.0), unit)
+        put_cost(out, arm, count, outlay.spent[arm])
+        out.index[arm] = unit * _worth(state, arm) / max(1.0, _load(state, arm, rates)[0])
+
+
 register(
     GreedyRatio,
     about=About("horizon and budgets", "none", "the rule of ratios", drifts=False, family="knapsack"),
@@ -144,4 +158,5 @@ register(
     settle=settle_outlay,
     update=_update,
     appraise=_appraise,
+    summarise=_summarise,
 )

@@ -30,6 +30,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, choice, uniform
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, PerArm, Problem, Scratch, Shared, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
@@ -199,6 +200,16 @@ def _appraise(policy: LagrangeBwK, state: LagrangeBwKState, t: int, context: Flo
         prices[resource] = state.unit[0] * state.weights[1 + resource] / (total * rate)
 
 
+@kernel
+def _summarise(policy: LagrangeBwK, state: LagrangeBwKState, t: int, context: Floats, out: Summary) -> None:
+    """The index of an arm is its chance; gains are no estimates of rewards, and nothing else is kept."""
+    clear_summary(out)
+    best = _best_gain(state)
+    scale = _scale(state, best)
+    for arm in range(len(state.gains)):
+        out.index[arm] = _chance(state, state.gains[arm], best, scale)
+
+
 register(
     LagrangeBwK,
     about=About(
@@ -210,4 +221,5 @@ register(
     select=_select,
     update=_update,
     appraise=_appraise,
+    summarise=_summarise,
 )

@@ -35,10 +35,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, Ints, PerArm, Problem, Scratch, Shared, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.bounds import bound_costs, bound_reward, expected_cost
+from driftwise.families.knapsack.bounds import bound_costs, bound_reward, expected_cost, width
 from driftwise.families.knapsack.cost_windows import (
     Spending,
     awaits,
@@ -48,6 +49,7 @@ from driftwise.families.knapsack.cost_windows import (
     pend_spending,
     settle_spending,
 )
+from driftwise.families.knapsack.summaries import put_cost, put_reward
 
 SHORTEST, PER_ARM = 60, 8  # rounds of the shortest window, at least, and per arm
 LONGEST = 2**15  # rounds of the longest that ends
@@ -248,6 +250,19 @@ def _appraise(
         prices[resource] = state.unit[0] * state.charges[resource]
 
 
+@kernel
+def _summarise(policy: PrequentialPacing, state: PrequentialPacingState, t: int, context: Floats, out: Summary) -> None:
+    """By the window that an arm uses now; the index is what it may earn less its costs at the prices of now."""
+    clear_summary(out)
+    window, unit = state.window, state.unit[0]
+    for arm in range(len(state.upper)):
+        view = state.used[arm]
+        count, total = window.counts[arm, view], window.sums[arm, view]
+        put_reward(out, arm, count, total, width(total / (count + 1.0), count, state.reaches[view], 0.0), unit)
+        put_cost(out, arm, count, window.spent[arm, view])
+        out.index[arm] = unit * _worth(state, arm)
+
+
 register(PrequentialPacingState, refresh=_refresh)
 register(
     PrequentialPacing,
@@ -258,4 +273,5 @@ register(
     settle=settle_spending,
     update=_update,
     appraise=_appraise,
+    summarise=_summarise,
 )

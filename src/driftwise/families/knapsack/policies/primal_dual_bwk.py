@@ -31,10 +31,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Shared, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.knapsack.cost_totals import Outlay, book, chosen, new_outlay, pend_outlay, settle_outlay
+from driftwise.families.knapsack.summaries import put_cost, put_reward
 from driftwise.numerics.pending import tries
 
 MIDDLE = 0.5  # of what an arm may earn or cost
@@ -191,6 +193,21 @@ def _appraise(policy: PrimalDualBwK, state: PrimalDualBwKState, t: int, context:
         prices[resource] = state.unit[0] * ratio * state.shares[1 + resource] / rate
 
 
+@kernel
+def _summarise(policy: PrimalDualBwK, state: PrimalDualBwKState, t: int, context: Floats, out: Summary) -> None:
+    """The index is the ratio: what an arm may earn, by the share of the budgets of a round that it costs."""
+    clear_summary(out)
+    _weigh(state)
+    outlay, unit = state.outlay, state.unit[0]
+    for arm in range(len(outlay.counts)):
+        count, total = outlay.counts[arm], outlay.sums[arm]
+        if count > 0:
+            put_reward(out, arm, count, total, _radius(policy, state, total / count, count), unit)
+        out.count[arm] = count
+        put_cost(out, arm, count, outlay.spent[arm])
+        out.index[arm] = unit * _ratio(policy, state, arm, context)
+
+
 register(
     PrimalDualBwK,
     about=About(
@@ -205,4 +222,5 @@ register(
     settle=settle_outlay,
     update=_update,
     appraise=_appraise,
+    summarise=_summarise,
 )

@@ -38,10 +38,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, PerArm, Problem, Shared, Spent
 from driftwise.core.validation import budgeted, number, one_of, whole, window_rounds
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.bounds import bound_costs, bound_reward
+from driftwise.families.knapsack.bounds import bound_costs, bound_reward, width
 from driftwise.families.knapsack.cost_windows import (
     Spending,
     awaits,
@@ -54,6 +55,7 @@ from driftwise.families.knapsack.cost_windows import (
 )
 from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
+from driftwise.families.knapsack.summaries import put_cost, put_reward, worth_less_costs
 
 CONFS = ("paper", "appendix", "practical")
 RHO = 0.35  # of the practical width
@@ -251,6 +253,22 @@ def _appraise(
 
 
 @kernel
+def _summarise(
+    policy: SlidingKnapsackUCB, state: SlidingKnapsackUCBState, t: int, context: Floats, out: Summary
+) -> None:
+    """By the windows of rewards and of costs; the index is what an arm may earn less its costs at the LP's prices."""
+    clear_summary(out)
+    _solve(policy, state, context)
+    window, unit = state.window, state.unit[0]
+    for arm in range(len(state.upper)):
+        count, total = window.counts[arm, 0], window.sums[arm, 0]
+        reach = width(total / (count + 1.0), count, state.reaches[0], state.gammas[0])
+        put_reward(out, arm, count, total, reach, unit)
+        put_cost(out, arm, window.counts[arm, 1], window.spent[arm, 1])
+        out.index[arm] = unit * worth_less_costs(state.upper[arm], state.lower[arm], state.lp.prices)
+
+
+@kernel
 def _restart(policy: SlidingKnapsackUCB, state: SlidingKnapsackUCBState, memory: int, window: int) -> None:
     clear(state.window, memory)
     if state.practical[0]:
@@ -275,5 +293,6 @@ register(
     settle=settle_spending,
     update=_update,
     appraise=_appraise,
+    summarise=_summarise,
     restart=_restart,
 )

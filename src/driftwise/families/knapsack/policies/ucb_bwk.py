@@ -32,13 +32,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.bounds import bound_costs, bound_reward
+from driftwise.families.knapsack.bounds import bound_costs, bound_reward, width
 from driftwise.families.knapsack.cost_totals import Outlay, book, new_outlay, pend_outlay, settle_outlay
 from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
+from driftwise.families.knapsack.summaries import put_cost, put_reward, worth_less_costs
 
 LARGEST_SHRINK = 0.5
 
@@ -139,6 +141,19 @@ def _appraise(policy: UCBBwK, state: UCBBwKState, t: int, context: Floats, price
         prices[resource] = state.unit[0] * state.lp.prices[resource]
 
 
+@kernel
+def _summarise(policy: UCBBwK, state: UCBBwKState, t: int, context: Floats, out: Summary) -> None:
+    """The index is what an arm may earn less its costs at the LP's prices."""
+    clear_summary(out)
+    _solve(policy, state, context)
+    outlay, unit = state.outlay, state.unit[0]
+    for arm in range(len(state.upper)):
+        count, total = outlay.counts[arm], outlay.sums[arm]
+        put_reward(out, arm, count, total, width(total / (count + 1.0), count, policy.scale, state.gammas[0]), unit)
+        put_cost(out, arm, count, outlay.spent[arm])
+        out.index[arm] = unit * worth_less_costs(state.upper[arm], state.lower[arm], state.lp.prices)
+
+
 register(
     UCBBwK,
     about=About(
@@ -153,4 +168,5 @@ register(
     settle=settle_outlay,
     update=_update,
     appraise=_appraise,
+    summarise=_summarise,
 )

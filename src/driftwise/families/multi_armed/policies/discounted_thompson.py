@@ -27,10 +27,11 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import beta
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
-from driftwise.families.multi_armed.beta_thompson import trial
+from driftwise.families.multi_armed.beta_thompson import summarise_beta, trial
 from driftwise.numerics.discount import Discount, fade, new_discount, weight
 
 
@@ -110,10 +111,21 @@ def _update(
     state.failures[arm] += share * (1.0 - success)
 
 
+@kernel
+def _summarise(policy: DiscountedThompson, state: DiscountedThompsonState, t: int, context: Any, out: Summary) -> None:
+    clear_summary(out)
+    scale = 1.0 / state.discount.growth[0]
+    for arm in range(len(state.successes)):
+        wins, losses = state.successes[arm] * scale, state.failures[arm] * scale
+        a, b = policy.alpha0 + wins, policy.beta0 + losses
+        summarise_beta(out, arm, a, b, wins + losses, state.range[0], state.range[1])
+
+
 register(
     DiscountedThompson,
     about=About("a discount fit for the drift; the reward range", "none proven", "Raj & Kalyani 2017"),
     advance=_advance,
     select=_select,
     update=_update,
+    summarise=_summarise,
 )

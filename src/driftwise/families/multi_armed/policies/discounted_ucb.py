@@ -27,12 +27,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.discount import Discount, fade, new_discount, weight
 from driftwise.numerics.optimism import NEVER_LEFT, log_scale, most_promising, tally, tally_weighted
 from driftwise.numerics.pending import Pending, find_middle, middle_of, new_pending
+from driftwise.numerics.summaries import summarise_bounds
 
 FAINT = 1e-200
 
@@ -143,7 +145,8 @@ def _settle(policy: DiscountedUCB, state: DiscountedUCBState, decision: Decision
 
 
 @kernel
-def _select(policy: DiscountedUCB, state: DiscountedUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
+def _scale(policy: DiscountedUCB, state: DiscountedUCBState) -> float:
+    """What a bonus is before it is divided by the root of the tries, as these are kept."""
     growth, total = state.discount.growth[0], 0.0
     for count in state.counts:
         total += count
@@ -151,8 +154,12 @@ def _select(policy: DiscountedUCB, state: DiscountedUCBState, t: int, context: A
         for weight_under_way in state.weights:
             total += weight_under_way
     # Deviation: a discounted number of rewards below one has no bonus; the paper's logarithm would be negative.
-    scale = 2.0 * log_scale(state.span[0], policy.xi, total / growth) * math.sqrt(growth)
-    return most_promising(state.means, state.roots, scale), 1.0
+    return 2.0 * log_scale(state.span[0], policy.xi, total / growth) * math.sqrt(growth)
+
+
+@kernel
+def _select(policy: DiscountedUCB, state: DiscountedUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
+    return most_promising(state.means, state.roots, _scale(policy, state)), 1.0
 
 
 @kernel
@@ -162,6 +169,14 @@ def _update(policy: DiscountedUCB, state: DiscountedUCBState, decision: Decision
     state.counts[arm] += share
     state.sums[arm] += share * outcome.reward
     _refresh(state, arm)
+
+
+@kernel
+def _summarise(policy: DiscountedUCB, state: DiscountedUCBState, t: int, context: Any, out: Summary) -> None:
+    scale = _scale(policy, state)
+    summarise_bounds(out, state.counts, state.sums, state.pending.counts, state.means, state.roots, scale)
+    for arm in range(len(out.count)):
+        out.count[arm] /= state.discount.growth[0]
 
 
 register(
@@ -174,4 +189,5 @@ register(
     pend=_pend,
     settle=_settle,
     update=_update,
+    summarise=_summarise,
 )

@@ -24,6 +24,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import integers, uniform
+from driftwise.core.summary import Summary, clear_summary, readable_index
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
@@ -106,6 +107,15 @@ def _update(policy: EpsilonGreedy, state: EpsilonGreedyState, decision: Decision
         state.values[decision.action] = value + policy.step * (outcome.reward - value)
 
 
+@kernel
+def _summarise(policy: EpsilonGreedy, state: EpsilonGreedyState, t: int, context: Any, out: Summary) -> None:
+    clear_summary(out)
+    for arm in range(len(state.values)):
+        out.index[arm], out.pending[arm] = readable_index(state.values[arm]), state.pending[arm]
+        if abs(state.values[arm]) <= UNKNOWN:
+            out.estimate[arm] = state.values[arm]
+
+
 register(
     EpsilonGreedy,
     about=About("a step and an epsilon fit for the drift", "none proven", "Sutton & Barto 2018, 2.5"),
@@ -113,4 +123,5 @@ register(
     pend=_pend,
     settle=_settle,
     update=_update,
+    summarise=_summarise,
 )

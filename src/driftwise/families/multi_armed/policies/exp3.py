@@ -21,11 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Outcome, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
-from driftwise.numerics.weights import Weights, draw, new_weights, place, raise_weight
+from driftwise.numerics.weights import Weights, draw, new_weights, place, raise_weight, summarise_chances
 
 
 class EXP3State(NamedTuple):
@@ -91,6 +92,11 @@ def _update(policy: EXP3, state: EXP3State, decision: Decision, outcome: Outcome
     raise_weight(state.weights, decision.action, state.rates[0] * estimate / len(state.weights.logs))
 
 
+@kernel
+def _summarise(policy: EXP3, state: EXP3State, t: int, context: Any, out: Summary) -> None:
+    summarise_chances(out, state.weights.powers, state.rates[0])
+
+
 register(
     EXP3,
     about=About(
@@ -100,4 +106,5 @@ register(
     ),
     select=_select,
     update=_update,
+    summarise=_summarise,
 )

@@ -25,11 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Outcome, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.multi_armed.policies.exp3 import horizon_of
-from driftwise.numerics.weights import Weights, draw, new_weights, place, raise_weight
+from driftwise.numerics.weights import Weights, draw, new_weights, place, raise_weight, summarise_chances
 
 
 class EXP3IXState(NamedTuple):
@@ -84,6 +85,11 @@ def _update(policy: EXP3IX, state: EXP3IXState, decision: Decision, outcome: Out
     raise_weight(state.weights, decision.action, -eta * loss / (decision.propensity + 0.5 * eta))
 
 
+@kernel
+def _summarise(policy: EXP3IX, state: EXP3IXState, t: int, context: Any, out: Summary) -> None:
+    summarise_chances(out, state.weights.powers, 0.0)
+
+
 register(
     EXP3IX,
     about=About(
@@ -93,4 +99,5 @@ register(
     ),
     select=_select,
     update=_update,
+    summarise=_summarise,
 )

@@ -32,11 +32,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.multi_armed.policies.exp3 import horizon_of
-from driftwise.numerics.weights import draw, place
+from driftwise.numerics.weights import draw, place, summarise_chances
 
 MOST = 300.0  # no exponent is above 1 unless a reward is above a declared range; one far above it must not overflow
 
@@ -130,6 +131,11 @@ def _update(policy: EXP3S, state: EXP3SState, decision: Decision, outcome: Outco
         weights[k] = (weights[k] + gift) * scale
 
 
+@kernel
+def _summarise(policy: EXP3S, state: EXP3SState, t: int, context: Any, out: Summary) -> None:
+    summarise_chances(out, state.weights, state.rates[0])
+
+
 register(
     EXP3S,
     about=About(
@@ -139,4 +145,5 @@ register(
     ),
     select=_select,
     update=_update,
+    summarise=_summarise,
 )

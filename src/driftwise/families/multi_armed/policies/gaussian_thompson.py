@@ -20,11 +20,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
-from driftwise.families.multi_armed.gaussian_thompson import Beliefs, believe, new_beliefs, race_normals
+from driftwise.families.multi_armed.gaussian_thompson import (
+    Beliefs,
+    believe,
+    new_beliefs,
+    race_normals,
+    summarise_beliefs,
+)
 from driftwise.numerics.optimism import NEVER_LEFT
 from driftwise.numerics.pending import Pending, middle_of, new_pending, pend_arm, settle_arm
 
@@ -95,6 +102,11 @@ def _update(
     _refresh(state, arm)
 
 
+@kernel
+def _summarise(policy: GaussianThompson, state: GaussianThompsonState, t: int, context: Any, out: Summary) -> None:
+    summarise_beliefs(out, state.beliefs, state.counts, state.pending.counts)
+
+
 register(GaussianThompsonState, refresh=_refresh)
 register(
     GaussianThompson,
@@ -105,4 +117,5 @@ register(
     pend=pend_arm,
     settle=settle_arm,
     update=_update,
+    summarise=_summarise,
 )

@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, Ints, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
@@ -49,6 +50,7 @@ from driftwise.numerics.detectors import (
 )
 from driftwise.numerics.kl import SLACK, exploration, gap_of, information, weigh
 from driftwise.numerics.pending import Pending, new_pending, pend_arm, settle_arm
+from driftwise.numerics.summaries import summarise_kl_bound
 
 NEVER = 2**62
 
@@ -229,6 +231,17 @@ def _restart(state: GLRKLUCBState, arm: int, start: int) -> None:
     _refresh(state, arm)
 
 
+@kernel
+def _summarise(policy: GLRKLUCB, state: GLRKLUCBState, t: int, context: Any, out: Summary) -> None:
+    clear_summary(out)
+    for arm in range(len(state.trials)):
+        out.pending[arm] = state.pending.counts[arm]
+        summarise_kl_bound(
+            *(out, arm, state.counts[arm], state.sums[arm], state.trials[arm], state.totals[arm]),
+            *(exploration(t - state.starts[arm], policy.c), state.range[0], state.range[1]),
+        )
+
+
 register(GLRKLUCBState, refresh=_refresh)
 register(
     GLRKLUCB,
@@ -241,4 +254,5 @@ register(
     pend=pend_arm,
     settle=_settle,
     update=_update,
+    summarise=_summarise,
 )

@@ -23,11 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.kl import exploration, information, most_optimistic, weigh
 from driftwise.numerics.pending import Pending, new_pending, pend_arm, settle_arm
+from driftwise.numerics.summaries import summarise_kl_bound
 
 
 class KLUCBState(NamedTuple):
@@ -95,6 +97,17 @@ def _update(policy: KLUCB, state: KLUCBState, decision: Decision, outcome: Outco
     _refresh(state, arm)
 
 
+@kernel
+def _summarise(policy: KLUCB, state: KLUCBState, t: int, context: Any, out: Summary) -> None:
+    clear_summary(out)
+    for arm in range(len(state.trials)):
+        out.pending[arm] = state.pending.counts[arm]
+        summarise_kl_bound(
+            *(out, arm, state.counts[arm], state.sums[arm], state.trials[arm], state.totals[arm]),
+            *(exploration(t, policy.c), state.range[0], state.range[1]),
+        )
+
+
 register(KLUCBState, refresh=_refresh)
 register(
     KLUCB,
@@ -103,4 +116,5 @@ register(
     pend=pend_arm,
     settle=settle_arm,
     update=_update,
+    summarise=_summarise,
 )

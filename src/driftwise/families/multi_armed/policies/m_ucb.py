@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
@@ -39,6 +40,7 @@ from driftwise.errors import ParameterError
 from driftwise.numerics.detectors import Halves, empty_halves, new_halves, slide_halves, unit_range
 from driftwise.numerics.optimism import NEVER_LEFT, log_scale, most_promising, tally
 from driftwise.numerics.pending import Pending, new_pending, pend_arm, settle_arm
+from driftwise.numerics.summaries import summarise_scaled_bounds
 
 NEVER = 2**62
 
@@ -169,6 +171,14 @@ def _update(policy: MUCB, state: MUCBState, decision: Decision, outcome: Outcome
             _refresh(state, k)
 
 
+@kernel
+def _summarise(policy: MUCB, state: MUCBState, t: int, context: Any, out: Summary) -> None:
+    summarise_scaled_bounds(
+        *(out, state.counts, state.sums, state.pending.counts, state.means, state.roots),
+        *(log_scale(1.0, policy.xi, t - state.start[0]), state.range[0], state.range[1]),
+    )
+
+
 register(MUCBState, refresh=_refresh)
 register(
     MUCB,
@@ -181,4 +191,5 @@ register(
     pend=pend_arm,
     settle=_settle,
     update=_update,
+    summarise=_summarise,
 )

@@ -37,6 +37,7 @@ from driftwise.families.multi_armed.restarting_ucb import (
     new_watched,
     select_watched,
     settle_watched,
+    summarise_watched,
     take,
     tuned,
 )
@@ -101,4 +102,5 @@ register(
     pend=pend_arm,
     settle=settle_watched,
     update=_update,
+    summarise=summarise_watched,
 )

@@ -48,6 +48,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, uniform
+from driftwise.core.summary import Summary, clear_summary, put_interval
 from driftwise.core.types import About, Cache, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
@@ -188,8 +189,7 @@ def _update(
     state.counts[arm] += 1
     state.sums[arm] += (outcome.reward - state.range[0]) / state.range[1]
     state.owed[arm] = max(0, state.owed[arm] - 1)
-    # Deviation: the paper needs the horizon.
-    horizon = max(2, state.horizon[0] if state.horizon[0] > 0 else now + 1)
+    horizon = _rounds(state, now + 1)
     log = math.log(horizon)
     changed = _good_changed(policy, state, arm, log) if state.good[arm] else _bad_changed(policy, state, arm, log)
     if changed:
@@ -198,6 +198,13 @@ def _update(
         return
     _evict(policy, state, log)
     _owe(policy, state, horizon, log, decision.rng)
+
+
+@kernel
+def _rounds(state: PracticalAdSwitchState, t: int) -> int:
+    """The T of all radii: the horizon, or the rounds before round `t`."""
+    # Deviation: the paper needs the horizon.
+    return max(2, state.horizon[0] if state.horizon[0] > 0 else t)
 
 
 @kernel
@@ -295,6 +302,19 @@ def _new_episode(state: PracticalAdSwitchState, start: int) -> None:
                 state.recent[k, j, i], state.former[k, j, i] = 0.0, 0.0
 
 
+@kernel
+def _summarise(policy: PracticalAdSwitch, state: PracticalAdSwitchState, t: int, context: Any, out: Summary) -> None:
+    """Means over the episode, with the radius r that changes are told by; turns go by no index."""
+    clear_summary(out)
+    log = math.log(_rounds(state, t))
+    for arm in range(len(state.counts)):
+        out.count[arm] = state.counts[arm]
+        if state.counts[arm] > 0:
+            mean, radius = state.sums[arm] / state.counts[arm], math.sqrt(policy.width * log / state.counts[arm])
+            low, span = state.range[0], state.range[1]
+            put_interval(out, arm, low + span * mean, low + span * (mean - radius), low + span * (mean + radius))
+
+
 register(
     PracticalAdSwitch,
     about=About(
@@ -305,4 +325,5 @@ register(
     advance=_advance,
     select=_select,
     update=_update,
+    summarise=_summarise,
 )

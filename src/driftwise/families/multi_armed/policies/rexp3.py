@@ -24,11 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Outcome, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
 from driftwise.families.multi_armed.policies.exp3 import exploration, horizon_of
-from driftwise.numerics.weights import Weights, draw, level, new_weights, place, raise_weight
+from driftwise.numerics.weights import Weights, draw, level, new_weights, place, raise_weight, summarise_chances
 
 
 class REXP3State(NamedTuple):
@@ -109,6 +110,11 @@ def _update(policy: REXP3, state: REXP3State, decision: Decision, outcome: Outco
     raise_weight(state.weights, decision.action, state.rates[0] * estimate / len(state.weights.logs))
 
 
+@kernel
+def _summarise(policy: REXP3, state: REXP3State, t: int, context: Any, out: Summary) -> None:
+    summarise_chances(out, state.weights.powers, state.rates[0])
+
+
 register(
     REXP3,
     about=About(
@@ -117,4 +123,5 @@ register(
     advance=_advance,
     select=_select,
     update=_update,
+    summarise=_summarise,
 )

@@ -37,6 +37,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, integers, stream, uniform
+from driftwise.core.summary import Summary, clear_summary, put_interval
 from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import register
@@ -157,9 +158,15 @@ def _remove(state: SER4State) -> None:
         # Deviation: where rewards are lost or late, counts differ; the smaller of the two stands for r.
         seen = min(state.counts[k], state.counts[best])
         if seen != r:
-            r, radius = seen, state.rates[SCALE] * math.sqrt(math.log(state.rates[WIDTH] * seen * seen) / seen)
+            r, radius = seen, _radius(state, seen)
         if top - state.sums[k] / state.counts[k] + state.rates[SLACK] >= radius:
             state.places[k] = OUT
+
+
+@kernel
+def _radius(state: SER4State, seen: int) -> float:
+    """How far an arm may fall behind after so many rewards."""
+    return float(state.rates[SCALE] * math.sqrt(math.log(state.rates[WIDTH] * seen * seen) / seen))
 
 
 @kernel(inline=False)
@@ -198,6 +205,19 @@ def _update(policy: SER4, state: SER4State, decision: Decision, outcome: Outcome
     state.sums[decision.action] += place(outcome.reward, state.range)
 
 
+@kernel
+def _summarise(policy: SER4, state: SER4State, t: int, context: Any, out: Summary) -> None:
+    """Means since the last reset. Two arms are told apart where intervals of half the radius no longer touch."""
+    clear_summary(out)
+    for arm in range(len(state.counts)):
+        n = state.counts[arm]
+        out.count[arm] = n
+        if n > 0:
+            mean, half = state.sums[arm] / n, 0.5 * _radius(state, n)
+            low, span = state.range[0], state.range[1]
+            put_interval(out, arm, low + span * mean, low + span * (mean - half), low + span * (mean + half))
+
+
 register(
     SER4,
     about=About(
@@ -208,4 +228,5 @@ register(
     advance=_advance,
     select=_select,
     update=_update,
+    summarise=_summarise,
 )

@@ -30,11 +30,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.numerics.optimism import most_promising, tally
 from driftwise.numerics.pending import middle_of
+from driftwise.numerics.summaries import summarise_bounds
 from driftwise.numerics.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 
 
@@ -100,9 +102,15 @@ def _refresh(state: SlidingArmedUCBState, arm: int) -> None:
 
 
 @kernel
-def _select(policy: SlidingArmedUCB, state: SlidingArmedUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
+def _radius(policy: SlidingArmedUCB, state: SlidingArmedUCBState, t: int) -> float:
+    """What a bonus is before it is divided by the root of the tries."""
     rounds = float(max(t, state.horizon[0], state.limit[0]))
-    radius = policy.scale * state.noise[0] * math.sqrt(2.0 * math.log(2.0 * len(state.means) * rounds * rounds))
+    return float(policy.scale * state.noise[0] * math.sqrt(2.0 * math.log(2.0 * len(state.means) * rounds * rounds)))
+
+
+@kernel
+def _select(policy: SlidingArmedUCB, state: SlidingArmedUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
+    radius = _radius(policy, state, t)
     return most_promising(state.means, state.roots, radius), 1.0
 
 
@@ -111,6 +119,12 @@ def _update(
     policy: SlidingArmedUCB, state: SlidingArmedUCBState, decision: Decision, outcome: Outcome, now: int
 ) -> None:
     remember(state, decision.t, decision.action, outcome.reward, now)
+
+
+@kernel
+def _summarise(policy: SlidingArmedUCB, state: SlidingArmedUCBState, t: int, context: Any, out: Summary) -> None:
+    window, radius = state.window, _radius(policy, state, t)
+    summarise_bounds(out, window.counts, window.sums, window.pending.counts, state.means, state.roots, radius)
 
 
 @kernel
@@ -132,5 +146,6 @@ register(
     pend=pend_round,
     settle=settle_round,
     update=_update,
+    summarise=_summarise,
     restart=_restart,
 )

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Outcome, Problem
 from driftwise.core.validation import whole, window_rounds
 from driftwise.core.verbs import register
-from driftwise.families.multi_armed.gaussian_thompson import Beliefs, believe, race_normals
+from driftwise.families.multi_armed.gaussian_thompson import Beliefs, believe, race_normals, summarise_beliefs
 from driftwise.families.multi_armed.policies.gaussian_thompson import beliefs_of
 from driftwise.numerics.optimism import NEVER_LEFT
 from driftwise.numerics.window import Window, empty, new_window, pend_round, remember, settle_round, slide
@@ -86,6 +87,13 @@ def _update(
 
 
 @kernel
+def _summarise(
+    policy: SlidingGaussianThompson, state: SlidingGaussianThompsonState, t: int, context: Any, out: Summary
+) -> None:
+    summarise_beliefs(out, state.beliefs, state.window.counts, state.window.pending.counts)
+
+
+@kernel
 def _restart(policy: SlidingGaussianThompson, state: SlidingGaussianThompsonState, memory: int, window: int) -> None:
     empty(state.window, memory)
     for arm in range(len(state.beliefs.centres)):
@@ -105,5 +113,6 @@ register(
     pend=pend_round,
     settle=settle_round,
     update=_update,
+    summarise=_summarise,
     restart=_restart,
 )

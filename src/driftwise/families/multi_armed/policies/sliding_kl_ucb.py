@@ -27,12 +27,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.numerics.argmax_tree import best, blank, new_tree, repair
 from driftwise.numerics.kl import exploration, gap_of, information, most_optimistic, weigh
 from driftwise.numerics.optimism import untried
+from driftwise.numerics.summaries import summarise_kl_bound
 from driftwise.numerics.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 
 
@@ -119,6 +121,18 @@ def _update(policy: SlidingKLUCB, state: SlidingKLUCBState, decision: Decision, 
 
 
 @kernel
+def _summarise(policy: SlidingKLUCB, state: SlidingKLUCBState, t: int, context: Any, out: Summary) -> None:
+    window, level = state.window, exploration(min(t, state.limit[0]), policy.c)
+    clear_summary(out)
+    for arm in range(len(state.trials)):
+        out.pending[arm] = window.pending.counts[arm]
+        summarise_kl_bound(
+            *(out, arm, window.counts[arm], window.sums[arm], state.trials[arm], state.totals[arm]),
+            *(level, state.range[0], state.range[1]),
+        )
+
+
+@kernel
 def _restart(policy: SlidingKLUCB, state: SlidingKLUCBState, memory: int, window: int) -> None:
     empty(state.window, memory)
     for arm in range(len(state.scores)):
@@ -138,5 +152,6 @@ register(
     pend=pend_round,
     settle=settle_round,
     update=_update,
+    summarise=_summarise,
     restart=_restart,
 )

@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, number, whole, window_rounds
 from driftwise.core.verbs import register
-from driftwise.families.multi_armed.beta_thompson import log_height, race, trial
+from driftwise.families.multi_armed.beta_thompson import log_height, race, summarise_beta, trial
 from driftwise.numerics.window import Window, empty, new_window, remember, slide
 
 
@@ -92,6 +93,14 @@ def _update(
 
 
 @kernel
+def _summarise(policy: SlidingThompson, state: SlidingThompsonState, t: int, context: Any, out: Summary) -> None:
+    clear_summary(out)
+    for arm in range(len(state.heights)):
+        wins, trials = state.window.sums[arm], state.window.counts[arm]
+        summarise_beta(out, arm, wins + 1.0, trials - wins + 1.0, trials, state.range[0], state.range[1])
+
+
+@kernel
 def _restart(policy: SlidingThompson, state: SlidingThompsonState, memory: int, window: int) -> None:
     empty(state.window, memory)
     for arm in range(len(state.heights)):
@@ -107,5 +116,6 @@ register(
     advance=slide,
     select=_select,
     update=_update,
+    summarise=_summarise,
     restart=_restart,
 )

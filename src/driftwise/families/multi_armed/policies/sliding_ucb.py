@@ -26,12 +26,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Cache, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.numerics.argmax_tree import best, blank, new_tree, repair
 from driftwise.numerics.optimism import log_scale, most_promising, tally
 from driftwise.numerics.pending import middle_of
+from driftwise.numerics.summaries import summarise_bounds
 from driftwise.numerics.window import Window, empty, new_window, pend_round, remember, settle_round, slide
 
 
@@ -117,6 +119,13 @@ def _update(policy: SlidingUCB, state: SlidingUCBState, decision: Decision, outc
 
 
 @kernel
+def _summarise(policy: SlidingUCB, state: SlidingUCBState, t: int, context: Any, out: Summary) -> None:
+    window = state.window
+    scale = state.reach[0] if t >= state.limit[0] else log_scale(state.span[0], policy.xi, t)
+    summarise_bounds(out, window.counts, window.sums, window.pending.counts, state.means, state.roots, scale)
+
+
+@kernel
 def _restart(policy: SlidingUCB, state: SlidingUCBState, memory: int, window: int) -> None:
     empty(state.window, memory)
     for arm in range(len(state.means)):
@@ -135,5 +144,6 @@ register(
     pend=pend_round,
     settle=settle_round,
     update=_update,
+    summarise=_summarise,
     restart=_restart,
 )

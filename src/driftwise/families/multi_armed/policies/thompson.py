@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import bounded_range, whole
 from driftwise.core.verbs import register
-from driftwise.families.multi_armed.beta_thompson import log_height, race, trial
+from driftwise.families.multi_armed.beta_thompson import log_height, race, summarise_beta, trial
 
 
 class ThompsonState(NamedTuple):
@@ -67,6 +68,14 @@ def _update(policy: Thompson, state: ThompsonState, decision: Decision, outcome:
     state.heights[arm] = log_height(state.successes[arm], state.trials[arm])
 
 
+@kernel
+def _summarise(policy: Thompson, state: ThompsonState, t: int, context: Any, out: Summary) -> None:
+    clear_summary(out)
+    for arm in range(len(state.heights)):
+        wins, trials = state.successes[arm], state.trials[arm]
+        summarise_beta(out, arm, wins + 1.0, trials - wins + 1.0, trials, state.range[0], state.range[1])
+
+
 register(
     Thompson,
     about=About(
@@ -74,4 +83,5 @@ register(
     ),
     select=_select,
     update=_update,
+    summarise=_summarise,
 )

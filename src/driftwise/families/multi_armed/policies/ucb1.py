@@ -17,11 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.optimism import NEVER_LEFT, log_scale, most_promising, tally
 from driftwise.numerics.pending import Pending, middle_of, new_pending, pend_arm, settle_arm
+from driftwise.numerics.summaries import summarise_bounds
 
 
 class UCB1State(NamedTuple):
@@ -81,6 +83,12 @@ def _update(policy: UCB1, state: UCB1State, decision: Decision, outcome: Outcome
     _refresh(state, arm)
 
 
+@kernel
+def _summarise(policy: UCB1, state: UCB1State, t: int, context: Any, out: Summary) -> None:
+    scale = log_scale(state.span[0], policy.xi, t)
+    summarise_bounds(out, state.counts, state.sums, state.pending.counts, state.means, state.roots, scale)
+
+
 register(UCB1State, refresh=_refresh)
 register(
     UCB1,
@@ -91,4 +99,5 @@ register(
     pend=pend_arm,
     settle=settle_arm,
     update=_update,
+    summarise=_summarise,
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import integers
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Outcome, PerArm, Problem
 from driftwise.core.validation import whole
 from driftwise.core.verbs import register
@@ -44,9 +45,18 @@ def _update(policy: Uniform, state: UniformState, decision: Decision, outcome: O
     state.counts[decision.action] += 1
 
 
+@kernel
+def _summarise(policy: Uniform, state: UniformState, t: int, context: Any, out: Summary) -> None:
+    """Rewards are counted, not kept; the index is the chance of an arm."""
+    clear_summary(out)
+    for arm in range(len(state.counts)):
+        out.index[arm], out.count[arm] = 1.0 / len(state.counts), state.counts[arm]
+
+
 register(
     Uniform,
     about=About(needs="nothing", bound="O(T)", paper="the baseline", drifts=False),
     select=_select,
     update=_update,
+    summarise=_summarise,
 )

@@ -35,7 +35,7 @@ from driftwise.core.types import About, Cache, Floats, PerClass, Problem, Scratc
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, indices_of, new_plan_room
-from driftwise.families.restless.index_policy import count_outcome, rank_by_index, select_by_index
+from driftwise.families.restless.index_policy import count_outcome, rank_by_index, select_by_index, summarise_by_index
 from driftwise.families.restless.structure import DRIFTING, KNOWN, restless_problem
 from driftwise.families.restless.transitions.counts import ClassCounts, close_episode, new_counts
 from driftwise.families.restless.transitions.pooling import add_to_pool, believed_row, empty_pool
@@ -211,4 +211,5 @@ register(
     select=select_by_index,
     update=count_outcome,
     rank=rank_by_index,
+    summarise=summarise_by_index,
 )

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, PerClass, Problem, Scratch, Shared
 from driftwise.core.validation import number
 from driftwise.core.verbs import register
@@ -133,6 +134,17 @@ def _update(policy: Myopic, state: MyopicState, decision: Decision, outcome: Mov
         state.weights[own, action, here] += weight
 
 
+@kernel
+def _summarise(policy: Myopic, state: MyopicState, t: int, context: Ints, out: Summary) -> None:
+    """The estimate is the next reward of an arm that is activated in the state it is in."""
+    clear_summary(out)
+    _rank(policy, state, t, context, out.index)
+    for arm in range(len(context)):
+        own, here = state.classes[arm], context[arm]
+        out.estimate[arm] = _mean(state, own, 1, here)
+        out.count[arm] = state.weights[own, 0, here] + state.weights[own, 1, here]
+
+
 register(
     Myopic,
     about=About(
@@ -142,4 +154,5 @@ register(
     select=_select,
     update=_update,
     rank=_rank,
+    summarise=_summarise,
 )

@@ -10,7 +10,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Derived, Ints, PerArm, Problem, Scratch
 from driftwise.core.verbs import register
-from driftwise.families.restless.random_subset import chance_of_set, count_activated, draw_arms
+from driftwise.families.restless.random_subset import chance_of_set, count_activated, draw_arms, summarise_activated
 from driftwise.families.restless.structure import restless_problem
 
 
@@ -48,4 +48,5 @@ register(
     about=About("nothing", "O(T)", "the baseline", drifts=False, family="restless", learns_rewards=False),
     select=_select,
     update=count_activated,
+    summarise=summarise_activated,
 )

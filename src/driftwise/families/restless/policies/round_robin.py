@@ -11,7 +11,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Ints, PerArm, Problem, Scratch
 from driftwise.core.verbs import register
-from driftwise.families.restless.random_subset import count_activated
+from driftwise.families.restless.random_subset import count_activated, summarise_activated
 from driftwise.families.restless.structure import restless_problem
 
 
@@ -50,4 +50,5 @@ register(
     about=About("nothing", "O(T)", "the baseline", drifts=False, family="restless", learns_rewards=False),
     select=_select,
     update=count_activated,
+    summarise=summarise_activated,
 )

@@ -40,7 +40,13 @@ from driftwise.core.types import About, Cache, Derived, Problem, Scratch
 from driftwise.core.validation import number, one_of, whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
-from driftwise.families.restless.index_policy import count_outcome, rank_by_index, select_by_index, time_to_plan
+from driftwise.families.restless.index_policy import (
+    count_outcome,
+    rank_by_index,
+    select_by_index,
+    summarise_by_index,
+    time_to_plan,
+)
 from driftwise.families.restless.structure import DRIFTING, restless_problem
 from driftwise.families.restless.transitions.counts import new_counts
 from driftwise.families.restless.transitions.optimistic import VACUOUS, ball_size
@@ -196,4 +202,5 @@ register(
     select=select_by_index,
     update=count_outcome,
     rank=rank_by_index,
+    summarise=summarise_by_index,
 )

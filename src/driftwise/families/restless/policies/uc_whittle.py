@@ -29,7 +29,7 @@ from driftwise.core.types import About, Cache, Decision, Derived, Moves, Problem
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
-from driftwise.families.restless.index_policy import rank_by_index, select_by_index, time_to_plan
+from driftwise.families.restless.index_policy import rank_by_index, select_by_index, summarise_by_index, time_to_plan
 from driftwise.families.restless.structure import STATIONARY, RestlessStructure, restless_problem
 from driftwise.families.restless.top_m import kth_largest
 from driftwise.families.restless.transitions.counts import ArmCounts, count_moves, new_counts
@@ -163,4 +163,5 @@ register(
     select=select_by_index,
     update=_update,
     rank=rank_by_index,
+    summarise=summarise_by_index,
 )

@@ -26,7 +26,13 @@ from driftwise.core.types import About, Cache, Problem, Scratch
 from driftwise.core.validation import whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, indices_of, new_plan_room
-from driftwise.families.restless.index_policy import count_outcome, rank_by_index, select_by_index, time_to_plan
+from driftwise.families.restless.index_policy import (
+    count_outcome,
+    rank_by_index,
+    select_by_index,
+    summarise_by_index,
+    time_to_plan,
+)
 from driftwise.families.restless.structure import DRIFTING, KNOWN, restless_problem
 from driftwise.families.restless.transitions.counts import ClassCounts, new_counts
 
@@ -134,4 +140,5 @@ register(
     select=select_by_index,
     update=count_outcome,
     rank=rank_by_index,
+    summarise=summarise_by_index,
 )

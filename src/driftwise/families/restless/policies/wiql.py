@@ -27,6 +27,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
+from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Cache, Decision, Derived, Floats, Ints, Moves, PerArm, Problem, Scratch, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
@@ -134,10 +135,20 @@ def _update(policy: WIQL, state: WIQLState, decision: Decision, outcome: Moves, 
         state.values[arm, here, action] += step * (target - state.values[arm, here, action])
 
 
+@kernel
+def _summarise(policy: WIQL, state: WIQLState, t: int, context: Ints, out: Summary) -> None:
+    """Q is what an arm earns in all, discounted: no estimate of a reward."""
+    clear_summary(out)
+    _rank(policy, state, t, context, out.index)
+    for arm in range(len(context)):
+        out.count[arm] = state.counts[arm, context[arm], 0] + state.counts[arm, context[arm], 1]
+
+
 register(
     WIQL,
     about=About("the states of the arms", "none proven", "Biswas et al. 2021", family="restless"),
     select=_select,
     update=_update,
     rank=_rank,
+    summarise=_summarise,
 )

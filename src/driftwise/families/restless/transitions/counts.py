@@ -103,3 +103,16 @@ def close_episode(counts: Any) -> None:
                         counts.views[group, view, action, here, there] += seen - gone
                     counts.ring[group, slot, action, here, there] = seen
     counts.episode[0] = now + 1
+
+
+@kernel
+def seen_from(counts: Any, group: int, here: int) -> float:
+    """Transitions from a state, with either action, in the longest window and the episode at hand."""
+    view, total = 0, 0.0
+    for each in range(1, len(counts.sizes)):
+        if counts.sizes[each] > counts.sizes[view]:
+            view = each
+    for action in range(2):
+        for there in range(counts.current.shape[2]):
+            total += counts.views[group, view, action, here, there] + counts.current[group, action, here, there]
+    return total

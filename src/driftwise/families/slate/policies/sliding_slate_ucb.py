@@ -30,11 +30,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
+from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Floats, Ints, PerArm, Problem, Scratch, Shared, SlateOutcome
 from driftwise.core.validation import number, whole, window_rounds
 from driftwise.core.verbs import register
 from driftwise.numerics.optimism import tally
 from driftwise.numerics.pending import middle_of
+from driftwise.numerics.summaries import summarise_bounds
 from driftwise.numerics.window import (
     Window,
     await_no_more,
@@ -124,9 +126,15 @@ def _advance(policy: SlidingSlateUCB, state: SlidingSlateUCBState, t: int, rng: 
 
 
 @kernel
-def _select(policy: SlidingSlateUCB, state: SlidingSlateUCBState, t: int, context: Any, rng: Any) -> tuple[Ints, float]:
+def _radius(policy: SlidingSlateUCB, state: SlidingSlateUCBState, t: int) -> float:
+    """What a bonus is before it is divided by the root of the tries."""
     rounds = float(max(t, state.horizon[0], state.limit[0]))
-    radius = policy.scale * state.noise[0] * math.sqrt(2.0 * math.log(2.0 * len(state.means) * rounds * rounds))
+    return float(policy.scale * state.noise[0] * math.sqrt(2.0 * math.log(2.0 * len(state.means) * rounds * rounds)))
+
+
+@kernel
+def _select(policy: SlidingSlateUCB, state: SlidingSlateUCBState, t: int, context: Any, rng: Any) -> tuple[Ints, float]:
+    radius = _radius(policy, state, t)
     for item in range(len(state.means)):
         state.indices[item] = state.means[item] + radius * state.roots[item]
     _take_largest(state.indices, state.slate)
@@ -184,6 +192,12 @@ def _update(
 
 
 @kernel
+def _summarise(policy: SlidingSlateUCB, state: SlidingSlateUCBState, t: int, context: Any, out: Summary) -> None:
+    window, radius = state.window, _radius(policy, state, t)
+    summarise_bounds(out, window.counts, window.sums, window.pending.counts, state.means, state.roots, radius)
+
+
+@kernel
 def _restart(policy: SlidingSlateUCB, state: SlidingSlateUCBState, memory: int, window: int) -> None:
     empty(state.window, memory * state.size[0])
     for item in range(len(state.means)):
@@ -205,5 +219,6 @@ register(
     pend=_pend,
     settle=_settle,
     update=_update,
+    summarise=_summarise,
     restart=_restart,
 )

@@ -116,11 +116,13 @@ class LoggedDecision(msgspec.Struct):
 class Explanation(msgspec.Struct):
     """What the policy knew when it decided, from a replay of the journal.
 
-    `arms` has, for every arm, the numbers of the policy's state, its `mean`, `bonus` or `posterior` where it has them,
-    and `share`: how often it is chosen with other random numbers. Restless arms have their `state`, `arm_type`,
-    `activation_cost` and `index`, their `indices` in other states, the `transitions` counted from theirs, and `why`
-    they were chosen or not.
-    `reproduced` is whether a replay chooses the same action.
+    `arms` has for every arm, or for every row of features that was offered, what the policy knew of it: `estimate` (its
+    mean reward), `index` (what it was ranked by), `low` and `high` (confidence bounds, or the central 95 % of the
+    posterior), `count` (rewards that count) and `pending`, all in the units of rewards, and with budgets its mean
+    `costs`. A number that the policy does not have, or that is infinite, is null. `share` is how often it is chosen
+    with other random numbers. Restless arms have their `state`, `arm_type` and `activation_cost`, their `indices` in
+    other states, the `transitions` counted from theirs, and `why` they were chosen or not. `reproduced` is whether a
+    replay chooses the same action.
     """
 
     decision: LoggedDecision
@@ -129,7 +131,6 @@ class Explanation(msgspec.Struct):
     round: int
     window: dict[str, Any] | None
     arms: list[dict[str, Any]]
-    shared: dict[str, Any]
     reproduced: bool
 
 
