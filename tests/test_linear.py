@@ -402,8 +402,9 @@ def test_the_slowest_filter_is_bayesian_regression() -> None:
 
 
 def test_a_late_reward_is_blurred_by_the_walk_since() -> None:
-    """By hand: R = 1, s_0 = 1, q = 1 for the fastest; a reward of 3 for x = 1 that comes two rounds late."""
+    """By hand: R = s_0 = 1, q = 1 for the fastest; a reward of 3 for x = 1, two rounds late, that nobody waited for."""
     pair = Pair.of("kalman-mixture", Problem(2, noise=1.0, dim=1), models=2, share=0.5)
+    advance(pair.policy, pair.state, 2, key(0))
     pair.tell(0, np.ones(1), 3.0, 2)
     np.testing.assert_allclose(pair.state.means[1], 3.0 / (1.0 + 1.0 + 2.0))
     np.testing.assert_allclose(pair.state.covariances[1], 0.75)

@@ -351,8 +351,11 @@ def test_a_fixed_delay_in_the_loop_is_update_called_that_much_later_by_hand(name
         arm, propensity = verbs.select(policy, by_hand, t, (), own)
         assert arm == trace.actions[t]
         waiting.append((Decision(t, arm, propensity, (), own), verbs.respond(tape, nature, t, arm)))
+        verbs.pend(policy, by_hand, waiting[-1][0])
         if t >= delay:
-            verbs.update(policy, by_hand, *waiting.pop(0), t)
+            decision, outcome = waiting.pop(0)
+            verbs.settle(policy, by_hand, decision)
+            verbs.update(policy, by_hand, decision, outcome, t)
     assert equal(state, by_hand)
     assert any(array.any() for _, array in arrays(by_hand))
 

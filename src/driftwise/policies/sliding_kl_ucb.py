@@ -99,6 +99,7 @@ def _refresh(state: SlidingKLUCBState, arm: int) -> None:
     if window.clock[0] < window.size[0]:  # the first pass; all arms are refreshed when it ends
         state.informations[arm] = information(trials, total)
         return
+    state.informations[arm] = 0.0  # of no use any more
     state.scores[arm] = -gap_of(trials, total, state.level[0]) if trials > 0 else untried(window.left[arm])
     repair(state.tree, state.scores, arm)
 
