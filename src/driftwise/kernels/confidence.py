@@ -31,27 +31,37 @@ def width(mean: float, tried: float, reach: float, gamma: float) -> float:
 
 
 @kernel
-def bound_reward(total: float, count: int, pending: int, reach: float, gamma: float, clip: int) -> float:
+def evidence(count: int, pending: int) -> tuple[float, float]:
+    """How many tries an arm has had, for its width; and what the outcomes under way add to the sum of its costs."""
+    n = count + 1.0
+    if pending == 0:
+        return n, 0.0
+    return tries(n, pending, pending), MIDDLE * pending / (n + pending)
+
+
+@kernel
+def bound_reward(total: float, count: int, tried: float, reach: float, gamma: float, clip: int) -> float:
     """The most an arm may earn."""
     mean = total / (count + 1.0)
-    upper = mean + width(mean, tries(count + 1.0, pending, pending), reach, gamma)
+    upper = mean + width(mean, tried, reach, gamma)
     return min(upper, 1.0) if clip else upper
 
 
 @kernel
-def bound_cost(total: float, count: int, pending: int, reach: float, gamma: float, clip: int) -> float:
-    """The least an arm may cost of one resource."""
-    n = count + 1.0
-    mean = (total + MIDDLE * pending / (n + pending)) / n
-    lower = mean - width(mean, tries(n, pending, pending), reach, gamma)
+def bound_cost(total: float, count: int, tried: float, reach: float, gamma: float, clip: int) -> float:
+    """The least an arm may cost of one resource; `total` is with what outcomes under way add to it."""
+    mean = total / (count + 1.0)
+    lower = mean - width(mean, tried, reach, gamma)
     return max(lower, 0.0) if clip else lower
 
 
 @kernel
-def bound_costs(lower: Floats, totals: Floats, count: int, pending: int, reach: float, gamma: float, clip: int) -> None:
+def bound_costs(
+    lower: Floats, totals: Floats, added: float, count: int, tried: float, reach: float, gamma: float, clip: int
+) -> None:
     """Write the least an arm may cost of each resource into `lower`."""
     for resource in range(len(totals)):
-        lower[resource] = bound_cost(totals[resource], count, pending, reach, gamma, clip)
+        lower[resource] = bound_cost(totals[resource] + added, count, tried, reach, gamma, clip)
 
 
 @kernel

@@ -8,7 +8,8 @@ A second one for a round that the ring remembers changes nothing. Where no view 
 the ring is counted as `stale` and dropped.
 
 A round whose outcome is under way holds -2 - arm in its slot: it counts in `pending` until its outcome comes, it is
-cancelled, or it leaves the ring. `idle` counts rounds of the null arm that are under way: they cost nothing.
+cancelled, or it leaves the ring. `idle` counts rounds of the null arm that are under way: they cost nothing. `waiting`
+counts both.
 
 Sums that only add and subtract would keep the rounding of what is long gone: a sum is zero when its count is, and after
 every pass through the ring all views are summed anew from it. So they are when arms come or go or the problem changes,
@@ -46,6 +47,7 @@ class Spending(NamedTuple):
     spent: PerArm
     pending: PerArm
     idle: Shared
+    waiting: Cache
     sizes: Derived
     memory: Shared
     clock: Shared
@@ -65,6 +67,7 @@ def new_spending(n_arms: int, resources: int, sizes: Ints) -> Spending:
         spent=np.zeros((n_arms, len(sizes), resources)),
         pending=np.zeros(n_arms, np.int64),
         idle=np.zeros(1, np.int64),
+        waiting=np.zeros(1, np.int64),
         sizes=sizes.astype(np.int64),
         memory=np.zeros(1, np.int64),
         clock=np.zeros(1, np.int64),
@@ -87,6 +90,7 @@ def pend_spending(policy: Any, state: Any, decision: Decision) -> None:
     window, arm = state.window, decision.action
     if arm < 0:
         window.idle[0] += 1
+        window.waiting[0] += 1
         return
     _catch_up(state)
     while window.clock[0] <= decision.t:
@@ -95,6 +99,7 @@ def pend_spending(policy: Any, state: Any, decision: Decision) -> None:
     if window.clock[0] - decision.t <= len(window.arms) and window.arms[slot] == EMPTY:
         window.arms[slot] = -2 - arm
         window.pending[arm] += 1
+        window.waiting[0] += 1
         refresh(state, arm)
 
 
@@ -104,19 +109,21 @@ def settle_spending(policy: Any, state: Any, decision: Decision) -> None:
     window, arm = state.window, decision.action
     if arm < 0:
         window.idle[0] -= 1
+        window.waiting[0] -= 1
         return
     slot = decision.t % len(window.arms)
     if window.clock[0] - decision.t <= len(window.arms) and window.arms[slot] == -2 - arm:
         _forget_pending(state, slot)
 
 
-@kernel
+@kernel(inline=False)
 def _forget_pending(state: Any, slot: int) -> None:
     """The round in a slot, which was under way, no longer counts."""
     window = state.window
     arm = -2 - window.arms[slot]
     window.arms[slot] = EMPTY
     window.pending[arm] -= 1
+    window.waiting[0] -= 1
     refresh(state, arm)
 
 
@@ -161,6 +168,7 @@ def clear(window: Spending, memory: int) -> None:
     window.arms[:] = EMPTY
     window.pending[:] = 0
     window.idle[0] = 0
+    window.waiting[0] = 0
     window.counts[:] = 0
     window.sums[:] = 0.0
     window.spent[:] = 0.0
@@ -242,8 +250,10 @@ def _recount(state: Any) -> None:
                 for resource in range(window.spent.shape[2]):
                     window.spent[arm, view, resource] += window.costs[slot, resource]
     window.pending[:] = 0
+    window.waiting[0] = window.idle[0]
     for arm in window.arms:
         if arm < EMPTY:
             window.pending[-2 - arm] += 1
+            window.waiting[0] += 1
     for arm in range(n_arms):
         refresh(state, arm)

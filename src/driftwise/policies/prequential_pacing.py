@@ -38,7 +38,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import budgeted, number, whole
 from driftwise.core.types import About, Decision, Derived, Floats, Ints, PerArm, Problem, Scratch, Shared, Spent
 from driftwise.core.verbs import register
-from driftwise.kernels.confidence import bound_costs, bound_reward, expected_cost
+from driftwise.kernels.confidence import bound_costs, bound_reward, evidence, expected_cost
 from driftwise.kernels.spending import (
     Spending,
     awaits,
@@ -141,9 +141,9 @@ def _sizes(count: int, n_arms: int, horizon: int) -> Ints:
 def _refresh(state: PrequentialPacingState, arm: int) -> None:
     window, view = state.window, state.used[arm]
     count, reach = window.counts[arm, view], state.reaches[view]
-    pending = window.pending[arm]
-    state.upper[arm] = bound_reward(window.sums[arm, view], count, pending, reach, 0.0, 1)
-    bound_costs(state.lower[arm], window.spent[arm, view], count, pending, reach, 0.0, 1)
+    tried, added = evidence(count, window.pending[arm])
+    state.upper[arm] = bound_reward(window.sums[arm, view], count, tried, reach, 0.0, 1)
+    bound_costs(state.lower[arm], window.spent[arm, view], added, count, tried, reach, 0.0, 1)
 
 
 @kernel
@@ -158,9 +158,7 @@ def _worth(state: PrequentialPacingState, arm: int) -> float:
 @kernel
 def _charge(state: PrequentialPacingState, rates: Floats) -> None:
     """Write the prices to go by: as if every outcome under way had come, and had cost what its arm does on average."""
-    window, under_way = state.window, state.window.idle[0]
-    for arm in range(len(window.pending)):
-        under_way += window.pending[arm]
+    under_way = state.window.waiting[0]
     for resource in range(len(state.prices)):
         state.charges[resource] = state.prices[resource]
         if under_way > 0:

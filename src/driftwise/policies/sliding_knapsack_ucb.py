@@ -41,7 +41,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import budgeted, number, one_of, whole, window_rounds
 from driftwise.core.types import About, Decision, Derived, Floats, PerArm, Problem, Shared, Spent
 from driftwise.core.verbs import register
-from driftwise.kernels.confidence import bound_costs, bound_reward
+from driftwise.kernels.confidence import bound_costs, bound_reward, evidence
 from driftwise.kernels.mixture import draw_from
 from driftwise.kernels.spending import (
     Spending,
@@ -205,10 +205,13 @@ def _span(window: int) -> float:
 
 @kernel
 def _refresh(state: SlidingKnapsackUCBState, arm: int) -> None:
-    window, clip, gammas = state.window, state.clip[0], state.gammas
-    counts, pending = window.counts[arm], window.pending[arm]
-    state.upper[arm] = bound_reward(window.sums[arm, 0], counts[0], pending, _reach(state, 0), gammas[0], clip)
-    bound_costs(state.lower[arm], window.spent[arm, 1], counts[1], pending, _reach(state, 1), gammas[1], clip)
+    window, clip, gammas, pending = state.window, state.clip[0], state.gammas, state.window.pending[arm]
+    count = window.counts[arm, 0]
+    tried, added = evidence(count, pending)
+    state.upper[arm] = bound_reward(window.sums[arm, 0], count, tried, _reach(state, 0), gammas[0], clip)
+    count = window.counts[arm, 1]
+    tried, added = evidence(count, pending)
+    bound_costs(state.lower[arm], window.spent[arm, 1], added, count, tried, _reach(state, 1), gammas[1], clip)
 
 
 @kernel

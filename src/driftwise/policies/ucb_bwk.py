@@ -35,7 +35,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.rules import budgeted, number, whole
 from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Spent
 from driftwise.core.verbs import register
-from driftwise.kernels.confidence import bound_costs, bound_reward
+from driftwise.kernels.confidence import bound_costs, bound_reward, evidence
 from driftwise.kernels.mixture import draw_from
 from driftwise.kernels.outlay import Outlay, book, new_outlay, pend_outlay, settle_outlay
 from driftwise.kernels.step_lp import StepLP, new_step_lp, solve_step
@@ -112,9 +112,10 @@ def _solve(policy: UCBBwK, state: UCBBwKState, rates: Floats) -> None:
     """The mix of this round, in the room to work in."""
     outlay, lp = state.outlay, state.lp
     for arm in range(len(state.upper)):
-        count, pending = outlay.counts[arm], outlay.pending[arm]
-        state.upper[arm] = bound_reward(outlay.sums[arm], count, pending, policy.scale, state.gammas[0], 0)
-        bound_costs(state.lower[arm], outlay.spent[arm], count, pending, policy.scale, state.gammas[1], 1)
+        count = outlay.counts[arm]
+        tried, added = evidence(count, outlay.pending[arm])
+        state.upper[arm] = bound_reward(outlay.sums[arm], count, tried, policy.scale, state.gammas[0], 0)
+        bound_costs(state.lower[arm], outlay.spent[arm], added, count, tried, policy.scale, state.gammas[1], 1)
     for resource in range(len(rates)):
         lp.budget[resource] = state.share[0] * (rates[resource] if policy.resolve else state.rates[resource])
     solve_step(lp, state.upper, state.lower.T, lp.budget)
