@@ -36,7 +36,8 @@ class Spending(NamedTuple):
     """Rounds in a ring, statistics per arm and view.
 
     `clock` is the round to be decided next: view k holds rounds clock - sizes[k] .. clock - 1. After a restart every
-    view that ends holds `memory` rounds instead. `fresh` is 1 while views must be summed anew before anything else.
+    view that ends holds `memory` rounds instead. `left` is the value of the clock when a try of an arm left all views
+    that end; -1 before. `fresh` is 1 while views must be summed anew before anything else.
     """
 
     arms: ArmIds
@@ -48,6 +49,7 @@ class Spending(NamedTuple):
     pending: PerArm
     idle: Shared
     waiting: Cache
+    left: PerArm
     sizes: Derived
     memory: Shared
     clock: Shared
@@ -55,9 +57,9 @@ class Spending(NamedTuple):
     fresh: Cache
 
 
-def new_spending(n_arms: int, resources: int, sizes: Ints) -> Spending:
-    """Empty views of these sizes; the ring is as long as the longest that ends."""
-    room = max(1, int(sizes.max()))
+def new_spending(n_arms: int, resources: int, sizes: Ints, room: int = 1) -> Spending:
+    """Empty views of these sizes; the ring is as long as the longest that ends, or has this `room` where none does."""
+    room = int(sizes.max()) or room
     return Spending(
         arms=np.full(room, -1, np.int32),
         rewards=np.zeros(room),
@@ -68,6 +70,7 @@ def new_spending(n_arms: int, resources: int, sizes: Ints) -> Spending:
         pending=np.zeros(n_arms, np.int64),
         idle=np.zeros(1, np.int64),
         waiting=np.zeros(1, np.int64),
+        left=np.full(n_arms, -1, np.int64),
         sizes=sizes.astype(np.int64),
         memory=np.zeros(1, np.int64),
         clock=np.zeros(1, np.int64),
@@ -163,12 +166,37 @@ def enter(state: Any, t: int, arm: int, reward: float, costs: Floats) -> None:
 
 
 @kernel
+def tried_before(window: Spending, arm: int) -> int:
+    """In place of an arm of which the views hold nothing: of all such arms, the one that was tried longest ago.
+
+    Where the longest view has a round for every arm this is the arm itself: none can be left out there.
+    """
+    if len(window.pending) <= (window.memory[0] or len(window.arms)) or _holds(window, arm):
+        return arm
+    first = arm
+    for other in range(len(window.pending)):
+        if window.left[other] < window.left[first] and not _holds(window, other):
+            first = other
+    return first
+
+
+@kernel
+def _holds(window: Spending, arm: int) -> bool:
+    """Whether something is known of an arm, or under way."""
+    held = window.pending[arm] > 0
+    for view in range(len(window.sizes)):
+        held = held or window.counts[arm, view] > 0
+    return bool(held)
+
+
+@kernel
 def clear(window: Spending, memory: int) -> None:
     """As new, with views of `memory` rounds; only what came too late stays counted."""
     window.arms[:] = EMPTY
     window.pending[:] = 0
     window.idle[0] = 0
     window.waiting[0] = 0
+    window.left[:] = -1
     window.counts[:] = 0
     window.sums[:] = 0.0
     window.spent[:] = 0.0
@@ -210,11 +238,25 @@ def _turn(state: Any) -> None:
                 changed = arm
     if changed >= 0:
         refresh(state, changed)
-    if window.arms[head] < EMPTY:
-        _forget_pending(state, head)
+    _leave(state, head)
     window.arms[head] = EMPTY
     if head == room - 1 > 0:
         _recount(state)
+
+
+@kernel
+def _leave(state: Any, head: int) -> None:
+    """A round leaves the longest view that ends: it is under way no longer, and its arm was tried then."""
+    window = state.window
+    slot = head - window.memory[0]  # without a restart the ring is as long as that view
+    if slot < 0:
+        slot += len(window.arms)
+    arm = window.arms[slot]
+    if arm < EMPTY:
+        _forget_pending(state, slot)
+        arm = -2 - arm
+    if arm >= 0:
+        window.left[arm] = window.clock[0]
 
 
 @kernel

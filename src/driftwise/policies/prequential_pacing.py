@@ -26,7 +26,10 @@ Known in advance: the horizon and the budgets; nothing of the drift.
 Regret: none proven. It is not in the paper of Liu, Jiang & Li (2022), but held against theirs, `sliding-knapsack-ucb`,
 by `driftwise reproduce knapsacks`.
 
-Late outcomes enter by their decision's round; their prices move when they come.
+Late outcomes enter by their decision's round. While they are under way they narrow the bounds of their arm, count as
+costs (`kernels/confidence.py`), and move the prices: by what their arm is expected to cost, as if they had come. When
+they come, prices move by what they did cost. One that has not come when its round leaves the longest window that ends
+is no longer waited for.
 """
 
 import math
@@ -112,7 +115,7 @@ class PrequentialPacing(NamedTuple):
         sizes = _sizes(whole("windows", self.windows, high=64), n_arms, horizon)
         spans = np.where(sizes > 0, sizes, horizon)
         state = PrequentialPacingState(
-            window=new_spending(n_arms, resources, sizes),
+            window=new_spending(n_arms, resources, sizes, room=min(horizon, LONGEST)),
             errors=np.zeros((n_arms, len(sizes))),
             pooled=np.zeros(len(sizes)),
             used=np.full(n_arms, len(sizes) - 1, np.int64),

@@ -29,7 +29,10 @@ more than it earns. Unclipped, a bound on a cost below zero makes budget out of 
 re-solved is what to use; `prequential-pacing` needs no window and earns more.
 
 Deviation: where the text says neither, the constants of Appendix D are 1, and eps is at most 1/2.
-Late outcomes enter by their decision's round; those older than both windows are dropped and counted as stale.
+Late outcomes enter by their decision's round; those older than both windows are dropped and counted as stale. While
+they are under way they narrow the bounds of their arm, and count as costs (`kernels/confidence.py`). Where there are
+more arms than rounds in the longer window, an arm of which it holds nothing gives way to the one that was tried longest
+ago: the bounds of both are the same, and always taking the first would never try the last.
 """
 
 import math
@@ -52,6 +55,7 @@ from driftwise.kernels.spending import (
     pass_rounds,
     pend_spending,
     settle_spending,
+    tried_before,
 )
 from driftwise.kernels.step_lp import StepLP, new_step_lp, solve_step
 
@@ -233,7 +237,8 @@ def _select(
     policy: SlidingKnapsackUCB, state: SlidingKnapsackUCBState, t: int, context: Floats, rng: Any
 ) -> tuple[int, float]:
     _solve(policy, state, context)
-    return draw_from(state.lp.mix, rng)
+    arm, chance = draw_from(state.lp.mix, rng)
+    return (tried_before(state.window, arm) if arm >= 0 else arm), chance
 
 
 @kernel
