@@ -158,7 +158,7 @@ static inline void enter(Window *w, i64 arm, double reward, const double *restri
 
 static inline double width(double mean, double n, double reach, double gamma)
 {
-    return gamma > 0.0 ? 2.0 * reach * (sqrt(gamma * mean / n) + gamma / n) : reach / sqrt(n);
+    return gamma > 0.0 ? 2.0 * reach * (sqrt(gamma * fmax(mean, 0.0) / n) + gamma / n) : reach / sqrt(n);
 }
 static inline double bound_reward(double total, i64 count, double reach, double gamma, i64 clip)
 {

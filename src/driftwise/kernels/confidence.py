@@ -24,9 +24,9 @@ MIDDLE = 0.5  # what an arm may cost of which nothing is known, as a share of th
 
 @kernel
 def width(mean: float, tried: float, reach: float, gamma: float) -> float:
-    """How far a mean may be off after so many tries; `gamma` is 0 for the root."""
+    """How far a mean may be off after so many tries; `gamma` is 0 for the root. Rounding may leave a mean below 0."""
     if gamma > 0.0:
-        return 2.0 * reach * (math.sqrt(gamma * mean / tried) + gamma / tried)
+        return 2.0 * reach * (math.sqrt(gamma * max(mean, 0.0) / tried) + gamma / tried)
     return reach / math.sqrt(tried)
 
 

@@ -91,13 +91,13 @@ def pass_rounds(policy: Any, state: Any, t: int, rng: Any) -> None:
 def pend_spending(policy: Any, state: Any, decision: Decision) -> None:
     """The outcome of a decision is under way: the `pend` of policies with budgets that slide."""
     window, arm = state.window, decision.action
+    _catch_up(state)
+    while window.clock[0] <= decision.t:
+        _turn(state)
     if arm < 0:
         window.idle[0] += 1
         window.waiting[0] += 1
         return
-    _catch_up(state)
-    while window.clock[0] <= decision.t:
-        _turn(state)
     slot = decision.t % len(window.arms)
     if window.clock[0] - decision.t <= len(window.arms) and window.arms[slot] == EMPTY:
         window.arms[slot] = -2 - arm
