@@ -241,7 +241,7 @@ def test_rounding_below_zero_hides_no_arm() -> None:
     for t in range(390):
         own = at(key(1), t)
         advance(policy, state, t, own)
-        below += (state.window.sums < 0.0).any()
+        below += int((state.window.sums < 0.0).any())
         assert np.isfinite(state.upper).all() and np.isfinite(state.lower).all()
         draws = luck.random(2) * (luck.random(2) < 0.3)
         decision = Decision(t, int(luck.integers(3)), 1.0, np.array([0.3]), own)

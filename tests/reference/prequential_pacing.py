@@ -93,7 +93,8 @@ class PrequentialPacingTwin(BudgetTwin):
                 count, _, spent = self.of_arm(arm, self.seen(sizes[used[arm]], t, bills))
                 excess += (spent + 0.5) / (count + 1)
         moved = self.prices(t) + self.policy.step / math.sqrt(self.horizon) * excess
-        return np.clip(moved, 0.0, self.horizon / self.amounts)
+        charges: Floats = np.clip(moved, 0.0, self.horizon / self.amounts)
+        return charges
 
     def worths(self, t: int, rates: Floats) -> Floats:
         """What a unit of each resource is worth at decision `t`."""

@@ -32,7 +32,9 @@ class Poor(EvenBudgets):
 
     def means(self, horizon: int, seed: int) -> Means:
         """The same for all."""
-        return Means.of(np.zeros((1, self.n_arms)), np.full((1, self.resources, self.n_arms), 0.1), np.zeros(horizon, int))
+        return Means.of(
+            np.zeros((1, self.n_arms)), np.full((1, self.resources, self.n_arms), 0.1), np.zeros(horizon, int)
+        )
 
 
 # Where policies of a family are to learn from late rewards: None for their own ground.
