@@ -16,7 +16,8 @@ not find it: it is what is done before anything is solved.
 | b | | paced: what is left of the budget, by the rounds left; else the whole budget by the horizon |
 
 The rule of a knapsack filled by ratios, with optimism; no paper, and no bound. Known in advance: the horizon and the
-budgets. Late outcomes count when they come.
+budgets. Late outcomes count when they come; while they are under way they narrow the bounds of their arm, and count as
+costs (`kernels/confidence.py`).
 """
 
 import math

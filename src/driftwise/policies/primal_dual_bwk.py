@@ -22,7 +22,9 @@ Known in advance: the horizon and the budgets.
 Regret, up to logarithms: O(OPT sqrt(m / B) + sqrt(m OPT)) where nothing drifts; linear where it does. A smaller `scale`
 earns more in runs of some ten thousand rounds.
 
-Late outcomes count, and move prices, when they come, by the bounds of that moment.
+Late outcomes count, and move prices, when they come, by the bounds of that moment. While they are under way they narrow
+the radius of their arm (`kernels/pending.py`), whose means are 1/2 until the first has come, and prices are those that
+they would leave if they came now.
 """
 
 import math
