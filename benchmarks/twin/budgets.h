@@ -78,7 +78,7 @@ typedef struct {
     double *rewards, *costs;                   /* room, room x resources */
     i64 *counts;                               /* arms x views */
     double *sums, *spent;                      /* arms x views, arms x views x resources */
-    i64 *changed;                              /* arms whose sums a turn has changed */
+    i64 *changed, *left;                       /* arms whose sums a turn has changed; when an arm left the ring last */
 } Window;
 
 static Window new_window(i64 arms, i64 resources, i64 views, const i64 *sizes)
@@ -92,12 +92,15 @@ static Window new_window(i64 arms, i64 resources, i64 views, const i64 *sizes)
     w.sums = calloc(arms * views, sizeof *w.sums);
     w.spent = calloc(arms * views * resources, sizeof *w.spent);
     w.changed = malloc((arms > views ? arms : views) * sizeof *w.changed);
+    w.left = malloc(arms * sizeof *w.left);
     for (i64 i = 0; i < w.room; i++) w.ring[i] = -1;
+    for (i64 arm = 0; arm < arms; arm++) w.left[arm] = -1;
     return w;
 }
 static void free_window(Window *w)
 {
     free(w->ring); free(w->rewards); free(w->costs); free(w->counts); free(w->sums); free(w->spent); free(w->changed);
+    free(w->left);
 }
 static inline void count(Window *w, i64 arm, i64 view, double reward, const double *restrict costs, double sign)
 {
@@ -140,6 +143,7 @@ static inline i64 turn(Window *w, i64 t) /* one round on; how many arms have cha
         count(w, arm, k, w->rewards[slot], w->costs + slot * w->resources, -1.0);
         if (!changed || w->changed[changed - 1] != arm) w->changed[changed++] = arm;
     }
+    if (w->ring[w->head] >= 0) w->left[w->ring[w->head]] = t;
     w->ring[w->head] = -1;
     if (w->head < w->room - 1) return changed;
     recount(w, t);
@@ -158,7 +162,7 @@ static inline void enter(Window *w, i64 arm, double reward, const double *restri
 
 static inline double width(double mean, double n, double reach, double gamma)
 {
-    return gamma > 0.0 ? 2.0 * reach * (sqrt(gamma * mean / n) + gamma / n) : reach / sqrt(n);
+    return gamma > 0.0 ? 2.0 * reach * (sqrt(gamma * fmax(mean, 0.0) / n) + gamma / n) : reach / sqrt(n);
 }
 static inline double bound_reward(double total, i64 count, double reach, double gamma, i64 clip)
 {

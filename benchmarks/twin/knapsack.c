@@ -120,6 +120,16 @@ static inline i64 draw_from(i64 m, const double *restrict mix, u64 rng)
     return -1;
 }
 
+/* in place of an arm that neither view holds, where arms are too many for the ring: the one tried longest ago */
+static inline i64 tried_before(const Window *w, i64 arm)
+{
+    i64 first = arm;
+    if (arm < 0 || w->arms <= w->room || w->counts[2 * arm] || w->counts[2 * arm + 1]) return arm;
+    for (i64 k = 0; k < w->arms; k++)
+        if (w->left[k] < w->left[first] && !w->counts[2 * k] && !w->counts[2 * k + 1]) first = k;
+    return first;
+}
+
 /* ---- sliding-window UCB with budgets ---- */
 
 typedef struct {
@@ -146,7 +156,7 @@ i64 sliding_knapsack_ucb(const Knapsack *law, const World *world, u64 seed, i64 
         for (i64 j = 0; j < d; j++) lp.budget[j] = law->share * rates[j];
         if (d == 1) one_resource(m, upper, lower, lp.budget[0], lp.mix);
         else simplex(&lp, m, d, upper, lower);
-        const i64 arm = draw_from(m, lp.mix, stream(seed, t));
+        const i64 arm = tried_before(&w, draw_from(m, lp.mix, stream(seed, t)));
         const double reward = respond(world, t, arm);
         for (i64 i = 0, n = turn(&w, t); i < n; i++) REFRESH(w.changed[i]);
         if (arm >= 0) {

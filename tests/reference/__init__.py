@@ -13,12 +13,13 @@ Where choices are described by features the twins are in FEATURE_TWINS, are told
 
 Those that choose slates are in SLATE_TWINS, are told what each item paid, and answer with indices(t) and choose(t).
 
-Those with budgets are in BUDGET_TWINS, are told bills, and answer for what may be spent a round:
+Those with budgets are in BUDGET_TWINS, are told bills and what is under way (`pend`, `settle`), and answer for what may
+be spent a round:
 
     by a program     bounds(t), program(t, rates)            the program is solved by HiGHS
     by a ratio       ratios(t, rates), worths(t, rates)      what a unit of each resource is worth
     by chance        chances(t), worths(t, rates)
-    by prices        bounds(t), gains(t), worths(t, rates)
+    by prices        bounds(t), gains(t, rates), worths(t, rates)
 
 Those that activate arms that move on their own are in RESTLESS_TWINS, are told where all arms went, and answer for the
 states shown: indices(t, states), choose(t, states), chances(...) of every set where they draw.

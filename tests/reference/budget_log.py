@@ -1,4 +1,4 @@
-"""All that a twin with budgets knows: the log of every outcome it was told, in the order it was told."""
+"""All a twin with budgets knows: the log of every outcome, in the order they were told, and what is under way."""
 
 import math
 from typing import Any, NamedTuple
@@ -35,6 +35,19 @@ class BudgetTwin:
         self.amounts: Floats = problem.structure.amounts
         self.m, self.d, self.horizon = problem.n_arms, len(self.amounts), problem.horizon
         self.log: list[Bill] = []
+        self.pending: dict[int, int] = {}
+
+    def pend(self, t: int, arm: int) -> None:
+        """The outcome of the decision of round `t` is under way."""
+        self.pending[t] = arm
+
+    def settle(self, t: int, now: int) -> None:
+        """It is so no longer, since round `now`."""
+        self.pending.pop(t, None)
+
+    def under_way(self, t: int) -> list[int]:
+        """The arms of all that is under way at decision `t`, the null arm among them. Without a window, for ever."""
+        return list(self.pending.values())
 
     def learn(self, bill: Bill) -> None:
         """Something was told; the largest reward counts as 1."""
@@ -56,6 +69,23 @@ class BudgetTwin:
 
     def unit(self) -> float:
         return float(self.problem.high)
+
+
+def tries(n: float, pending: int) -> float:
+    """How many tries give the width of an arm with `n` and so many under way, which are not looked at with hope.
+
+    With a width of c / sqrt(n), and none for what is under way, the average over both is n / (n + p) c / sqrt(n).
+    """
+    return (n + pending) ** 2 / n
+
+
+def mean_cost(total: float, count: int, pending: int) -> float:
+    """What an arm costs on average: `count + 1` times what it has cost, and as often as is under way what that will.
+
+    One under way is taken to cost what the mean says that starts at one half, not at nothing.
+    """
+    n = count + 1
+    return (n * (total / n) + pending * ((total + 0.5) / n)) / (n + pending)
 
 
 class Program(NamedTuple):

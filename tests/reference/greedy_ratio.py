@@ -2,6 +2,7 @@
 
 argmax UCB_i / max(1, load_i), load_i = max_j LCB_ji / b_j;   paced: with chance 1 / load_i, else nothing
 UCB and LCB = mean +- 0.35 sqrt(ln(T) / (2 (n + 1))), means by n + 1, within [0, 1]
+What is under way: `tries` and `mean_cost` in `budget_log.py`.
 """
 
 import math
@@ -9,7 +10,7 @@ import math
 import numpy as np
 
 from driftwise.core.types import Floats
-from tests.reference.budget_log import BudgetTwin
+from tests.reference.budget_log import BudgetTwin, mean_cost, tries
 
 
 class GreedyRatioTwin(BudgetTwin):
@@ -17,9 +18,10 @@ class GreedyRatioTwin(BudgetTwin):
         upper, lower = np.zeros(self.m), np.zeros((self.d, self.m))
         for arm in range(self.m):
             count, total, spent = self.of_arm(arm, self.known(t))
-            width = 0.35 * self.policy.scale * math.sqrt(math.log(self.horizon) / (2.0 * (count + 1)))
+            pending = self.under_way(t).count(arm)
+            width = 0.35 * self.policy.scale * math.sqrt(math.log(self.horizon) / (2.0 * tries(count + 1, pending)))
             upper[arm] = min(1.0, total / (count + 1) + width)
-            lower[:, arm] = np.maximum(0.0, spent / (count + 1) - width)
+            lower[:, arm] = [max(0.0, mean_cost(each, count, pending) - width) for each in spent]
         return upper, lower
 
     def loads(self, t: int, rates: Floats) -> Floats:

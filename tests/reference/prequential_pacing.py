@@ -6,6 +6,10 @@ window of i = argmin_k errors_ik + share (all errors of k, with sqrt(fade) for f
 UCB and LCB = mean +- rho sqrt(ln(w) / (2 (n + 1))), means by n + 1, within [0, 1];   w = T where nothing is forgotten
 price_j = clip(price_j - eta (rate_j - cost_j), 0, T / B_j), eta = step / sqrt(T)
 arm = argmax UCB_i - price'LCB_i, or none where that is not above 0
+
+What is under way: `tries` in place of n + 1 and `mean_cost`, in `budget_log.py`; and the price is moved as if all of it
+had come at the present rate, at (S + 1/2) / (n + 1) of its arm's window each. It ends with the longest window that
+does, or with the T rounds where none does.
 """
 
 import math
@@ -13,7 +17,7 @@ import math
 import numpy as np
 
 from driftwise.core.types import Floats
-from tests.reference.budget_log import Bill, BudgetTwin
+from tests.reference.budget_log import Bill, BudgetTwin, mean_cost, tries
 
 
 class PrequentialPacingTwin(BudgetTwin):
@@ -23,12 +27,20 @@ class PrequentialPacingTwin(BudgetTwin):
         ratio = (self.horizon / shortest) ** (1.0 / (count - 1)) if count > 1 else 1.0
         return [min(2**15, round(shortest * ratio**k)) for k in range(count - 1)] + [0]
 
+    def ring(self) -> int:
+        """How long a round is remembered."""
+        return max(self.sizes()) or min(2**15, self.horizon)
+
+    def under_way(self, t: int) -> list[int]:
+        """Rounds of an arm while they are remembered; those of the null arm until they are over."""
+        return [arm for s, arm in self.pending.items() if arm < 0 or s >= t - self.ring()]
+
     def counted(self, t: int) -> list[Bill]:
         """What has counted before decision `t`: a second outcome of a round that the longest ring remembers has not."""
         counted: list[Bill] = []
         for bill in self.known(t):
             age, again = bill.arrival + 1 - bill.t, any(bill.t == other.t for other in counted)
-            if bill.arm < 0 or not again or age > max(1, *self.sizes()):
+            if bill.arm < 0 or not again or age > self.ring():
                 counted.append(bill)
         return counted
 
@@ -59,10 +71,10 @@ class PrequentialPacingTwin(BudgetTwin):
         upper, lower, sizes, bills = np.zeros(self.m), np.zeros((self.d, self.m)), self.sizes(), self.counted(t)
         for arm, window in enumerate(self.used(t)):
             count, total, spent = self.of_arm(arm, self.seen(sizes[window], t, bills))
-            rounds = sizes[window] or self.horizon
-            width = self.policy.rho * math.sqrt(math.log(max(2, rounds)) / (2.0 * (count + 1)))
+            rounds, pending = sizes[window] or self.horizon, self.under_way(t).count(arm)
+            width = self.policy.rho * math.sqrt(math.log(max(2, rounds)) / (2.0 * tries(count + 1, pending)))
             upper[arm] = min(1.0, total / (count + 1) + width)
-            lower[:, arm] = np.maximum(0.0, spent / (count + 1) - width)
+            lower[:, arm] = [max(0.0, mean_cost(each, count, pending) - width) for each in spent]
         return upper, lower
 
     def prices(self, t: int) -> Floats:
@@ -72,11 +84,23 @@ class PrequentialPacingTwin(BudgetTwin):
             prices = np.clip(moved, 0.0, self.horizon / self.amounts)
         return prices
 
+    def charges(self, t: int, rates: Floats) -> Floats:
+        """The prices to go by, once what is under way is charged for."""
+        sizes, used, bills, excess = self.sizes(), self.used(t), self.counted(t), np.zeros(self.d)
+        for arm in self.under_way(t):
+            excess -= rates
+            if arm >= 0:
+                count, _, spent = self.of_arm(arm, self.seen(sizes[used[arm]], t, bills))
+                excess += (spent + 0.5) / (count + 1)
+        moved = self.prices(t) + self.policy.step / math.sqrt(self.horizon) * excess
+        charges: Floats = np.clip(moved, 0.0, self.horizon / self.amounts)
+        return charges
+
     def worths(self, t: int, rates: Floats) -> Floats:
         """What a unit of each resource is worth at decision `t`."""
-        return self.unit() * self.prices(t)
+        return self.unit() * self.charges(t, rates)
 
-    def gains(self, t: int) -> Floats:
+    def gains(self, t: int, rates: Floats) -> Floats:
         """What is compared at decision `t`: what an arm earns once its costs are paid for."""
         upper, lower = self.bounds(t)
-        return upper - self.prices(t) @ lower
+        return upper - self.charges(t, rates) @ lower

@@ -6,6 +6,8 @@
 
 width: sqrt(2 ln(12 m T^3) / (n + 1)), for costs ln(12 m d T^3); of Appendix D 2 (sqrt(g a / (n + 1)) + g / (n + 1))
 with g = ln(m T^2) and a the mean, for costs g = ln(m d T^2); practical 0.35 sqrt(ln(w) / (2 (n + 1))).
+Of arms of which the longer window holds nothing the one tried longest ago is chosen, where it is shorter than m rounds.
+What is under way in the longer window: `tries` in place of n + 1 and `mean_cost`, in `budget_log.py`.
 """
 
 import math
@@ -13,7 +15,7 @@ import math
 import numpy as np
 
 from driftwise.core.types import Floats
-from tests.reference.budget_log import Bill, BudgetTwin, Program
+from tests.reference.budget_log import Bill, BudgetTwin, Program, mean_cost, tries
 
 
 class SlidingKnapsackUCBTwin(BudgetTwin):
@@ -28,13 +30,34 @@ class SlidingKnapsackUCBTwin(BudgetTwin):
                 first.setdefault(bill.t, bill)
         return list(first.values())
 
+    def under_way(self, t: int) -> list[int]:
+        """Of the rounds of the longer window."""
+        return [arm for s, arm in self.pending.items() if s >= t - max(self.windows())]
+
+    def settle(self, t: int, now: int) -> None:
+        """What had left both windows by the end of round `now` was a try all the same."""
+        if t >= now + 1 - max(self.windows()):
+            super().settle(t, now)
+
+    def last_try(self, arm: int) -> int:
+        """The latest round of an arm whose outcome came while it was in a window, or was under way when it left."""
+        window = max(self.windows())
+        came = [bill.t for bill in self.log if bill.arm == arm and bill.t >= bill.arrival + 1 - window]
+        return max([*came, *(s for s, each in self.pending.items() if each == arm)], default=-1)
+
+    def alike(self, t: int, arm: int) -> list[int]:
+        """The arms of which nothing is known or under way at decision `t`, where this is one and arms are too many."""
+        longest = max(self.windows())
+        held = {bill.arm for bill in self.within(t, longest)} | {*self.under_way(t)}
+        return [each for each in range(self.m) if each not in held] if self.m > longest and arm not in held else [arm]
+
     def stale(self) -> int:
         """Outcomes of arms that came when both windows had passed their round."""
         return sum(bill.arm >= 0 and bill.t < bill.arrival + 1 - max(self.windows()) for bill in self.log)
 
-    def width(self, mean: float, count: int, window: int, kinds: int) -> float:
-        """`kinds` is m for rewards, m d for costs."""
-        n, horizon = count + 1, self.horizon
+    def width(self, mean: float, n: float, window: int, kinds: int) -> float:
+        """After n tries; `kinds` is m for rewards, m d for costs."""
+        horizon = self.horizon
         if self.policy.conf == "paper":
             return float(self.policy.scale * math.sqrt(2.0 * math.log(12 * kinds * horizon**3) / n))
         if self.policy.conf == "appendix":
@@ -47,11 +70,13 @@ class SlidingKnapsackUCBTwin(BudgetTwin):
         w1, w2 = self.windows()
         upper, lower = np.zeros(self.m), np.zeros((self.d, self.m))
         for arm in range(self.m):
+            pending = self.under_way(t).count(arm)
             count, total, _ = self.of_arm(arm, self.within(t, w1))
-            upper[arm] = total / (count + 1) + self.width(total / (count + 1), count, w1, self.m)
+            upper[arm] = total / (count + 1) + self.width(total / (count + 1), tries(count + 1, pending), w1, self.m)
             count, _, spent = self.of_arm(arm, self.within(t, w2))
-            for j, mean in enumerate(spent / (count + 1)):
-                lower[j, arm] = mean - self.width(mean, count, w2, self.m * self.d)
+            for j, each in enumerate(spent):
+                mean = mean_cost(each, count, pending)
+                lower[j, arm] = mean - self.width(mean, tries(count + 1, pending), w2, self.m * self.d)
         return (np.minimum(upper, 1.0), np.maximum(lower, 0.0)) if self.policy.clip else (upper, lower)
 
     def program(self, t: int, rates: Floats) -> Program:

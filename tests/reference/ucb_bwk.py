@@ -2,6 +2,7 @@
 
 rad(a, N) = sqrt(g a / N) + g / N       g = ln(m T^2), for costs ln(m d T^2)
 UCB = mean + 2 rad(mean, n + 1), LCB = mean - 2 rad(mean, n + 1), means by n + 1, and LCB at least 0
+what is under way: `tries` and `mean_cost` in `budget_log.py`
 right-hand side (1 - eps) b, eps = (sqrt(g m B) + m g + sqrt(g B)) / B for the least B, at most 1/2
 """
 
@@ -10,21 +11,24 @@ import math
 import numpy as np
 
 from driftwise.core.types import Floats
-from tests.reference.budget_log import BudgetTwin, Program
+from tests.reference.budget_log import BudgetTwin, Program, mean_cost, tries
 
 
 class UCBBwKTwin(BudgetTwin):
-    def radius(self, mean: float, count: int, kinds: int) -> float:
+    def radius(self, mean: float, tried: float, kinds: int) -> float:
         gamma = math.log(kinds * self.horizon**2)
-        return 2.0 * float(self.policy.scale) * (math.sqrt(gamma * mean / (count + 1)) + gamma / (count + 1))
+        return 2.0 * float(self.policy.scale) * (math.sqrt(gamma * mean / tried) + gamma / tried)
 
     def bounds(self, t: int) -> tuple[Floats, Floats]:
         upper, lower = np.zeros(self.m), np.zeros((self.d, self.m))
         for arm in range(self.m):
             count, total, spent = self.of_arm(arm, self.known(t))
-            upper[arm] = total / (count + 1) + self.radius(total / (count + 1), count, self.m)
-            for j, mean in enumerate(spent / (count + 1)):
-                lower[j, arm] = max(0.0, mean - self.radius(mean, count, self.m * self.d))
+            pending = self.under_way(t).count(arm)
+            tried = tries(count + 1, pending)
+            upper[arm] = total / (count + 1) + self.radius(total / (count + 1), tried, self.m)
+            for j, each in enumerate(spent):
+                mean = mean_cost(each, count, pending)
+                lower[j, arm] = max(0.0, mean - self.radius(mean, tried, self.m * self.d))
         return upper, lower
 
     def program(self, t: int, rates: Floats) -> Program:

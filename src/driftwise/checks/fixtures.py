@@ -173,7 +173,9 @@ class Ground(NamedTuple):
         n_arms, slate = self.problem.n_arms, self.problem.slate
         if self.family == "restless":
             return np.sort(luck.permutation(n_arms)[:slate])
-        return luck.permutation(n_arms)[:slate].astype(np.int64) if slate else int(luck.integers(n_arms))
+        if slate:
+            return luck.permutation(n_arms)[:slate].astype(np.int64)
+        return int(luck.integers(-1 if self.family == "knapsack" else 0, n_arms))  # -1 is the null arm
 
     def any_row(self, luck: Luck) -> Any:
         """What could describe an action chosen."""

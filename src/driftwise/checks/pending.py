@@ -1,6 +1,8 @@
 """What is pending counts, and leaves no trace once it is over; late rewards still teach."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,38 @@ from driftwise.core.seeding import at, key
 from driftwise.core.serialization import lasting
 from driftwise.core.types import Decision
 from driftwise.core.validation import cast
-from driftwise.families import Abrupt, Uniform
+from driftwise.families import Abrupt, BudgetSwitching, Uniform
 from driftwise.families.composite.worlds.delayed import Delayed
+from driftwise.families.knapsack.means import Means
+from driftwise.families.knapsack.worlds.even_budgets import EvenBudgets
 from driftwise.study.run import run
 from driftwise.study.study import Study
 
 LATE, HORIZON, RUNS = 100, 5000, 4
 TEACHES, FORGETS = 0.5, 0.75  # of the regret of uniform play: at most without delay, and at most with it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Poor(EvenBudgets):
+    """Arms that cost a little and pay nothing: any that was not tried seems better than one that was."""
+
+    def means(self, horizon: int, seed: int) -> Means:
+        """The same for all."""
+        return Means.of(
+            np.zeros((1, self.n_arms)), np.full((1, self.resources, self.n_arms), 0.1), np.zeros(horizon, int)
+        )
+
+
+# Where policies of a family are to learn from late rewards: None for their own ground.
+TEACHERS = {
+    "multi-armed": Abrupt(n_arms=10, phases=2),
+    "contextual": None,
+    "knapsack": BudgetSwitching(phases=2, rate=0.1),
+}
+CROWDS: dict[str, Callable[[int], Any]] = {
+    "multi-armed": lambda n_arms: Abrupt(n_arms=n_arms, phases=1),
+    "knapsack": lambda n_arms: Poor(n_arms=n_arms),
+}
 
 
 def pending_leaves_no_trace(policy: Any) -> str | None:
@@ -77,12 +104,12 @@ def pending_is_carried_along(policy: Any) -> str | None:
 def late_rewards_still_teach(policy: Any) -> str | None:
     """Where it does well when rewards come at once, it does not play like one that never learns when they come late."""
     ground = ground_of(policy)
-    if ground.family not in ("multi-armed", "contextual"):
+    if ground.family not in TEACHERS:
         return f"{called(policy)} is not tried with late rewards here: its family has measures of its own"
+    world = TEACHERS[ground.family] or ground.world
     memory = _memory(policy.init(ground.problem._replace(horizon=HORIZON)))
     if memory < 4 * LATE:
         return f"{called(policy)} forgets after {memory} rounds: of rewards {LATE} rounds late it can use too few"
-    world = Abrupt(n_arms=10, phases=2) if ground.family == "multi-armed" else ground.world
     study = Study(
         name="late rewards",
         worlds={"at once": world, "late": Delayed(world=world, delay=LATE)},
@@ -113,13 +140,13 @@ def _memory(state: Any) -> float:
 
 def every_arm_is_tried(policy: Any) -> str | None:
     """A policy that tries all arms when there are few also does when there are more than its window has rounds."""
-    ground = ground_of(policy)
-    if ground.family != "multi-armed" or "window" not in policy._fields:
+    family = ground_of(policy).family
+    if family not in CROWDS or "window" not in policy._fields:
         return f"{called(policy)} has no window that arms could be too many for"
     small = cast(policy._replace(window=max(2, 2 * (ARMS // 2))))
     many = 5 * ARMS
-    wide = Ground("multi-armed", Abrupt(n_arms=many, phases=1))
     rounds = 40 * many
+    wide = Ground(family, CROWDS[family](many))
     for late in (0, 3):
         world = Delayed(world=wide.world, delay=late) if late else wide.world
         tape, nature = world.draw(rounds, seed=3)

@@ -34,6 +34,8 @@ def late_rewards_enter_by_decision(policy: Any) -> str | None:
     for i in luck.permutation(size):
         for _ in range(2):  # a duplicate changes nothing
             verbs.update(policy, shuffled, *log[i], size - 1)
+    for state in (in_order, shuffled):
+        verbs.advance(policy, state, size, at(rng, size))
     compared = (in_order, shuffled) if "windows" not in policy._fields else (in_order.window, shuffled.window)
     require(alike(*compared), f"{policy} remembers shuffled rewards otherwise than ordered ones")
     if hasattr(window, "sizes") and not window.sizes.all():

@@ -52,6 +52,8 @@ def tries(count: float, pending: float, number: float) -> float:
 
     The two may be weights; `number` is how many decisions are under way.
     """
+    if pending == 0.0:
+        return count
     return (count + pending) * (1.0 + (min(pending / count, number) if count > 0.0 else number))
 
 

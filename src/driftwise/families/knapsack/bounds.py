@@ -24,34 +24,44 @@ MIDDLE = 0.5  # what an arm may cost of which nothing is known, as a share of th
 
 @kernel
 def width(mean: float, tried: float, reach: float, gamma: float) -> float:
-    """How far a mean may be off after so many tries; `gamma` is 0 for the root."""
+    """How far a mean may be off after so many tries; `gamma` is 0 for the root. Rounding may leave a mean below 0."""
     if gamma > 0.0:
-        return 2.0 * reach * (math.sqrt(gamma * mean / tried) + gamma / tried)
+        return 2.0 * reach * (math.sqrt(gamma * max(mean, 0.0) / tried) + gamma / tried)
     return reach / math.sqrt(tried)
 
 
 @kernel
-def bound_reward(total: float, count: int, pending: int, reach: float, gamma: float, clip: int) -> float:
+def evidence(count: int, pending: int) -> tuple[float, float]:
+    """How many tries an arm has had, for its width; and what the outcomes under way add to the sum of its costs."""
+    n = count + 1.0
+    if pending == 0:
+        return n, 0.0
+    return tries(n, pending, pending), MIDDLE * pending / (n + pending)
+
+
+@kernel
+def bound_reward(total: float, count: int, tried: float, reach: float, gamma: float, clip: int) -> float:
     """The most an arm may earn."""
     mean = total / (count + 1.0)
-    upper = mean + width(mean, tries(count + 1.0, pending, pending), reach, gamma)
+    upper = mean + width(mean, tried, reach, gamma)
     return min(upper, 1.0) if clip else upper
 
 
 @kernel
-def bound_cost(total: float, count: int, pending: int, reach: float, gamma: float, clip: int) -> float:
-    """The least an arm may cost of one resource."""
-    n = count + 1.0
-    mean = (total + MIDDLE * pending / (n + pending)) / n
-    lower = mean - width(mean, tries(n, pending, pending), reach, gamma)
+def bound_cost(total: float, count: int, tried: float, reach: float, gamma: float, clip: int) -> float:
+    """The least an arm may cost of one resource; `total` is with what outcomes under way add to it."""
+    mean = total / (count + 1.0)
+    lower = mean - width(mean, tried, reach, gamma)
     return max(lower, 0.0) if clip else lower
 
 
 @kernel
-def bound_costs(lower: Floats, totals: Floats, count: int, pending: int, reach: float, gamma: float, clip: int) -> None:
+def bound_costs(
+    lower: Floats, totals: Floats, added: float, count: int, tried: float, reach: float, gamma: float, clip: int
+) -> None:
     """Write the least an arm may cost of each resource into `lower`."""
     for resource in range(len(totals)):
-        lower[resource] = bound_cost(totals[resource], count, pending, reach, gamma, clip)
+        lower[resource] = bound_cost(totals[resource] + added, count, tried, reach, gamma, clip)
 
 
 @kernel

@@ -69,3 +69,12 @@ def _add(outlay: Outlay, arm: int, change: int) -> None:
 def chosen(outlay: Outlay, arm: int) -> int:
     """How often an arm was chosen, whether or not the outcome is known."""
     return int(outlay.counts[arm] + outlay.pending[arm])
+
+
+@kernel
+def waiting(outlay: Outlay) -> int:
+    """How many decisions are under way, those of the null arm among them."""
+    number = outlay.idle[0]
+    for pending in outlay.pending:
+        number += pending
+    return int(number)

@@ -8,7 +8,8 @@ A second one for a round that the ring remembers changes nothing. Where no view 
 the ring is counted as `stale` and dropped.
 
 A round whose outcome is under way holds -2 - arm in its slot: it counts in `pending` until its outcome comes, it is
-cancelled, or it leaves the ring. `idle` counts rounds of the null arm that are under way: they cost nothing.
+cancelled, or it leaves the ring. `idle` counts rounds of the null arm that are under way: they cost nothing. `waiting`
+counts both.
 
 Sums that only add and subtract would keep the rounding of what is long gone: a sum is zero when its count is, and after
 every pass through the ring all views are summed anew from it. So they are when arms come or go or the problem changes,
@@ -35,7 +36,8 @@ class Spending(NamedTuple):
     """Rounds in a ring, statistics per arm and view.
 
     `clock` is the round to be decided next: view k holds rounds clock - sizes[k] .. clock - 1. After a restart every
-    view that ends holds `memory` rounds instead. `fresh` is 1 while views must be summed anew before anything else.
+    view that ends holds `memory` rounds instead. `left` is the value of the clock when a try of an arm left all views
+    that end; -1 before. `fresh` is 1 while views must be summed anew before anything else.
     """
 
     arms: ArmIds
@@ -46,6 +48,8 @@ class Spending(NamedTuple):
     spent: PerArm
     pending: PerArm
     idle: Shared
+    waiting: Cache
+    left: PerArm
     sizes: Derived
     memory: Shared
     clock: Shared
@@ -53,9 +57,9 @@ class Spending(NamedTuple):
     fresh: Cache
 
 
-def new_spending(n_arms: int, resources: int, sizes: Ints) -> Spending:
-    """Empty views of these sizes; the ring is as long as the longest that ends."""
-    room = max(1, int(sizes.max()))
+def new_spending(n_arms: int, resources: int, sizes: Ints, room: int = 1) -> Spending:
+    """Empty views of these sizes; the ring is as long as the longest that ends, or has this `room` where none does."""
+    room = int(sizes.max()) or room
     return Spending(
         arms=np.full(room, -1, np.int32),
         rewards=np.zeros(room),
@@ -65,6 +69,8 @@ def new_spending(n_arms: int, resources: int, sizes: Ints) -> Spending:
         spent=np.zeros((n_arms, len(sizes), resources)),
         pending=np.zeros(n_arms, np.int64),
         idle=np.zeros(1, np.int64),
+        waiting=np.zeros(1, np.int64),
+        left=np.full(n_arms, -1, np.int64),
         sizes=sizes.astype(np.int64),
         memory=np.zeros(1, np.int64),
         clock=np.zeros(1, np.int64),
@@ -85,16 +91,18 @@ def pass_rounds(policy: Any, state: Any, t: int, rng: Any) -> None:
 def pend_spending(policy: Any, state: Any, decision: Decision) -> None:
     """The outcome of a decision is under way: the `pend` of policies with budgets that slide."""
     window, arm = state.window, decision.action
-    if arm < 0:
-        window.idle[0] += 1
-        return
     _catch_up(state)
     while window.clock[0] <= decision.t:
         _turn(state)
+    if arm < 0:
+        window.idle[0] += 1
+        window.waiting[0] += 1
+        return
     slot = decision.t % len(window.arms)
     if window.clock[0] - decision.t <= len(window.arms) and window.arms[slot] == EMPTY:
         window.arms[slot] = -2 - arm
         window.pending[arm] += 1
+        window.waiting[0] += 1
         refresh(state, arm)
 
 
@@ -104,19 +112,21 @@ def settle_spending(policy: Any, state: Any, decision: Decision) -> None:
     window, arm = state.window, decision.action
     if arm < 0:
         window.idle[0] -= 1
+        window.waiting[0] -= 1
         return
     slot = decision.t % len(window.arms)
     if window.clock[0] - decision.t <= len(window.arms) and window.arms[slot] == -2 - arm:
         _forget_pending(state, slot)
 
 
-@kernel
+@kernel(inline=False)
 def _forget_pending(state: Any, slot: int) -> None:
     """The round in a slot, which was under way, no longer counts."""
     window = state.window
     arm = -2 - window.arms[slot]
     window.arms[slot] = EMPTY
     window.pending[arm] -= 1
+    window.waiting[0] -= 1
     refresh(state, arm)
 
 
@@ -156,11 +166,37 @@ def enter(state: Any, t: int, arm: int, reward: float, costs: Floats) -> None:
 
 
 @kernel
+def tried_before(window: Spending, arm: int) -> int:
+    """In place of an arm of which the views hold nothing: of all such arms, the one that was tried longest ago.
+
+    Where the longest view has a round for every arm this is the arm itself: none can be left out there.
+    """
+    if len(window.pending) <= (window.memory[0] or len(window.arms)) or _holds(window, arm):
+        return arm
+    first = arm
+    for other in range(len(window.pending)):
+        if window.left[other] < window.left[first] and not _holds(window, other):
+            first = other
+    return first
+
+
+@kernel
+def _holds(window: Spending, arm: int) -> bool:
+    """Whether something is known of an arm, or under way."""
+    held = window.pending[arm] > 0
+    for view in range(len(window.sizes)):
+        held = held or window.counts[arm, view] > 0
+    return bool(held)
+
+
+@kernel
 def clear(window: Spending, memory: int) -> None:
     """As new, with views of `memory` rounds; only what came too late stays counted."""
     window.arms[:] = EMPTY
     window.pending[:] = 0
     window.idle[0] = 0
+    window.waiting[0] = 0
+    window.left[:] = -1
     window.counts[:] = 0
     window.sums[:] = 0.0
     window.spent[:] = 0.0
@@ -202,11 +238,25 @@ def _turn(state: Any) -> None:
                 changed = arm
     if changed >= 0:
         refresh(state, changed)
-    if window.arms[head] < EMPTY:
-        _forget_pending(state, head)
+    _leave(state, head)
     window.arms[head] = EMPTY
     if head == room - 1 > 0:
         _recount(state)
+
+
+@kernel
+def _leave(state: Any, head: int) -> None:
+    """A round leaves the longest view that ends: it is under way no longer, and its arm was tried then."""
+    window = state.window
+    slot = head - window.memory[0]  # without a restart the ring is as long as that view
+    if slot < 0:
+        slot += len(window.arms)
+    arm = window.arms[slot]
+    if arm < EMPTY:
+        _forget_pending(state, slot)
+        arm = -2 - arm
+    if arm >= 0:
+        window.left[arm] = window.clock[0]
 
 
 @kernel
@@ -242,8 +292,10 @@ def _recount(state: Any) -> None:
                 for resource in range(window.spent.shape[2]):
                     window.spent[arm, view, resource] += window.costs[slot, resource]
     window.pending[:] = 0
+    window.waiting[0] = window.idle[0]
     for arm in window.arms:
         if arm < EMPTY:
             window.pending[-2 - arm] += 1
+            window.waiting[0] += 1
     for arm in range(n_arms):
         refresh(state, arm)

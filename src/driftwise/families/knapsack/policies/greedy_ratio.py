@@ -16,7 +16,8 @@ not find it: it is what is done before anything is solved.
 | b | | paced: what is left of the budget, by the rounds left; else the whole budget by the horizon |
 
 The rule of a knapsack filled by ratios, with optimism; no paper, and no bound. Known in advance: the horizon and the
-budgets. Late outcomes count when they come.
+budgets. Late outcomes count when they come; while they are under way they narrow the bounds of their arm, and count as
+costs (`kernels/confidence.py`).
 """
 
 import math
@@ -30,7 +31,7 @@ from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, Problem, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.bounds import bound_cost, bound_reward, width
+from driftwise.families.knapsack.bounds import bound_cost, bound_reward, evidence, width
 from driftwise.families.knapsack.cost_totals import Outlay, book, chosen, new_outlay, pend_outlay, settle_outlay
 from driftwise.families.knapsack.summaries import put_cost, put_reward
 
@@ -75,47 +76,48 @@ class GreedyRatio(NamedTuple):
 
 
 @kernel
-def _worth(state: GreedyRatioState, arm: int) -> float:
+def _worth(state: GreedyRatioState, arm: int, tried: float) -> float:
     """The most an arm may earn."""
-    outlay = state.outlay
-    return bound_reward(outlay.sums[arm], outlay.counts[arm], outlay.pending[arm], state.reach[0], 0.0, 1)
+    return bound_reward(state.outlay.sums[arm], state.outlay.counts[arm], tried, state.reach[0], 0.0, 1)
 
 
 @kernel
-def _lower(state: GreedyRatioState, arm: int, resource: int) -> float:
+def _lower(state: GreedyRatioState, arm: int, resource: int, tried: float, added: float) -> float:
     """The least an arm may cost."""
-    outlay = state.outlay
-    return bound_cost(outlay.spent[arm, resource], outlay.counts[arm], outlay.pending[arm], state.reach[0], 0.0, 1)
+    total = state.outlay.spent[arm, resource] + added
+    return bound_cost(total, state.outlay.counts[arm], tried, state.reach[0], 0.0, 1)
 
 
 @kernel
-def _load(state: GreedyRatioState, arm: int, rates: Floats) -> tuple[float, int]:
+def _load(state: GreedyRatioState, arm: int, rates: Floats, tried: float, added: float) -> tuple[float, int]:
     """How many times too much an arm spends at least, and of what."""
     load, scarcest = 0.0, 0
     for resource in range(len(rates)):
-        lower = _lower(state, arm, resource)
+        lower = _lower(state, arm, resource, tried, added)
         if lower > load * rates[resource]:
             load, scarcest = lower / rates[resource], resource
     return load, scarcest
 
 
 @kernel
-def _best(state: GreedyRatioState, rates: Floats) -> int:
-    """The arm with the best ratio, of equals the one chosen least."""
-    outlay, best, top = state.outlay, 0, -1.0
+def _best(state: GreedyRatioState, rates: Floats) -> tuple[int, float]:
+    """The arm with the best ratio, of equals the one chosen least, and its load."""
+    outlay, best, top, burden = state.outlay, 0, -1.0, 0.0
     for arm in range(len(outlay.counts)):
-        ratio = _worth(state, arm) / max(1.0, _load(state, arm, rates)[0])
+        tried, added = evidence(outlay.counts[arm], outlay.pending[arm])
+        load, _ = _load(state, arm, rates, tried, added)
+        ratio = _worth(state, arm, tried) / max(1.0, load)
         if ratio > top or (ratio == top and chosen(outlay, arm) < chosen(outlay, best)):
-            best, top = arm, ratio
-    return best
+            best, top, burden = arm, ratio, load
+    return best, burden
 
 
 @kernel
 def _select(policy: GreedyRatio, state: GreedyRatioState, t: int, context: Floats, rng: Any) -> tuple[int, float]:
     if not policy.paced:
-        return _best(state, state.rates), 1.0
-    arm = _best(state, context)
-    chance = 1.0 / max(1.0, _load(state, arm, context)[0])
+        return _best(state, state.rates)[0], 1.0
+    arm, load = _best(state, context)
+    chance = 1.0 / max(1.0, load)
     u, rng = uniform(rng)
     return (arm, chance) if u < chance else (NULL, 1.0 - chance)
 
@@ -130,12 +132,14 @@ def _update(policy: GreedyRatio, state: GreedyRatioState, decision: Decision, ou
 def _appraise(policy: GreedyRatio, state: GreedyRatioState, t: int, context: Floats, prices: Floats) -> None:
     """What a unit of the scarcest resource earns with the best arm; the others are free."""
     rates = context if policy.paced else state.rates
-    arm = _best(state, rates)
-    load, scarcest = _load(state, arm, rates)
+    arm, load = _best(state, rates)
+    tried, added = evidence(state.outlay.counts[arm], state.outlay.pending[arm])
+    _, scarcest = _load(state, arm, rates, tried, added)
     for resource in range(len(prices)):
         prices[resource] = 0.0
     if load > 1.0:
-        prices[scarcest] = state.unit[0] * _worth(state, arm) / _lower(state, arm, scarcest)
+        lower = _lower(state, arm, scarcest, tried, added)
+        prices[scarcest] = state.unit[0] * _worth(state, arm, tried) / lower
 
 
 @kernel

@@ -26,7 +26,10 @@ Known in advance: the horizon and the budgets; nothing of the drift.
 Regret: none proven. It is not in the paper of Liu, Jiang & Li (2022), but held against theirs, `sliding-knapsack-ucb`,
 by `driftwise reproduce knapsacks`.
 
-Late outcomes enter by their decision's round; their prices move when they come.
+Late outcomes enter by their decision's round. While they are under way they narrow the bounds of their arm, count as
+costs (`kernels/confidence.py`), and move the prices: by what their arm is expected to cost, as if they had come. When
+they come, prices move by what they did cost. One that has not come when its round leaves the longest window that ends
+is no longer waited for.
 """
 
 import math
@@ -39,7 +42,7 @@ from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, Ints, PerArm, Problem, Scratch, Shared, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.bounds import bound_costs, bound_reward, expected_cost, width
+from driftwise.families.knapsack.bounds import bound_costs, bound_reward, evidence, expected_cost, width
 from driftwise.families.knapsack.cost_windows import (
     Spending,
     awaits,
@@ -114,7 +117,7 @@ class PrequentialPacing(NamedTuple):
         sizes = _sizes(whole("windows", self.windows, high=64), n_arms, horizon)
         spans = np.where(sizes > 0, sizes, horizon)
         state = PrequentialPacingState(
-            window=new_spending(n_arms, resources, sizes),
+            window=new_spending(n_arms, resources, sizes, room=min(horizon, LONGEST)),
             errors=np.zeros((n_arms, len(sizes))),
             pooled=np.zeros(len(sizes)),
             used=np.full(n_arms, len(sizes) - 1, np.int64),
@@ -143,9 +146,9 @@ def _sizes(count: int, n_arms: int, horizon: int) -> Ints:
 def _refresh(state: PrequentialPacingState, arm: int) -> None:
     window, view = state.window, state.used[arm]
     count, reach = window.counts[arm, view], state.reaches[view]
-    pending = window.pending[arm]
-    state.upper[arm] = bound_reward(window.sums[arm, view], count, pending, reach, 0.0, 1)
-    bound_costs(state.lower[arm], window.spent[arm, view], count, pending, reach, 0.0, 1)
+    tried, added = evidence(count, window.pending[arm])
+    state.upper[arm] = bound_reward(window.sums[arm, view], count, tried, reach, 0.0, 1)
+    bound_costs(state.lower[arm], window.spent[arm, view], added, count, tried, reach, 0.0, 1)
 
 
 @kernel
@@ -160,9 +163,7 @@ def _worth(state: PrequentialPacingState, arm: int) -> float:
 @kernel
 def _charge(state: PrequentialPacingState, rates: Floats) -> None:
     """Write the prices to go by: as if every outcome under way had come, and had cost what its arm does on average."""
-    window, under_way = state.window, state.window.idle[0]
-    for arm in range(len(window.pending)):
-        under_way += window.pending[arm]
+    under_way = state.window.waiting[0]
     for resource in range(len(state.prices)):
         state.charges[resource] = state.prices[resource]
         if under_way > 0:

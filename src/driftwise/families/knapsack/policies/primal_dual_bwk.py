@@ -22,7 +22,9 @@ Known in advance: the horizon and the budgets.
 Regret, up to logarithms: O(OPT sqrt(m / B) + sqrt(m OPT)) where nothing drifts; linear where it does. A smaller `scale`
 earns more in runs of some ten thousand rounds.
 
-Late outcomes count, and move prices, when they come, by the bounds of that moment.
+Late outcomes count, and move prices, when they come, by the bounds of that moment. While they are under way they narrow
+the radius of their arm (`kernels/pending.py`), whose means are 1/2 until the first has come, and prices are those that
+they would leave if they came now.
 """
 
 import math
@@ -35,7 +37,15 @@ from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Shared, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.cost_totals import Outlay, book, chosen, new_outlay, pend_outlay, settle_outlay
+from driftwise.families.knapsack.cost_totals import (
+    Outlay,
+    book,
+    chosen,
+    new_outlay,
+    pend_outlay,
+    settle_outlay,
+    waiting,
+)
 from driftwise.families.knapsack.summaries import put_cost, put_reward
 from driftwise.numerics.pending import tries
 
@@ -92,78 +102,86 @@ class PrimalDualBwK(NamedTuple):
 
 
 @kernel
-def _radius(policy: PrimalDualBwK, state: PrimalDualBwKState, mean: float, arm: int) -> float:
-    count, pending, reach = state.outlay.counts[arm], state.outlay.pending[arm], state.reach[0]
-    tried = tries(float(count), pending, pending)
+def _evidence(outlay: Outlay, arm: int, busy: bool) -> tuple[float, float, float]:
+    """What an arm's means divide by, what is added to its sums, and how many outcomes give its radius.
+
+    All three are 0 where it was never chosen. Where all outcomes are under way its means are the middle.
+    """
+    count = float(outlay.counts[arm])
+    if not busy:
+        return count, 0.0, count
+    pending = outlay.pending[arm]
+    return max(count, 1.0), MIDDLE if count == 0.0 else 0.0, tries(count, pending, pending)
+
+
+@kernel
+def _radius(policy: PrimalDualBwK, state: PrimalDualBwKState, mean: float, tried: float) -> float:
+    reach = state.reach[0]
     return float(policy.scale * (math.sqrt(reach * mean / tried) + reach / tried))
 
 
 @kernel
-def _mean(total: float, count: int) -> float:
-    """A mean, or the middle where all outcomes are still to come."""
-    return total / count if count > 0 else MIDDLE
+def _lower(policy: PrimalDualBwK, state: PrimalDualBwKState, total: float, n: float, tried: float) -> float:
+    """The least an arm may cost, by what it has."""
+    mean = total / n
+    return float(max(0.0, mean - _radius(policy, state, mean, tried)))
 
 
 @kernel
-def _lower(policy: PrimalDualBwK, state: PrimalDualBwKState, arm: int, resource: int) -> float:
-    """The least an arm may cost."""
-    if chosen(state.outlay, arm) == 0:
-        return 0.0
-    mean = _mean(state.outlay.spent[arm, resource], state.outlay.counts[arm])
-    return float(max(0.0, mean - _radius(policy, state, mean, arm)))
-
-
-@kernel
-def _weigh(policy: PrimalDualBwK, state: PrimalDualBwKState) -> None:
+def _weigh(policy: PrimalDualBwK, state: PrimalDualBwKState) -> bool:
     """Write the y of time and resources into the room for them; what is under way counts as if it had come."""
-    highest, total = -np.inf, 0.0
-    for resource in range(len(state.logs)):
-        state.shares[resource] = state.logs[resource]
-    _anticipate(policy, state)
-    for log in state.shares:
+    highest, total, logs, under_way = -np.inf, 0.0, state.logs, waiting(state.outlay)
+    if under_way > 0:
+        _anticipate(policy, state, under_way)
+        logs = state.shares
+    for log in logs:
         highest = max(highest, log)
-    for resource in range(len(state.logs)):
-        state.shares[resource] = math.exp(state.shares[resource] - highest)
+    for resource in range(len(logs)):
+        state.shares[resource] = math.exp(logs[resource] - highest)
         total += state.shares[resource]
-    for resource in range(len(state.logs)):
+    for resource in range(len(logs)):
         state.shares[resource] /= total
+    return under_way > 0
 
 
-@kernel
-def _anticipate(policy: PrimalDualBwK, state: PrimalDualBwKState) -> None:
-    """Let the logarithms in `shares` grow by what the decisions under way will add."""
-    outlay = state.outlay
-    state.shares[0] += outlay.idle[0] * state.grows[0]
+@kernel(inline=False)
+def _anticipate(policy: PrimalDualBwK, state: PrimalDualBwKState, under_way: int) -> None:
+    """Write the logarithms into `shares`, with what the decisions under way will add to them."""
+    outlay, shares = state.outlay, state.shares
+    for resource in range(len(shares)):
+        shares[resource] = state.logs[resource]
+    shares[0] += under_way * state.grows[0]
     for arm in range(len(outlay.pending)):
-        pending = outlay.pending[arm]
-        if pending > 0:
-            state.shares[0] += pending * state.grows[0]
-            for resource in range(len(state.shares) - 1):
-                lower = _lower(policy, state, arm, resource)
-                state.shares[1 + resource] += pending * state.grows[1 + resource] * lower
+        if outlay.pending[arm] > 0:
+            n, added, tried = _evidence(outlay, arm, True)
+            for resource in range(len(shares) - 1):
+                lower = _lower(policy, state, outlay.spent[arm, resource] + added, n, tried)
+                shares[1 + resource] += outlay.pending[arm] * state.grows[1 + resource] * lower
 
 
 @kernel
-def _ratio(policy: PrimalDualBwK, state: PrimalDualBwKState, arm: int, rates: Floats) -> float:
+def _ratio(policy: PrimalDualBwK, state: PrimalDualBwKState, arm: int, rates: Floats, busy: bool) -> float:
     """What an arm may earn for its cost, as a share of what may be spent in a round."""
-    if chosen(state.outlay, arm) == 0:
+    outlay, cost = state.outlay, state.shares[0]
+    n, added, tried = _evidence(outlay, arm, busy)
+    if tried == 0.0:
         return np.inf
-    mean, cost = _mean(state.outlay.sums[arm], state.outlay.counts[arm]), state.shares[0]
     for resource in range(len(rates)):
-        lower = _lower(policy, state, arm, resource)
+        lower = _lower(policy, state, outlay.spent[arm, resource] + added, n, tried)
         if lower > 0.0:
             rate = rates[resource] if policy.resolve else state.rates[resource]
             cost += state.shares[1 + resource] * lower / rate
-    return float(min(1.0, mean + _radius(policy, state, mean, arm)) / cost)
+    mean = (outlay.sums[arm] + added) / n
+    return float(min(1.0, mean + _radius(policy, state, mean, tried)) / cost)
 
 
 @kernel
 def _best(policy: PrimalDualBwK, state: PrimalDualBwKState, rates: Floats) -> tuple[int, float]:
     """The arm with the best ratio, of equals the one chosen least, and its ratio."""
-    _weigh(policy, state)
+    busy = _weigh(policy, state)
     outlay, best, top = state.outlay, 0, -1.0
     for arm in range(len(outlay.counts)):
-        ratio = _ratio(policy, state, arm, rates)
+        ratio = _ratio(policy, state, arm, rates, busy)
         if ratio > top or (ratio == top and chosen(outlay, arm) < chosen(outlay, best)):
             best, top = arm, ratio
     return best, top
@@ -179,8 +197,11 @@ def _update(policy: PrimalDualBwK, state: PrimalDualBwKState, decision: Decision
     arm = decision.action
     state.logs[0] += state.grows[0]
     if arm >= 0:
-        for resource in range(len(outcome.costs)):
-            state.logs[1 + resource] += state.grows[1 + resource] * _lower(policy, state, arm, resource)
+        n, added, tried = _evidence(state.outlay, arm, state.outlay.pending[arm] > 0)
+        if tried > 0.0:
+            for resource in range(len(outcome.costs)):
+                lower = _lower(policy, state, state.outlay.spent[arm, resource] + added, n, tried)
+                state.logs[1 + resource] += state.grows[1 + resource] * lower
         book(state.outlay, arm, outcome.reward / state.unit[0], outcome.costs)
 
 

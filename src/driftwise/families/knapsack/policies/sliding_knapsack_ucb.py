@@ -29,7 +29,10 @@ more than it earns. Unclipped, a bound on a cost below zero makes budget out of 
 re-solved is what to use; `prequential-pacing` needs no window and earns more.
 
 Deviation: where the text says neither, the constants of Appendix D are 1, and eps is at most 1/2.
-Late outcomes enter by their decision's round; those older than both windows are dropped and counted as stale.
+Late outcomes enter by their decision's round; those older than both windows are dropped and counted as stale. While
+they are under way they narrow the bounds of their arm, and count as costs (`kernels/confidence.py`). Where there are
+more arms than rounds in the longer window, an arm of which it holds nothing gives way to the one that was tried longest
+ago: the bounds of both are the same, and always taking the first would never try the last.
 """
 
 import math
@@ -42,7 +45,7 @@ from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, PerArm, Problem, Shared, Spent
 from driftwise.core.validation import budgeted, number, one_of, whole, window_rounds
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.bounds import bound_costs, bound_reward, width
+from driftwise.families.knapsack.bounds import bound_costs, bound_reward, evidence, width
 from driftwise.families.knapsack.cost_windows import (
     Spending,
     awaits,
@@ -52,6 +55,7 @@ from driftwise.families.knapsack.cost_windows import (
     pass_rounds,
     pend_spending,
     settle_spending,
+    tried_before,
 )
 from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
@@ -207,10 +211,13 @@ def _span(window: int) -> float:
 
 @kernel
 def _refresh(state: SlidingKnapsackUCBState, arm: int) -> None:
-    window, clip, gammas = state.window, state.clip[0], state.gammas
-    counts, pending = window.counts[arm], window.pending[arm]
-    state.upper[arm] = bound_reward(window.sums[arm, 0], counts[0], pending, _reach(state, 0), gammas[0], clip)
-    bound_costs(state.lower[arm], window.spent[arm, 1], counts[1], pending, _reach(state, 1), gammas[1], clip)
+    window, clip, gammas, pending = state.window, state.clip[0], state.gammas, state.window.pending[arm]
+    count = window.counts[arm, 0]
+    tried, added = evidence(count, pending)
+    state.upper[arm] = bound_reward(window.sums[arm, 0], count, tried, _reach(state, 0), gammas[0], clip)
+    count = window.counts[arm, 1]
+    tried, added = evidence(count, pending)
+    bound_costs(state.lower[arm], window.spent[arm, 1], added, count, tried, _reach(state, 1), gammas[1], clip)
 
 
 @kernel
@@ -232,7 +239,8 @@ def _select(
     policy: SlidingKnapsackUCB, state: SlidingKnapsackUCBState, t: int, context: Floats, rng: Any
 ) -> tuple[int, float]:
     _solve(policy, state, context)
-    return draw_from(state.lp.mix, rng)
+    arm, chance = draw_from(state.lp.mix, rng)
+    return (tried_before(state.window, arm) if arm >= 0 else arm), chance
 
 
 @kernel

@@ -24,6 +24,8 @@ explores for long: in 20,000 rounds of `budget-stationary` it earns four fifths 
 
 Deviations. The constants of gamma and eps, given as orders only, are 1. Costs are cut at 0, for a cost below it would
 make budget out of nothing; rewards are not cut, for many arms at 1 could not be told apart.
+Late outcomes count when they come; while they are under way they narrow the bounds of their arm, and count as costs
+(`kernels/confidence.py`).
 """
 
 import math
@@ -36,7 +38,7 @@ from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Derived, Floats, Problem, Scratch, Spent
 from driftwise.core.validation import budgeted, number, whole
 from driftwise.core.verbs import register
-from driftwise.families.knapsack.bounds import bound_costs, bound_reward, width
+from driftwise.families.knapsack.bounds import bound_costs, bound_reward, evidence, width
 from driftwise.families.knapsack.cost_totals import Outlay, book, new_outlay, pend_outlay, settle_outlay
 from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
@@ -114,9 +116,10 @@ def _solve(policy: UCBBwK, state: UCBBwKState, rates: Floats) -> None:
     """The mix of this round, in the room to work in."""
     outlay, lp = state.outlay, state.lp
     for arm in range(len(state.upper)):
-        count, pending = outlay.counts[arm], outlay.pending[arm]
-        state.upper[arm] = bound_reward(outlay.sums[arm], count, pending, policy.scale, state.gammas[0], 0)
-        bound_costs(state.lower[arm], outlay.spent[arm], count, pending, policy.scale, state.gammas[1], 1)
+        count = outlay.counts[arm]
+        tried, added = evidence(count, outlay.pending[arm])
+        state.upper[arm] = bound_reward(outlay.sums[arm], count, tried, policy.scale, state.gammas[0], 0)
+        bound_costs(state.lower[arm], outlay.spent[arm], added, count, tried, policy.scale, state.gammas[1], 1)
     for resource in range(len(rates)):
         lp.budget[resource] = state.share[0] * (rates[resource] if policy.resolve else state.rates[resource])
     solve_step(lp, state.upper, state.lower.T, lp.budget)
