@@ -151,7 +151,10 @@ def _summarise(policy: GreedyRatio, state: GreedyRatioState, t: int, context: Fl
         count, total = outlay.counts[arm], outlay.sums[arm]
         put_reward(out, arm, count, total, width(total / (count + 1.0), count, state.reach[0], 0.0), unit)
         put_cost(out, arm, count, outlay.spent[arm])
-        out.index[arm] = unit * _worth(state, arm) / max(1.0, _load(state, arm, rates)[0])
+        tried, added = evidence(count, outlay.pending[arm])
+        out.pending[arm] = outlay.pending[arm]
+        load, _ = _load(state, arm, rates, tried, added)
+        out.index[arm] = unit * _worth(state, arm, tried) / max(1.0, load)
 
 
 register(

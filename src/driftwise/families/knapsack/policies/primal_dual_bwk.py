@@ -218,7 +218,7 @@ def _appraise(policy: PrimalDualBwK, state: PrimalDualBwKState, t: int, context:
 def _summarise(policy: PrimalDualBwK, state: PrimalDualBwKState, t: int, context: Floats, out: Summary) -> None:
     """The index is the ratio: what an arm may earn, by the share of the budgets of a round that it costs."""
     clear_summary(out)
-    _weigh(state)
+    busy = _weigh(policy, state)
     outlay, unit = state.outlay, state.unit[0]
     for arm in range(len(outlay.counts)):
         count, total = outlay.counts[arm], outlay.sums[arm]
@@ -226,7 +226,8 @@ def _summarise(policy: PrimalDualBwK, state: PrimalDualBwKState, t: int, context
             put_reward(out, arm, count, total, _radius(policy, state, total / count, count), unit)
         out.count[arm] = count
         put_cost(out, arm, count, outlay.spent[arm])
-        out.index[arm] = unit * _ratio(policy, state, arm, context)
+        out.pending[arm] = outlay.pending[arm]
+        out.index[arm] = unit * _ratio(policy, state, arm, context, busy)
 
 
 register(
