@@ -145,7 +145,7 @@ def test_other_formats_and_others_tables_are_refused(store: str, postgres_server
         other.execute("CREATE TABLE theirs.events (what text)")
         with pytest.raises(ParameterError, match="another program: it has events"):
             open_journal(f"{postgres_server.url}&schema=theirs")
-        other.execute(f"UPDATE {journal.schema}.format SET version = 1")
+        other.execute(f"UPDATE {journal.schema}.format SET version = 2")
     open_journal(store).close()
 
 

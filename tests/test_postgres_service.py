@@ -186,7 +186,7 @@ def test_a_change_on_top_of_what_was_forgotten_is_refused(
                 ("snapshot", ChangeRequest(policy="sliding-ucb:window=50")),
                 ("change", ChangeRequest(max_pending=7)),
             ):
-                with monkeypatch.context() as patch, pytest.raises(Unavailable, match="lost meanwhile"):
+                with monkeypatch.context() as patch, pytest.raises(Unavailable, match="failed meanwhile"):
                     patch.setattr(Deployment, word, forgotten(getattr(Deployment, word)))
                     await admin.change(engine, "shop", changes)
                 assert (await queries.verify(engine, "shop")).n_events == 2
