@@ -1,4 +1,4 @@
-"""`driftwise policies` and `driftwise worlds`: what there is."""
+"""`driftwise policies` and `driftwise worlds`: lists, and one entry in detail."""
 
 import inspect
 import json
@@ -10,31 +10,31 @@ import click
 from driftwise.cli.command import main
 
 
-@main.command(short_help="What can decide, or all about one.")
+@main.command(short_help="List policies, or show one in detail.")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def policies(name: str | None, as_json: bool) -> None:
-    """What can decide: each policy with what it must know, its guarantee and its source. With NAME, all about it.
+    """List policies with what each must know, its guarantee and its source; with NAME, show one in detail.
 
-    Those that must know the world itself are oracles, for comparison.
+    Oracles know the world itself: they are for comparison only.
     """
     from driftwise.families import ORACLES, POLICIES
 
     _catalogue(POLICIES | ORACLES, "policy", name, as_json)
 
 
-@main.command(short_help="What can drift, or all about one.")
+@main.command(short_help="List worlds, or show one in detail.")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def worlds(name: str | None, as_json: bool) -> None:
-    """What can drift: each world with its parameters. With NAME, all about it."""
+    """List worlds with their parameters; with NAME, show one in detail."""
     from driftwise.families import WORLDS
 
     _catalogue(WORLDS, "world", name, as_json)
 
 
 def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool) -> None:
-    """List what there is, or tell all about one of it."""
+    """List the entries of a table, or show one in detail."""
     from driftwise.cli.terminal import show_list, signature
     from driftwise.core.spec import lookup
 
@@ -47,7 +47,7 @@ def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool
         click.echo(f"\n{table[name].__name__}({signature(entries[0])})\n\n{inspect.getdoc(table[name])}")
     else:
         show_list(entries)
-        click.echo(f"\nAll about one: driftwise {'policies' if what == 'policy' else 'worlds'} NAME", err=True)
+        click.echo(f"\nOne in detail: driftwise {'policies' if what == 'policy' else 'worlds'} NAME", err=True)
 
 
 def _entry(name: str, kind: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from driftwise.cli.command import Count, main
 from driftwise.errors import ParameterError
 
 
-@main.command(short_help="Whose numbers can be made again.")
+@main.command(short_help="List the papers that can be reproduced.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def papers(as_json: bool) -> None:
     """Whose numbers can be made again: papers, with what there is to reproduce."""
@@ -29,7 +29,7 @@ def papers(as_json: bool) -> None:
     click.echo("\nMake its numbers again: driftwise reproduce NAME", err=True)
 
 
-@main.command(short_help="Make a paper's numbers again, and judge.")
+@main.command(short_help="Reproduce the numbers of a paper, with verdicts.")
 @click.argument("paper", metavar="PAPER")
 @click.option("--claim", metavar="ID", help="Only this claim, or those below it, e.g. table2 or table2/K=10.")
 @click.option(

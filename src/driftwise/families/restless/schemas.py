@@ -31,7 +31,7 @@ class RestlessFields(Fields):
     rewards: ByItem | None = None
 
 
-class RestlessArm(Fields):
+class RestlessArmOptions(Fields):
     """The `arm_type` of an arm that is added, and its `activation_cost`, where others have them."""
 
     arm_type: Label | None = None

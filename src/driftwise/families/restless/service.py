@@ -13,7 +13,7 @@ from driftwise.errors import ParameterError
 from driftwise.families.restless.adapter import RestlessAdapter
 from driftwise.families.restless.inspection import episodes_in_window, index_table, transitions_from
 from driftwise.families.restless.problem import Restless
-from driftwise.families.restless.schemas import RankedArm, RestlessAnswer, RestlessArm, RestlessFields, RestlessRequest
+from driftwise.families.restless.schemas import RankedArm, RestlessAnswer, RestlessArmOptions, RestlessFields, RestlessRequest
 
 NEXT_IN_LINE = 10  # arms in an answer beside those to activate
 EPISODES = 32  # that a policy without a window of its own may remember
@@ -23,7 +23,7 @@ MAX_INDICES = 10_000  # in an explanation
 class RestlessService(ServiceHooks):
     """Requests and outcomes have states; answers rank the arms; statistics count arms in each state."""
 
-    request, outcome, answer, arm = RestlessRequest, RestlessFields, RestlessAnswer, RestlessArm
+    request, outcome, answer, arm = RestlessRequest, RestlessFields, RestlessAnswer, RestlessArmOptions
     sticky = False
     samples = 100  # a choice may plan for many arms
 
