@@ -56,25 +56,25 @@ def summary_of(agent: "Agent", request: dict[str, Any], t: int) -> list[ArmSumma
     state, own = states.clone(agent._state), at(agent._rng, t)
     names = adapter.registry.names or range(len(context))
     table = new_summary(len(names), len(adapter.cost_units))
-    come, tell = (agent._plain, state, t, own), (agent._plain, state, t, context, table)
+    advancing, filling = (agent._plain, state, t, own), (agent._plain, state, t, context, table)
     try:
-        agent._bound(advance, *come)(*come)
-        agent._bound(summarise, *tell)(*tell)
+        agent._bound(advance, *advancing)(*advancing)
+        agent._bound(summarise, *filling)(*filling)
     except FloatingPointError as error:
         raise adapter.translate(error) from None
-    waiting = _waiting(agent) if adapter.registry else None
-    return [_record(name, table, row, adapter.cost_units, waiting) for row, name in enumerate(names)]
+    pending = _pending_by_arm(agent) if adapter.registry else None
+    return [_record(name, table, row, adapter.cost_units, pending) for row, name in enumerate(names)]
 
 
-def _record(name: Arm, table: Summary, row: int, units: dict[str, float], waiting: Counter[Arm] | None) -> ArmSummary:
-    numbers = {each: _known(getattr(table, each)[row]) for each in NUMBERS}
-    if numbers["pending"] is None and waiting is not None:  # the policy does not count them, but the agent does
-        numbers["pending"] = float(waiting[name])
-    costs = {each: _known(unit * share) for (each, unit), share in zip(units.items(), table.costs[row], strict=True)}
+def _record(name: Arm, table: Summary, row: int, units: dict[str, float], pending: Counter[Arm] | None) -> ArmSummary:
+    numbers = {each: _or_none(getattr(table, each)[row]) for each in NUMBERS}
+    if numbers["pending"] is None and pending is not None:  # the policy does not count them, but the agent does
+        numbers["pending"] = float(pending[name])
+    costs = {each: _or_none(unit * share) for (each, unit), share in zip(units.items(), table.costs[row], strict=True)}
     return ArmSummary(name, **numbers, costs=costs or None)
 
 
-def _waiting(agent: "Agent") -> Counter[Arm]:
+def _pending_by_arm(agent: "Agent") -> Counter[Arm]:
     """How many pending decisions chose each arm."""
     places, names, counts = agent.adapter.registry.places, agent.adapter.registry.names, Counter[Arm]()
     for chosen, _, _ in agent._pending.values():
@@ -84,5 +84,5 @@ def _waiting(agent: "Agent") -> Counter[Arm]:
     return counts
 
 
-def _known(value: float) -> float | None:
+def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else float(value)

@@ -52,7 +52,11 @@ from driftwise.checks.runs import (
     same_seed_same_run,
     select_reads_only,
 )
-from driftwise.checks.summaries import summaries_are_what_happened, summaries_have_the_unit_of_rewards
+from driftwise.checks.summaries import (
+    summaries_are_what_happened,
+    summaries_have_the_unit_of_rewards,
+    summarise_reads_only,
+)
 from driftwise.checks.units import (
     costs_have_no_unit,
     losses_follow_their_weights,
@@ -101,6 +105,7 @@ POLICY_CHECKS: tuple[Check, ...] = (
     unseen_arms_teach_nothing,
     rewards_are_learned_or_refused,
     crowds_can_be_chosen_from,
+    summarise_reads_only,
     summaries_are_what_happened,
     summaries_have_the_unit_of_rewards,
 )

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,14 @@ import numpy as np
 from driftwise.agent import Agent
 from driftwise.agent.summary import NUMBERS, ArmSummary
 from driftwise.checks._helpers import called
-from driftwise.checks.fixtures import DIM, Ground, Luck, Way, ground_of, require
-from driftwise.core.verbs import summarise
+from driftwise.checks.fixtures import DIM, RESOURCES, Ground, Luck, Way, ground_of, require
+from driftwise.checks.fixtures import ROUNDS as PLAYED
+from driftwise.core import verbs
+from driftwise.core.seeding import at, key
+from driftwise.core.serialization import clone, equal
+from driftwise.core.summary import new_summary
+from driftwise.core.types import Decision
+from driftwise.core.validation import cast
 
 RANGE, REWARD = (0.0, 10.0), 5.0
 ROUNDS = 48  # few enough that the windows of the contracts hold them all
@@ -30,10 +37,10 @@ def summaries_are_what_happened(policy: Any) -> str | None:
     ground = ground_of(policy)
     if not ground.has_arms:
         return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
-    if type(policy) not in summarise.kernels:
+    if type(policy) not in verbs.summarise.kernels:
         return f"{called(policy)} has no kernel for summarise: it says nothing of its arms"
     for how, way in ground.ways.items():
-        agent, request, *happened = lived(ground, way, policy, _range(ground, *RANGE), lambda luck: REWARD)
+        agent, request, *counts_by_arm = run_agent(ground, way, policy, _range(ground, *RANGE), lambda luck: REWARD)
         before, records = agent.dumps(), agent.summary(**request)
         require(agent.dumps() == before, f"{policy} ({how}) changed when it was asked what it knows")
         require(any(_says(each) for each in records), f"{policy} ({how}) says nothing of any arm")
@@ -43,11 +50,31 @@ def summaries_are_what_happened(policy: Any) -> str | None:
             require(same, f"{policy} ({how}) ranked by other indices than it said it would")
             continue
         for each in records:
-            came, pends = (counts[each.arm] for counts in happened)
+            n_rewards, n_pending = (counts[each.arm] for counts in counts_by_arm)
             if ground.family == "contextual":  # rewards of a row teach about rows like it
-                came = happened[0].total()
-            wrong = _wrong(each, came, pends)
+                n_rewards = counts_by_arm[0].total()
+            wrong = _wrong(each, n_rewards, n_pending)
             require(not wrong, f"{policy} ({how}) says of an arm with rewards of {REWARD:g} only: {each}; {wrong}")
+    return None
+
+
+def summarise_reads_only(policy: Any) -> str | None:
+    """The kernel leaves the state as it was, with a decision under way too, and says the same when asked again."""
+    ground, policy, luck, rng = ground_of(policy), cast(policy), np.random.default_rng(12), key(13)
+    if not ground.has_arms:
+        return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
+    state, t = ground.played(policy)[0], PLAYED
+    verbs.advance(policy, state, t, at(rng, t))
+    verbs.pend(policy, state, Decision(t, ground.any_action(luck), 0.5, ground.any_row(luck), at(rng, t)))
+    verbs.advance(policy, state, t + 1, at(rng, t + 1))
+    before, context = clone(state), ground.any_context(luck)
+    n_rows = len(context) if ground.family == "contextual" else ground.problem.n_arms
+    tables = [new_summary(n_rows, RESOURCES if ground.family == "knapsack" else 0) for _ in range(2)]
+    for table in tables:
+        verbs.summarise(policy, state, t + 1, context, table)
+    require(equal(before, state), f"summarise of {policy} changed the state")
+    same = all(np.array_equal(one, other, equal_nan=True) for one, other in zip(*tables, strict=True))
+    require(same, f"{policy} said something else when it was asked again")
     return None
 
 
@@ -58,33 +85,35 @@ def summaries_have_the_unit_of_rewards(policy: Any) -> str | None:
     ground = ground_of(policy)
     if not ground.has_arms:
         return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
-    moved = (FACTOR, 0.0), (1.0, SHIFT)
+    changes = (FACTOR, 0.0), (1.0, SHIFT)
     for how, way in ground.ways.items():
         once = _varied(ground, way, policy, 1.0, 0.0)
-        for factor, shift in moved if ground.family in ("multi-armed", "slate") else moved[:1]:
+        for factor, shift in changes if ground.family in ("multi-armed", "slate") else changes[:1]:
             for one, other in zip(once, _varied(ground, way, policy, factor, shift), strict=True):
-                wrong = [name for name in NUMBERS if not _moved(name, one, other, factor, shift)]
-                told = f"{one} and, with rewards times {factor:g} plus {shift:g}, {other}"
-                require(not wrong, f"{policy} ({how}) says {told}: {', '.join(wrong)}")
+                wrong = [name for name in NUMBERS if not _follows_units(name, one, other, factor, shift)]
+                both = f"{one} and, with rewards times {factor:g} plus {shift:g}, {other}"
+                require(not wrong, f"{policy} ({how}) says {both}: {', '.join(wrong)}")
     return None
 
 
-def lived(ground: Ground, way: Way, policy: Any, made: dict[str, Any], pays: Any) -> tuple[Agent, Any, Counts, Counts]:
+def run_agent(
+    ground: Ground, way: Way, policy: Any, options: dict[str, Any], pays: Any
+) -> tuple[Agent, Any, Counts, Counts]:
     """An agent that made the same request again and again, and that request; by arm, how many rewards came and how many
     are under way: every fifth. `pays` draws rewards; arms that move earn what their states do.
     """
-    agent, luck = way.agent(policy, seed=3, **made), np.random.default_rng(11)
-    request, came, pends = _request(way, luck), Counts(), Counts()
+    agent, luck = way.agent(policy, seed=3, **options), np.random.default_rng(11)
+    request, n_rewards, n_pending = _request(way, luck), Counts(), Counts()
     for t in range(ROUNDS):
         decision = agent.decide(**request)
         chosen = decision.action if isinstance(decision.action, tuple) else (decision.action,)
         answer = _answer(ground, way, luck, pays)
         if t % 5 == 4:
-            pends.update(chosen)
+            n_pending.update(chosen)
         else:
-            came.update(chosen)
+            n_rewards.update(chosen)
             way.answer(agent, decision, answer)
-    return agent, request, came, pends
+    return agent, request, n_rewards, n_pending
 
 
 def _request(way: Way, luck: Luck) -> dict[str, Any]:
@@ -93,7 +122,7 @@ def _request(way: Way, luck: Luck) -> dict[str, Any]:
     return {"actions": np.eye(DIM)} if "actions" in request else request
 
 
-def _answer(ground: Ground, way: Way, luck: Luck, pays: Any) -> dict[str, Any]:
+def _answer(ground: Ground, way: Way, luck: Luck, pays: Callable[[Luck], float]) -> dict[str, Any]:
     if ground.family == "restless":
         return ground.any_told(luck)
     if ground.problem.slate:
@@ -109,13 +138,13 @@ def _range(ground: Ground, low: float, high: float) -> dict[str, Any]:
 
 
 def _varied(ground: Ground, way: Way, policy: Any, factor: float, shift: float) -> list[ArmSummary]:
-    """What an agent says whose rewards are multiplied and moved."""
-    made = _range(ground, shift, shift + factor)
-    agent, request, *_ = lived(ground, way, policy, made, lambda luck: shift + factor * luck.random())
+    """What an agent says whose rewards are multiplied and shifted."""
+    options = _range(ground, shift, shift + factor)
+    agent, request, *_ = run_agent(ground, way, policy, options, lambda luck: shift + factor * luck.random())
     return agent.summary(**request)
 
 
-def _wrong(record: ArmSummary, came: int, pends: int) -> str:
+def _wrong(record: ArmSummary, n_rewards: int, n_pending: int) -> str:
     """What cannot be so of an arm of which so many rewards came and decisions pend; nothing where all may be."""
     estimate, low, high = record.estimate, record.low, record.high
     if low is not None and high is not None and not low <= (math.nan if estimate is None else estimate) <= high:
@@ -123,10 +152,10 @@ def _wrong(record: ArmSummary, came: int, pends: int) -> str:
     near = low is not None and high is not None and low <= REWARD <= high
     if estimate is not None and abs(estimate - REWARD) > CLOSE * REWARD and not near:
         return f"the estimate is not {REWARD:g}, nor is that in the interval"
-    if record.count is not None and record.count > came + 1e-6:
-        return f"{came} rewards came"
-    if record.pending is not None and record.pending > pends:
-        return f"{pends} decisions are under way"
+    if record.count is not None and record.count > n_rewards + 1e-6:
+        return f"{n_rewards} rewards came"
+    if record.pending is not None and record.pending > n_pending:
+        return f"{n_pending} decisions are under way"
     return ""
 
 
@@ -138,7 +167,7 @@ def _same(one: float | None, other: float) -> bool:
     return math.isnan(other) if one is None else one == other
 
 
-def _moved(name: str, one: ArmSummary, other: ArmSummary, factor: float, shift: float) -> bool:
+def _follows_units(name: str, one: ArmSummary, other: ArmSummary, factor: float, shift: float) -> bool:
     """Whether a number follows the units of rewards as it should."""
     before, after = getattr(one, name), getattr(other, name)
     if before is None or after is None:

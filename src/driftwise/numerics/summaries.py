@@ -44,16 +44,24 @@ def summarise_scaled_bounds(
 
 @kernel(inline=False)
 def summarise_kl_bound(
-    out: Summary, arm: int, count: int, total: float, trials: float, tried: float, level: float, low: float, span: float
+    out: Summary,
+    arm: int,
+    count: int,
+    total: float,
+    trials: float,
+    trial_total: float,
+    level: float,
+    low: float,
+    span: float,
 ) -> None:
     """One arm with a Kullback-Leibler bound at this level of n kl (`numerics/kl.py`).
 
-    `count` and `total` are those of rewards, `trials` and `tried` those that bounds are made of. The lower end is the
-    bound of what rewards lack to one.
+    `count` and `total` are those of rewards, `trials` and `trial_total` those that bounds are made
+    of. The lower end is the bound of what rewards lack to one.
     """
     out.count[arm] = count
-    out.index[arm] = low + span * (1.0 - gap_of(trials, tried, level)) if trials > 0 else math.inf
+    out.index[arm] = low + span * (1.0 - gap_of(trials, trial_total, level)) if trials > 0 else math.inf
     if count > 0:
-        least = gap_of(trials, trials - tried, level)
+        least = gap_of(trials, trials - trial_total, level)
         put_interval(out, arm, low + span * (total / count), low + span * least, out.index[arm])
         out.index[arm] = out.high[arm]

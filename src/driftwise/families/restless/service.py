@@ -13,7 +13,13 @@ from driftwise.errors import ParameterError
 from driftwise.families.restless.adapter import RestlessAdapter
 from driftwise.families.restless.inspection import episodes_in_window, index_table, transitions_from
 from driftwise.families.restless.problem import Restless
-from driftwise.families.restless.schemas import RankedArm, RestlessAnswer, RestlessArmOptions, RestlessFields, RestlessRequest
+from driftwise.families.restless.schemas import (
+    RankedArm,
+    RestlessAnswer,
+    RestlessArmOptions,
+    RestlessFields,
+    RestlessRequest,
+)
 
 NEXT_IN_LINE = 10  # arms in an answer beside those to activate
 EPISODES = 32  # that a policy without a window of its own may remember
