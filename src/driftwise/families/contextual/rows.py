@@ -120,7 +120,7 @@ class Rows:
         if matrix.ndim != 2:
             raise FeatureError(f"actions has the shape {matrix.shape}: it must be a matrix, a row per action")
         if matrix.shape[1] != self.given:
-            raise FeatureError(f"actions has {matrix.shape[1]} columns; this agent was made with features={self.given}")
+            raise FeatureError(f"actions has {matrix.shape[1]} columns; this problem has n_features={self.given}")
         if self.arms and len(matrix) != len(self.arms):
             raise FeatureError(f"actions has {len(matrix)} rows; there are {len(self.arms)} arms, and each needs one")
         self._check(matrix, "actions", self._name)
@@ -138,7 +138,7 @@ class Rows:
     def _vector(self, context: Any) -> Floats:
         x = _numbers(context, "context")
         if x.shape != (self.context,):
-            raise FeatureError(f"context has the shape {x.shape}; this agent was made with context={self.context}")
+            raise FeatureError(f"context has the shape {x.shape}; this problem has context_dim={self.context}")
         self._check(x[None], "context", lambda row: "")
         return x
 

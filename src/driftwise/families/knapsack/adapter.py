@@ -16,11 +16,11 @@ reserves the estimate (`reserve="estimate"`), who wants no promise nothing (`all
 Pacing goes by the estimate, always: what may be spent a round is what will be left once pending decisions have cost
 that much. Paced by the maximum, a budget would seem to be nearly gone while outcomes are under way.
 
-A decision whose cost is never outcome keeps its reservation; `Agent.cancel` gives it back. One that is given up, as the
-oldest of too many, counts as having cost the most: the budget is safe, the estimate of the cost is not fed. Choices
+A decision whose cost is never reported keeps its reservation; `Agent.cancel` gives it back. One that is given up, as
+the oldest of too many, counts as having cost the most: the budget is safe, the estimate of the cost is not fed. Choices
 that were made outside (`override`) are paid for whatever is left.
 
-Kernels are outcome costs as shares of the most a decision can cost, and rates likewise.
+Kernels read costs as shares of the most a decision can cost, and rates likewise.
 """
 
 import math
@@ -238,7 +238,7 @@ class KnapsackAdapter(Adapter):
         self.purse.pending = self.purse.pending.release(self.registry.places.get(chosen))
 
     def _costs(self, costs: Any) -> Floats:
-        """Costs in the order of resources; every one must be outcome, and lie in its range."""
+        """Costs in the order of resources; every one must be there, and lie in its range."""
         names = self.purse.names
         if not isinstance(costs, Mapping):
             if len(names) > 1 or costs is None:
@@ -250,7 +250,7 @@ class KnapsackAdapter(Adapter):
         values = np.zeros(len(names))
         for place, name in enumerate(names):
             if name not in costs:
-                raise BudgetError(f"costs says nothing of {name!r}: what cost nothing is outcome as 0")
+                raise BudgetError(f"costs says nothing of {name!r}: report 0 for what cost nothing")
             values[place] = self._cost(name, costs[name], self.purse.most[place])
         return values
 
