@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from driftwise.core.adapter import Adapter
+from driftwise.core.fixtures import Fixtures
 from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Comparator
 from driftwise.core.types import Problem, Trace, new_trace
@@ -39,6 +40,8 @@ class Family:
         What choices, columns and axes of a world are called in tables, plots and pages.
     drift : callable
         How far one run of a world drifts, by the names of measures.
+    fixtures : type
+        What the contracts try its policies and worlds with.
     structure : type, optional
         What `Problem.structure` is: a NamedTuple of arrays.
     guests : tuple of str
@@ -56,6 +59,7 @@ class Family:
     comparator: type[Comparator]
     words: Callable[[Any], Words]
     drift: Callable[[Any, int, int], dict[str, float | None]]
+    fixtures: type[Fixtures]
     structure: type[Any] | None = None
     guests: tuple[str, ...] = ()
     points: bool = False

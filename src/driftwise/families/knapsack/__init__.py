@@ -5,6 +5,7 @@ from driftwise.core.spec import catalogue
 from driftwise.families.knapsack import oracles, policies, worlds
 from driftwise.families.knapsack.adapter import KnapsackAdapter
 from driftwise.families.knapsack.comparator import BestPlan
+from driftwise.families.knapsack.fixtures import KnapsackFixtures
 from driftwise.families.knapsack.oracles import *  # noqa: F403
 from driftwise.families.knapsack.policies import *  # noqa: F403
 from driftwise.families.knapsack.problem import Budgets
@@ -23,6 +24,7 @@ KNAPSACK = add_family(
         structure=Budgets,
         words=words_of,
         drift=norms,
+        fixtures=KnapsackFixtures,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
         oracles=catalogue(oracles),

@@ -5,6 +5,7 @@ from driftwise.core.spec import catalogue
 from driftwise.families.restless import oracles, policies, worlds
 from driftwise.families.restless.adapter import RestlessAdapter
 from driftwise.families.restless.comparator import WhittleRival
+from driftwise.families.restless.fixtures import RestlessFixtures
 from driftwise.families.restless.oracles import *  # noqa: F403
 from driftwise.families.restless.policies import *  # noqa: F403
 from driftwise.families.restless.problem import Restless as Restless
@@ -23,6 +24,7 @@ RESTLESS = add_family(
         structure=RestlessStructure,
         words=words_of,
         drift=drift,
+        fixtures=RestlessFixtures,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
         oracles=catalogue(oracles),

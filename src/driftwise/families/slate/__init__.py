@@ -4,6 +4,7 @@ from driftwise.core.family import Family, add_family
 from driftwise.core.spec import catalogue
 from driftwise.families.slate import policies, worlds
 from driftwise.families.slate.adapter import SlateAdapter
+from driftwise.families.slate.fixtures import SlateFixtures
 from driftwise.families.slate.policies import *  # noqa: F403
 from driftwise.families.slate.problem import Slate as Slate
 from driftwise.families.slate.words import words_of
@@ -20,6 +21,7 @@ SLATE = add_family(
         comparator=BestChoice,
         words=words_of,
         drift=norms,
+        fixtures=SlateFixtures,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
     )
