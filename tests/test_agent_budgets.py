@@ -1,4 +1,4 @@
-"""An agent with budgets: nothing is spent that is not there, whatever comes late, and everything can be asked for."""
+"""An agent with budgets: nothing is spent that is not there, whatever comes late, and everything can be read."""
 
 from typing import Any
 
@@ -13,11 +13,12 @@ from driftwise.errors import BudgetError, DecisionError, DriftwiseError, Paramet
 from driftwise.families import POLICIES
 
 POLICY = dw.PrequentialPacing()
-MADE: dict[str, Any] = {"arms": ["low", "middle", "high"], "budgets": {"euros": 40.0, "units": 30.0}, "horizon": 200}
+PROBLEM: dict[str, Any] = {"arms": ["low", "middle", "high"], "budgets": {"euros": 40.0, "units": 30.0}, "horizon": 200}
 
 
-def agent(policy: Any = POLICY, **more: Any) -> dw.Agent:
-    return dw.Agent(policy, **(MADE | {"most": {"euros": 2.0}} | more))
+def agent(policy: Any = POLICY, *, max_pending: int = 100, **options: Any) -> dw.Agent:
+    problem = dw.Knapsack(**PROBLEM | {"max_cost": {"euros": 2.0}} | options)
+    return dw.Agent(policy, problem, max_pending=max_pending)
 
 
 def chosen(agent: dw.Agent) -> dw.Decision:
@@ -32,7 +33,7 @@ def chosen(agent: dw.Agent) -> dw.Decision:
 # ---- what is spent, reserved and left ----
 
 
-def test_a_decision_reserves_the_most_it_can_cost_until_its_cost_is_told() -> None:
+def test_a_decision_reserves_the_most_it_can_cost_until_its_cost_is_known() -> None:
     one = agent()
     decision = chosen(one)
     assert one.reserved == {"euros": 2.0, "units": 1.0}
@@ -57,11 +58,11 @@ def test_pending_decisions_never_promise_more_than_there_is() -> None:
     waiting = [decision for _ in range(50) if (decision := one.decide()).action is not None]
     assert len(waiting) == 3  # 3 x 2 euros fit into 7
     one.learn(waiting[0], 0.0, costs={"euros": 0.0, "units": 0.0})
-    assert chosen(one).action in MADE["arms"]  # what was given back can be reserved anew
+    assert chosen(one).action in PROBLEM["arms"]  # what was given back can be reserved anew
 
 
 def test_who_allows_it_may_overspend_by_what_is_pending() -> None:
-    one = agent(budgets={"euros": 7.0, "units": 30.0}, overspend=True)
+    one = agent(budgets={"euros": 7.0, "units": 30.0}, allow_overspend=True)
     waiting = [decision for _ in range(50) if (decision := one.decide()).action is not None]
     assert len(waiting) > 3
     for decision in waiting:
@@ -174,23 +175,23 @@ def test_nothing_left_can_be_planned_with() -> None:
 def test_windows_follow_horizon_and_arms_and_lose_nothing_they_can_hold(step: str) -> None:
     """With another horizon all windows have other lengths, and with ten arms too: rounds move to another ring."""
     one = dw.Agent(dw.PrequentialPacing(), dw.Knapsack(3, budgets={"euros": 900.0}, horizon=3000))
-    luck, told, sizes = np.random.default_rng(3), [], one.state.window.sizes
+    luck, log, sizes = np.random.default_rng(3), [], one.state.window.sizes
     for t in range(900):
-        decision = one.decide(held=(int(luck.integers(3)), 1 / 3))
-        told.append((t, decision.action, float(luck.random()), float(luck.random())))
-        one.learn(decision, told[-1][2], costs=told[-1][3])
+        decision = one.decide(override=(int(luck.integers(3)), 1 / 3))
+        log.append((t, decision.action, float(luck.random()), float(luck.random())))
+        one.learn(decision, log[-1][2], costs=log[-1][3])
     if step == "more arms":
         for name in range(3, 10):
             one.add_arm(name)
     else:
         one.change(horizon={"longer": 9000, "shorter": 1000}[step])
-    one.cancel(one.decide(held=(0, 1.0)))
+    one.cancel(one.decide(override=(0, 1.0)))
     window = one.state.window
     assert not (window.sizes == sizes).all() and len(window.arms) == window.sizes.max()
     for view, size in enumerate(window.sizes):
         for arm in range(3):
             since = int(window.clock[0]) - size if size else 0
-            seen = [(pays, cost) for t, chosen, pays, cost in told if chosen == arm and t >= since]
+            seen = [(pays, cost) for t, chosen, pays, cost in log if chosen == arm and t >= since]
             assert window.counts[arm, view] == len(seen)
             np.testing.assert_allclose(window.sums[arm, view], sum(pays for pays, _ in seen), atol=1e-9)
             np.testing.assert_allclose(window.spent[arm, view, 0], sum(cost for _, cost in seen), atol=1e-9)
@@ -249,9 +250,9 @@ def test_a_resource_that_is_short_has_a_price(policy: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("options", "says"),
     [
-        ({"budgets": None}, "PrequentialPacing spends budgets: give them"),
+        ({"budgets": None}, "budgets=None does not map resources to amounts"),
         ({"budgets": {}}, "does not map resources to amounts"),
         ({"budgets": [1.0]}, "does not map resources to amounts"),
         ({"budgets": {"euros": -5.0}}, r"budgets\['euros'\]=-5 is not a finite amount above 0"),
@@ -259,18 +260,17 @@ def test_a_resource_that_is_short_has_a_price(policy: Any) -> None:
         ({"budgets": {"euros": float("nan")}}, r"budgets\['euros'\]=nan is not a finite amount above 0"),
         ({"budgets": {"euros": "lots"}}, r"budgets\['euros'\]='lots' is not a number"),
         ({"budgets": {3: 1.0}}, "resource 3 is not named by printable text"),
-        ({"most": {"pounds": 1.0}}, "there is no resource 'pounds'"),
-        ({"most": {"euros": 0.0}}, r"most\['euros'\]=0 is not a finite amount above 0"),
+        ({"max_cost": {"pounds": 1.0}}, "there is no resource 'pounds'"),
+        ({"max_cost": {"euros": 0.0}}, r"max_cost\['euros'\]=0 is not a finite amount above 0"),
         ({"reserve": "most"}, "reserve=most is not one of maximum, estimate"),
         ({"horizon": 0}, "must know for how many rounds its budgets are to last"),
         ({"reward_range": (-1.0, 1.0)}, r"reward_range=\(-1, 1\) does not start at 0"),
         ({"reward_range": None}, r"reward_range=\(-inf, inf\) does not start at 0"),
     ],
 )
-def test_agents_that_cannot_be_made(more: dict[str, Any], says: str) -> None:
-    made: dict[str, Any] = MADE | {"most": None} | more
+def test_agents_that_cannot_be_made(options: dict[str, Any], says: str) -> None:
     with pytest.raises(DriftwiseError, match=says):
-        dw.Agent(POLICY, **made)
+        dw.Agent(POLICY, dw.Knapsack(**PROBLEM | options))
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_agents_that_cannot_be_made(more: dict[str, Any], says: str) -> None:
     [
         (None, "costs=None does not name the resources: give costs={'euros': ..., 'units': ...}"),
         (1.0, "costs=1.0 does not name the resources"),
-        ({"euros": 1.0}, "costs says nothing of 'units': what cost nothing is told as 0"),
+        ({"euros": 1.0}, "costs says nothing of 'units': report 0 for what cost nothing"),
         ({"euros": 1.0, "units": 0.0, "pounds": 1.0}, "there is no resource 'pounds'"),
         ({"euros": 2.5, "units": 0.0}, r"costs\['euros'\]=2.5 is outside \[0, 2\], the most a decision can cost"),
         ({"euros": -0.1, "units": 0.0}, r"costs\['euros'\]=-0.1 is outside \[0, 2\]"),
@@ -301,12 +301,12 @@ def test_costs_of_a_decision_that_was_never_made() -> None:
         one.learn(7, 1.0, costs={"euros": 1.0, "units": 0.0})
 
 
-def test_costs_mean_nothing_without_budgets() -> None:
+def test_without_budgets_there_are_no_costs() -> None:
     one = dw.Agent(dw.UCB1(), 2)
-    with pytest.raises(RewardError, match="costs means nothing to UCB1"):
+    with pytest.raises(RewardError, match="UCB1 does not accept `costs`: call learn"):
         one.learn(one.decide(), 1.0, costs=1.0)
     for what in ("remaining", "reserved", "prices"):
-        with pytest.raises(BudgetError, match="this agent has no budgets"):
+        with pytest.raises(AttributeError, match=f"an agent of UCB1 has no `{what}`"):
             getattr(one, what)
     with pytest.raises(ParameterError, match="chooses one arm or none"):
         dw.Agent(POLICY, dw.Slate(2, slate_size=2))
@@ -347,8 +347,9 @@ class Till:
 
     def __init__(self, policy: Any, euros: float, most: float, how: str, room: int = 100) -> None:
         self.budgets, self.most = {"euros": euros, "units": 25.0}, {"euros": most, "units": 1.0}
-        made: dict[str, Any] = {"arms": ["a", "b", "c"], "budgets": self.budgets, "most": {"euros": most}}
-        self.agent = dw.Agent(policy, **made, horizon=60, max_pending=room, reserve=how)
+        problem: Any = {"arms": ["a", "b", "c"], "budgets": self.budgets, "max_cost": {"euros": most}}
+        problem |= {"horizon": 60, "reserve": how}
+        self.agent = dw.Agent(policy, dw.Knapsack(**problem), max_pending=room)
         self.spent = dict.fromkeys(self.budgets, 0.0)
         self.arms = 0
 
@@ -456,11 +457,11 @@ def test_the_promise_is_the_same_in_every_unit(unit: float) -> None:
 # ---- late outcomes ----
 
 
-def month(delay: int, seed: int, **more: Any) -> tuple[float, int]:
+def month(delay: int, seed: int, **options: Any) -> tuple[float, int]:
     """The pricing month of docs/budgets.md with late outcomes: the share of the best plan, and what was sold."""
     prices, luck = [19, 29, 39, 49, 59], np.random.default_rng(seed)
-    made: dict[str, Any] = {"arms": prices, "budgets": {"units": 500}, "horizon": 3000, "reward_range": (0, 59)}
-    one = dw.Agent(POLICY, **made, seed=seed, **more)
+    problem: Any = {"arms": prices, "budgets": {"units": 500}, "horizon": 3000, "reward_range": (0, 59)}
+    one = dw.Agent(POLICY, dw.Knapsack(**problem, **options), seed=seed)
     waiting: list[tuple[dw.Decision, bool]] = []
     earned = sold = 0
 
@@ -497,9 +498,9 @@ def test_pacing_goes_by_what_arms_cost_not_by_the_most_they_can() -> None:
     """One decision in ten costs anything. With a hundred under way, hardly more than ten units are as good as gone."""
     one = dw.Agent(dw.GreedyRatio(), dw.Knapsack(2, budgets={"units": 400.0}, horizon=4000))
     for i in range(400):
-        one.learn(one.decide(held=(i % 2, 0.5)), 0.5, costs=float(i % 20 < 2))
+        one.learn(one.decide(override=(i % 2, 0.5)), 0.5, costs=float(i % 20 < 2))
     for i in range(100):
-        one.decide(held=(i % 2, 0.5))
+        one.decide(override=(i % 2, 0.5))
     assert one.reserved == {"units": 100.0} and one.remaining == {"units": 360.0}
-    rate = one._manner.show(one.t, {})[0]  # what the policy is shown
+    rate = one.adapter.read_request(one.t, {})[0]  # what the policy reads
     assert (360 - 40) / 3500 < rate < (360 - 10) / 3500

@@ -176,7 +176,7 @@ def test_rows_come_and_go_without_wear(large: float) -> None:
 def test_a_retired_arm_takes_what_is_under_way_with_it() -> None:
     """Arms with parameters of their own: no decision of a retired one keeps the others waiting."""
     agent = dw.Agent(LinUCB(), dw.Contextual(["a", "b", "c"], context_dim=2), seed=1)
-    decisions = [agent.decide(context=[1.0, 0.5], held=(arm, 1.0)) for arm in ("a", "b", "c", "a", "b")]
+    decisions = [agent.decide(context=[1.0, 0.5], override=(arm, 1.0)) for arm in ("a", "b", "c", "a", "b")]
     agent.retire_arm("a")
     assert agent._state.pending.counts.tolist() == [2, 2, 1, 1]
     for decision in decisions:
