@@ -24,29 +24,46 @@ def test_arms_are_numbered_or_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "says"),
+    ("arms", "options", "says"),
     [
-        ({}, "either n_arms or arms"),
-        ({"n_arms": 2, "arms": ["a"]}, "either n_arms or arms"),
-        ({"n_arms": 0}, "n_arms=0 is not a whole number of at least 1"),
-        ({"n_arms": 2.5}, "n_arms=2.5 is not a whole number"),
-        ({"arms": []}, "arms is empty"),
-        ({"arms": ["a", "a"]}, r"arms \['a'\] are named twice"),
-        ({"arms": ["a", None]}, "arm None is not named"),
-        ({"n_arms": 2, "reward_range": (1.0, 0.0)}, r"reward_range=\(1, 0\) is not a pair of finite numbers"),
-        ({"n_arms": 2, "reward_range": 5}, "reward_range=5 is not a pair"),
-        ({"n_arms": 2, "noise": 0.0}, r"noise=0.0 is outside \(0, inf\)"),
-        ({"n_arms": 2, "seed": -1}, "seed=-1 is not a whole number of at least 0"),
-        ({"n_arms": 2, "max_pending": 0}, "max_pending=0"),
-        ({"n_arms": 2, "seed": 2**64}, "seed=18446744073709551616 is not a whole number"),
-        ({"arms": "red"}, "arms='red' is one string"),
-        ({"arms": ["a", 2**70]}, "is not named by printable text"),
-        ({"arms": ["a", "\ud800"]}, "is not named by printable text"),
+        (0, {}, "arms=0 is not a whole number of at least 1"),
+        (2.5, {}, "arms=2.5 is not a whole number"),
+        (None, {}, "arms is missing: give a count or names"),
+        ([], {}, "arms is empty"),
+        (["a", "a"], {}, r"arms \['a'\] are named twice"),
+        (["a", None], {}, "arm names must be printable text or 64-bit integers; got None"),
+        (2, {"reward_range": (1.0, 0.0)}, r"reward_range=\(1, 0\) is not a pair of finite numbers"),
+        (2, {"reward_range": 5}, "reward_range=5 is not a pair"),
+        (2, {"noise": 0.0}, r"noise=0.0 is outside \(0, inf\)"),
+        ("red", {}, "arms='red' is one string"),
+        (["a", 2**70], {}, "arm names must be printable text or 64-bit integers"),
+        (["a", "\ud800"], {}, "arm names must be printable text or 64-bit integers"),
     ],
 )
-def test_nonsense_is_refused_with_the_value_and_the_rule(how: dict[str, Any], says: str) -> None:
+def test_nonsense_is_refused_with_the_value_and_the_rule(arms: Any, options: dict[str, Any], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
-        dw.Agent(dw.Uniform(), **how)
+        dw.Agent(dw.Uniform(), dw.MultiArmed(arms, **options))
+    if not options:
+        with pytest.raises(ParameterError, match=says):
+            dw.Agent(dw.Uniform(), arms)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"seed": -1}, "seed=-1 is not a whole number of at least 0"),
+        ({"max_pending": 0}, "max_pending=0"),
+        ({"seed": 2**64}, "seed=18446744073709551616 is not a whole number"),
+    ],
+)
+def test_bad_options_of_an_agent_are_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        dw.Agent(dw.Uniform(), 2, **options)
+
+
+def test_arms_with_features_are_a_contextual_problem() -> None:
+    with pytest.raises(ParameterError, match=r"arms with features are a contextual problem: give dw\.Contextual"):
+        dw.Agent(dw.UCB1(), {"a": [1.0]})
 
 
 def test_a_policy_is_an_instance() -> None:
@@ -237,7 +254,7 @@ def test_foreign_and_broken_bytes_are_refused() -> None:
 
 def test_bytes_of_other_code_load_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     blob = taught(dw.Agent(dw.UCB1(), 3)).dumps()
-    monkeypatch.setattr("driftwise.agent.agent.code_tag", lambda *_: "another")
+    monkeypatch.setattr("driftwise.agent.serialization.code_tag", lambda *_: "another")
     with pytest.warns(UserWarning, match="ucb1 has changed since this agent was saved"):
         dw.Agent.loads(blob)
     monkeypatch.undo()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.agent.serialization import from_paper, on_paper
+from driftwise.agent.serialization import decode_policy, encode_policy
 from driftwise.core import serialization as states
 from driftwise.errors import ArmError, FeatureError, ParameterError, RewardError, StateError
 
@@ -22,16 +22,16 @@ def luck(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def free(**how: Any) -> dw.Agent:
+def free(seed: int = 0) -> dw.Agent:
     """An agent whose rows come with every decision."""
-    return dw.Agent(LINEAR, features=DIM, **how)
+    return dw.Agent(LINEAR, dw.Contextual(n_features=DIM), seed=seed)
 
 
-def taught(agent: dw.Agent, rounds: int = 60, seed: int = 0, **told: Any) -> dw.Agent:
+def taught(agent: dw.Agent, rounds: int = 60, seed: int = 0, **shapes: Any) -> dw.Agent:
     rng = luck(seed)
     for _ in range(rounds):
-        given = {name: rng.uniform(-1.0, 1.0, shape) for name, shape in told.items()}
-        agent.learn(agent.decide(**given), float(rng.random()))
+        request = {name: rng.uniform(-1.0, 1.0, shape) for name, shape in shapes.items()}
+        agent.learn(agent.decide(**request), float(rng.random()))
     return agent
 
 
@@ -50,7 +50,7 @@ def test_without_names_the_action_is_the_number_of_a_row() -> None:
         decision = agent.decide(actions=matrix)
         assert decision.context == tuple(matrix[decision.action])
         agent.learn(decision, 0.5)
-    assert "features=3" in repr(agent)
+    assert "n_features=3" in repr(agent)
 
 
 def test_decisions_compare() -> None:
@@ -82,7 +82,8 @@ def test_rows_of_named_arms_are_in_their_order_or_named() -> None:
 
 
 def test_one_feature_may_be_a_bare_number() -> None:
-    agent = dw.Agent(LINEAR, dw.Contextual({"low": 0.5, "high": 2}))
+    arms: Any = {"low": 0.5, "high": 2}
+    agent = dw.Agent(LINEAR, dw.Contextual(arms))
     assert agent.problem.dim == 1 and agent.decide().context == (2.0,)
 
 
@@ -192,7 +193,7 @@ def test_an_arm_brings_its_features() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "how", "error", "says"),
+    ("make", "options", "error", "says"),
     [
         (free, {"name": "d"}, ArmError, "actions have no names"),
         (lambda: dw.Agent(LINEAR, dw.Contextual(ROWS)), {"name": "d"}, FeatureError, "'d' must bring its features"),
@@ -218,13 +219,13 @@ def test_an_arm_brings_its_features() -> None:
     ],
 )
 def test_arms_that_cannot_come(
-    agent: Callable[[], dw.Agent], how: dict[str, Any], error: type[Exception], says: str
+    make: Callable[[], dw.Agent], options: dict[str, Any], error: type[Exception], says: str
 ) -> None:
-    made = agent()
-    before = made.dumps()
+    agent = make()
+    before = agent.dumps()
     with pytest.raises(error, match=says):
-        made.add_arm(**how)
-    assert made.dumps() == before
+        agent.add_arm(**options)
+    assert agent.dumps() == before
 
 
 def test_the_last_arm_that_says_anything_stays() -> None:
@@ -241,63 +242,74 @@ def test_the_last_arm_that_says_anything_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "error", "says"),
+    ("options", "error", "says"),
     [
-        ({"n_arms": 3}, ParameterError, "SlidingLinUCB chooses by features: give arms with their rows"),
-        ({"features": 0}, ParameterError, "features=0 is not a whole number of at least 1"),
-        ({"arms": ["a"], "context": 1.5}, ParameterError, "context=1.5 is not a whole number"),
-        ({"context": 2}, ParameterError, "give either n_arms or arms"),
-        ({"arms": ROWS, "features": 3}, ParameterError, "features=3 is for rows that come with decisions"),
+        ({"arms": 3}, ParameterError, "SlidingLinUCB chooses by features: give arms with their rows"),
+        ({"n_features": 0}, ParameterError, "n_features=0 is not a whole number of at least 1"),
+        ({"arms": ["a"], "context_dim": 1.5}, ParameterError, "context_dim=1.5 is not a whole number"),
+        ({"context_dim": 2}, ParameterError, "arms are missing: give a count or names"),
+        ({"arms": ROWS, "n_features": 3}, ParameterError, "n_features=3 is for rows that come with decisions"),
         ({"arms": {}}, ParameterError, "arms is empty"),
         ({"arms": {"a": [1.0, 2.0], "b": [1.0]}}, FeatureError, r"the features of 'b' have the shape \(1,\)"),
         ({"arms": {"a": [1.0, np.inf]}}, FeatureError, "the row of 'a', column 1 is inf, not a finite number"),
         ({"arms": {"a": [[1.0]], "b": [1.0]}}, FeatureError, r"the features of 'a' have the shape \(1, 1\)"),
         ({"arms": {"a": [0.0], "b": [0.0]}}, FeatureError, "every number is zero, so that no choice could teach"),
         ({"arms": {"a": [1e7, 0.0]}}, FeatureError, "the row of 'a', column 0 is 1e.07, far beyond reach=1: scale"),
-        ({"features": 3, "slate": 2, "n_arms": 4}, ParameterError, "SlidingLinUCB chooses one row of a matrix"),
     ],
 )
-def test_nonsense_is_refused_when_an_agent_is_made(how: dict[str, Any], error: type[Exception], says: str) -> None:
+def test_nonsense_is_refused_when_an_agent_is_made(options: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
-        dw.Agent(LINEAR, **how)
+        dw.Agent(LINEAR, dw.Contextual(**options))
+
+
+@pytest.mark.parametrize("problem", [dw.MultiArmed(4), dw.Slate(4, slate_size=2)], ids=lambda problem: problem.kind)
+def test_a_contextual_policy_plays_contextual_problems_only(problem: Any) -> None:
+    with pytest.raises(ParameterError, match="SlidingLinUCB chooses one row of a matrix of features; this"):
+        dw.Agent(LINEAR, problem)
 
 
 @pytest.mark.parametrize(
-    ("how", "says"),
+    ("problem", "says"),
     [
-        ({"features": 3}, "UCB1 looks at no features: leave out features=3"),
-        ({"arms": ROWS}, "UCB1 looks at no features: leave out arms with features"),
-        ({"n_arms": 2, "context": 2}, "UCB1 looks at no features: leave out context=2"),
-        ({"n_arms": 2, "slate": 2}, "UCB1 chooses one arm, without features; this problem asks for several items"),
+        (dw.Contextual(n_features=3), "UCB1 is not contextual: give it a problem without features"),
+        (dw.Contextual(ROWS), "UCB1 is not contextual"),
+        (dw.Contextual(2, context_dim=2), "UCB1 is not contextual"),
+        (dw.Slate(2, slate_size=2), "UCB1 chooses one arm, without features; this problem asks for several items"),
     ],
 )
-def test_a_policy_for_bare_arms_takes_no_features(how: dict[str, Any], says: str) -> None:
+def test_a_policy_for_bare_arms_takes_no_features(problem: Any, says: str) -> None:
     with pytest.raises(ParameterError, match=says):
-        dw.Agent(dw.UCB1(), **how)
+        dw.Agent(dw.UCB1(), problem)
 
 
 GOOD = [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]]
-NAMED = {"arms": ["a", "b"], "features": DIM}
-IN_CONTEXT = {"arms": ["a", "b"], "context": 2}
+FREE = {"n_features": DIM}
+NAMED = {"arms": ["a", "b"], "n_features": DIM}
+IN_CONTEXT = {"arms": ["a", "b"], "context_dim": 2}
 
 
 @pytest.mark.parametrize(
-    ("how", "told", "error", "says"),
+    ("options", "arguments", "error", "says"),
     [
-        ({"features": DIM}, {}, FeatureError, r"come with every decision: decide\(actions=...\)"),
-        ({"features": DIM}, {"actions": []}, FeatureError, "actions is empty: there is nothing to choose from"),
-        ({"features": DIM}, {"actions": np.empty((0, DIM))}, FeatureError, "actions is empty"),
-        ({"features": DIM}, {"actions": [1.0, 2.0, 3.0]}, FeatureError, r"shape \(3,\): it must be a matrix"),
-        ({"features": DIM}, {"actions": [[1.0, 2.0], [1.0]]}, FeatureError, "in rows of one length"),
-        ({"features": DIM}, {"actions": "abc"}, FeatureError, "actions is not made of numbers"),
-        ({"features": DIM}, {"actions": [[1j, 0.0, 0.0]]}, FeatureError, "actions is not made of numbers"),
-        ({"features": DIM}, {"actions": np.ones((2, 4))}, FeatureError, "4 columns; this agent was made with features"),
-        ({"features": DIM}, {"actions": [GOOD[0], [0.0, np.nan, 1.0]]}, FeatureError, "row 1, column 1 is nan"),
-        ({"features": DIM}, {"actions": [GOOD[0], [0.0, 0.0, -np.inf]]}, FeatureError, "row 1, column 2 is -inf"),
-        ({"features": DIM}, {"actions": np.zeros((2, 3))}, FeatureError, "every number is zero, so that no choice"),
-        ({"features": DIM}, {"actions": [[1.0, -2e3, 0.0]]}, FeatureError, "column 1 is -2000, far beyond reach=1"),
-        ({"features": DIM}, {"actions": {"a": GOOD[0]}}, FeatureError, "arms have no names: give a matrix"),
-        ({"features": DIM}, {"actions": GOOD, "context": [1.0]}, FeatureError, "was made without a context"),
+        (FREE, {}, FeatureError, r"come with every decision: decide\(actions=...\)"),
+        (FREE, {"actions": []}, FeatureError, "actions is empty: there is nothing to choose from"),
+        (FREE, {"actions": np.empty((0, DIM))}, FeatureError, "actions is empty"),
+        (FREE, {"actions": [1.0, 2.0, 3.0]}, FeatureError, r"shape \(3,\): it must be a matrix"),
+        (FREE, {"actions": [[1.0, 2.0], [1.0]]}, FeatureError, "in rows of one length"),
+        (FREE, {"actions": "abc"}, FeatureError, "actions is not made of numbers"),
+        (FREE, {"actions": [[1j, 0.0, 0.0]]}, FeatureError, "actions is not made of numbers"),
+        (FREE, {"actions": np.ones((2, 4))}, FeatureError, "4 columns; this problem has n_features=3"),
+        (FREE, {"actions": [GOOD[0], [0.0, np.nan, 1.0]]}, FeatureError, "row 1, column 1 is nan"),
+        (FREE, {"actions": [GOOD[0], [0.0, 0.0, -np.inf]]}, FeatureError, "row 1, column 2 is -inf"),
+        (FREE, {"actions": np.zeros((2, 3))}, FeatureError, "every number is zero, so that no choice"),
+        (FREE, {"actions": [[1.0, -2e3, 0.0]]}, FeatureError, "column 1 is -2000, far beyond reach=1"),
+        (FREE, {"actions": {"a": GOOD[0]}}, FeatureError, "arms have no names: give a matrix"),
+        (
+            FREE,
+            {"actions": GOOD, "context": [1.0]},
+            FeatureError,
+            "this agent has no context: give the problem a context_dim",
+        ),
         (NAMED, {"actions": [GOOD[0]]}, FeatureError, "actions has 1 rows; there are 2 arms"),
         (NAMED, {"actions": {"a": GOOD[0]}}, ArmError, "actions has no row for the arm 'b'"),
         (NAMED, {"actions": {"a": GOOD[0], "z": GOOD[0]}}, ArmError, "there is no arm 'z': there are 'a', 'b'"),
@@ -305,32 +317,38 @@ IN_CONTEXT = {"arms": ["a", "b"], "context": 2}
         (NAMED, {"actions": {"a": GOOD[0], "b": [1.0, np.nan, 0.0]}}, FeatureError, "the row of 'b', column 1 is nan"),
         ({"arms": ROWS}, {"actions": GOOD}, FeatureError, "rows of this agent's arms are known"),
         (IN_CONTEXT, {}, FeatureError, r"in a context of 2 numbers: decide\(context=...\)"),
-        (IN_CONTEXT, {"context": [1.0]}, FeatureError, r"context has the shape \(1,\); .* made with context=2"),
+        (IN_CONTEXT, {"context": [1.0]}, FeatureError, r"context has the shape \(1,\); this problem has context_dim=2"),
         (IN_CONTEXT, {"context": [1.0, np.nan]}, FeatureError, "context: column 1 is nan"),
         (IN_CONTEXT, {"context": [0.0, 0.0]}, FeatureError, "context: every number is zero"),
-        ({"arms": ROWS, "context": 2}, {"context": [900.0, 900.0]}, None, ""),
-        ({"arms": {"a": [20.0]}, "context": 1}, {"context": [900.0]}, FeatureError, "products .* is 18000, far beyond"),
+        ({"arms": ROWS, "context_dim": 2}, {"context": [900.0, 900.0]}, None, ""),
+        (
+            {"arms": {"a": [20.0]}, "context_dim": 1},
+            {"context": [900.0]},
+            FeatureError,
+            "products .* is 18000, far",
+        ),
     ],
 )
 def test_bad_features_are_refused_and_nothing_changes(
-    how: dict[str, Any], told: dict[str, Any], error: type[Exception] | None, says: str
+    options: Any, arguments: dict[str, Any], error: type[Exception] | None, says: str
 ) -> None:
-    agent = dw.Agent(LINEAR, **how)
+    agent = dw.Agent(LINEAR, dw.Contextual(**options))
     before = agent.dumps()
     if error is None:
-        agent.decide(**told)
+        agent.decide(**arguments)
         return
     with pytest.raises(error, match=says):
-        agent.decide(**told)
+        agent.decide(**arguments)
     assert agent.dumps() == before
 
 
 def test_a_bare_policy_is_shown_nothing() -> None:
     agent = dw.Agent(dw.UCB1(), 2)
     before = agent.dumps()
-    for told in ({"actions": GOOD}, {"context": [1.0]}):
-        with pytest.raises(FeatureError, match="UCB1 looks at no features"):
-            agent.decide(**told)
+    requests: list[dict[str, Any]] = [{"actions": GOOD}, {"context": [1.0]}, {"states": [0, 0]}, {"unknown": 1}]
+    for request in requests:
+        with pytest.raises(FeatureError, match=f"UCB1 does not accept `{next(iter(request))}`: decide.. takes nothing"):
+            agent.decide(**request)
     assert agent.dumps() == before
 
 
@@ -344,7 +362,7 @@ def test_reach_moves_the_limit() -> None:
 
 
 def test_features_too_large_for_the_regression_leave_no_trace() -> None:
-    """Met only when the reward comes, after more steps than are ever kept: all is as if it had not been told."""
+    """Met only when the reward comes, after more steps than are ever kept: all is as if it had not come."""
     policy = dw.SlidingLinUCB(window=40, reach=1000.0)
     agent, twin = (dw.Agent(policy, dw.Contextual(n_features=DIM)) for _ in range(2))
     rng = luck()
@@ -382,18 +400,19 @@ def test_a_decision_that_fails_half_way_leaves_no_trace() -> None:
     assert agent.decide(matrix) == dw.Agent.loads(before).decide(matrix)
 
 
-# ---- on paper and back ----
+# ---- bytes ----
 
 
 def test_resume_with_rows_pending() -> None:
-    for agent, told in (
+    for agent, shapes in (
         (free(seed=2), {"actions": (5, DIM)}),
         (dw.Agent(LINEAR, dw.Contextual(ROWS, context_dim=2)), {"context": 2}),
         (dw.Agent(LINEAR, dw.Contextual(["a", "b"], context_dim=2)), {"context": 2}),
     ):
-        taught(agent, **told)
+        taught(agent, **shapes)
         rng = luck(5)
-        open_ones = [agent.decide(**{name: rng.normal(size=shape) for name, shape in told.items()}) for _ in range(20)]
+        requests: list[Any] = [{name: rng.normal(size=shape) for name, shape in shapes.items()} for _ in range(20)]
+        open_ones = [agent.decide(**request) for request in requests]
         if agent.arms:
             agent.retire_arm(agent.arms[0])
         again = dw.Agent.loads(agent.dumps())
@@ -419,7 +438,11 @@ def test_bytes_of_another_format_are_refused() -> None:
         ("facts", lambda facts: facts | {"given": 1 + facts["given"]}, "do not fit the saved problem"),
         ("facts", lambda facts: facts | {"given": "many"}, "does not say where its features come from"),
         ("pending", lambda pending: [[0, [0, 1], 1.0]], "does not fit a single choice"),
-        ("structure", lambda structure: [["tides.amounts", "<f8", [1], bytes(8)]], "'tides' is not one this version"),
+        (
+            "structure",
+            lambda structure: [["tides.amounts", "<f8", [1], bytes(8)]],
+            "not that of the family 'contextual'",
+        ),
         ("numbers", lambda numbers: [0], "do not fit the saved problem"),
     ],
 )
@@ -468,11 +491,11 @@ dw.register(Homemade, about=dw.About("", "", "", family="contextual"), select=_s
 
 def test_a_policy_of_ones_own_inside_another_is_found_by_its_name() -> None:
     policy = dw.BanditOverBandit(policy=Homemade(window=9))
-    paper = on_paper(policy)
-    assert from_paper(paper) == policy
-    paper.parameters["policy"].policy = "Elsewhere"  # type: ignore[union-attr]
+    saved = encode_policy(policy)
+    assert decode_policy(saved) == policy
+    saved.parameters["policy"].policy = "Elsewhere"  # type: ignore[union-attr]
     with pytest.raises(StateError, match="the policy Elsewhere inside: import the file that defines it first"):
-        from_paper(paper)
+        decode_policy(saved)
 
 
 def test_a_policy_that_counts_arms_must_have_them_named() -> None:
@@ -523,12 +546,12 @@ def test_bad_rewards_of_slates(rewards: Any, says: str) -> None:
 
 def test_one_choice_has_one_reward() -> None:
     agent = dw.Agent(dw.Uniform(), 2)
-    with pytest.raises(RewardError, match="rewards means nothing to Uniform"):
+    with pytest.raises(RewardError, match="Uniform does not accept `rewards`: call learn"):
         agent.learn(agent.decide(), rewards=[1.0])
 
 
 def test_slates_that_cannot_be_filled() -> None:
-    with pytest.raises(ParameterError, match="slate=5 is not a whole number of at least 1 and at most 4"):
+    with pytest.raises(ParameterError, match="slate_size=5 is not a whole number of at least 1 and at most 4"):
         dw.Agent(SLATES, dw.Slate(4, slate_size=5))
     with pytest.raises(ParameterError, match="SlidingSlateUCB chooses several items at once"):
         dw.Agent(SLATES, 4)

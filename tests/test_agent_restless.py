@@ -1,4 +1,4 @@
-"""Agents with arms that move on their own: asking, answering, why, arms that come and go, what each slip is told."""
+"""Agents with restless arms: requests, outcomes, why, arms that come and go, what is refused."""
 
 import math
 from typing import Any
@@ -12,9 +12,9 @@ from driftwise.core.loop import play
 from driftwise.core.serialization import equal
 from driftwise.core.validation import cast
 from driftwise.core.verbs import observe, respond
-from driftwise.errors import ArmError, BudgetError, DriftwiseError, MoveError, ParameterError, RewardError, StateError
-from driftwise.families import UCB1, WIQL, Climbing, Myopic, RandomArms, Restless, RoundRobin
-from driftwise.families.restless.adapter import RestlessArms
+from driftwise.errors import ArmError, DriftwiseError, FeatureError, MoveError, ParameterError, RewardError, StateError
+from driftwise.families import UCB1, WIQL, Climbing, MultiArmed, Myopic, RandomArms, Restless, RoundRobin, Slate
+from driftwise.families.restless.adapter import RestlessAdapter
 
 NAMES = ["ana", "bea", "cleo", "dina"]
 LEVELS = ["lapsed", "wavering", "engaged"]
@@ -25,11 +25,11 @@ LADDER = {
 }
 
 
-def made(policy: Any = None, **more: Any) -> Agent:
+def people(policy: Any = None, *, seed: int = 0, **options: Any) -> Agent:
     """Four people on three levels, two of them called at a time."""
-    given: dict[str, Any] = {"arms": NAMES, "activate": 2, "states": LEVELS, "rewards": [0.0, 0.5, 1.0]}
-    given |= {"ties": "first"}  # as in the loop
-    return Agent(WIQL() if policy is None else policy, **given | more)
+    problem: dict[str, Any] = {"arms": NAMES, "n_active": 2, "states": LEVELS, "state_rewards": [0.0, 0.5, 1.0]}
+    problem |= {"tie_break": "first"}  # as in the loop
+    return Agent(WIQL() if policy is None else policy, Restless(**problem | options), seed=seed)
 
 
 def states(luck: np.random.Generator, agent: Agent) -> dict[Any, str]:
@@ -48,15 +48,15 @@ def live(agent: Agent, rounds: int, seed: int = 0) -> Agent:
 
 
 def test_a_decision_names_the_arms_and_keeps_the_states() -> None:
-    decision = made(RoundRobin()).decide(states=["lapsed", "engaged", "lapsed", "wavering"])
+    decision = people(RoundRobin()).decide(states=["lapsed", "engaged", "lapsed", "wavering"])
     assert decision.action == ("ana", "bea")
     assert decision.context == ("lapsed", "engaged", "lapsed", "wavering")
     assert decision.propensity == 1.0
 
 
 def test_states_may_be_told_by_name_or_in_order_or_be_numbers() -> None:
-    by_name, in_order = made(seed=1), made(seed=1)
-    numbered = made(states=3, seed=1)
+    by_name, in_order = people(seed=1), people(seed=1)
+    numbered = people(states=3, seed=1)
     luck = np.random.default_rng(0)
     for _ in range(50):
         before, after = luck.integers(3, size=4), luck.integers(3, size=4)
@@ -75,22 +75,24 @@ def test_states_may_be_told_by_name_or_in_order_or_be_numbers() -> None:
 def test_an_agent_does_what_the_loop_does(policy: Any) -> None:
     world, rounds = Climbing(n_arms=6, activate=2, rungs=4, episode=20), 200
     structure, problem = world.structure(), world.problem(0)
+    rewards: Any = {"known": range(4), "drifting": range(4)}
+    transitions: Any = {
+        "known": {"passive": structure.known[0, 0], "active": structure.known[0, 1]},
+        "drifting": {
+            "passive": {s: [max(s - 1, 0), s] for s in range(4)},
+            "active": {s: [s, min(s + 1, 3)] for s in range(4)},
+            "still": "active",
+        },
+    }
     agent = Agent(
         policy,
         Restless(
             6,
             n_active=2,
             states=4,
-            state_rewards={"known": range(4), "drifting": range(4)},
+            state_rewards=rewards,
             arm_types=["known"] * 3 + ["drifting"] * 3,
-            transitions={
-                "known": {"passive": structure.known[0, 0], "active": structure.known[0, 1]},
-                "drifting": {
-                    "passive": {s: [max(s - 1, 0), s] for s in range(4)},
-                    "active": {s: [s, min(s + 1, 3)] for s in range(4)},
-                    "still": "active",
-                },
-            },
+            transitions=transitions,
             episode_length=20,
             tie_break="first",
         ),
@@ -109,19 +111,19 @@ def test_an_agent_does_what_the_loop_does(policy: Any) -> None:
 
 
 def test_rewards_may_be_told_and_are_those_of_the_states_otherwise() -> None:
-    told, plain = made(Myopic()), made(Myopic())
-    for agent, rewards in (told, [0.0, 1.0, 0.0, 1.0]), (plain, None):
+    paid, plain = people(Myopic()), people(Myopic())
+    for agent, rewards in (paid, [0.0, 1.0, 0.0, 1.0]), (plain, None):
         agent.learn(agent.decide(states=["lapsed"] * 4), states=["lapsed", "engaged"] * 2, rewards=rewards)
-    assert equal(told.state, plain.state)
-    told.learn(told.decide(states=["lapsed"] * 4), states=["lapsed"] * 4, rewards={"ana": 7.0})
-    assert told.state.sums[0, 1, 0] == pytest.approx(0.999 * 1.0 + 7.0)
+    assert equal(paid.state, plain.state)
+    paid.learn(paid.decide(states=["lapsed"] * 4), states=["lapsed"] * 4, rewards={"ana": 7.0})
+    assert paid.state.sums[0, 1, 0] == pytest.approx(0.999 * 1.0 + 7.0)
 
 
 def test_rewards_are_refused_by_policies_that_do_not_learn_from_them() -> None:
-    agent = made(RoundRobin())
+    agent = people(RoundRobin())
     decision = agent.decide(states=["lapsed"] * 4)
     before = agent.dumps()
-    for verb in agent.learn, agent.worth:
+    for verb in agent.learn, agent.outcome_of:
         with pytest.raises(RewardError, match="RoundRobin does not learn from rewards, only from states: leave out"):
             verb(decision, states=["engaged"] * 4, rewards=[0.0, 1.0, 0.0, 1.0])
     assert agent.dumps() == before
@@ -130,7 +132,7 @@ def test_rewards_are_refused_by_policies_that_do_not_learn_from_them() -> None:
 
 
 def test_an_arm_that_is_not_told_of_teaches_nothing() -> None:
-    agent = made(WIQL())
+    agent = people(WIQL())
     agent.learn(agent.decide(states=["engaged"] * 4), states={"ana": "engaged", "bea": None})
     assert agent.state.counts.sum(axis=(1, 2)).tolist() == [1, 0, 0, 0]
     agent.learn(agent.decide(states=["engaged"] * 4), states=[None, None, "engaged", None])
@@ -138,7 +140,7 @@ def test_an_arm_that_is_not_told_of_teaches_nothing() -> None:
 
 
 def test_outcomes_may_come_late_and_in_any_order() -> None:
-    agent = made()
+    agent = people()
     first, second = (agent.decide(states=["lapsed"] * 4) for _ in range(2))
     assert agent.pending == (0, 1)
     agent.learn(second, states=["lapsed"] * 4)
@@ -147,14 +149,14 @@ def test_outcomes_may_come_late_and_in_any_order() -> None:
 
 
 def test_a_decision_can_be_called_off() -> None:
-    agent, other = made(), made()
+    agent, other = people(), people()
     agent.cancel(agent.decide(states=["lapsed"] * 4))
     other.decide(states=["lapsed"] * 4)
     assert agent.pending == () and equal(agent.state, other.state)
 
 
 def test_arms_that_were_activated_elsewhere_are_learned_from_like_any_others() -> None:
-    agent = made(Myopic())
+    agent = people(Myopic())
     decision = agent.decide(states=["lapsed"] * 4, override=(("dina", "bea"), 0.25))
     assert (decision.action, decision.propensity) == (("bea", "dina"), 0.25)
     agent.learn(decision, states=["lapsed", "engaged", "lapsed", "engaged"])
@@ -169,7 +171,7 @@ def test_arms_that_were_activated_elsewhere_are_learned_from_like_any_others() -
 
 
 def test_indices_tell_what_was_chosen_and_why() -> None:
-    agent = live(made(), 400)
+    agent = live(people(), 400)
     luck = np.random.default_rng(3)
     kinds = set()
     for _ in range(60):
@@ -195,7 +197,7 @@ def test_indices_tell_what_was_chosen_and_why() -> None:
 
 
 def test_a_policy_without_indices_says_so() -> None:
-    agent = made(RoundRobin())
+    agent = people(RoundRobin())
     agent.decide(states=["lapsed"] * 4)
     assert all(math.isnan(each) for each in agent.indices.values())
     assert {each.why for each in agent.ranking} == {"this policy goes by no index"}
@@ -204,8 +206,8 @@ def test_a_policy_without_indices_says_so() -> None:
 
 def test_there_is_nothing_to_tell_before_the_first_decision() -> None:
     with pytest.raises(ArmError, match="there is no decision to tell of yet"):
-        made().ranking  # noqa: B018
-    with pytest.raises(ArmError, match="the arms of this agent do not move on their own"):
+        people().ranking  # noqa: B018
+    with pytest.raises(AttributeError, match="an agent of UCB1 has no `indices`"):
         Agent(UCB1(), 2).indices  # noqa: B018
 
 
@@ -213,7 +215,7 @@ def test_there_is_nothing_to_tell_before_the_first_decision() -> None:
 
 
 def test_arms_take_what_is_known_of_them_along() -> None:
-    agent = live(made(), 100)
+    agent = live(people(), 100)
     known = agent.state.values
     agent.retire_arm("bea")
     agent.add_arm("emma")
@@ -224,7 +226,7 @@ def test_arms_take_what_is_known_of_them_along() -> None:
 
 
 def test_what_was_under_way_when_an_arm_left_still_teaches_of_the_others() -> None:
-    agent = made(Myopic())
+    agent = people(Myopic())
     decision = agent.decide(states=["lapsed"] * 4)
     agent.retire_arm("ana")
     agent.add_arm("emma")
@@ -240,7 +242,7 @@ def test_what_was_under_way_when_an_arm_left_still_teaches_of_the_others() -> No
 
 
 def test_a_list_is_in_the_order_that_arms_had_at_the_decision() -> None:
-    agent = made(WIQL())
+    agent = people(WIQL())
     decision = agent.decide(states=["engaged"] * 4)
     agent.retire_arm("ana")
     with pytest.raises(MoveError, match="states has 3 entries for the 4 arms of that decision"):
@@ -250,7 +252,7 @@ def test_a_list_is_in_the_order_that_arms_had_at_the_decision() -> None:
 
 
 def test_classes_share_what_they_learn_and_new_arms_name_theirs() -> None:
-    agent = made(Myopic(), classes={"ana": "young", "bea": "old", "cleo": "young", "dina": "old"})
+    agent = people(Myopic(), arm_types={"ana": "young", "bea": "old", "cleo": "young", "dina": "old"})
     assert agent.problem.structure.classes.tolist() == [0, 1, 0, 1]
     live(agent, 30)
     known = agent.state.weights
@@ -261,14 +263,14 @@ def test_classes_share_what_they_learn_and_new_arms_name_theirs() -> None:
     for wrong in ("middle", None):
         with pytest.raises(ArmError, match="is not one of 'young', 'old'"):
             agent.add_arm("fay", arm_type=wrong)
-    with pytest.raises(ArmError, match="all arms of this agent are alike"):
-        made().add_arm("fay", arm_type="old")
-    with pytest.raises(ArmError, match="UCB1 knows no classes of arms, nor costs of activation"):
+    with pytest.raises(ArmError, match="all arms of this agent are of one type"):
+        people().add_arm("fay", arm_type="old")
+    with pytest.raises(FeatureError, match="the arm 'b' cannot bring `arm_type`: the others did not"):
         Agent(UCB1(), ["a"]).add_arm("b", arm_type="old")
 
 
 def test_where_every_arm_is_its_own_class_classes_come_and_go_with_arms() -> None:
-    agent = live(made(Myopic(), classes="own"), 30)
+    agent = live(people(Myopic(), arm_types="own"), 30)
     known = agent.state.weights
     agent.retire_arm("bea")
     agent.add_arm("emma")
@@ -279,30 +281,30 @@ def test_where_every_arm_is_its_own_class_classes_come_and_go_with_arms() -> Non
 
 
 def test_how_many_are_activated_may_change() -> None:
-    agent = live(made(), 40)
+    agent = live(people(), 40)
     known, waiting = agent.state.values, agent.decide(states=["lapsed"] * 4)
-    agent.change(activate=3)
+    agent.change(n_active=3)
     np.testing.assert_array_equal(agent.state.values, known)
     assert len(agent.decide(states=["lapsed"] * 4).action) == 3
     agent.learn(waiting, states=["lapsed"] * 4)
     wrong: Any
     for wrong in (0, 5, 1.5):
         before = agent.dumps()
-        with pytest.raises(ParameterError, match=f"activate={wrong} is not a whole number of at least 1 and at most 4"):
-            agent.change(activate=wrong)
+        with pytest.raises(ParameterError, match=f"n_active={wrong} is not a whole number of at least 1 and at most 4"):
+            agent.change(n_active=wrong)
         assert agent.dumps() == before
     before = agent.dumps()
-    with pytest.raises(BudgetError, match="this agent has no budgets"):
-        agent.change(activate=2, budgets={"euros": 50})
+    with pytest.raises(ParameterError, match="`budgets` of this problem cannot be changed; allowed: horizon, n_active"):
+        agent.change(n_active=2, budgets={"euros": 50})
     assert agent.dumps() == before and agent.problem.slate == 3
-    agent.change(activate=2, horizon=50)
+    agent.change(n_active=2, horizon=50)
     assert agent.problem.slate == 2 and agent.problem.horizon == 50
-    with pytest.raises(ArmError, match="the arms of this agent do not move on their own"):
-        Agent(UCB1(), 2).change(activate=1)
+    with pytest.raises(ParameterError, match="`n_active` of this problem cannot be changed; allowed: horizon"):
+        Agent(UCB1(), 2).change(n_active=1)
 
 
 def test_as_many_arms_must_stay_as_are_activated() -> None:
-    agent = made(activate=4)
+    agent = people(n_active=4)
     with pytest.raises(ArmError, match="'ana' is one of 4 arms, and as many are chosen at once: add another"):
         agent.retire_arm("ana")
 
@@ -311,16 +313,16 @@ def test_as_many_arms_must_stay_as_are_activated() -> None:
 
 
 def test_structure_says_what_is_known_what_can_happen_and_what_stays() -> None:
-    structure = made(structure=LADDER).problem.structure
+    structure = people(transitions=LADDER).problem.structure
     assert structure.kinds[0].tolist() == [[0, 2, 2], [1, 1, 0]]
     assert structure.support[0, 0].tolist() == [[True, False, False], [True, True, False], [False, True, True]]
     assert structure.support[0, 1].tolist() == [[True, True, False], [True, True, True], [False, False, True]]
-    pair = made(structure={"still": [("passive", "lapsed")]}).problem.structure
+    pair = people(transitions={"still": [("passive", "lapsed")]}).problem.structure
     assert pair.kinds[0].tolist() == [[1, 2, 2], [2, 2, 2]]
 
 
 def test_a_move_that_cannot_be_is_refused_and_changes_nothing() -> None:
-    agent = made(Myopic(), structure=LADDER)
+    agent = people(Myopic(), transitions=LADDER)
     decision = agent.decide(states=["lapsed"] * 4)
     before = agent.dumps()
     with pytest.raises(MoveError, match="the arm 'cleo' cannot have gone from 'lapsed' to 'engaged' when passive"):
@@ -332,59 +334,59 @@ def test_a_move_that_cannot_be_is_refused_and_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("options", "sentence"),
     [
-        ({"activate": 5}, "activate=5 is not a whole number of at least 1 and at most 4"),
-        ({"activate": None}, "WIQL activates some of many arms: say how many, activate=3"),
-        ({"states": None}, r"give states=\['lapsed', 'engaged'\]"),
+        ({"n_active": 5}, "n_active=5 is not a whole number of at least 1 and at most 4"),
+        ({"n_active": None}, "n_active=None is not a whole number of at least 1 and at most 4"),
+        ({"states": None}, "states=None is not a whole number of at least 1"),
         ({"states": 0}, "states=0 is not a whole number of at least 1"),
         ({"states": "levels"}, "states=levels is not a whole number"),
         ({"states": ["a", "a", "b"]}, "does not name each state once"),
         ({"states": ["a", 1, "b"]}, "state 1 is not named by printable text"),
-        ({"rewards": None}, r"give rewards=\[0.0, 1.0\]"),
-        ({"rewards": [0.0, 1.0]}, "is not a number for each of 3 states"),
-        ({"rewards": {"lapsed": 0.0, "engaged": 1.0}}, "rewards says nothing of the state 'wavering'"),
-        ({"rewards": {"gone": 0.0}}, "rewards names the state 'gone'"),
-        ({"rewards": [0.0, math.nan, 1.0]}, "reward=nan is not a finite number"),
+        ({"state_rewards": None}, "state_rewards=None is not a number for each of 3 states"),
+        ({"state_rewards": [0.0, 1.0]}, "is not a number for each of 3 states"),
+        ({"state_rewards": {"lapsed": 0.0, "engaged": 1.0}}, "state_rewards says nothing of the state 'wavering'"),
+        ({"state_rewards": {"gone": 0.0}}, "state_rewards names the state 'gone'"),
+        ({"state_rewards": [0.0, math.nan, 1.0]}, "reward=nan is not a finite number"),
         ({"discount": 1.0}, r"discount=1.0 is outside \(0, 1\)"),
         ({"discount": 0}, r"discount=0 is outside \(0, 1\)"),
-        ({"episode": -1}, "episode=-1 is not a whole number of at least 0"),
-        ({"classes": ["old"] * 3}, "classes has 3 entries for 4 arms"),
-        ({"classes": {"eve": "old"}}, "classes names 'eve', which is not one of the arms"),
-        ({"classes": {"ana": "old"}}, "classes says nothing of the arm 'bea'"),
-        ({"classes": [1, 2, 3, 4]}, "class 1 is not named by printable text"),
-        ({"classes": "old"}, "classes='old' is neither a list, one for each arm, nor a mapping from arms"),
+        ({"episode_length": -1}, "episode_length=-1 is not a whole number of at least 0"),
+        ({"arm_types": ["old"] * 3}, "arm_types has 3 entries for 4 arms"),
+        ({"arm_types": {"eve": "old"}}, "arm_types names 'eve', which is not one of the arms"),
+        ({"arm_types": {"ana": "old"}}, "arm_types says nothing of the arm 'bea'"),
+        ({"arm_types": [1, 2, 3, 4]}, "type 1 is not named by printable text"),
+        ({"arm_types": "old"}, "arm_types='old' is neither a list, one for each arm, nor a mapping from arms"),
         ({"activation_cost": math.inf}, "activation_cost=inf is not a finite number"),
         ({"activation_cost": [1.0]}, "activation_cost has 1 entries for 4 arms"),
-        ({"structure": {"idle": {}}}, "does not map passive, active and still"),
+        ({"transitions": {"idle": {}}}, "does not map passive, active and still"),
         (
-            {"structure": {"passive": {"lapsed": {"lapsed": 0.4, "engaged": 0.5}}}},
+            {"transitions": {"passive": {"lapsed": {"lapsed": 0.4, "engaged": 0.5}}}},
             "what follows 'lapsed' when passive sums to 0.9, not to one",
         ),
-        ({"structure": {"passive": {"lapsed": {"lapsed": 1.4}}}}, r"the chance of 'lapsed'=1.4 is outside \[0, 1\]"),
-        ({"structure": {"passive": {"gone": ["lapsed"]}}}, "structure: passive names the state 'gone'"),
-        ({"structure": {"passive": {"lapsed": []}}}, "row 0 of the passive kernel leads nowhere"),
-        ({"structure": {"passive": {"lapsed": 1}}}, "neither a mapping to chances nor a list of states"),
-        ({"structure": {"active": np.full((3, 3), 0.3)}}, "row 0 of the active kernel sums to 0.9, not to one"),
-        ({"structure": {"active": np.eye(2)}}, "active is not a matrix with a row for each of 3 states"),
-        ({"structure": {"still": ["all"]}}, "still names 'all'"),
-        ({"slate": 2}, "WIQL chooses several arms that move on their own; this problem asks for several items at once"),
+        ({"transitions": {"passive": {"lapsed": {"lapsed": 1.4}}}}, r"the chance of 'lapsed'=1.4 is outside \[0, 1\]"),
+        ({"transitions": {"passive": {"gone": ["lapsed"]}}}, "transitions: passive names the state 'gone'"),
+        ({"transitions": {"passive": {"lapsed": []}}}, "row 0 of the passive kernel leads nowhere"),
+        ({"transitions": {"passive": {"lapsed": 1}}}, "neither a mapping to chances nor a list of states"),
+        ({"transitions": {"active": np.full((3, 3), 0.3)}}, "row 0 of the active kernel sums to 0.9, not to one"),
+        ({"transitions": {"active": np.eye(2)}}, "active is not a matrix with a row for each of 3 states"),
+        ({"transitions": {"still": ["all"]}}, "still names 'all'"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_sentence(given: dict[str, Any], sentence: str) -> None:
+def test_what_cannot_be_is_refused_in_one_sentence(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ParameterError, match=sentence):
-        made(**given)
+        people(**options)
 
 
-def test_policies_for_other_arms_are_told_so() -> None:
-    with pytest.raises(ParameterError, match="UCB1 knows no arms that move on their own: leave out activate="):
-        made(UCB1())
-    with pytest.raises(ParameterError, match="WIQL activates some of many arms"):
-        Agent(WIQL(), 3)
+def test_policies_for_other_arms_are_refused() -> None:
+    with pytest.raises(ParameterError, match="UCB1 chooses one arm, without features; this problem asks for several"):
+        people(UCB1())
+    for problem in (MultiArmed(3), Slate(3, slate_size=2)):
+        with pytest.raises(ParameterError, match="WIQL chooses several arms that move on their own; this problem asks"):
+            Agent(WIQL(), problem)
 
 
 @pytest.mark.parametrize(
-    ("told", "error", "sentence"),
+    ("arguments", "error", "sentence"),
     [
         ({}, MoveError, r"WIQL must know the states of the arms: decide\(states=...\)"),
         ({"states": ["lapsed"] * 3}, MoveError, "states has 3 entries for 4 arms"),
@@ -395,22 +397,26 @@ def test_policies_for_other_arms_are_told_so() -> None:
         ({"states": dict.fromkeys([*NAMES, "eve"], "lapsed")}, ArmError, "there is no arm 'eve': states may name"),
         ({"states": "lapsed"}, MoveError, "is neither a mapping from arms nor a list in their order"),
         ({"states": 3}, MoveError, "is neither a mapping from arms nor a list in their order"),
-        ({"states": ["lapsed"] * 4, "context": [1.0]}, DriftwiseError, "WIQL looks at no features"),
+        (
+            {"states": ["lapsed"] * 4, "context": [1.0]},
+            DriftwiseError,
+            "WIQL does not accept `context`: decide",
+        ),
     ],
 )
-def test_states_that_cannot_be_are_refused_and_change_nothing(told: Any, error: Any, sentence: str) -> None:
-    agent = live(made(), 5)
+def test_states_that_cannot_be_are_refused_and_change_nothing(arguments: Any, error: Any, sentence: str) -> None:
+    agent = live(people(), 5)
     before = agent.dumps()
     with pytest.raises(error, match=sentence):
-        agent.decide(**told)
+        agent.decide(**arguments)
     assert agent.dumps() == before
 
 
 @pytest.mark.parametrize(
-    ("told", "error", "sentence"),
+    ("arguments", "error", "sentence"),
     [
         ({}, MoveError, "states is missing: WIQL learns from the states that arms went to"),
-        ({"reward": 1.0}, RewardError, "reward means nothing to WIQL: it is told learn"),
+        ({"reward": 1.0}, RewardError, "WIQL does not accept `reward`: call learn"),
         ({"states": ["gone"] * 4}, MoveError, "state 'gone' is not one of those there are"),
         ({"states": ["lapsed"]}, MoveError, "states has 1 entries for the 4 arms of that decision"),
         ({"states": {"eve": "lapsed"}}, ArmError, "there is no arm 'eve'"),
@@ -420,32 +426,34 @@ def test_states_that_cannot_be_are_refused_and_change_nothing(told: Any, error: 
         ({"states": ["lapsed"] * 4, "rewards": 1.0}, MoveError, "rewards=1.0 is neither a mapping from arms"),
     ],
 )
-def test_outcomes_that_cannot_be_are_refused_and_change_nothing(told: Any, error: Any, sentence: str) -> None:
-    agent = live(made(), 5)
+def test_outcomes_that_cannot_be_are_refused_and_change_nothing(arguments: Any, error: Any, sentence: str) -> None:
+    agent = live(people(), 5)
     decision = agent.decide(states=["lapsed"] * 4)
     before = agent.dumps()
     with pytest.raises(error, match=sentence):
-        agent.learn(decision, **told)
+        agent.learn(decision, **arguments)
     assert agent.dumps() == before
 
 
 def test_states_out_of_range_are_refused_where_they_are_only_counted() -> None:
-    agent = made(states=3)
+    agent = people(states=3)
     for wrong in (3, -1, 1.0, True, "lapsed", None):
         with pytest.raises(MoveError):
             agent.decide(states=[0, 1, 2, wrong])
     assert agent.decide(states=np.array([0, 1, 2, 0])).context == (0, 1, 2, 0)
 
 
-# ---- on paper ----
+# ---- bytes ----
 
 
-@pytest.mark.parametrize("more", [{}, {"classes": "own"}, {"classes": ["x", "y", "x", "y"]}, {"structure": LADDER}])
-def test_an_agent_comes_back_with_decisions_under_way(more: dict[str, Any]) -> None:
-    agent = made(Myopic(), episode=5, activation_cost=0.1, **more)
+@pytest.mark.parametrize(
+    "options", [{}, {"arm_types": "own"}, {"arm_types": ["x", "y", "x", "y"]}, {"transitions": LADDER}]
+)
+def test_an_agent_comes_back_with_decisions_under_way(options: dict[str, Any]) -> None:
+    agent = people(Myopic(), episode_length=5, activation_cost=0.1, **options)
     first = agent.decide(states=["engaged"] * 4)
     agent.retire_arm("bea")
-    agent.add_arm("emma", arm_type="x" if isinstance(more.get("classes"), list) else None)
+    agent.add_arm("emma", arm_type="x" if isinstance(options.get("arm_types"), list) else None)
     second = agent.decide(states=["wavering"] * 4)
     again = Agent.loads(agent.dumps())
     assert again.dumps() == agent.dumps()
@@ -458,11 +466,11 @@ def test_an_agent_comes_back_with_decisions_under_way(more: dict[str, Any]) -> N
 
 
 def test_bytes_that_do_not_fit_are_refused() -> None:
-    agent = live(made(), 3)
+    agent = live(people(), 3)
     agent.decide(states=["lapsed"] * 4)
-    manner: Any = agent._manner
-    assert isinstance(manner, RestlessArms)
-    structure = manner.problem.structure
+    adapter: Any = agent.adapter
+    assert isinstance(adapter, RestlessAdapter)
+    structure = adapter.problem.structure
     wrongs = [
         structure._replace(classes=np.array([0, 0, 0, 1])),
         structure._replace(classes=np.array([0, 0, 0])),
@@ -471,9 +479,9 @@ def test_bytes_that_do_not_fit_are_refused() -> None:
         structure._replace(support=np.zeros_like(structure.support)),
     ]
     for wrong in wrongs:
-        good, manner.problem = manner.problem, manner.problem._replace(structure=wrong)
+        good, adapter.problem = adapter.problem, adapter.problem._replace(structure=wrong)
         blob = agent.dumps()
-        manner.problem = good
+        adapter.problem = good
         with pytest.raises(StateError, match="the saved arms do not fit the saved problem"):
             Agent.loads(blob)
     row = agent._pending[3][2]
@@ -487,28 +495,34 @@ def test_bytes_that_do_not_fit_are_refused() -> None:
 
 def test_kernels_are_compiled_once_whatever_the_classes() -> None:
     """Tables that are spread over classes lie in memory as others do: numba would compile for each layout."""
-    for classes in (None, "own", ["old", "young", "old", "young"]):
-        structure = made(classes=classes, structure=LADDER).problem.structure
+    for types in (None, "own", ["old", "young", "old", "young"]):
+        structure = people(arm_types=types, transitions=LADDER).problem.structure
         assert all(table.flags.c_contiguous for table in structure)
 
 
-def test_what_an_outcome_is_worth_is_the_mean_of_those_told_of_less_costs() -> None:
-    agent = made(Myopic(), activation_cost=0.1)
+def test_the_reward_of_an_outcome_is_that_of_the_arms_seen_less_costs() -> None:
+    agent = people(Myopic(), activation_cost=0.1)
     decision = agent.decide(states=["lapsed"] * 4)
     before = agent.dumps()
-    assert agent.worth(decision, states=["engaged"] * 4) == pytest.approx((4 * 1.0 - 2 * 0.1) / 4)
-    assert agent.worth(decision, states={"ana": "engaged", "dina": "wavering"}) == pytest.approx((1.5 - 0.1) / 2)
-    assert agent.worth(decision, states={"dina": "wavering"}, rewards={"dina": 7.0}) == 7.0
-    assert agent.worth(decision, states={}) is None
+
+    def seen(**outcome: Any) -> Any:
+        moves = agent.outcome_of(decision, **outcome)
+        return moves.reward, moves.states.tolist()
+
+    assert seen(states=["engaged"] * 4) == (pytest.approx(4 * 1.0 - 2 * 0.1), [2, 2, 2, 2])
+    assert seen(states={"ana": "engaged", "dina": "wavering"}) == (pytest.approx(1.5 - 0.1), [2, -1, -1, 1])
+    assert seen(states={"dina": "wavering"}, rewards={"dina": 7.0}) == (7.0, [-1, -1, -1, 1])
+    assert seen(states={}) == (0.0, [-1] * 4)
     assert agent.dumps() == before
 
 
 # ---- arms with equal indices ----
 
 
-def alike(**more: Any) -> Agent:
-    people = [f"p{i:02}" for i in range(20)]
-    return Agent(Myopic(), arms=people, activate=4, states=["lapsed", "engaged"], rewards=[0.0, 1.0], **more)
+def alike(*, seed: int = 0, **options: Any) -> Agent:
+    arms: Any = [f"p{i:02}" for i in range(20)]
+    problem = Restless(arms, n_active=4, states=["lapsed", "engaged"], state_rewards=[0.0, 1.0], **options)
+    return Agent(Myopic(), problem, seed=seed)
 
 
 def visits(agent: Agent, weeks: int = 200) -> dict[Any, int]:
@@ -527,16 +541,16 @@ def test_arms_with_equal_indices_draw_lots() -> None:
     counts = visits(alike(seed=4))
     assert sum(counts.values()) == 800
     assert all(abs(count - 40) < 28 for count in counts.values())
-    assert set(visits(alike(seed=4, ties="first"), weeks=50).values()) == {0, 50}
+    assert set(visits(alike(seed=4, tie_break="first"), weeks=50).values()) == {0, 50}
 
 
 def test_lots_are_told_and_have_their_propensity() -> None:
     agent = alike(seed=2)
     decision = agent.decide(states=["engaged"] * 2 + ["lapsed"] * 18)
     assert decision.propensity in (1 / math.comb(18, 2), 1 / math.comb(18, 4), 1 / math.comb(20, 4))
-    told = [each for each in agent.ranking if each.why.endswith("alike")]
-    assert {each.chosen for each in told} == {True, False}
-    assert all(f"by lot among {len(told)} alike" in each.why for each in told)
+    tied = [each for each in agent.ranking if each.why.endswith("alike")]
+    assert {each.chosen for each in tied} == {True, False}
+    assert all(f"by lot among {len(tied)} alike" in each.why for each in tied)
     assert [each.chosen for each in agent.ranking] == [True] * 4 + [False] * 16
 
 
@@ -546,18 +560,18 @@ def test_lots_are_the_same_again_after_saving_and_are_not_drawn_where_all_was_se
     again = Agent.loads(agent.dumps())
     assert again.decide(states=["lapsed"] * 20) == agent.decide(states=["lapsed"] * 20)
     assert agent.decide(states=["lapsed"] * 20, override=(["p05", "p06"], 1.0)).action == ("p05", "p06")
-    with pytest.raises(ParameterError, match="ties=alphabet is not one of lot, first"):
-        alike(ties="alphabet")
+    with pytest.raises(ParameterError, match="tie_break=alphabet is not one of random, first"):
+        alike(tie_break="alphabet")
 
 
 @pytest.mark.parametrize(
-    ("n_arms", "activate", "known"), [(1000, 500, True), (1100, 550, False), (2300, 230, False), (5000, 500, False)]
+    ("n_arms", "n_active", "known"), [(1000, 500, True), (1100, 550, False), (2300, 230, False), (5000, 500, False)]
 )
-def test_lots_among_more_arms_than_a_float_can_count_the_sets_of(n_arms: int, activate: int, known: bool) -> None:
+def test_lots_among_more_arms_than_a_float_can_count_the_sets_of(n_arms: int, n_active: int, known: bool) -> None:
     """Where 1 / propensity is more than a float holds, the propensity is not told; 0 would say that it cannot be."""
-    agent = Agent(Myopic(), Restless(n_arms, n_active=activate, states=2, state_rewards=[0.0, 1.0]), seed=1)
+    agent = Agent(Myopic(), Restless(n_arms, n_active=n_active, states=2, state_rewards=[0.0, 1.0]), seed=1)
     decision = agent.decide(states=[0] * n_arms)
-    assert len(set(decision.action)) == activate
-    assert decision.propensity == (1 / math.comb(n_arms, activate) if known else pytest.approx(math.nan, nan_ok=True))
+    assert len(set(decision.action)) == n_active
+    assert decision.propensity == (1 / math.comb(n_arms, n_active) if known else pytest.approx(math.nan, nan_ok=True))
     assert agent.t == 1 and agent.pending == (0,)
     agent.learn(decision, states=[0] * n_arms)

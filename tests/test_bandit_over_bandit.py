@@ -11,8 +11,9 @@ import pytest
 
 from driftwise.agent import Agent
 from driftwise.checks.arms import names_do_not_matter
-from driftwise.checks.fixtures import HORIZON, ROUNDS, Ground, ground_of
-from driftwise.core.family import family_of
+from driftwise.checks.contract import fixtures_in, fixtures_of, short_run
+from driftwise.core.family import family_of, trace_for
+from driftwise.core.fixtures import HORIZON, ROUNDS, Fixtures
 from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import arrays, clone, equal
@@ -56,18 +57,18 @@ LINEAR = Problem(5, **BELL, dim=2, horizon=150, family="contextual")
 def test_a_restarted_policy_is_as_new(name: str, window: int) -> None:
     """Bit for bit, with a window within the room it has; the policy itself still has the window it was made with."""
     policy = cast(POLICIES[name](window=ROOM))
-    ground = ground_of(policy)
+    fixtures = fixtures_of(policy)
     fresh = cast(policy._replace(window=window))
-    assert_same(ground, policy, restarted(policy, ground.played(policy)[0], window, window), fresh)
-    new = restarted(policy, policy.init(ground.problem), ROOM, window)  # a memory that is longer than the window
-    assert_same(ground, policy, restarted(policy, ground.played(policy)[0], ROOM, window), policy, new)
+    assert_same(fixtures, policy, restarted(policy, short_run(policy, fixtures=fixtures)[0], window, window), fresh)
+    new = restarted(policy, policy.init(fixtures.problem), ROOM, window)  # a memory that is longer than the window
+    assert_same(fixtures, policy, restarted(policy, short_run(policy, fixtures=fixtures)[0], ROOM, window), policy, new)
 
 
 @pytest.mark.parametrize("name", ["sliding-ucb", "sliding-kl-ucb"])
 def test_a_restarted_policy_is_as_new_with_so_many_arms_that_it_keeps_a_tree(name: str) -> None:
-    policy, ground = cast(POLICIES[name](window=151)), Ground("multi-armed", Abrupt(n_arms=120, phases=3))
-    new = restarted(policy, policy.init(ground.problem), 151, 50)
-    assert_same(ground, policy, restarted(policy, ground.played(policy)[0], 151, 50), policy, new)
+    policy, fixtures = cast(POLICIES[name](window=151)), fixtures_in(Abrupt(n_arms=120, phases=3))
+    new = restarted(policy, policy.init(fixtures.problem), 151, 50)
+    assert_same(fixtures, policy, restarted(policy, short_run(policy, fixtures=fixtures)[0], 151, 50), policy, new)
 
 
 def restarted(policy: Any, state: Any, memory: int, window: int) -> Any:
@@ -75,17 +76,17 @@ def restarted(policy: Any, state: Any, memory: int, window: int) -> Any:
     return state
 
 
-def assert_same(ground: Ground, policy: Any, state: Any, other: Any, another: Any = None) -> None:
+def assert_same(fixtures: Fixtures, policy: Any, state: Any, other: Any, another: Any = None) -> None:
     """One policy goes on from a state as the other does from its first, or from another."""
-    tape, _ = ground.world.draw(ROUNDS, seed=8)
-    wanted = other.init(ground.problem) if another is None else another
+    tape, _ = fixtures.world.draw(ROUNDS, seed=8)
+    wanted = other.init(fixtures.problem) if another is None else another
     traces = []
     for who, has in ((policy, state), (other, wanted)):
-        traces.append(ground.trace(0, ROUNDS))
-        play(who, has, tape, ground.world.nature(ROUNDS), key(9), traces[-1], ROUNDS)
+        traces.append(trace_for(fixtures.problem, 0, ROUNDS))
+        play(who, has, tape, fixtures.world.nature(ROUNDS), key(9), traces[-1], ROUNDS)
     np.testing.assert_array_equal(traces[0].actions, traces[1].actions)
     for (path, now), (_, then) in zip(arrays(state), arrays(wanted), strict=True):
-        placed = ground.family == "knapsack" and path in RING
+        placed = fixtures.has_costs and path in RING
         if path.split(".")[-1] not in LEFT_OVER and not placed:
             within = tuple(slice(size) for size in then.shape)  # it may have more room than it uses
             np.testing.assert_array_equal(now[within], then, err_msg=path)
@@ -101,11 +102,11 @@ def test_every_family_of_sliding_policies_can_be_restarted() -> None:
 def test_a_longer_memory_leaves_the_bonus_as_it_is(name: str) -> None:
     """While nothing would have been forgotten, only the window sizes the bound, not the memory."""
     policy = cast(POLICIES[name](window=60))
-    ground = ground_of(policy)
-    tape, nature = ground.world.draw(ROUNDS, seed=8)
+    fixtures = fixtures_of(policy)
+    tape, nature = fixtures.world.draw(ROUNDS, seed=8)
     traces = []
     for memory, window in ((9, 9), (60, 9), (60, 60)):
-        state, trace = policy.init(ground.problem), ground.trace(0, 9)
+        state, trace = policy.init(fixtures.problem), trace_for(fixtures.problem, 0, 9)
         restart(policy, state, memory, window)
         play(policy, state, tape, nature, key(1), trace, 9)
         traces.append((trace.actions.tolist(), state))

@@ -1,7 +1,7 @@
 """Everything registered keeps every promise in `driftwise.checks`. A new policy or world is found by its table.
 
-A promise that is not made to a kind of policy or world is skipped, with the reason. Policies with features take long to
-compile, and so do those with budgets: `make test` tries those in EVERYDAY, and `make deep` all.
+A promise that does not apply to a kind of policy or world is skipped, with the reason. Policies with features take long
+to compile, and so do those with budgets: `make test` tries those in EVERYDAY, and `make deep` all.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from driftwise.checks import POLICY_CHECKS, WORLD_CHECKS
-from driftwise.core.family import family_of
+from driftwise.core.family import FAMILIES, family_of
 from driftwise.errors import ParameterError
 from driftwise.families import (
     POLICIES,
@@ -49,7 +49,7 @@ EVERYDAY |= {"sliding-knapsack-ucb", "greedy-ratio", "wiql"}
 
 def tried(name: str) -> Any:
     """A policy to try every day, or only when all are."""
-    everyday = family_of(EVERY_POLICY[name]) == "multi-armed" or name in EVERYDAY
+    everyday = FAMILIES[family_of(EVERY_POLICY[name])].adapter.bare or name in EVERYDAY
     return name if everyday else pytest.param(name, marks=pytest.mark.deep)
 
 

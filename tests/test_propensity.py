@@ -1,4 +1,4 @@
-"""Propensities that are counted, where a policy cannot tell them."""
+"""Propensities that are counted, where a policy does not know them."""
 
 import math
 
@@ -9,12 +9,12 @@ from scipy import integrate, stats
 import driftwise as dw
 from driftwise.errors import ParameterError
 
-DRAWS = 4000
+SAMPLES = 4000
 
 
-def learned(draws: int = 0) -> dw.Agent:
+def learned(samples: int = 0) -> dw.Agent:
     """Thompson sampling after 3 of 5 successes of red and 1 of 4 of blue."""
-    agent = dw.Agent(dw.Thompson(), ["red", "blue"], seed=3, propensity_samples=draws)
+    agent = dw.Agent(dw.Thompson(), ["red", "blue"], seed=3, propensity_samples=samples)
     for arm, rewards in (("red", [1, 1, 1, 0, 0]), ("blue", [1, 0, 0, 0])):
         for reward in rewards:
             agent.learn(agent.decide(override=(arm, math.nan)), reward=float(reward))
@@ -27,30 +27,30 @@ def test_a_counted_propensity_is_the_probability() -> None:
     chance, _ = integrate.quad(lambda x: red.pdf(x) * blue.cdf(x), 0.0, 1.0)
     chances = {"red": chance, "blue": 1.0 - chance}
     for seed in range(4):
-        agent = learned(draws=DRAWS)
+        agent = learned(samples=SAMPLES)
         agent._rng = np.uint64(1000 + seed)
         decision = agent.decide()
-        expected = (1.0 + DRAWS * chances[decision.action]) / (DRAWS + 1)
-        deviation = math.sqrt(chance * (1.0 - chance) / DRAWS)
+        expected = (1.0 + SAMPLES * chances[decision.action]) / (SAMPLES + 1)
+        deviation = math.sqrt(chance * (1.0 - chance) / SAMPLES)
         assert abs(decision.propensity - expected) < 4.5 * deviation
 
 
 def test_counting_changes_no_choice_and_nothing_that_is_learned() -> None:
-    told, counted = learned(), learned(draws=50)
+    plain, counted = learned(), learned(samples=50)
     for _ in range(100):
-        one, other = told.decide(), counted.decide()
+        one, other = plain.decide(), counted.decide()
         assert one.action == other.action
         assert math.isnan(one.propensity)
         assert 0.0 < other.propensity <= 1.0
-        told.learn(one, reward=1.0)
+        plain.learn(one, reward=1.0)
         counted.learn(other, reward=1.0)
-    assert str(told.state) == str(counted.state)
+    assert str(plain.state) == str(counted.state)
 
 
-def test_what_a_policy_tells_or_was_settled_elsewhere_is_left_alone() -> None:
+def test_what_a_policy_knows_or_was_chosen_outside_is_left_alone() -> None:
     agent = dw.Agent(dw.SlidingUCB(), 3, propensity_samples=50)
     assert agent.decide().propensity == 1.0
-    agent = learned(draws=50)
+    agent = learned(samples=50)
     assert math.isnan(agent.decide(override=("red", math.nan)).propensity)
     assert agent.decide(override=("red", 0.25)).propensity == 0.25
 
@@ -61,12 +61,12 @@ def test_rows_of_features_are_counted_too_and_all_of_it_resumes() -> None:
     total = {agent.decide(actions=rows).propensity for _ in range(30)}
     assert all(0.0 < each <= 1.0 for each in total)
     again = dw.Agent.loads(agent.dumps())
-    assert again.draws == 200
+    assert again.propensity_samples == 200
     assert again.decide(actions=rows) == agent.decide(actions=rows)
 
 
 def test_where_no_single_arm_is_chosen_nothing_can_be_counted() -> None:
-    with pytest.raises(ParameterError, match=r"draws=50 counts how often an arm is chosen: this agent does not"):
+    with pytest.raises(ParameterError, match="propensity_samples=50 counts how often an arm is chosen: this agent"):
         dw.Agent(dw.SlidingSlateUCB(), dw.Slate(5, slate_size=2), propensity_samples=50)
-    with pytest.raises(ParameterError, match="draws=-1 is not a whole number of at least 0 and at most 1000000"):
+    with pytest.raises(ParameterError, match="propensity_samples=-1 is not a whole number of at least 0 and at most"):
         dw.Agent(dw.Thompson(), 2, propensity_samples=-1)

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -15,9 +16,7 @@ from driftwise.checks.units import rewards_have_no_unit
 from driftwise.core.types import Problem
 from driftwise.errors import ParameterError
 from driftwise.numerics.reward_scale import measure, new_scale
-from driftwise.service.deployments.spec import agent_of
 from driftwise.service.deployments.stats.collector import StatsCollector
-from driftwise.service.http.schemas.requests import Settings
 
 INF = math.inf
 
@@ -88,8 +87,8 @@ def test_the_best_of_three_arms_is_found_whatever_the_range(policy: Any, largest
     """Means 0.3, 0.5 and 0.8 of the range, coins: the best arm is chosen in more than half of the last 1,500 rounds."""
     arms = {"a": [1.0, 0.0, 0.0], "b": [0.0, 1.0, 0.0], "c": [0.0, 0.0, 1.0]}
     means, luck, chosen = {"a": 0.3, "b": 0.5, "c": 0.8}, np.random.default_rng(4), []
-    told = (0.0, largest) if declared else None
-    agent = dw.Agent(policy, dw.MultiArmed(arms, reward_range=told, horizon=3000), seed=1)
+    reward_range = (0.0, largest) if declared else None
+    agent = dw.Agent(policy, dw.Contextual(arms, reward_range=reward_range, horizon=3000), seed=1)
     for _ in range(3000):
         decision = agent.decide()
         chosen.append(decision.action)
@@ -123,12 +122,11 @@ def test_without_a_prior_every_arm_is_tried_first(policy: Any) -> None:
         agent.learn(decision, reward=100.0 - arm)
 
 
-def test_the_service_takes_noise_or_learns_it() -> None:
-    told: dict[str, Any] = {"name": "watts", "arms": ["a", "b"], "context": 2, "reward_range": None}
-    assert agent_of(Settings(policy="sliding-lin-ucb", **told)).problem.noise == 0.0
-    assert agent_of(Settings(policy="sliding-lin-ucb", noise=3.0, **told)).problem.noise == 3.0
-    with pytest.raises(ParameterError, match=r"give reward_range=.* or noise="):
-        agent_of(Settings(policy="sliding-ucb", name="watts", arms=["a", "b"], reward_range=None))
+def test_contextual_policies_take_noise_or_learn_it() -> None:
+    for noise in (None, 3.0):
+        problem = dw.Contextual(["a", "b"], context_dim=2, reward_range=None, noise=noise)
+        same = msgspec.json.decode(msgspec.json.encode(problem), type=dw.Contextual)
+        assert dw.Agent(dw.SlidingLinUCB(), same).problem.noise == (noise or 0.0)
 
 
 # ---- the monitor of a deployment ----

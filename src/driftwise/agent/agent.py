@@ -7,6 +7,7 @@ The code is bound when the agent is made: kernels registered later are used by a
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from driftwise.core.types import Decision, Problem
 from driftwise.core.validation import cast, whole
 from driftwise.errors import ArmError, ParameterError
 from driftwise.families.multi_armed.problem import MultiArmed
+
+FIRST = itemgetter(0)
 
 
 class Agent(Rounds):
@@ -152,7 +155,7 @@ class Agent(Rounds):
             value = adapter.read_outcome(_given(reward=reward, **outcome))
         with self._lock:
             t, (chosen, propensity, row) = self._waiting_for(decision)
-            place, stale = adapter.locate(chosen, row), self.stale
+            place, stale = adapter.locate(chosen, row), sum(map(FIRST, self._stale))
             if not self._bare:
                 self._learn_about(t, value, place)
             elif place is not None:
@@ -162,7 +165,8 @@ class Agent(Rounds):
             if place is None:
                 self.ignored += 1
                 return OutcomeStatus.IGNORED
-            return OutcomeStatus.STALE if self.stale > stale else OutcomeStatus.LEARNED
+            # Not by the property: what has been learned must not be lost to a call that fails now.
+            return OutcomeStatus.STALE if sum(map(FIRST, self._stale)) > stale else OutcomeStatus.LEARNED
 
     def validate_requests(self, *requests: Mapping[str, Any]) -> None:
         """Refuse, as `decide` would, requests that the next decisions cannot be made from."""

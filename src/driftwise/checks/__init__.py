@@ -4,7 +4,7 @@
     check_policy(MyPolicy())
 
 Each check is a function of a policy (or world) that raises `ContractError` with what was promised and what happened.
-Where a promise is not made to a policy of its kind, the check returns a sentence that says why.
+Where a promise does not apply to a policy of its kind, the check returns a sentence that says why.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ from driftwise.checks.pending import (
 from driftwise.checks.restless import (
     crowds_can_be_chosen_from,
     indices_follow_their_arms,
-    moving_arms_come_and_go,
+    restless_arms_come_and_go,
     rewards_are_learned_or_refused,
     unseen_arms_teach_nothing,
 )
@@ -100,7 +100,7 @@ POLICY_CHECKS: tuple[Check, ...] = (
     update_reads_the_chosen_row,
     features_have_no_unit,
     bad_features_are_refused,
-    moving_arms_come_and_go,
+    restless_arms_come_and_go,
     indices_follow_their_arms,
     unseen_arms_teach_nothing,
     rewards_are_learned_or_refused,
@@ -112,7 +112,7 @@ POLICY_CHECKS: tuple[Check, ...] = (
 
 
 def check_policy(policy: Any) -> list[str]:
-    """Run every check of a policy; what comes back says which promises are not made to its kind, and why."""
+    """Run every check of a policy; what comes back says which promises do not apply to its kind, and why."""
     return [reason for check in POLICY_CHECKS if (reason := check(policy))]
 
 

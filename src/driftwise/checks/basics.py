@@ -6,25 +6,29 @@ from typing import Any
 import numpy as np
 
 from driftwise.checks._helpers import inside
-from driftwise.checks.fixtures import ROUNDS, ContractError, ground_in, ground_of, require
+from driftwise.checks.contract import ContractError, fixtures_of, require, short_run
 from driftwise.core.family import FAMILIES, check_fit, family_of
+from driftwise.core.fixtures import ROUNDS
 from driftwise.core.kernel import kinds
 from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.serialization import arrays
+from driftwise.core.types import Problem
 from driftwise.core.validation import cast
 from driftwise.errors import ParameterError
+
+# Counts of what there is in a problem: arms, features, items at once; 0 where there are none.
+SIZES = [name for name, kind in Problem.__annotations__.items() if kind is int and name != "horizon"]
 
 
 def rejects_nonsense(policy: Any) -> None:
     """`init` refuses parameters that are not what they should be, and problems without choices: `ParameterError`."""
-    problem: Any = ground_of(policy).problem
+    problem: Any = fixtures_of(policy).problem
     for name in policy._fields:
         wrong = (np.nan, np.inf, "x", None) + ((0, -1, 2.5) if name == "window" else ())
         for value in wrong:
             _refuses(lambda bad: cast(bad).init(problem), policy._replace(**{name: value}), f"{name}={value}")
-    sizes = {"n_arms": 1, "dim": problem.dim, "slate": problem.slate}
-    for name in (name for name, size in sizes.items() if size):
+    for name in (name for name in SIZES if getattr(problem, name)):
         for size in (0, -1, 1.5):
             _refuses(lambda bad: policy.init(bad), problem._replace(**{name: size}), f"{name}={size}")
 
@@ -33,30 +37,30 @@ def refuses_other_families(policy: Any) -> None:
     """Given a problem of another family, `init` raises nothing but `ParameterError`, and where the policy cannot play
     it, `check_fit` refuses it: studies and agents ask that first.
     """
-    for family in FAMILIES:
-        problem = ground_in(family).problem
+    for name, family in FAMILIES.items():
+        problem = family.fixtures.of().problem
         fits = _error_of(check_fit, policy, problem) is None
-        allowed = FAMILIES[family].accepts(family_of(policy))
-        require(fits == allowed, f"{policy} {'refuses' if allowed else 'accepts'} a problem of the family {family}")
+        allowed = family.accepts(family_of(policy))
+        require(fits == allowed, f"{policy} {'refuses' if allowed else 'accepts'} a problem of the family {name}")
         error = _error_of(cast(policy).init, problem)
         right = error is None or isinstance(error, ParameterError)
-        require(right, f"given a problem of the family {family}, init of {policy} raises {error!r}")
+        require(right, f"given a problem of the family {name}, init of {policy} raises {error!r}")
 
 
 def compiles_once(policy: Any) -> None:
     """Whole numbers written as floats, or floats as whole numbers, do not compile the loop again."""
     before = _signatures(policy)
     for kind in (float, int):
-        ground_of(policy).played(_rewritten(policy, kind))
+        short_run(_rewritten(policy, kind))
     require(before == _signatures(policy) == 1, f"the loop was compiled {_signatures(policy)} times for {policy}")
 
 
 def memory_is_bounded(policy: Any) -> None:
     """A state does not grow with the rounds played, nor with the horizon: one that tries windows, as its root."""
-    ground, policy = ground_of(policy), cast(policy)
-    sizes = {_bytes(ground.played(policy, rounds)[0]) for rounds in (10, ROUNDS)}
+    problem, policy = fixtures_of(policy).problem, cast(policy)
+    sizes = {_bytes(short_run(policy, rounds)[0]) for rounds in (10, ROUNDS)}
     require(len(sizes) == 1, f"the state of {policy} takes {sorted(sizes)} bytes, by the rounds played")
-    short, long = (_bytes(policy.init(ground.problem._replace(horizon=10**power))) for power in (4, 6))
+    short, long = (_bytes(policy.init(problem._replace(horizon=10**power))) for power in (4, 6))
     most = 11 * short if inside(policy) or "windows" in policy._fields else short
     require(long <= most, f"the state of {policy} takes {short} bytes for 10^4 rounds and {long} for 10^6")
 
@@ -92,8 +96,7 @@ def _bytes(state: Any) -> int:
 
 def _signatures(policy: Any) -> int:
     """How often the loop has been compiled for a policy."""
-    ground = ground_of(policy)
-    state, trace = ground.played(policy)
-    tape, nature = ground.world.draw(ROUNDS, seed=1)
+    state, trace = short_run(policy)
+    tape, nature = fixtures_of(policy).world.draw(ROUNDS, seed=1)
     arguments = (cast(policy), state, tape, nature, key(0), trace, ROUNDS)
     return len(play.entry(*kinds(arguments)).signatures)

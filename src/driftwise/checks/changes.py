@@ -7,8 +7,9 @@ import numpy as np
 
 from driftwise.agent import Agent
 from driftwise.checks._helpers import called
-from driftwise.checks.fixtures import ROUNDS, Ground, Way, ground_of, require
+from driftwise.checks.contract import agent_for, decide, fixtures_of, learn, require
 from driftwise.core import verbs
+from driftwise.core.fixtures import ROUNDS, Fixtures, Rng, Usage
 from driftwise.core.serialization import arrays, clone, equal, roles
 from driftwise.core.types import ArmIds, Cache, Derived, PerArm, PerRound, Scratch
 
@@ -22,12 +23,12 @@ def a_changed_problem_is_planned_anew(policy: Any) -> str | None:
 
     What was learned stays, unless the policy says that it begins anew. The agent goes on, also when it is saved.
     """
-    ground, learns = ground_of(policy), True
-    for how, way in ground.ways.items():
-        for change in ground.changes:
+    fixtures, learns = fixtures_of(policy), True
+    for how, usage in fixtures.usages.items():
+        for change in fixtures.changes:
             what = f"{called(policy)} ({how}), after change({', '.join(change)}),"
-            agent, luck = way.agent(policy, seed=3), np.random.default_rng(7)
-            _live(agent, ground, way, luck)
+            agent, luck = agent_for(policy, usage, seed=3), np.random.default_rng(7)
+            _live(agent, fixtures, usage, luck)
             problem, former, before = agent.problem, agent.policy.init(agent.problem), agent.state
             agent.change(**change)
             fresh, after = agent.policy.init(agent.problem), agent.state
@@ -38,7 +39,7 @@ def a_changed_problem_is_planned_anew(policy: Any) -> str | None:
                 _is_marked(former, fresh, what)
                 _same(after, fresh, lambda kind: kind in ANEW, f"{what} still has the old")
                 _same(after, before, lambda kind: kind not in ANEW, f"{what} has lost the")
-            _goes_on(agent, ground, way, luck, what)
+            _goes_on(agent, fixtures, usage, luck, what)
     return None if learns else f"{called(policy)} begins anew with another horizon: nothing that was learned stays"
 
 
@@ -58,8 +59,8 @@ def _same(state: Any, other: Any, of: Callable[[Any], bool], broken: str) -> Non
     """The arrays of some kinds are the same bit for bit; rings may have another length, and counters go on."""
     for path, kind, one, two in _pairs(state, other):
         longer = kind in RINGS and one.shape != two.shape
-        asked = of(kind) and not longer and path.split(".")[-1] not in COUNTERS
-        require(not asked or np.array_equal(one, two, equal_nan=True), f"{broken} {path}")
+        compared = of(kind) and not longer and path.split(".")[-1] not in COUNTERS
+        require(not compared or np.array_equal(one, two, equal_nan=True), f"{broken} {path}")
 
 
 def _pairs(one: Any, other: Any) -> list[tuple[str, Any, Any, Any]]:
@@ -77,24 +78,24 @@ def _roles(state: Any, path: str = "") -> list[tuple[str, Any]]:
     return found
 
 
-def _goes_on(agent: Agent, ground: Ground, way: Way, luck: Any, what: str) -> None:
+def _goes_on(agent: Agent, fixtures: Fixtures, usage: Usage, luck: Rng, what: str) -> None:
     """Decisions go on; what is cached of arms fits; and an agent that was saved does the same."""
     again = Agent.loads(agent.dumps(), policy=type(agent.policy))
-    told = way.told(luck)
-    require(agent.decide(**told) == again.decide(**told), f"{what} decides otherwise once saved and loaded")
+    request = usage.request(luck, agent.arms)
+    require(agent.decide(**request) == again.decide(**request), f"{what} decides otherwise once saved and loaded")
     state = agent.state
     if type(state) in verbs.refresh.kernels:
         refreshed = clone(state)
         for arm in range(agent.problem.n_arms):
             verbs.refresh(refreshed, arm)
         require(equal(state, refreshed), f"{what} goes by what was computed before")
-    _live(agent, ground, way, luck, rounds=20)
+    _live(agent, fixtures, usage, luck, rounds=20)
     require(equal(agent.state, Agent.loads(agent.dumps(), policy=type(agent.policy)).state), f"{what} cannot be saved")
 
 
-def _live(agent: Agent, ground: Ground, way: Way, luck: Any, rounds: int = ROUNDS) -> None:
+def _live(agent: Agent, fixtures: Fixtures, usage: Usage, luck: Rng, rounds: int = ROUNDS) -> None:
     """Some rounds, the outcomes of a few still to come."""
     for _ in range(rounds):
-        agent.decide(**way.told(luck))
+        decide(agent, usage, luck)
         while agent.pending and luck.random() < 0.6:
-            way.answer(agent, int(luck.choice(agent.pending)), ground.any_told(luck))
+            learn(agent, int(luck.choice(agent.pending)), fixtures.outcome(luck, agent.arms))

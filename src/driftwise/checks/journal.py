@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from driftwise.checks.fixtures import ContractError, require
+from driftwise.checks.contract import ContractError, require
 from driftwise.service.deployments.readiness import TRIAL, WRITTEN, Readiness
 from driftwise.service.store.journal import Answer, Event, InUseError, JournalError, Snapshot
 
@@ -74,7 +74,7 @@ def all_or_nothing(open_it: Open) -> None:
 
 
 def finds_outcomes_and_answers(open_it: Open) -> None:
-    """What came of a decision, and what a key was answered, can be asked for; old answers can be dropped."""
+    """The outcome of a decision and the answer to a key can be looked up; old answers can be dropped."""
     journal = open_it()
     outcome, answer = _event(5, 1, ref=0), Answer("who/key", b"print", 77, 201, b'{"id": 0}')
     journal.append([_event(5, 0), outcome], [answer])
@@ -146,7 +146,7 @@ def closes_while_it_is_read(open_it: Open) -> None:
     journal.close()
     for reader in readers:
         reader.join()
-    require(all(isinstance(error, JournalError) for error in found), f"readers were told {found}")
+    require(all(isinstance(error, JournalError) for error in found), f"readers met {found}")
     open_it().close()
 
 

@@ -1,23 +1,20 @@
 """What is pending counts, and leaves no trace once it is over; late rewards still teach."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from driftwise.checks._helpers import called, differences
-from driftwise.checks.fixtures import ARMS, Ground, ground_of, require
+from driftwise.checks.contract import fixtures_of, require, run_over
 from driftwise.core import verbs
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import lasting
 from driftwise.core.types import Decision
 from driftwise.core.validation import cast
-from driftwise.families import Abrupt, BudgetSwitching, Uniform
+from driftwise.families import Uniform
 from driftwise.families.composite.worlds.delayed import Delayed
-from driftwise.families.knapsack.means import Means
-from driftwise.families.knapsack.worlds.even_budgets import EvenBudgets
 from driftwise.study.run import run
 from driftwise.study.study import Study
 
@@ -25,42 +22,19 @@ LATE, HORIZON, RUNS = 100, 5000, 4
 TEACHES, FORGETS = 0.5, 0.75  # of the regret of uniform play: at most without delay, and at most with it
 
 
-@dataclass(frozen=True, kw_only=True)
-class Poor(EvenBudgets):
-    """Arms that cost a little and pay nothing: any that was not tried seems better than one that was."""
-
-    def means(self, horizon: int, seed: int) -> Means:
-        """The same for all."""
-        return Means.of(
-            np.zeros((1, self.n_arms)), np.full((1, self.resources, self.n_arms), 0.1), np.zeros(horizon, int)
-        )
-
-
-# Where policies of a family are to learn from late rewards: None for their own ground.
-TEACHERS = {
-    "multi-armed": Abrupt(n_arms=10, phases=2),
-    "contextual": None,
-    "knapsack": BudgetSwitching(phases=2, rate=0.1),
-}
-CROWDS: dict[str, Callable[[int], Any]] = {
-    "multi-armed": lambda n_arms: Abrupt(n_arms=n_arms, phases=1),
-    "knapsack": lambda n_arms: Poor(n_arms=n_arms),
-}
-
-
 def pending_leaves_no_trace(policy: Any) -> str | None:
     """A decision that pends and is over at once ends in the state it would have without; a cancelled one in none."""
-    ground, policy = ground_of(policy), cast(policy)
-    if not ground.has_arms:
+    fixtures, policy = fixtures_of(policy), cast(policy)
+    if not fixtures.has_arms:
         return f"{called(policy)} chooses points, not arms: nothing that is under way says where to look next"
-    straight, pended = policy.init(ground.problem), policy.init(ground.problem)
+    straight, pended = policy.init(fixtures.problem), policy.init(fixtures.problem)
     luck, rng = np.random.default_rng(5), key(6)
     for t in range(300):
         own = at(rng, t)
         for state in (straight, pended):
             verbs.advance(policy, state, t, own)
-        decision = Decision(t, ground.any_action(luck), 0.5, ground.any_row(luck), own)
-        outcome, cancelled = ground.any_outcome(luck), luck.random() < 0.2
+        decision = Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), own)
+        outcome, cancelled = fixtures.kernel_outcome(luck), luck.random() < 0.2
         verbs.pend(policy, pended, decision)
         verbs.settle(policy, pended, decision)
         if not cancelled:
@@ -75,17 +49,17 @@ def pending_leaves_no_trace(policy: Any) -> str | None:
 
 def pending_is_carried_along(policy: Any) -> str | None:
     """Decisions that pend for a while, and are then all cancelled in any order, leave no trace."""
-    ground, policy = ground_of(policy), cast(policy)
-    if not ground.has_arms:
+    fixtures, policy = fixtures_of(policy), cast(policy)
+    if not fixtures.has_arms:
         return f"{called(policy)} chooses points, not arms: nothing that is under way says where to look next"
-    idle, busy = policy.init(ground.problem), policy.init(ground.problem)
+    idle, busy = policy.init(fixtures.problem), policy.init(fixtures.problem)
     luck, rng = np.random.default_rng(7), key(8)
     waiting: list[Decision] = []
     for t in range(200):
         own = at(rng, t)
         for state in (idle, busy):
             verbs.advance(policy, state, t, own)
-        waiting.append(Decision(t, ground.any_action(luck), 0.5, ground.any_row(luck), own))
+        waiting.append(Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), own))
         verbs.pend(policy, busy, waiting[-1])
         if luck.random() < 0.7:
             verbs.settle(policy, busy, waiting.pop(int(luck.integers(len(waiting)))))
@@ -103,11 +77,11 @@ def pending_is_carried_along(policy: Any) -> str | None:
 
 def late_rewards_still_teach(policy: Any) -> str | None:
     """Where it does well when rewards come at once, it does not play like one that never learns when they come late."""
-    ground = ground_of(policy)
-    if ground.family not in TEACHERS:
+    fixtures = fixtures_of(policy)
+    world = fixtures.late_world()
+    if world is None:
         return f"{called(policy)} is not tried with late rewards here: its family has measures of its own"
-    world = TEACHERS[ground.family] or ground.world
-    memory = _memory(policy.init(ground.problem._replace(horizon=HORIZON)))
+    memory = _memory(policy.init(fixtures.problem._replace(horizon=HORIZON)))
     if memory < 4 * LATE:
         return f"{called(policy)} forgets after {memory} rounds: of rewards {LATE} rounds late it can use too few"
     study = Study(
@@ -140,17 +114,17 @@ def _memory(state: Any) -> float:
 
 def every_arm_is_tried(policy: Any) -> str | None:
     """A policy that tries all arms when there are few also does when there are more than its window has rounds."""
-    family = ground_of(policy).family
-    if family not in CROWDS or "window" not in policy._fields:
+    fixtures = fixtures_of(policy)
+    few = fixtures.problem.n_arms
+    many = 5 * few
+    wide = fixtures.stationary_world(many)
+    if wide is None or "window" not in policy._fields:
         return f"{called(policy)} has no window that arms could be too many for"
-    small = cast(policy._replace(window=max(2, 2 * (ARMS // 2))))
-    many = 5 * ARMS
-    rounds = 40 * many
-    wide = Ground(family, CROWDS[family](many))
+    small, rounds = cast(policy._replace(window=max(2, 2 * (few // 2)))), 40 * many
     for late in (0, 3):
-        world = Delayed(world=wide.world, delay=late) if late else wide.world
+        world = Delayed(world=wide, delay=late) if late else wide
         tape, nature = world.draw(rounds, seed=3)
-        _, trace = wide.play(small, tape, nature, key(4), rounds)
+        _, trace = run_over(replace(fixtures, world=wide), small, tape, nature, key(4), rounds)
         missing = sorted(set(range(many)) - set(trace.actions.tolist()))
         require(not missing, f"{small} never tried {len(missing)} of {many} arms, rewards {late} rounds late")
     return None

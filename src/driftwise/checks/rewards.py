@@ -6,8 +6,9 @@ import numpy as np
 
 from driftwise.agent import Agent
 from driftwise.checks._helpers import alike, called
-from driftwise.checks.fixtures import ROUNDS, ground_of, require
+from driftwise.checks.contract import agent_for, fixtures_of, learn, require
 from driftwise.core import verbs
+from driftwise.core.fixtures import ROUNDS
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision
 from driftwise.core.validation import cast
@@ -18,15 +19,15 @@ def late_rewards_enter_by_decision(policy: Any) -> str | None:
 
     One that tries windows learns from the order too, by what it predicted; its windows do not.
     """
-    ground, policy = ground_of(policy), cast(policy)
-    in_order, shuffled = (policy.init(ground.problem) for _ in range(2))
+    fixtures, policy = fixtures_of(policy), cast(policy)
+    in_order, shuffled = (policy.init(fixtures.problem) for _ in range(2))
     if not hasattr(in_order, "window"):
-        return f"{called(policy)} has no window: what becomes of a late reward is told in its file"
+        return f"{called(policy)} has no window: its file says what becomes of a late reward"
     window = shuffled.window
     size = min(len(window.rewards), 40)
     luck, rng = np.random.default_rng(1), key(4)
     log = [
-        (Decision(t, ground.any_action(luck), np.nan, ground.any_row(luck), at(rng, t)), ground.any_outcome(luck))
+        (Decision(t, fixtures.action(luck), np.nan, fixtures.row(luck), at(rng, t)), fixtures.kernel_outcome(luck))
         for t in range(size)
     ]
     for decision, outcome in log:
@@ -43,25 +44,25 @@ def late_rewards_enter_by_decision(policy: Any) -> str | None:
     before = int(window.stale[0])
     verbs.update(policy, shuffled, *log[0], size + len(window.rewards))
     require(int(window.stale[0]) == before + 1, f"{policy} did not count a stale reward")
-    held = window.counts if hasattr(window, "counts") else window.filled
-    require(int(held.sum()) == 0, f"{policy} still counts rounds that left its window")
+    counts = window.counts if hasattr(window, "counts") else window.filled
+    require(int(counts.sum()) == 0, f"{policy} still counts rounds that left its window")
     return None
 
 
 def resumes_exactly(policy: Any) -> None:
     """An agent saved and loaded at any moment, decisions pending, continues bit for bit."""
-    ground = ground_of(policy)
-    for how, way in ground.ways.items():
-        straight, broken = (way.agent(policy, seed=5) for _ in range(2))
+    fixtures = fixtures_of(policy)
+    for how, usage in fixtures.usages.items():
+        straight, broken = (agent_for(policy, usage, seed=5) for _ in range(2))
         luck = np.random.default_rng(0)
         for _ in range(ROUNDS):
-            told = way.told(luck)
-            decision, twin = straight.decide(**told), broken.decide(**told)
+            request = usage.request(luck, straight.arms)
+            decision, twin = straight.decide(**request), broken.decide(**request)
             require(decision == twin, f"{policy} ({how}) resumed and then decided {twin}, not {decision}")
             while straight.pending and luck.random() < 0.55:  # rewards come late and in any order
-                late, answer = int(luck.choice(straight.pending)), ground.any_told(luck)
-                way.answer(straight, late, answer)
-                way.answer(broken, late, answer)
+                late, outcome = int(luck.choice(straight.pending)), fixtures.outcome(luck, straight.arms)
+                learn(straight, late, outcome)
+                learn(broken, late, outcome)
             if luck.random() < 0.05:
                 broken = Agent.loads(broken.dumps(), policy=type(policy))
         require(straight.dumps() == broken.dumps(), f"{policy} ({how}) ended in another state after being resumed")

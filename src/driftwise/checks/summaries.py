@@ -10,9 +10,10 @@ import numpy as np
 from driftwise.agent import Agent
 from driftwise.agent.summary import NUMBERS, ArmSummary
 from driftwise.checks._helpers import called
-from driftwise.checks.fixtures import DIM, RESOURCES, Ground, Luck, Way, ground_of, require
-from driftwise.checks.fixtures import ROUNDS as PLAYED
+from driftwise.checks.contract import agent_for, fixtures_of, learn, require, short_run
 from driftwise.core import verbs
+from driftwise.core.fixtures import DIM, Arguments, Fixtures, Rng, Usage
+from driftwise.core.fixtures import ROUNDS as PLAYED
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal
 from driftwise.core.summary import new_summary
@@ -34,24 +35,24 @@ def summaries_are_what_happened(policy: Any) -> str | None:
     Estimates lie in their intervals, and no more is counted than came, or pends than is under way. In a restless
     problem, where states earn rewards, the index is the one that the next decision ranks by.
     """
-    ground = ground_of(policy)
-    if not ground.has_arms:
+    fixtures = fixtures_of(policy)
+    if not fixtures.has_arms:
         return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
     if type(policy) not in verbs.summarise.kernels:
         return f"{called(policy)} has no kernel for summarise: it says nothing of its arms"
-    for how, way in ground.ways.items():
-        agent, request, *counts_by_arm = run_agent(ground, way, policy, _range(ground, *RANGE), lambda luck: REWARD)
+    for how, usage in fixtures.usages.items():
+        agent, request, *counts_by_arm = run_agent(fixtures, usage, policy, RANGE, lambda rng: REWARD)
         before, records = agent.dumps(), agent.summary(**request)
         require(agent.dumps() == before, f"{policy} ({how}) changed when it was asked what it knows")
         require(any(_says(each) for each in records), f"{policy} ({how}) says nothing of any arm")
-        if ground.family == "restless":
+        if fixtures.has_states:
             agent.decide(**request)
             same = all(_same(each.index, agent.indices[each.arm]) for each in records)
             require(same, f"{policy} ({how}) ranked by other indices than it said it would")
             continue
         for each in records:
             n_rewards, n_pending = (counts[each.arm] for counts in counts_by_arm)
-            if ground.family == "contextual":  # rewards of a row teach about rows like it
+            if fixtures.has_rows:  # rewards of a row teach about rows like it
                 n_rewards = counts_by_arm[0].total()
             wrong = _wrong(each, n_rewards, n_pending)
             require(not wrong, f"{policy} ({how}) says of an arm with rewards of {REWARD:g} only: {each}; {wrong}")
@@ -60,16 +61,17 @@ def summaries_are_what_happened(policy: Any) -> str | None:
 
 def summarise_reads_only(policy: Any) -> str | None:
     """The kernel leaves the state as it was, with a decision under way too, and says the same when asked again."""
-    ground, policy, luck, rng = ground_of(policy), cast(policy), np.random.default_rng(12), key(13)
-    if not ground.has_arms:
+    fixtures, policy, luck, rng = fixtures_of(policy), cast(policy), np.random.default_rng(12), key(13)
+    if not fixtures.has_arms:
         return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
-    state, t = ground.played(policy)[0], PLAYED
+    state, t = short_run(policy)[0], PLAYED
     verbs.advance(policy, state, t, at(rng, t))
-    verbs.pend(policy, state, Decision(t, ground.any_action(luck), 0.5, ground.any_row(luck), at(rng, t)))
+    verbs.pend(policy, state, Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), at(rng, t)))
     verbs.advance(policy, state, t + 1, at(rng, t + 1))
-    before, context = clone(state), ground.any_context(luck)
-    n_rows = len(context) if ground.family == "contextual" else ground.problem.n_arms
-    tables = [new_summary(n_rows, RESOURCES if ground.family == "knapsack" else 0) for _ in range(2)]
+    before, context = clone(state), fixtures.context(luck)
+    n_rows = len(context) if fixtures.has_rows else fixtures.problem.n_arms
+    n_costs = len(fixtures.problem.structure.amounts) if fixtures.has_costs else 0
+    tables = [new_summary(n_rows, n_costs) for _ in range(2)]
     for table in tables:
         verbs.summarise(policy, state, t + 1, context, table)
     require(equal(before, state), f"summarise of {policy} changed the state")
@@ -82,14 +84,14 @@ def summaries_have_the_unit_of_rewards(policy: Any) -> str | None:
     """Rewards and their range times 100 make estimates and intervals 100 times as large, and indices unless they are
     chances; where rewards have no origin, all a thousand higher makes them a thousand higher.
     """
-    ground = ground_of(policy)
-    if not ground.has_arms:
+    fixtures = fixtures_of(policy)
+    if not fixtures.has_arms:
         return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
     changes = (FACTOR, 0.0), (1.0, SHIFT)
-    for how, way in ground.ways.items():
-        once = _varied(ground, way, policy, 1.0, 0.0)
-        for factor, shift in changes if ground.family in ("multi-armed", "slate") else changes[:1]:
-            for one, other in zip(once, _varied(ground, way, policy, factor, shift), strict=True):
+    for how, usage in fixtures.usages.items():
+        once = _varied(fixtures, usage, policy, 1.0, 0.0)
+        for factor, shift in changes if fixtures.zero_is_arbitrary else changes[:1]:
+            for one, other in zip(once, _varied(fixtures, usage, policy, factor, shift), strict=True):
                 wrong = [name for name in NUMBERS if not _follows_units(name, one, other, factor, shift)]
                 both = f"{one} and, with rewards times {factor:g} plus {shift:g}, {other}"
                 require(not wrong, f"{policy} ({how}) says {both}: {', '.join(wrong)}")
@@ -97,50 +99,51 @@ def summaries_have_the_unit_of_rewards(policy: Any) -> str | None:
 
 
 def run_agent(
-    ground: Ground, way: Way, policy: Any, options: dict[str, Any], pays: Any
-) -> tuple[Agent, Any, Counts, Counts]:
+    fixtures: Fixtures, usage: Usage, policy: Any, span: tuple[float, float], draw: Callable[[Rng], float]
+) -> tuple[Agent, Arguments, Counts, Counts]:
     """An agent that made the same request again and again, and that request; by arm, how many rewards came and how many
-    are under way: every fifth. `pays` draws rewards; arms that move earn what their states do.
+    are under way: every fifth. `draw` draws rewards in `span`; restless arms earn what their states do.
     """
-    agent, luck = way.agent(policy, seed=3, **options), np.random.default_rng(11)
-    request, n_rewards, n_pending = _request(way, luck), Counts(), Counts()
+    agent, rng = agent_for(policy, usage, seed=3, **_rewards_in(fixtures, *span)), np.random.default_rng(11)
+    request, n_rewards, n_pending = _request(agent, usage, rng), Counts(), Counts()
     for t in range(ROUNDS):
         decision = agent.decide(**request)
         chosen = decision.action if isinstance(decision.action, tuple) else (decision.action,)
-        answer = _answer(ground, way, luck, pays)
+        outcome = _outcome(fixtures, agent, rng, draw)
         if t % 5 == 4:
             n_pending.update(chosen)
         else:
             n_rewards.update(chosen)
-            way.answer(agent, decision, answer)
+            learn(agent, decision, outcome)
     return agent, request, n_rewards, n_pending
 
 
-def _request(way: Way, luck: Luck) -> dict[str, Any]:
+def _request(agent: Agent, usage: Usage, rng: Rng) -> Arguments:
     """What every decision takes; rows that come with decisions are as good as arms."""
-    request = way.told(luck)
-    return {"actions": np.eye(DIM)} if "actions" in request else request
+    request = usage.request(rng, agent.arms)
+    return request | {"actions": np.eye(DIM)} if "actions" in request else request
 
 
-def _answer(ground: Ground, way: Way, luck: Luck, pays: Callable[[Luck], float]) -> dict[str, Any]:
-    if ground.family == "restless":
-        return ground.any_told(luck)
-    if ground.problem.slate:
-        return {"rewards": [pays(luck) for _ in range(ground.problem.slate)]}
-    return {"reward": pays(luck)} | way.adds(0.5)
+def _outcome(fixtures: Fixtures, agent: Agent, rng: Rng, draw: Callable[[Rng], float]) -> Arguments:
+    if fixtures.has_states:
+        return fixtures.outcome(rng, agent.arms)
+    outcome = fixtures.outcome_of([0.5] * max(1, fixtures.problem.slate))
+    if fixtures.problem.slate:
+        return outcome | {"rewards": [draw(rng) for _ in range(fixtures.problem.slate)]}
+    return outcome | {"reward": draw(rng)}
 
 
-def _range(ground: Ground, low: float, high: float) -> dict[str, Any]:
-    """How an agent is told where rewards lie."""
-    if ground.family == "restless":
-        return {"rewards": np.linspace(low, high, 3).tolist()}
-    return {"reward_range": (low, high)}
+def _rewards_in(fixtures: Fixtures, low: float, high: float) -> Arguments:
+    """What a problem says of where rewards lie."""
+    return (
+        {"state_rewards": np.linspace(low, high, 3).tolist()} if fixtures.has_states else {"reward_range": (low, high)}
+    )
 
 
-def _varied(ground: Ground, way: Way, policy: Any, factor: float, shift: float) -> list[ArmSummary]:
+def _varied(fixtures: Fixtures, usage: Usage, policy: Any, factor: float, shift: float) -> list[ArmSummary]:
     """What an agent says whose rewards are multiplied and shifted."""
-    options = _range(ground, shift, shift + factor)
-    agent, request, *_ = run_agent(ground, way, policy, options, lambda luck: shift + factor * luck.random())
+    span = shift, shift + factor
+    agent, request, *_ = run_agent(fixtures, usage, policy, span, lambda rng: shift + factor * rng.random())
     return agent.summary(**request)
 
 

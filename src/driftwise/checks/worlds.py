@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.checks.fixtures import ROUNDS, require
+from driftwise.checks.contract import fixtures_in, require
 from driftwise.core import verbs
 from driftwise.core.family import FAMILIES, family_of, trace_for
+from driftwise.core.fixtures import ROUNDS
 from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.serialization import equal
-from driftwise.core.types import Floats, Problem
+from driftwise.core.types import Problem
 from driftwise.families import POLICIES, Uniform
-from driftwise.families.restless.structure import DRIFTING, KNOWN
 
 
 def same_seed_same_tape(world: Any) -> str | None:
@@ -37,26 +37,26 @@ def tape_blocks_join(world: Any) -> None:
 
 def answers_every_action(world: Any) -> None:
     """Every action of every round has a finite reward, within the range the problem declares."""
-    problem = world.problem(ROUNDS)
+    problem, fixtures = world.problem(ROUNDS), fixtures_in(world)
     tape, _ = world.draw(ROUNDS, seed=4)
     for t in range(0, ROUNDS, 37):
-        for action in _actions(problem):
+        for action in fixtures.every_action():
             nature = world.nature(ROUNDS)
             _, is_open = verbs.observe(tape, nature, t)
             require(bool(is_open), f"{world} is closed in round {t} although nothing was chosen before")
             outcome = verbs.respond(tape, nature, t, action)
-            paid = _paid(problem, outcome)
-            wrong = paid[~(np.isfinite(paid) & (problem.low <= paid) & (paid <= problem.high))]
+            rewards = fixtures.rewards_of(outcome)
+            wrong = rewards[~(np.isfinite(rewards) & (problem.low <= rewards) & (rewards <= problem.high))]
             require(not len(wrong), f"{world} paid {wrong[:1]} in round {t}, outside [{problem.low}, {problem.high}]")
 
 
 def spends_what_there_is(world: Any) -> str | None:
     """With budgets a choice costs from 0 to 1, the null arm nothing; no more is ever spent than there is by then."""
-    problem = world.problem(ROUNDS)
-    if problem.family != "knapsack":
+    problem, fixtures = world.problem(ROUNDS), fixtures_in(world)
+    if not fixtures.has_costs:
         return f"{type(world).__name__} has no budgets"
     tape, nature = world.draw(ROUNDS, seed=4)
-    stages, spent = getattr(tape, "tape", tape).stages, np.zeros(len(problem.structure.amounts))
+    spent = np.zeros(len(fixtures.available(tape, 0)))
     for t in range(ROUNDS):
         if not verbs.observe(tape, nature, t)[1]:
             break
@@ -66,37 +66,36 @@ def spends_what_there_is(world: Any) -> str | None:
         require(fits, f"{world} took {outcome.costs} for arm {action} in round {t}")
         require(action >= 0 or outcome.reward == 0.0, f"{world} paid {outcome.reward} for the null arm in round {t}")
         spent += outcome.costs
-        there = stages.there[np.searchsorted(stages.starts, t, side="right") - 1]
-        require(
-            bool((spent <= there * (1.0 + 1e-9) + 1e-9).all()), f"{world} let {spent} of {there} be spent by round {t}"
-        )
+        most = fixtures.available(tape, t)
+        within = bool((spent <= most * (1.0 + 1e-9) + 1e-9).all())
+        require(within, f"{world} let {spent} of {most} be spent by round {t}")
     return None
 
 
 def shows_what_it_declares(world: Any) -> str | None:
     """Every round shows a row of `dim` finite features per action, not all of them zero."""
     problem = world.problem(ROUNDS)
-    if problem.family != "contextual":
+    if not fixtures_in(world).has_rows:
         return f"{type(world).__name__} shows nothing"
-    shown = _rounds(world.tapes(ROUNDS, seed=4))["sets"]
-    fits = shown.shape == (ROUNDS, problem.n_arms, problem.dim)
-    require(fits, f"{world} shows {shown.shape}, not {(ROUNDS, problem.n_arms, problem.dim)}")
-    require(bool(np.isfinite(shown).all()), f"{world} shows features that are not finite")
-    require(bool(shown.any(axis=(1, 2)).all()), f"{world} shows rounds without any feature")
+    rows = _rounds(world.tapes(ROUNDS, seed=4))["sets"]
+    fits = rows.shape == (ROUNDS, problem.n_arms, problem.dim)
+    require(fits, f"{world} shows {rows.shape}, not {(ROUNDS, problem.n_arms, problem.dim)}")
+    require(bool(np.isfinite(rows).all()), f"{world} shows features that are not finite")
+    require(bool(rows.any(axis=(1, 2)).all()), f"{world} shows rounds without any feature")
     return None
 
 
 def changes_lie_inside(world: Any) -> None:
-    """Changes are told in order, within the horizon, and what drifts does move there."""
+    """Changes are in order, within the horizon, and what drifts does move there."""
     changes = world.changes(ROUNDS, 5)
-    require(changes == sorted(set(changes)), f"{world} tells its changes out of order: {changes}")
+    require(changes == sorted(set(changes)), f"{world} has its changes out of order: {changes}")
     require(all(0 < change < ROUNDS for change in changes), f"{world} changes outside the horizon: {changes}")
     rounds = _rounds(world.tapes(ROUNDS, 5))
     drifts = [next(rounds[name] for name in ("path", "levels", "expected") if rounds.get(name, np.empty(0)).size)]
     drifts += [rounds["costs"]] if "costs" in rounds else []
     for change in changes:
         moved = any((each[change] != each[change - 1]).any() for each in drifts)
-        require(moved, f"{world} tells a change in round {change}, where nothing moves")
+        require(moved, f"{world} names a change in round {change}, where nothing moves")
 
 
 def nature_is_fresh(world: Any) -> None:
@@ -108,22 +107,21 @@ def nature_is_fresh(world: Any) -> None:
         state, trace = policy.init(problem), trace_for(problem, 0, ROUNDS)
         play(policy, state, tape, nature, key(7), trace, ROUNDS)
         runs.append((trace, state))
-    paid = np.array_equal(runs[0][0].rewards, runs[1][0].rewards, equal_nan=True)
-    require(equal(runs[0][1], runs[1][1]) and paid, f"{world} remembers an earlier run")
+    same = np.array_equal(runs[0][0].rewards, runs[1][0].rewards, equal_nan=True)
+    require(equal(runs[0][1], runs[1][1]) and same, f"{world} remembers an earlier run")
 
 
 def moves_as_declared(world: Any) -> str | None:
-    """Kernels make no move that cannot happen, are what they are known to be, and only drift where they may."""
-    problem = world.problem(ROUNDS)
-    if problem.family != "restless":
-        return f"{type(world).__name__} has no kernels"
-    structure, (tape, _) = problem.structure, world.draw(ROUNDS, seed=5)
-    kernels = np.diff(tape.levels.table, axis=-1, prepend=0.0)
-    require(bool((kernels[:, ~structure.support] == 0.0).all()), f"{world} makes moves that its support forbids")
-    known, still = structure.kinds == KNOWN, structure.kinds != DRIFTING
-    as_known = np.allclose(kernels[:, known], structure.known[known], atol=1e-12)
-    require(as_known, f"{world} moves otherwise than it is known to")
-    require(bool((kernels[:, still] == kernels[0, still]).all()), f"{world} drifts where it is said to stand still")
+    """Arms make no transition that cannot happen, move as the problem says where it does, and drift only there."""
+    fixtures = fixtures_in(world)
+    if not fixtures.has_states:
+        return f"{type(world).__name__} has no transitions"
+    tape, _ = world.draw(ROUNDS, seed=5)
+    tables, possible, known, known_rows, still = fixtures.transitions(tape)
+    require(bool((tables[:, ~possible] == 0.0).all()), f"{world} makes transitions that its problem forbids")
+    as_known = np.allclose(tables[:, known], known_rows[known], atol=1e-12)
+    require(as_known, f"{world} moves otherwise than its problem says")
+    require(bool((tables[:, still] == tables[0, still]).all()), f"{world} drifts where its problem says it does not")
     return None
 
 
@@ -137,26 +135,6 @@ WORLD_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     nature_is_fresh,
     moves_as_declared,
 )
-
-
-def _actions(problem: Problem) -> Iterator[Any]:
-    """Every arm or row, and the null arm where there is one; slates that hold every item; points all over a domain."""
-    if problem.family == "convex":
-        domain = problem.structure.domain
-        yield from (domain.project(point) for point in (domain.lows, domain.centres, domain.highs))
-        return
-    if not problem.slate:
-        yield from range(-1 if problem.family == "knapsack" else 0, problem.n_arms)
-        return
-    for first in range(problem.n_arms):
-        slate = (first + np.arange(problem.slate)) % problem.n_arms
-        yield np.sort(slate) if problem.family == "restless" else slate
-
-
-def _paid(problem: Problem, outcome: Any) -> Floats:
-    """Every reward of an outcome."""
-    paid = outcome.rewards if problem.family == "restless" else outcome.items if problem.slate else [outcome.reward]
-    return np.array(paid)
 
 
 def _player(problem: Problem) -> Any:

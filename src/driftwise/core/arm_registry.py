@@ -57,9 +57,9 @@ class ArmRegistry:
 
 
 def registry_of(arms: Any) -> ArmRegistry:
-    """The arms of a problem: how many, called 0, 1, ..., or their names; none for None."""
+    """The arms of a problem: how many, called 0, 1, ..., or their names."""
     if arms is None:
-        return ArmRegistry([])
+        raise ParameterError("arms is missing: give a count or names")
     if isinstance(arms, str):
         raise ParameterError(f"arms={arms!r} is one string: give a list of names")
     if isinstance(arms, int | np.integer) or not isinstance(arms, Iterable):

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from driftwise.core.adapter import Adapter
+from driftwise.core.fixtures import Fixtures
 from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Comparator
 from driftwise.core.service_hooks import ServiceHooks
@@ -50,6 +51,8 @@ class Family:
         How far one run of a world drifts, by the names of measures.
     service : ServiceHooks
         What a decision service asks: fields in JSON, limits, defaults, statistics, explanations.
+    fixtures : type
+        What the contracts try its policies and worlds with.
     structure : type, optional
         What `Problem.structure` is: a NamedTuple of arrays.
     guests : tuple of str
@@ -70,6 +73,7 @@ class Family:
     words: Callable[[Any], Words]
     drift: Callable[[Any, int, int], dict[str, float | None]]
     service: ServiceHooks = field(default_factory=ServiceHooks)
+    fixtures: type[Fixtures]
     structure: type[Any] | None = None
     guests: tuple[str, ...] = ()
     points: bool = False

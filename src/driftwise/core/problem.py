@@ -34,7 +34,7 @@ class ProblemValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def arm_registry(self) -> ArmRegistry:
         """The arms, by name or counted; none where the problem has none."""
-        return registry_of(getattr(self, "arms", None))
+        return registry_of(self.arms) if hasattr(self, "arms") else ArmRegistry([])
 
 
 class RewardProblem(ProblemValue, frozen=True, kw_only=True):

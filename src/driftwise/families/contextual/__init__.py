@@ -4,6 +4,7 @@ from driftwise.core.family import Family, Late, add_family
 from driftwise.core.spec import catalogue
 from driftwise.families.contextual import policies, worlds
 from driftwise.families.contextual.adapter import ContextualAdapter
+from driftwise.families.contextual.fixtures import ContextualFixtures
 from driftwise.families.contextual.policies import *  # noqa: F403
 from driftwise.families.contextual.problem import Contextual as Contextual
 from driftwise.families.contextual.service import ContextualService
@@ -23,6 +24,7 @@ CONTEXTUAL = add_family(
         service=ContextualService(),
         drift=norms,
         late=Late(row=lambda problem: problem.dim),
+        fixtures=ContextualFixtures,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
         guests=("multi-armed",),

@@ -92,7 +92,7 @@ class ContextualAdapter(Adapter):
         return tuple(row.tolist())
 
     def locate(self, chosen: Any, row: Any) -> tuple[Any, Any] | None:
-        """ContextualAdapter go on teaching when their arm is gone, unless arms have parameters of their own."""
+        """Features go on teaching when their arm is gone, unless arms have parameters of their own."""
         place = self.registry.places.get(chosen) if self.registry else chosen
         if place is None and not self.rows.disjoint and not self.keeps_arms:
             place = 0  # the row alone teaches

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.fields import ArmNames, NArms, RowsByArm
 from driftwise.core.problem import RewardProblem
 
@@ -32,3 +33,7 @@ class Contextual(RewardProblem, frozen=True, tag="contextual"):
     arms: NArms | ArmNames | RowsByArm | None = None
     n_features: Width | None = None
     context_dim: Width | None = None
+
+    def arm_registry(self) -> ArmRegistry:
+        """The arms; none where actions have no names."""
+        return ArmRegistry([]) if self.arms is None else super().arm_registry()

@@ -6,6 +6,7 @@ from driftwise.families.convex import policies, worlds
 from driftwise.families.convex.adapter import ConvexAdapter
 from driftwise.families.convex.comparator import BestPoint
 from driftwise.families.convex.constraint_violation import drift
+from driftwise.families.convex.fixtures import ConvexFixtures
 from driftwise.families.convex.policies import *  # noqa: F403
 from driftwise.families.convex.problem import Convex as Convex
 from driftwise.families.convex.projections import ConvexStructure
@@ -24,6 +25,7 @@ CONVEX = add_family(
         words=words_of,
         service=ConvexService(),
         drift=drift,
+        fixtures=ConvexFixtures,
         points=True,
         policies=catalogue(policies),
         worlds=catalogue(worlds),

@@ -74,7 +74,7 @@ class ConvexAdapter(Adapter):
             raise RewardError(f"gradient is missing: {self.name} learns from the gradient of the loss at its point")
         missing = [name for name in ("values", "jacobian") if name not in outcome]
         if missing and len(like.values):
-            raise RewardError(f"{missing[0]} is missing: the problem has {len(like.values)} constraints")
+            raise RewardError(f"{missing[0]} is missing: this problem has {len(like.values)} constraints")
         return Slopes(
             -self._loss(outcome.get("loss", 0.0)),
             self._numbers("gradient", outcome["gradient"], like.gradient),

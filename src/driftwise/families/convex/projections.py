@@ -80,11 +80,11 @@ class ConvexStructure(NamedTuple):
 
 
 def convex(domain: Any, constraints: int = 0, start: Any = None) -> ConvexStructure:
-    """The structure for a domain; points start in its middle unless told otherwise."""
+    """The structure for a domain; the first point is its middle where none is given."""
     if not isinstance(domain, Domain):
         raise ParameterError(f"domain={domain!r} is not a domain: make one with box, ball, simplex or product")
-    first = domain.centres.copy() if start is None else finite("start", start, (domain.dim,))
-    count = whole("constraints", constraints, low=0, high=10**6)
+    first = domain.centres.copy() if start is None else finite("initial_point", start, (domain.dim,))
+    count = whole("n_constraints", constraints, low=0, high=10**6)
     return checked(ConvexStructure(domain, np.array([count], np.int64), first))
 
 

@@ -6,6 +6,7 @@ from driftwise.core.types import Problem
 from driftwise.families.knapsack import oracles, policies, worlds
 from driftwise.families.knapsack.adapter import KnapsackAdapter
 from driftwise.families.knapsack.comparator import BestPlan
+from driftwise.families.knapsack.fixtures import KnapsackFixtures
 from driftwise.families.knapsack.oracles import *  # noqa: F403
 from driftwise.families.knapsack.policies import *  # noqa: F403
 from driftwise.families.knapsack.problem import Budgets
@@ -33,6 +34,7 @@ KNAPSACK = add_family(
         service=KnapsackService(),
         drift=norms,
         late=Late(resources, resources),
+        fixtures=KnapsackFixtures,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
         oracles=catalogue(oracles),

@@ -16,8 +16,8 @@ reserves the estimate (`reserve="estimate"`), who wants no promise nothing (`all
 Pacing goes by the estimate, always: what may be spent a round is what will be left once pending decisions have cost
 that much. Paced by the maximum, a budget would seem to be nearly gone while outcomes are under way.
 
-A decision whose cost never comes keeps its reservation; `Agent.cancel` gives it back. One that is given up, as the
-oldest of too many, counts as having cost the most: the budget is safe, the estimate of the cost is not fed. Choices
+A decision whose cost is never reported keeps its reservation; `Agent.cancel` gives it back. One that is given up, as
+the oldest of too many, counts as having cost the most: the budget is safe, the estimate of the cost is not fed. Choices
 that were made outside (`override`) are paid for whatever is left.
 
 Kernels read costs as shares of the most a decision can cost, and rates likewise.
@@ -255,7 +255,7 @@ class KnapsackAdapter(Adapter):
         values = np.zeros(len(names))
         for place, name in enumerate(names):
             if name not in costs:
-                raise BudgetError(f"costs does not name {name!r}: give 0 for what cost nothing")
+                raise BudgetError(f"costs says nothing of {name!r}: report 0 for what cost nothing")
             values[place] = self._cost(name, costs[name], self.purse.most[place])
         return values
 

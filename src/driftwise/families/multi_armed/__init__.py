@@ -4,6 +4,7 @@ from driftwise.core.family import Family, Late, add_family
 from driftwise.core.spec import catalogue
 from driftwise.families.multi_armed import policies, worlds
 from driftwise.families.multi_armed.adapter import MultiArmedAdapter
+from driftwise.families.multi_armed.fixtures import MultiArmedFixtures
 from driftwise.families.multi_armed.policies import *  # noqa: F403
 from driftwise.families.multi_armed.problem import MultiArmed as MultiArmed
 from driftwise.families.multi_armed.words import words_of
@@ -21,6 +22,7 @@ MULTI_ARMED = add_family(
         words=words_of,
         drift=norms,
         late=Late(),
+        fixtures=MultiArmedFixtures,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
     )

@@ -5,6 +5,7 @@ from driftwise.core.spec import catalogue
 from driftwise.families.restless import oracles, policies, worlds
 from driftwise.families.restless.adapter import RestlessAdapter
 from driftwise.families.restless.comparator import WhittleRival
+from driftwise.families.restless.fixtures import RestlessFixtures
 from driftwise.families.restless.oracles import *  # noqa: F403
 from driftwise.families.restless.policies import *  # noqa: F403
 from driftwise.families.restless.problem import Restless as Restless
@@ -25,6 +26,7 @@ RESTLESS = add_family(
         words=words_of,
         service=RestlessService(),
         drift=drift,
+        fixtures=RestlessFixtures,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
         oracles=catalogue(oracles),

@@ -154,7 +154,7 @@ class RestlessAdapter(Adapter):
         return np.array(places, np.int64)
 
     def context_of(self, row: Any) -> Any:
-        """The states at the decision."""
+        """The states of the request."""
         calls = self.words.calls
         return tuple(calls[state] for state in row[1].tolist())
 
@@ -229,7 +229,7 @@ class RestlessAdapter(Adapter):
         return np.array(active, np.int64), states
 
     def read_outcome(self, outcome: dict[str, Any]) -> Moved:
-        """States as numbers, and rewards, as far as they can be checked without the decision."""
+        """States and rewards, as far as they can be checked without the decision."""
         self.check_fields(outcome)
         if "states" not in outcome:
             raise MoveError(f"states is missing: {self.name} learns from the states that arms went to")
@@ -242,7 +242,7 @@ class RestlessAdapter(Adapter):
         return Moved(states, None if rewards is None else _each("rewards", rewards, _reward))
 
     def complete(self, value: Any, chosen: Any, row: Any) -> Moves:
-        """States and rewards, arm by arm as they are now; an arm that could not have gone there is refused."""
+        """States and rewards by arm, as arms are now; an arm that could not have gone there is refused."""
         numbers, before = row
         n_arms, structure = len(self.registry), self.problem.structure
         states, rewards = np.full(n_arms, UNSEEN), np.zeros(n_arms)
@@ -269,7 +269,7 @@ class RestlessAdapter(Adapter):
         )
 
     def _values_of(self, what: str, outcome: Any, numbers: Any, gone: bool) -> dict[int, Any]:
-        """By index; the values come by name, or in the order the arms had at the decision."""
+        """By index, from values by name, or in the order the arms had at the decision."""
         if isinstance(outcome, dict):
             return self._by_place(what, outcome, len(numbers), lenient=gone)
         if len(outcome) != len(numbers):
@@ -403,7 +403,7 @@ def _latest(arrays: dict[str, Packed], n_arms: int, n_states: int) -> Latest:
 
 
 def _each(what: str, given: Any, read: Any) -> Any:
-    """A mapping by arm, or a list, with every entry read; None stands for an arm of which nothing is known."""
+    """A mapping by arm, or a list, with every entry read; None stands for no value."""
     if isinstance(given, Mapping):
         return {name: read(each) for name, each in given.items() if each is not None}
     if isinstance(given, str) or not isinstance(given, Iterable):

@@ -76,7 +76,7 @@ def structure_of(problem: Restless, registry: ArmRegistry) -> tuple[RestlessStru
         n_arms=len(registry),
         classes=members,
         **dict(zip(("support", "kinds", "known"), tables, strict=True)),
-        episode=problem.episode_length,
+        episode=whole("episode_length", problem.episode_length, low=0),
         discount=problem.discount,
         costs=_costs(_by_number(problem.activation_cost, registry), registry),
     )

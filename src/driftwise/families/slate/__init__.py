@@ -4,6 +4,7 @@ from driftwise.core.family import Family, add_family
 from driftwise.core.spec import catalogue
 from driftwise.families.slate import policies, worlds
 from driftwise.families.slate.adapter import SlateAdapter
+from driftwise.families.slate.fixtures import SlateFixtures
 from driftwise.families.slate.policies import *  # noqa: F403
 from driftwise.families.slate.problem import Slate as Slate
 from driftwise.families.slate.service import SlateService
@@ -22,6 +23,7 @@ SLATE = add_family(
         words=words_of,
         service=SlateService(),
         drift=norms,
+        fixtures=SlateFixtures,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
     )
