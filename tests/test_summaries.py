@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from driftwise.checks.fixtures import ground_of
+from driftwise.checks.contract import fixtures_of
 from driftwise.checks.summaries import REWARD, run_agent
 from driftwise.core.seeding import at, key
 from driftwise.core.summary import Summary, new_summary
@@ -214,9 +214,9 @@ FADED = {"discounted-thompson", "discounted-ucb", "discounted-lin-ucb", "discoun
 def test_rewards_of_five(name: str) -> None:
     """The contract lets policies be near; here is which are not exact."""
     policy = POLICIES[name]()
-    ground = ground_of(policy)
-    way = [*ground.ways.values()][-2 if name in FEATURED else 0]  # arms with features, none like another
-    agent, request, came, pends = run_agent(ground, way, policy, {"reward_range": (0.0, 10.0)}, lambda luck: REWARD)
+    fixtures = fixtures_of(policy)
+    usage = [*fixtures.usages.values()][-2 if name in FEATURED else 0]  # arms with features, none like another
+    agent, request, came, pends = run_agent(fixtures, usage, policy, (0.0, 10.0), lambda rng: REWARD)
     for each in agent.summary(**request):
         if each.estimate is not None and came[each.arm] and name not in SHRUNK:
             assert each.estimate == pytest.approx(REWARD, rel=1e-12)
