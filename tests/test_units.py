@@ -17,7 +17,7 @@ from driftwise.errors import ParameterError
 from driftwise.numerics.reward_scale import measure, new_scale
 from driftwise.service.deployments.spec import agent_of
 from driftwise.service.deployments.stats.collector import StatsCollector
-from driftwise.service.http.schemas.requests import Settings
+from driftwise.service.http.schemas.requests import DeploymentSpec
 
 INF = math.inf
 
@@ -124,11 +124,14 @@ def test_without_a_prior_every_arm_is_tried_first(policy: Any) -> None:
 
 
 def test_the_service_takes_noise_or_learns_it() -> None:
-    told: dict[str, Any] = {"name": "watts", "arms": ["a", "b"], "context": 2, "reward_range": None}
-    assert agent_of(Settings(policy="sliding-lin-ucb", **told)).problem.noise == 0.0
-    assert agent_of(Settings(policy="sliding-lin-ucb", noise=3.0, **told)).problem.noise == 3.0
+    def noise(policy: str, problem: Any) -> float:
+        return float(agent_of(DeploymentSpec(name="watts", policy=policy, problem=problem)).problem.noise)
+
+    arms = ["a", "b"]
+    assert noise("sliding-lin-ucb", dw.Contextual(arms, context_dim=2, reward_range=None)) == 0.0
+    assert noise("sliding-lin-ucb", dw.Contextual(arms, context_dim=2, reward_range=None, noise=3.0)) == 3.0
     with pytest.raises(ParameterError, match=r"give reward_range=.* or noise="):
-        agent_of(Settings(policy="sliding-ucb", name="watts", arms=["a", "b"], reward_range=None))
+        noise("sliding-ucb", dw.MultiArmed(arms, reward_range=None))
 
 
 # ---- the monitor of a deployment ----
@@ -139,7 +142,7 @@ def changes_seen(factor: float, span: float) -> list[tuple[int, float]]:
     monitor, luck = StatsCollector(-INF, span), np.random.default_rng(2)
     for t in range(400):
         reward = factor * (luck.standard_normal() + (2.0 if t >= 200 else 0.0))
-        monitor.add_outcome(t, t, "a", {"reward": reward}, status="learned", defaulted=False)
+        monitor.add_outcome(t, t, (["a"], [reward]), status="learned", defaulted=False)
     return [(at, direction) for at, _, direction, _ in monitor.state.changes]
 
 
