@@ -125,7 +125,17 @@ async def test_what_is_malformed_is_refused_and_changes_nothing(store: Path) -> 
             ("POST", "/deployments", SHOP | {"name": "x\n"}, 400),
             ("POST", "/deployments", SHOP | {"name": "y", "policy": "nothing"}, 422),
             ("POST", "/deployments", SHOP | {"name": "y", "parameters": {"window": 0}}, 422),
+            ("POST", "/deployments", SHOP | {"name": "y", "arms": ["red", "blue"]}, 400),
+            ("POST", "/deployments", SHOP | {"name": "y", "budgets": {"euros": 1}}, 400),
+            ("POST", "/deployments", SHOP | {"name": "y", "problem": ["red", "blue"]}, 400),
+            ("POST", "/deployments", SHOP | {"name": "y", "problem": {"arms": 2}}, 400),
+            ("POST", "/deployments", SHOP | {"name": "y", "problem": {"kind": "coins", "arms": 2}}, 400),
             ("PATCH", "/deployments/shop", {}, 400),
+            ("PATCH", "/deployments/shop", {"problem": {}}, 400),
+            ("PATCH", "/deployments/shop", {"problem": {"arms": 3}}, 400),
+            ("PATCH", "/deployments/shop", {"problem": {"horizon": 0}}, 400),
+            ("PATCH", "/deployments/shop", {"problem": {"horizon": 1.5}}, 400),
+            ("PATCH", "/deployments/shop", {"problem": {"n_active": 1}}, 422),
             ("PATCH", "/deployments/shop", {"budgets": {"euros": 1}}, 400),
             ("PATCH", "/deployments/shop", {"problem": {"budgets": {"euros": 1}}}, 422),
             ("GET", "/deployments?limit=0", None, 400),
@@ -143,6 +153,7 @@ async def test_what_is_malformed_is_refused_and_changes_nothing(store: Path) -> 
             answer = await ask(method, path, body)
             assert answer.status_code == status, (method, path, body, answer.text)
             assert set(answer.json()) == {"type", "title", "status", "detail", "code"}
+            assert len(answer.json()["detail"].splitlines()) == 1
         plain = await ask("POST", "/deployments/shop/decide", b"{}", content_type="text/plain")
         assert plain.status_code == 400
         await ask("GET", "/deployments/shop")

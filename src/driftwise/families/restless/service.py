@@ -13,7 +13,14 @@ from driftwise.errors import ParameterError
 from driftwise.families.restless.adapter import RestlessAdapter
 from driftwise.families.restless.inspection import episodes_in_window, index_table, transitions_from
 from driftwise.families.restless.problem import Restless
-from driftwise.families.restless.schemas import RankedArm, RestlessAnswer, RestlessArm, RestlessFields, RestlessRequest
+from driftwise.families.restless.schemas import (
+    RankedArm,
+    RestlessAnswer,
+    RestlessArm,
+    RestlessChanges,
+    RestlessFields,
+    RestlessRequest,
+)
 
 NEXT_IN_LINE = 10  # arms in an answer beside those to activate
 EPISODES = 32  # that a policy without a window of its own may remember
@@ -24,6 +31,7 @@ class RestlessService(ServiceHooks):
     """Requests and outcomes have states; answers rank the arms; statistics count arms in each state."""
 
     request, outcome, answer, arm = RestlessRequest, RestlessFields, RestlessAnswer, RestlessArm
+    changes = RestlessChanges
     sticky = False
     samples = 100  # a choice may plan for many arms
 
@@ -47,7 +55,7 @@ class RestlessService(ServiceHooks):
         """Where no states came in time, nothing is learned."""
         return {"states": {}}
 
-    def check_clock(self, problem: ProblemValue) -> None:
+    def check_window(self, *, in_seconds: bool) -> None:
         """Restless arms are remembered by episodes."""
         raise ParameterError("window counts rounds, and restless arms are remembered by episodes: use `parameters`")
 

@@ -1,4 +1,4 @@
-"""DeploymentSpec of a deployment: serialization, checks, and the policy and agent they describe."""
+"""The specification of a deployment: serialization, checks, and the policy and agent that it describes."""
 
 import math
 from typing import Any
@@ -25,12 +25,12 @@ _DECODER = msgspec.json.Decoder(DeploymentSpec)
 
 
 def encode(spec: DeploymentSpec) -> bytes:
-    """Serialize spec."""
+    """Serialize a specification."""
     return msgspec.json.encode(spec)
 
 
 def decode(text: bytes) -> DeploymentSpec:
-    """Deserialize spec."""
+    """Deserialize a specification."""
     return _DECODER.decode(text)
 
 
@@ -39,6 +39,8 @@ def policy_of(spec: DeploymentSpec) -> Any:
     policy = parse(spec.policy, POLICIES, "policy")
     options: dict[str, Any] = dict(spec.parameters)
     window = spec.window
+    if window is not None:
+        hooks_of(spec).check_window(in_seconds=window.seconds is not None)
     if window is not None and window.rounds is not None:
         options["window"] = window.rounds
     defaults = parameters(type(policy))
@@ -51,10 +53,8 @@ def policy_of(spec: DeploymentSpec) -> Any:
             kind = "a word" if isinstance(defaults[name], str) else "a number"
             raise ParameterError(f"{name}={value!r} is not {kind}")
     policy = cast(policy._replace(**options))
-    if window is not None and window.seconds is not None:
-        if "window" not in defaults:
-            raise ParameterError(f"{spec.policy} has no window that the clock could move: leave out window.seconds")
-        hooks_of(spec).check_clock(spec.problem)
+    if window is not None and window.seconds is not None and "window" not in defaults:
+        raise ParameterError(f"{spec.policy} has no window that the clock could move: leave out window.seconds")
     _check_numbers(policy)
     hooks_of(spec).check_limits(policy, spec.problem, spec.propensity_samples)
     return policy
@@ -129,5 +129,9 @@ def with_changes(spec: DeploymentSpec, changes: dict[str, Any]) -> DeploymentSpe
     for name, value in changes.get("problem", {}).items():
         if name not in problem:
             raise ParameterError(f"a {spec.problem.kind} problem has no {name!r}: it has {', '.join(problem)}")
-        problem[name] = {**problem[name], **value} if isinstance(value, dict) else value
-    return msgspec.convert(plain | changes | {"problem": problem}, DeploymentSpec)
+        before = problem[name]
+        problem[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
+    try:
+        return msgspec.convert(plain | changes | {"problem": problem}, DeploymentSpec)
+    except msgspec.ValidationError as error:
+        raise ParameterError(f"the change is not valid: {error}") from None
