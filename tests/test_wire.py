@@ -18,6 +18,7 @@ from driftwise.core.family import FAMILIES
 from driftwise.families.convex.projections import box
 from driftwise.service.deployments import catalogue, deployment
 from driftwise.service.deployments.clock import microseconds, utc
+from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
 from driftwise.service.http.endpoint import Endpoint, Service
 from driftwise.service.http.errors import ERRORS, PROBLEM_JSON, HttpError, error_reply
@@ -100,7 +101,7 @@ def test_fields_of_another_family_are_refused(kind: str, tmp_path: Path) -> None
 
     async def details() -> list[tuple[int, str]]:
         async with running(tmp_path / "store.db") as engine:
-            app = make_app(Service(engine))
+            app = make_app(Service(engine, access=Access(auth=False)))
             transport = httpx.ASGITransport(app, raise_app_exceptions=False)
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
                 made = msgspec.to_builtins(deployment_spec(**DEPLOYMENTS[kind]))

@@ -116,7 +116,7 @@ class Deployment:
         return self._record(ArmRetired(name), now)
 
     def change(self, changes: dict[str, Any], now: int, *, policy: bool = False) -> Event:
-        """Change fields of the specification. With `policy`, the journal was replayed into the policy among them before."""
+        """Change fields. With `policy`, the journal was replayed into the policy among them before."""
         return self._record(Changed(changes, policy), now)
 
     def overdue(self, now: int, leaps: Leaps = NO_LEAPS) -> list[int]:
