@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -491,7 +491,7 @@ async def test_a_unit_keeps_its_arm_only_while_it_can_be_paid_for(store: str) ->
 @together
 async def test_reservations_are_restored_bit_for_bit(store: str) -> None:
     """Late costs, some never told, arms and budgets that change: from a snapshot and from the journal alike."""
-    ways = ("maximum", "estimate")
+    ways: tuple[Literal["maximum", "estimate"], ...] = ("maximum", "estimate")
     waiting: dict[str, list[int]] = {how: [] for how in ways}
     before: dict[str, Any] = {}
     async with running(store) as engine:

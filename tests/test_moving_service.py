@@ -16,7 +16,7 @@ import pytest
 from driftwise import Agent
 from driftwise.errors import ArmError, DriftwiseError, MoveError, ParameterError, RewardError
 from driftwise.families import WIQL, Convex, Knapsack, Restless
-from driftwise.families.convex.projections import box
+from driftwise.families.convex.problem import Box
 from driftwise.service.client import calls as requests
 from driftwise.service.client.client import AsyncClient, Client
 from driftwise.service.deployments import admin, decisions, queries
@@ -347,7 +347,7 @@ async def test_the_log_holds_states(store: Path) -> None:
 @together
 async def test_points_are_exported_as_csv_too(store: Path) -> None:
     async with running(store) as engine:
-        await create(engine, policy="virtual-queue", problem=Convex(box(0.0, 1.0, size=1)))
+        await create(engine, policy="virtual-queue", problem=Convex([Box([0.0], [1.0])]))
         id = (await decide(engine))["id"]
         await learn(engine, id, gradient=[1.0], loss=2.0)
         await engine.commit()
@@ -457,10 +457,10 @@ def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
 
         asyncio.run(again())
         for body, code in (
-            ({"states": [None] * 4}, 400),
+            ({"states": [None] * 5}, 422),
             ({"states": "lapsed"}, 400),
             ({"states": ["gone"] * 5}, 422),
-            ({"states": {}}, 400),
+            ({"states": {}}, 422),
         ):
             answer = post(f"{service.url}/v1/deployments/calls/decide", json=body)
             assert answer.status_code == code and len(answer.json()["detail"].splitlines()) == 1

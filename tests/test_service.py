@@ -489,7 +489,7 @@ def command(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
 def test_keys_on_the_command_line(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
     refused = command("serve", "--store", store, "--host", "0.0.0.0", code=2)
-    assert "there are no keys" in refused.stderr
+    assert "there are no API keys" in refused.stderr
     key = command("keys", "create", "--store", store, "--scopes", "admin", "--name", "me").stdout.strip()
     assert re.fullmatch(r"dw_[0-9a-f]{8}_[\w-]{43}", key)
     assert "me  admin  everywhere  for ever" in command("keys", "list", "--store", store).stdout

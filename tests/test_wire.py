@@ -15,7 +15,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.core.family import FAMILIES
-from driftwise.families.convex.projections import box
+from driftwise.families.convex.problem import Box
 from driftwise.service.deployments import catalogue, deployment
 from driftwise.service.deployments.clock import microseconds, utc
 from driftwise.service.http.access import Access
@@ -141,7 +141,7 @@ def test_fields_of_another_family_are_refused(kind: str, tmp_path: Path) -> None
 DEPLOYMENTS: dict[str, dict[str, Any]] = {
     "multi-armed": {"policy": "ucb1", "problem": dw.MultiArmed(3)},
     "contextual": {"policy": "lin-ucb", "problem": dw.Contextual(3, context_dim=2)},
-    "convex": {"policy": "virtual-queue", "problem": dw.Convex(box(0.0, 1.0, size=1))},
+    "convex": {"policy": "virtual-queue", "problem": dw.Convex([Box([0.0], [1.0])])},
     "knapsack": {"policy": "ucb-bwk", "problem": dw.Knapsack(3, {"euros": 5.0}, horizon=100)},
     "restless": {"policy": "wiql", "problem": dw.Restless(3, n_active=1, states=2, state_rewards=[0, 1])},
     "slate": {"policy": "sliding-slate-ucb", "problem": dw.Slate(3, slate_size=2)},

@@ -85,8 +85,6 @@ def agent_of(spec: DeploymentSpec) -> Agent:
     )
     if sum(array.nbytes for _, array in states.arrays(agent.state)) > MAX_BYTES:
         raise ParameterError(f"{spec.policy} would need more than {MAX_BYTES >> 20} MB for this deployment")
-    if spec.sticky and not hooks_of(spec).sticky:
-        raise ParameterError(f"sticky=true is not possible in a {spec.problem.kind} problem")
     default_of(spec, agent)
     return agent
 
@@ -132,6 +130,9 @@ def with_changes(spec: DeploymentSpec, changes: dict[str, Any]) -> DeploymentSpe
         before = problem[name]
         problem[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
     try:
-        return msgspec.convert(plain | changes | {"problem": problem}, DeploymentSpec)
+        changed: DeploymentSpec = msgspec.convert(plain | changes | {"problem": problem}, DeploymentSpec)
     except msgspec.ValidationError as error:
         raise ParameterError(f"the change is not valid: {error}") from None
+    if changed.sticky and not hooks_of(changed).sticky:
+        raise ParameterError(f"sticky=true is not possible in a {spec.problem.kind} problem")
+    return changed
