@@ -666,7 +666,8 @@ async def test_what_a_deployment_cannot_be_is_refused(store: str) -> None:
             ({"problem": MultiArmed(["red", "red"])}, "twice"),
             ({"problem": MultiArmed(["bell\x07", "b"])}, "printable"),
             ({"reward_window": 5, "default_outcome": {"reward": 9}}, "outside"),
-            ({"reward_window": 5, "default_outcome": {"reward": 0, "costs": {"a": 1}}}, "costs"),
+            ({"default_outcome": {"reward": 0, "costs": {"a": 1}}}, "does not accept `costs`"),
+            ({"default_outcome": {"reward": 9}}, "outside"),
         ):
             await refused(DriftwiseError, create(engine, **words), rule)
         assert queries.list_deployments(engine, "", 10, None)["deployments"] == []

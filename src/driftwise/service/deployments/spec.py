@@ -94,8 +94,8 @@ def default_of(spec: DeploymentSpec, agent: Agent) -> dict[str, Any]:
     default = hooks_of(spec).default_outcome(spec.problem)
     if spec.default_outcome is not None:
         default = (default or {}) | given(spec.default_outcome, OutcomeFields.__struct_fields__)
-    if spec.reward_window is None:
-        return default or {}
+    elif spec.reward_window is None:
+        return {}
     if default is None:
         raise ParameterError(f"a {spec.problem.kind} problem has no default outcome: leave out reward_window")
     agent.validate_outcome(**default)
