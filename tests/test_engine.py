@@ -552,6 +552,7 @@ async def test_features_contexts_and_slates_are_served(store: str) -> None:
         assert (await decide(engine, "named"))["action"] in ("a", "b")
         page = await decide(engine, "page")
         assert len(page["action"]) == 2
+        await refused(RewardError, learn(engine, page["id"], "page", rewards={"0": 0.0, "1": 1.0}), "not a list of 2")
         await learn(engine, page["id"], "page", rewards=[0.0, 1.0])
         for name in ("rows", "named", "page"):
             assert (await queries.verify(engine, name)).identical

@@ -97,7 +97,9 @@ def default_of(spec: DeploymentSpec, agent: Agent) -> dict[str, Any]:
     elif spec.reward_window is None:
         return {}
     if default is None:
-        raise ParameterError(f"a {spec.problem.kind} problem has no default outcome: leave out reward_window")
+        raise ParameterError(
+            f"a {spec.problem.kind} problem has no default outcome: give default_outcome, or leave out reward_window"
+        )
     agent.validate_outcome(**default)
     return default
 
