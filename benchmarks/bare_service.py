@@ -26,7 +26,7 @@ from driftwise.service.store.events import Decided
 from driftwise.service.store.journal import Event, open_journal
 
 BODY = events.encode(Decided("red", None, {}))
-REPLY = DecideResponse(12345, "red", None, utc(1_794_850_411_016_538))
+REPLY = DecideResponse(id=12345, action="red", propensity=None, decided_at=utc(1_794_850_411_016_538))
 STREAM = 10**6  # no deployment's
 NUMBERS = itertools.count()
 

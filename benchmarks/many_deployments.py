@@ -11,12 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
-import msgspec
-
+from driftwise.families import MultiArmed
 from driftwise.service.deployments import spec
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
-from driftwise.service.http.schemas.requests import Settings
+from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.store import events as kinds
 from driftwise.service.store.events import Created
 from driftwise.service.store.journal import CATALOGUE, Event, Snapshot, open_journal
@@ -32,10 +31,9 @@ def fill(store: str, count: int) -> None:
     events: list[Event] = []
     snapshots: list[Snapshot] = []
     for stream in range(1, count + 1):
-        plain = {"name": f"d{stream}", "policy": "sliding-thompson", "n_arms": 10, "window": {"rounds": 1000}}
-        settings = msgspec.convert(plain, Settings)
-        live = Deployment(stream, settings)
-        body = kinds.encode(Created(stream, spec.encode(settings)))
+        new = DeploymentSpec(name=f"d{stream}", policy="sliding-thompson:window=1000", problem=MultiArmed(10))
+        live = Deployment(stream, new)
+        body = kinds.encode(Created(stream, spec.encode(new)))
         events.append(Event(CATALOGUE, stream - 1, AT, "created", body))
         for _ in range(10):
             decided, _ = live.decide({}, None, AT)

@@ -93,8 +93,9 @@ def _server(durability: str, store: str | None = None) -> Iterator[int]:
         process = subprocess.Popen(command, env=_environment())
         try:
             _ask(port, "/readyz")
-            settings = {"name": "shop", "policy": "sliding-thompson", "n_arms": 10, "max_pending": 10**6}
-            _ask(port, "/v1/deployments", settings)
+            problem = {"kind": "multi-armed", "arms": 10}
+            spec = {"name": "shop", "policy": "sliding-thompson", "problem": problem, "max_pending": 10**6}
+            _ask(port, "/v1/deployments", spec)
             yield port
         finally:
             process.send_signal(signal.SIGTERM)

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from driftwise.families import MultiArmed
 from driftwise.service.deployments import admin, clock, decisions
 from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey
-from driftwise.service.http.schemas.requests import DecideRequest, LearnRequest, Settings
+from driftwise.service.http.schemas.requests import DecideRequest, DeploymentSpec, LearnRequest
 from driftwise.service.store.journal import open_journal
 
 START = 1_700_000_000_000_000
@@ -43,20 +44,21 @@ async def running(store: Path | str, clock: Clock | None = None, **options: Any)
         await engine.close()
 
 
-def settings(**words: Any) -> Settings:
-    plain = {"name": "shop", "policy": "sliding-thompson:window=100", "arms": ["red", "blue", "green"]}
-    return msgspec.convert(plain | words, Settings)
+def deployment_spec(**fields: Any) -> DeploymentSpec:
+    """A shop that chooses between three colours, with other fields in place of its own."""
+    plain = {"name": "shop", "policy": "sliding-thompson:window=100", "problem": MultiArmed(["red", "blue", "green"])}
+    return msgspec.convert(msgspec.to_builtins(plain | fields), DeploymentSpec)
 
 
-async def create(engine: Engine, **words: Any) -> Any:
-    return json.loads((await admin.create(engine, settings(**words)))[1])
+async def create(engine: Engine, **fields: Any) -> Any:
+    return json.loads((await admin.create(engine, deployment_spec(**fields)))[1])
 
 
-async def decide(engine: Engine, name: str = "shop", *, key: IdempotencyKey = NO_KEY, **asked: Any) -> Any:
-    return json.loads((await decisions.decide(engine, name, [msgspec.convert(asked, DecideRequest)], key=key))[1])
+async def decide(engine: Engine, name: str = "shop", *, key: IdempotencyKey = NO_KEY, **request: Any) -> Any:
+    return json.loads((await decisions.decide(engine, name, [msgspec.convert(request, DecideRequest)], key=key))[1])
 
 
-async def learn(engine: Engine, id: int, name: str = "shop", *, key: IdempotencyKey = NO_KEY, **told: Any) -> str:
-    outcome = msgspec.convert({"id": id} | (told or {"reward": 1.0}), LearnRequest)
-    status: str = json.loads((await decisions.learn(engine, name, [outcome], key=key))[1])["status"]
+async def learn(engine: Engine, id: int, name: str = "shop", *, key: IdempotencyKey = NO_KEY, **outcome: Any) -> str:
+    request = msgspec.convert({"id": id} | (outcome or {"reward": 1.0}), LearnRequest)
+    status: str = json.loads((await decisions.learn(engine, name, [request], key=key))[1])["status"]
     return status

@@ -289,7 +289,7 @@ def test_idle_connections_make_room_and_busy_ones_leave_some_to_health_checks(tm
 def test_stopping_waits_for_nobody_who_does_not_come_to_the_point(tmp_path: Path) -> None:
     with Process(tmp_path / "store.db") as service:
         with patient(service.url) as client:
-            client.create("shop", "uniform", n_arms=2)
+            client.create("shop", "uniform", 2)
         waiting = []
         for start in (b"", b"GET /", ASK + b"\r\n", DECIDE + b"content-length: 2\r\n\r\n"):
             waiting.append(socket.create_connection(("127.0.0.1", service.port)))

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from driftwise.families import Knapsack, Restless
 from driftwise.service.dashboard.pages import STATIC
 from driftwise.service.demo import ARMS, FIRST_CHANGE_S, POLICIES, Coins, play
 from driftwise.service.deployments import spec
@@ -29,7 +30,7 @@ from driftwise.service.store.events import Created
 from driftwise.service.store.journal import open_journal
 from tests.patience import HANG_S, get, patient, post, until, until_so
 from tests.service import SOURCE, Service, admin_key, free_port
-from tests.serving import create, decide, running, settings
+from tests.serving import create, decide, deployment_spec, running
 
 CHROMIUM = Path("/usr/bin/chromium")
 NASTY = "<img src=x onerror=document.title='taken'>"
@@ -98,17 +99,18 @@ def browser(url: str, width: int = 1200) -> Iterator[Tab]:
 def fill(url: str) -> None:
     """A deployment with markup for a name, one with a budget, and one whose arms move."""
     with patient(url) as client:
-        client.create("shop", "epsilon-greedy", arms=[NASTY, "plain"], seed=1)
+        client.create("shop", "epsilon-greedy", [NASTY, "plain"], seed=1)
         for _ in range(60):
             decision = client.decide("shop")
             client.learn("shop", decision.id, reward=1.0 if decision.action == "plain" else 0.0)
-        client.create("paid", "prequential-pacing", n_arms=2, budgets={"euros <b>": 50.0}, horizon=200, seed=1)
+        client.create("paid", "prequential-pacing", Knapsack(2, {"euros <b>": 50.0}, horizon=200), seed=1)
         for _ in range(10):
             decision = client.decide("paid")
             if decision.action is not None:
                 client.learn("paid", decision.id, reward=1.0, costs={"euros <b>": 1.0})
-        words: dict[str, Any] = {"arms": [f"p{i:02}" for i in range(25)], "states": [NASTY, "fine"], "rewards": [0, 1]}
-        client.create("calls", "round-robin", activate=2, **words)
+        people = [f"p{i:02}" for i in range(25)]
+        problem = Restless(people, n_active=2, states=[NASTY, "fine"], state_rewards=[0, 1])
+        client.create("calls", "round-robin", problem)
         for _ in range(13):
             decision = client.decide("calls", states=[NASTY, "fine", "fine", "fine", "fine"] * 5)
             client.learn("calls", decision.id, states=["fine"] * 25)
@@ -168,8 +170,8 @@ def test_a_key_opens_the_page(tmp_path: Path) -> None:
     admin = admin_key(tmp_path / "store.db")
     with Service(tmp_path / "store.db", auth=True) as service, browser(service.url) as tab:
         with patient(service.url, key=admin) as client:
-            client.create("shop", "uniform", n_arms=2)
-            client.create("other", "uniform", n_arms=2)
+            client.create("shop", "uniform", 2)
+            client.create("other", "uniform", 2)
             wanted = {"name": "page", "scopes": ["read"], "deployments": ["shop"]}
             bearer = {"authorization": f"Bearer {admin}"}
             made = post(f"{service.url}/v1/keys", json=wanted, headers=bearer).json()
@@ -185,7 +187,7 @@ def test_a_key_opens_the_page(tmp_path: Path) -> None:
 def test_the_token_opens_the_page(tmp_path: Path) -> None:
     with Service(tmp_path / "store.db", auth=True) as service, browser(service.url) as tab:
         with patient(service.url, key=service.token) as client:
-            client.create("shop", "uniform", n_arms=2)
+            client.create("shop", "uniform", 2)
         tab.page.goto(service.url)
         tab.page.wait_for_selector("#door:not([hidden])")
         assert tab.text("#news") == "Please sign in." and "driftwise keys token" in tab.text("#door")
@@ -233,7 +235,7 @@ def test_a_page_on_another_port_is_not_trusted(tmp_path: Path) -> None:
 
     with Service(tmp_path / "store.db", "--log-requests") as service, browser(service.url) as tab:
         with patient(service.url) as client:
-            client.create("shop", "uniform", n_arms=2)
+            client.create("shop", "uniform", 2)
             with ThreadingHTTPServer(("127.0.0.1", 0), Page) as other:
                 threading.Thread(target=other.serve_forever, daemon=True).start()
                 tab.page.goto(f"http://127.0.0.1:{other.server_port}/")
@@ -251,12 +253,12 @@ def test_a_page_on_another_port_is_not_trusted(tmp_path: Path) -> None:
 def test_a_deployment_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
     """Such as one whose name a browser takes for a folder, from before such names were refused."""
     journal, catalogue = open_journal(f"sqlite:///{tmp_path}/store.db"), Catalogue()
-    made = spec.with_changes(settings(name=".."), {})
+    made = spec.with_changes(deployment_spec(name=".."), {})
     journal.append([catalogue.event(Created(1, spec.encode(made)), now_us())])
     journal.close()
     with Service(tmp_path / "store.db") as service, browser(service.url) as tab:
         with patient(service.url) as client:
-            client.create("shop", "sliding-thompson:window=100", arms=["red", "blue", "green"])
+            client.create("shop", "sliding-thompson:window=100", ["red", "blue", "green"])
             client.decide("shop")
         tab.open("/")
         assert tab.page.locator("#rows a").all_inner_texts() == ["..", "shop"]
@@ -361,7 +363,7 @@ def test_windowed_means_and_their_intervals() -> None:
     for second, reward in enumerate(rewards):
         at = 1_000_000 * second
         monitor.add_decision(at, "red", 0.5)
-        monitor.add_outcome(at, at, "red", {"reward": reward}, status="learned", defaulted=False)
+        monitor.add_outcome(at, at, (["red"], [reward]), status="learned", defaulted=False)
     told = monitor.view(20_000_000)
     for last, bin in enumerate(told.bins):
         seen = rewards[max(0, last - 7) : last + 1]
@@ -371,5 +373,5 @@ def test_windowed_means_and_their_intervals() -> None:
         assert bin.window_means[0] == pytest.approx((len(seen), sum(seen) / len(seen), low, high))
     assert told.decisions_per_second == 1.0
     alike = StatsCollector(0.0, 1.0)
-    alike.add_outcome(0, 0, "red", {"reward": 1.0}, status="learned", defaulted=False)
+    alike.add_outcome(0, 0, (["red"], [1.0]), status="learned", defaulted=False)
     assert alike.view(0).bins[0].window_means[0][2] < 0.3  # type: ignore[index]

@@ -149,7 +149,7 @@ def test_from_the_token_to_the_first_key_on_the_command_line(tmp_path: Path, mon
         with patient(service.url) as client, pytest.raises(RequestError, match="the token of the service is needed"):
             client.list()
         with patient(service.url, key=token) as client:
-            client.create("shop", "uniform", n_arms=2)
+            client.create("shop", "uniform", 2)
         monkeypatch.setenv("DRIFTWISE_TOKEN", token)
         with patient(service.url) as client:
             assert client.decide("shop").id == 0

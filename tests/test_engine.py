@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 
 from driftwise.core.serialization import seal, unseal
 from driftwise.errors import DriftwiseError, RewardError
+from driftwise.families import Contextual, Knapsack, MultiArmed, Slate
 from driftwise.service.deployments import admin, decisions, queries
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine, IdempotencyKey
@@ -28,7 +29,10 @@ from driftwise.service.http.errors import (
 from driftwise.service.http.schemas.requests import ChangeRequest, DecideRequest, LearnRequest
 from driftwise.service.store.journal import JournalError, open_journal
 from tests.patience import until_so
-from tests.serving import Clock, create, decide, learn, running, settings
+from tests.serving import Clock, create, decide, deployment_spec, learn, running
+
+COLOURS = ["red", "blue", "green"]
+TWO_EUROS = Knapsack(COLOURS, budgets={"euros": 2.0}, horizon=100)
 
 
 def together(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
@@ -80,16 +84,20 @@ async def test_a_decision_has_an_id_an_action_a_propensity_and_a_time(store: str
 
 
 @together
-async def test_propensities_are_counted_where_draws_are_asked_for(store: str) -> None:
+async def test_propensities_are_counted_where_samples_are_asked_for(store: str) -> None:
     async with running(store) as engine:
         await create(engine)
         assert (await decide(engine))["propensity"] is None
-        await admin.change(engine, "shop", ChangeRequest(draws=50))
+        await admin.change(engine, "shop", ChangeRequest(propensity_samples=50))
         await live(engine)
         assert 0 < (await decide(engine))["propensity"] <= 1
         assert (await queries.verify(engine, "shop")).identical
         before = state(engine)
-        await refused(DriftwiseError, create(engine, name="many", n_arms=1000, arms=None, draws=1001), "at most 1000")
+        await refused(
+            DriftwiseError,
+            create(engine, name="many", problem=MultiArmed(1000), propensity_samples=1001),
+            "limit of 1000",
+        )
     async with running(store) as engine:
         await queries.describe(engine, "shop")
         assert state(engine) == before
@@ -127,11 +135,11 @@ async def test_a_batch_of_outcomes_answers_each(store: str) -> None:
         _, body = await decisions.decide(engine, "shop", [DecideRequest()] * 3, many=True)
         ids = [each["id"] for each in json.loads(body)["decisions"]]
         told = [
-            LearnRequest(ids[0], 1.0),
-            LearnRequest(ids[0], 1.0),
-            LearnRequest(ids[1], 7.0),
-            LearnRequest(50, 1.0),
-            LearnRequest(ids[0], 0.0),
+            LearnRequest(id=ids[0], reward=1.0),
+            LearnRequest(id=ids[0], reward=1.0),
+            LearnRequest(id=ids[1], reward=7.0),
+            LearnRequest(id=50, reward=1.0),
+            LearnRequest(id=ids[0], reward=0.0),
         ]
         _, body = await decisions.learn(engine, "shop", told, many=True)
         statuses = [each["status"] for each in json.loads(body)["outcomes"]]
@@ -142,7 +150,7 @@ async def test_a_batch_of_outcomes_answers_each(store: str) -> None:
 @together
 async def test_a_batch_of_decisions_is_made_whole_or_not_at_all(store: str) -> None:
     async with running(store) as engine:
-        await create(engine, policy="sliding-lin-ucb:window=50", arms=["a", "b"], context=2)
+        await create(engine, policy="sliding-lin-ucb:window=50", problem=Contextual(["a", "b"], context_dim=2))
         good, bad = DecideRequest(context=[1.0, 0.0]), DecideRequest(context=[1.0])
         await decisions.decide(engine, "shop", [good, good], many=True)
         before = state(engine)
@@ -184,7 +192,7 @@ async def test_a_restart_goes_on_bit_for_bit(store: str) -> None:
         assert (await queries.verify(engine, "shop")).identical
         continued = [(await decide(engine))["action"] for _ in range(30)]
     journal = open_journal(store)
-    straight = fold(journal, 1, settings(), cached=False, upto=len([*journal.read(1)]) - 31)
+    straight = fold(journal, 1, deployment_spec(), cached=False, upto=len([*journal.read(1)]) - 31)
     assert [straight.decide({}, None, 0)[1].action for _ in range(30)] == continued
     journal.close()
 
@@ -200,10 +208,10 @@ async def test_a_snapshot_of_other_code_is_not_believed(store: str) -> None:
     paper = msgspec.msgpack.decode(unseal(snapshot.body))
     paper[1] = "0123456789abcdef"
     journal.save(snapshot._replace(body=seal(msgspec.msgpack.encode(paper))))
-    fresh, cached = fold(journal, 1, settings(), cached=False), fold(journal, 1, settings())
+    fresh, cached = fold(journal, 1, deployment_spec(), cached=False), fold(journal, 1, deployment_spec())
     assert fresh.snapshot() == cached.snapshot() == snapshot
     journal.save(snapshot._replace(body=b"rubbish"))
-    assert fold(journal, 1, settings()).snapshot() == snapshot
+    assert fold(journal, 1, deployment_spec()).snapshot() == snapshot
     journal.close()
 
 
@@ -261,7 +269,7 @@ async def test_a_lost_event_is_noticed(store: str) -> None:
     journal = open_journal(store)
     events = [event for event in journal.read(1) if event.number != 2]
     with pytest.raises(JournalError, match="lost event 2"):
-        replay(Deployment(1, settings()), events)
+        replay(Deployment(1, deployment_spec()), events)
     journal.close()
 
 
@@ -317,7 +325,7 @@ async def test_deployments_pause_resume_and_retire(store: str) -> None:
         await decide(engine)
         await admin.set_status(engine, "shop", "retired")
         await refused(NotRunning, learn(engine, 2), "retired")
-        await refused(NotRunning, admin.set_status(engine, "shop", "running"), "for good")
+        await refused(NotRunning, admin.set_status(engine, "shop", "running"), "cannot be undone")
         assert queries.list_deployments(engine, "", 10, None)["deployments"][0]["status"] == "retired"
 
 
@@ -332,12 +340,12 @@ async def test_a_unit_keeps_its_arm_while_there_is_such_an_arm(store: str) -> No
             assert (
                 again["action"] == arm
                 and again["sticky"]
-                and not again["override"]
+                and not again.get("override")
                 and again["propensity"] == pytest.approx(1 / 3)
             )
         await admin.retire_arm(engine, "shop", first["0"])
         moved = await decide(engine, unit="0")
-        assert moved["action"] != first["0"] and not moved["sticky"]
+        assert moved["action"] != first["0"] and not moved.get("sticky")
         assert (await queries.verify(engine, "shop")).identical
     async with running(store) as engine:
         assert (await decide(engine, unit="0"))["action"] == moved["action"]
@@ -395,7 +403,7 @@ async def test_a_window_by_the_clock_forgets_by_the_clock(store: str) -> None:
 async def test_outcomes_default_while_nobody_asks(store: str) -> None:
     clock = Clock()
     async with running(store, clock) as engine:
-        await create(engine, reward_window=5, default_reward=0.25)
+        await create(engine, reward_window=5, default_outcome={"reward": 0.25})
         id = (await decide(engine))["id"]
         clock.wait(6)
 
@@ -411,7 +419,7 @@ async def test_pending_decisions_are_bounded_and_none_is_forgotten(store: str) -
     async with running(store) as engine:
         await create(engine, max_pending=3)
         ids = [(await decide(engine))["id"] for _ in range(3)]
-        await refused(LimitReached, decide(engine), "3 decisions wait")
+        await refused(LimitReached, decide(engine), "3 decisions are pending")
         await learn(engine, ids[0])
         await decide(engine)
         await refused(LimitReached, decisions.decide(engine, "shop", [DecideRequest()], many=True))
@@ -420,85 +428,93 @@ async def test_pending_decisions_are_bounded_and_none_is_forgotten(store: str) -
 @together
 async def test_a_horizon_can_be_changed_without_budgets(store: str) -> None:
     async with running(store) as engine:
-        await create(engine, policy="exp3", horizon=1000)
+        await create(engine, policy="exp3", problem=MultiArmed(3, horizon=1000))
         await live(engine, rounds=50)
         found = engine.entry("shop").live
         assert found is not None
         rate = float(found.agent.state.rates[0])
-        await changing.change(engine, "shop", Changes(horizon=4000))
+        await admin.change(engine, "shop", ChangeRequest(problem={"horizon": 4000}))
         assert found.agent.state.rates[0] == pytest.approx(rate / 2)
         await live(engine, seed=1)
-        assert (await asking.verify(engine, "shop")).equal
-        await refused(DriftwiseError, changing.change(engine, "shop", Changes(horizon=50)), "horizon=50 has passed")
+        assert (await queries.verify(engine, "shop")).identical
         await refused(
-            DriftwiseError, changing.change(engine, "shop", Changes(budgets={"euros": 5.0})), "has no budgets"
+            DriftwiseError,
+            admin.change(engine, "shop", ChangeRequest(problem={"horizon": 50})),
+            "horizon=50 has passed",
+        )
+        await refused(
+            DriftwiseError,
+            admin.change(engine, "shop", ChangeRequest(problem={"budgets": {"euros": 5.0}})),
+            "has no 'budgets'",
         )
 
 
 @together
 async def test_budgets_are_told_and_never_overspent(store: str) -> None:
     async with running(store) as engine:
-        await create(engine, policy="sliding-ucb:window=50", budgets={"euros": 2.0}, horizon=100)
+        await create(engine, policy="sliding-ucb:window=50", problem=TWO_EUROS)
         first = await decide(engine)
-        assert first["budgets"] == {"euros": 2.0}
+        assert first["remaining"] == {"euros": 2.0}
         second = await decide(engine)
         assert (await decide(engine))["action"] is None  # both euros are reserved
         await learn(engine, first["id"], reward=1.0, costs={"euros": 0.5})
         await learn(engine, second["id"], reward=1.0, costs=0.25)
-        assert (await queries.describe(engine, "shop"))["budgets"]["left"] == {"euros": 1.25}
-        await admin.change(engine, "shop", ChangeRequest(budgets={"euros": 5.0}))
-        assert (await queries.statistics(engine, "shop")).budgets == {
+        assert (await queries.describe(engine, "shop"))["details"]["budgets"]["remaining"] == {"euros": 1.25}
+        await admin.change(engine, "shop", ChangeRequest(problem={"budgets": {"euros": 5.0}}))
+        assert (await queries.statistics(engine, "shop")).details["budgets"] == {
             "total": {"euros": 5.0},
-            "left": {"euros": 4.25},
+            "remaining": {"euros": 4.25},
             "reserved": {"euros": 0.0},
         }
         await live_with_costs(engine)
         assert (await queries.verify(engine, "shop")).identical
-        await refused(DriftwiseError, admin.change(engine, "shop", ChangeRequest(budgets={"euros": 0.1})), "below")
+        await refused(
+            DriftwiseError, admin.change(engine, "shop", ChangeRequest(problem={"budgets": {"euros": 0.1}})), "below"
+        )
         assert (await queries.verify(engine, "shop")).identical
 
 
 @together
 async def test_a_unit_keeps_its_arm_only_while_it_can_be_paid_for(store: str) -> None:
     async with running(store) as engine:
-        await create(engine, policy="ucb1", sticky=True, budgets={"euros": 2.0}, horizon=100)
+        await create(engine, policy="ucb1", sticky=True, problem=TWO_EUROS)
         first = await decide(engine, unit="me")
         assert (await decide(engine, unit="me"))["action"] == first["action"]
         refused = await decide(engine, unit="me")
         assert refused["action"] is None  # both euros are reserved
         await learn(engine, first["id"], reward=1.0, costs={"euros": 0.0})
         again = await decide(engine, unit="me")
-        assert again["action"] == first["action"] and again["held"]
-        assert (await asking.verify(engine, "shop")).equal
+        assert again["action"] == first["action"] and again["sticky"]
+        assert (await queries.verify(engine, "shop")).identical
 
 
 @together
 async def test_reservations_are_restored_bit_for_bit(store: str) -> None:
     """Late costs, some never told, arms and budgets that change: from a snapshot and from the journal alike."""
-    ways = ("maximum", "estimate")
+    ways: tuple[Literal["maximum", "estimate"], ...] = ("maximum", "estimate")
     waiting: dict[str, list[int]] = {how: [] for how in ways}
     before: dict[str, Any] = {}
     async with running(store) as engine:
         for how in ways:
-            words = {"policy": "prequential-pacing", "budgets": {"euros": 60.0}, "horizon": 400, "reserve": how}
-            await create(engine, name=how, **words)
+            problem = Knapsack(COLOURS, budgets={"euros": 60.0}, horizon=400, reserve=how)
+            await create(engine, name=how, policy="prequential-pacing", problem=problem)
             await spend(engine, how, 0, waiting[how])
-            await changing.retire_arm(engine, how, "red")
-            await changing.change(engine, how, Changes(budgets={"euros": 90.0}, horizon=500))
+            await admin.retire_arm(engine, how, "red")
+            await admin.change(engine, how, ChangeRequest(problem={"budgets": {"euros": 90.0}, "horizon": 500}))
             await spend(engine, how, 1, waiting[how])
-            await asking.save(engine, how)
+            await queries.take_snapshot(engine, how)
             await spend(engine, how, 2, waiting[how])
-            before[how] = state(engine, how), (await asking.statistics(engine, how)).budgets
+            before[how] = state(engine, how), (await queries.statistics(engine, how)).details["budgets"]
             assert before[how][1]["reserved"]["euros"] > 0.0
-            assert (await asking.verify(engine, how)).equal
+            assert (await queries.verify(engine, how)).identical
     async with running(store) as engine:
         for how in ways:
-            await asking.describe(engine, how)
-            assert (state(engine, how), (await asking.statistics(engine, how)).budgets) == before[how]
+            await queries.describe(engine, how)
+            assert (state(engine, how), (await queries.statistics(engine, how)).details["budgets"]) == before[how]
             await spend(engine, how, 3, waiting[how])
-            assert (await asking.verify(engine, how)).equal
-            told: Any = (await asking.statistics(engine, how)).budgets
-            assert told["left"]["euros"] >= told["reserved"]["euros"]
+            assert (await queries.verify(engine, how)).identical
+            told: Any = (await queries.statistics(engine, how)).details["budgets"]
+            assert told["remaining"]["euros"] >= told["reserved"]["euros"]
 
 
 async def spend(engine: Engine, name: str, seed: int, waiting: list[int]) -> None:
@@ -510,7 +526,7 @@ async def spend(engine: Engine, name: str, seed: int, waiting: list[int]) -> Non
         while waiting and luck.random() < 0.4:
             late, costs = waiting.pop(luck.integers(len(waiting))), {"euros": float(luck.random() < 0.2)}
             if luck.random() < 0.1:
-                await deciding.cancel(engine, name, late)
+                await decisions.cancel(engine, name, late)
             else:
                 await learn(engine, late, name, reward=float(luck.random()), costs=costs)
 
@@ -525,15 +541,18 @@ async def live_with_costs(engine: Engine) -> None:
 @together
 async def test_features_contexts_and_slates_are_served(store: str) -> None:
     async with running(store) as engine:
-        await create(engine, name="rows", policy="sliding-lin-ucb:window=50", arms=None, features=2)
-        await create(engine, name="named", policy="sliding-lin-ucb:window=50", arms={"a": [1, 0], "b": [0, 1]})
-        await create(engine, name="page", policy="sliding-slate-ucb:window=50", slate=2)
+        await create(engine, name="rows", policy="sliding-lin-ucb:window=50", problem=Contextual(n_features=2))
+        await create(
+            engine, name="named", policy="sliding-lin-ucb:window=50", problem=Contextual({"a": [1, 0], "b": [0, 1]})
+        )
+        await create(engine, name="page", policy="sliding-slate-ucb:window=50", problem=Slate(3, slate_size=2))
         rows = await decide(engine, "rows", actions=[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
         assert rows["action"] in (0, 1, 2)
         await learn(engine, rows["id"], "rows", reward=0.5)
         assert (await decide(engine, "named"))["action"] in ("a", "b")
         page = await decide(engine, "page")
         assert len(page["action"]) == 2
+        await refused(RewardError, learn(engine, page["id"], "page", rewards={"0": 0.0, "1": 1.0}), "not a list of 2")
         await learn(engine, page["id"], "page", rewards=[0.0, 1.0])
         for name in ("rows", "named", "page"):
             assert (await queries.verify(engine, name)).identical
@@ -545,8 +564,8 @@ async def test_features_contexts_and_slates_are_served(store: str) -> None:
 async def test_points_are_served(store: str) -> None:
     async with running(store) as engine:
         domain = [{"kind": "box", "low": [0], "high": [1]}, {"kind": "simplex", "size": 2}]
-        words = {"policy": "virtual-queue", "arms": None, "domain": domain, "constraints": 1, "horizon": 100}
-        await create(engine, **words)
+        problem = {"kind": "convex", "domain": domain, "n_constraints": 1, "horizon": 100}
+        await create(engine, policy="virtual-queue", problem=problem)
         for _ in range(10):
             point = await decide(engine)
             assert len(point["action"]) == 3 and sum(point["action"][1:]) == pytest.approx(1.0)
@@ -559,7 +578,11 @@ async def test_points_are_served(store: str) -> None:
             assert await learn(engine, point["id"], **told) == "learned"
         assert (await queries.explain(engine, "shop", 0)).reproduced
         assert (await queries.verify(engine, "shop")).identical
-        await refused(DriftwiseError, create(engine, **words, name="x", reward_window=5), "no default")
+        await refused(
+            DriftwiseError,
+            create(engine, policy="virtual-queue", problem=problem, name="x", reward_window=5),
+            "no default",
+        )
 
 
 @together
@@ -574,13 +597,13 @@ async def test_a_decision_is_explained(store: str) -> None:
         for arm in told.arms:
             assert 0.0 <= arm["low"] <= arm["estimate"] <= arm["high"] <= 1.0 and arm["index"] is None
         assert sum(arm["count"] + arm["pending"] for arm in told.arms) == 60
-        await changing.change(engine, "shop", Changes(policy="sliding-ucb:window=50"))
+        await admin.change(engine, "shop", ChangeRequest(policy="sliding-ucb:window=50"))
         await live(engine)
-        told = await asking.explain(engine, "shop", (await decide(engine))["id"])
-        assert told.again
+        told = await queries.explain(engine, "shop", (await decide(engine))["id"])
+        assert told.reproduced
         for arm in told.arms:
             assert arm["low"] < arm["estimate"] < arm["high"] == arm["index"]
-        await refused(Unknown, asking.explain(engine, "shop", 10**6))
+        await refused(NotFound, queries.explain(engine, "shop", 10**6))
 
 
 @together
@@ -654,13 +677,14 @@ async def test_what_a_deployment_cannot_be_is_refused(store: str) -> None:
         for words, rule in (
             ({"policy": "sliding-tompson"}, "did you mean sliding-thompson"),
             ({"policy": "thompson", "window": {"seconds": 60}}, "no window"),
-            ({"policy": "sliding-ucb", "window": {"seconds": 60}, "budgets": {"a": 1}, "horizon": 9}, "does not go"),
-            ({"policy": "sliding-ucb:window=1e9"}, "too much"),
+            ({"policy": "sliding-ucb", "window": {"seconds": 60}, "problem": TWO_EUROS}, "cannot be used with budgets"),
+            ({"policy": "sliding-ucb:window=1e9"}, "exceeds the limit"),
             ({"policy": "lin-ucb"}, "features"),
-            ({"arms": ["red", "red"]}, "twice"),
-            ({"arms": ["bell\x07", "b"]}, "printable"),
-            ({"reward_window": 5, "default_reward": 9}, "outside"),
-            ({"default_costs": {"a": 1}}, "without budgets"),
+            ({"problem": MultiArmed(["red", "red"])}, "twice"),
+            ({"problem": MultiArmed(["bell\x07", "b"])}, "printable"),
+            ({"reward_window": 5, "default_outcome": {"reward": 9}}, "outside"),
+            ({"default_outcome": {"reward": 0, "costs": {"a": 1}}}, "does not accept `costs`"),
+            ({"default_outcome": {"reward": 9}}, "outside"),
         ):
             await refused(DriftwiseError, create(engine, **words), rule)
         assert queries.list_deployments(engine, "", 10, None)["deployments"] == []

@@ -4,8 +4,9 @@ import asyncio
 import csv
 import io
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -14,7 +15,8 @@ import pytest
 
 from driftwise import Agent
 from driftwise.errors import ArmError, DriftwiseError, MoveError, ParameterError, RewardError
-from driftwise.families import WIQL, Restless
+from driftwise.families import WIQL, Convex, Knapsack, Restless
+from driftwise.families.convex.problem import Box
 from driftwise.service.client import calls as requests
 from driftwise.service.client.client import AsyncClient, Client
 from driftwise.service.deployments import admin, decisions, queries
@@ -24,18 +26,17 @@ from driftwise.service.deployments.spec import agent_of
 from driftwise.service.http.schemas.requests import ChangeRequest, DecideRequest, LearnRequest
 from tests.patience import PATIENT, get, patient, post
 from tests.service import Service
-from tests.serving import Clock, create, decide, learn, running, settings
+from tests.serving import Clock, create, decide, deployment_spec, learn, running
 
 NAMES = ["ana", "bea", "cleo", "dina"]
 LEVELS = ["lapsed", "wavering", "engaged"]
-CALLS: dict[str, Any] = {
-    "name": "calls",
-    "policy": "wiql",
-    "arms": NAMES,
-    "activate": 2,
-    "states": LEVELS,
-    "rewards": [0.0, 0.5, 1.0],
-}
+CALLS = Restless(NAMES, n_active=2, states=LEVELS, state_rewards=[0.0, 0.5, 1.0])
+
+
+def calls(*, problem: Mapping[str, Any] = MappingProxyType({}), **fields: Any) -> dict[str, Any]:
+    """The deployment `calls`, with other fields in place of its own; those of `problem` in place of the problem's."""
+    own = {"name": "calls", "policy": "wiql", "problem": msgspec.to_builtins(CALLS) | problem}
+    return own | fields
 
 
 def together(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
@@ -79,9 +80,9 @@ def state(engine: Engine) -> bytes:
 @together
 async def test_a_decision_names_whom_to_activate_and_says_why(store: Path) -> None:
     async with running(store) as engine:
-        made = await create(engine, **CALLS)
-        assert made["settings"]["states"] == LEVELS and made["arms"] == NAMES
-        agent = Agent(WIQL(), Restless(NAMES, n_active=2, states=LEVELS, state_rewards=[0.0, 0.5, 1.0]))
+        made = await create(engine, **calls())
+        assert made["spec"]["problem"]["states"] == LEVELS and made["arms"] == NAMES
+        agent = Agent(WIQL(), CALLS)
         for week in range(30):
             states = [LEVELS[(week * place + week) % 3] for place in range(4)]
             told, own = await decide(engine, "calls", states=states), agent.decide(states=states)
@@ -101,14 +102,14 @@ async def test_a_decision_names_whom_to_activate_and_says_why(store: Path) -> No
 @together
 async def test_the_ranking_is_bounded_and_tells_of_all_that_are_chosen(store: Path) -> None:
     async with running(store) as engine:
-        await create(engine, **CALLS | {"arms": None, "n_arms": 40, "activate": 3, "states": 3})
+        await create(engine, **calls(problem={"arms": 40, "n_active": 3, "states": 3}))
         told = await decide(engine, "calls", states={str(arm): arm % 3 for arm in range(40)})
         assert len(told["ranking"]) == 3 + 10
         assert [row["chosen"] for row in told["ranking"]] == [True] * 3 + [False] * 10
         assert sorted(row["arm"] for row in told["ranking"][:3]) == told["action"]
         assert await learn(engine, told["id"], "calls", states={"7": 2, "8": None}, rewards={"7": 0.5}) == "learned"
         assert await learn(engine, told["id"], "calls", states={"7": 2, "8": None}, rewards={"7": 0.5}) == "duplicate"
-        goes_by_none = await create(engine, **CALLS | {"name": "turns", "policy": "round-robin"})
+        goes_by_none = await create(engine, **calls(name="turns", policy="round-robin"))
         assert goes_by_none["parameters"] == {}
         rows = (await decide(engine, "turns", states=["lapsed"] * 4))["ranking"]
         assert {(row["index"], row["why"]) for row in rows} == {(None, "this policy goes by no index")}
@@ -117,18 +118,20 @@ async def test_the_ranking_is_bounded_and_tells_of_all_that_are_chosen(store: Pa
 @together
 async def test_a_restart_goes_on_bit_for_bit(store: Path) -> None:
     async with running(store) as engine:
-        await create(engine, **CALLS, classes={"ana": "old", "bea": "old", "cleo": "young", "dina": "young"})
+        await create(
+            engine, **calls(problem={"arm_types": {"ana": "old", "bea": "old", "cleo": "young", "dina": "young"}})
+        )
         await live(engine, 20)
-        await admin.add_arm(engine, "calls", "emma", arm_class="young", activation_cost=0.2)
+        await admin.add_arm(engine, "calls", "emma", arm_type="young", activation_cost=0.2)
         await admin.retire_arm(engine, "calls", "ana")
-        await admin.change(engine, "calls", ChangeRequest(activate=3))
+        await admin.change(engine, "calls", ChangeRequest(problem={"n_active": 3}))
         await live(engine, 20, seed=1)
         assert len((await decide(engine, "calls", states=["lapsed"] * 4))["action"]) == 3
         before = state(engine)
         assert (await queries.verify(engine, "calls")).identical
     async with running(store) as engine:
         told = await queries.describe(engine, "calls")
-        assert told["arms"] == ["bea", "cleo", "dina", "emma"] and told["settings"]["activate"] == 3
+        assert told["arms"] == ["bea", "cleo", "dina", "emma"] and told["spec"]["problem"]["n_active"] == 3
         assert state(engine) == before
         await live(engine, 5, seed=2)
         assert (await queries.verify(engine, "calls")).identical
@@ -137,7 +140,7 @@ async def test_a_restart_goes_on_bit_for_bit(store: Path) -> None:
 @together
 async def test_what_is_told_of_arms_that_left_is_still_the_same(store: Path) -> None:
     async with running(store) as engine:
-        await create(engine, **CALLS | {"arms": None, "n_arms": 4, "states": 3})
+        await create(engine, **calls(problem={"arms": 4, "states": 3}))
         first = (await decide(engine, "calls", states=[0, 1, 2, 0]))["id"]
         second = (await decide(engine, "calls", states=[0, 1, 2, 0]))["id"]
         went = {"0": 1, "3": 2}
@@ -152,17 +155,16 @@ async def test_what_is_told_of_arms_that_left_is_still_the_same(store: Path) -> 
 async def test_the_journal_is_replayed_into_another_policy(store: Path) -> None:
     """Kernels of two index policies: the second knows all that the first was told, and is warmed at the next start."""
     async with running(store) as engine:
-        words = CALLS | {"policy": "sliding-whittle:window=3,every=5,conf=certain,pooled=1"}
-        await create(engine, **words)
+        await create(engine, **calls(policy="sliding-whittle:window=3,every=5,conf=certain,pooled=1"))
         await live(engine, 30)
         found = engine.entry("calls").live
         assert found is not None
         told = await queries.explain(engine, "calls", (await decide(engine, "calls", states=["lapsed"] * 4))["id"])
         assert told.reproduced and told.window == {"episodes": 3, "rounds": 15, "from_round": 15, "to_round": 29}
         arm = told.arms[0]
-        assert arm["state"] == "lapsed" and arm["indices"]["lapsed"] == arm["index"] and arm["cost"] == 0.0
-        assert set(arm["moves"]) == {"passive", "active"} and set(arm["indices"]) == set(LEVELS)
-        assert sum(each["chosen"] for each in told.arms) == 2 and {"why", "share", "class"} <= set(arm)
+        assert arm["state"] == "lapsed" and arm["indices"]["lapsed"] == arm["index"] and arm["activation_cost"] == 0.0
+        assert set(arm["transitions"]) == {"passive", "active"} and set(arm["indices"]) == set(LEVELS)
+        assert sum(each["chosen"] for each in told.arms) == 2 and {"why", "share", "arm_type"} <= set(arm)
         await admin.change(engine, "calls", ChangeRequest(policy="adaptive-whittle", parameters={"every": 1.0}))
         assert found is not engine.entry("calls").live
         found = engine.entry("calls").live
@@ -182,7 +184,7 @@ async def test_the_journal_is_replayed_into_another_policy(store: Path) -> None:
 async def test_what_nobody_told_in_time_teaches_nothing(store: Path) -> None:
     clock = Clock()
     async with running(store, clock) as engine:
-        await create(engine, **CALLS, reward_window=60)
+        await create(engine, **calls(reward_window=60))
         id = (await decide(engine, "calls", states=["lapsed"] * 4))["id"]
         clock.wait(61)
         assert await learn(engine, id, "calls", states=["engaged"] * 4) == "late"
@@ -196,7 +198,7 @@ async def test_what_nobody_told_in_time_teaches_nothing(store: Path) -> None:
 @together
 async def test_batches_are_whole_or_answer_each(store: Path) -> None:
     async with running(store) as engine:
-        await create(engine, **CALLS)
+        await create(engine, **calls())
         good, bad = DecideRequest(states=["lapsed"] * 4), DecideRequest(states=["lapsed"] * 3)
         before = (await queries.describe(engine, "calls"))["n_events"]
         await refused(MoveError, decisions.decide(engine, "calls", [good, bad], many=True), "3 entries for 4 arms")
@@ -204,12 +206,12 @@ async def test_batches_are_whole_or_answer_each(store: Path) -> None:
         _, body = await decisions.decide(engine, "calls", [good, good], many=True)
         first, second = (each["id"] for each in json.loads(body)["decisions"])
         told = [
-            LearnRequest(first, states=["engaged"] * 4),
-            LearnRequest(first, states=["engaged"] * 4),
-            LearnRequest(first, states=["lapsed"] * 4),
-            LearnRequest(second, states={"eve": "lapsed"}),
-            LearnRequest(second, reward=1.0),
-            LearnRequest(second, states=[None] * 4, rewards=[0.5, None, None, None]),
+            LearnRequest(id=first, states=["engaged"] * 4),
+            LearnRequest(id=first, states=["engaged"] * 4),
+            LearnRequest(id=first, states=["lapsed"] * 4),
+            LearnRequest(id=second, states={"eve": "lapsed"}),
+            LearnRequest(id=second, reward=1.0),
+            LearnRequest(id=second, states=[None] * 4, rewards=[0.5, None, None, None]),
         ]
         _, body = await decisions.learn(engine, "calls", told, many=True)
         statuses = [each["status"] for each in json.loads(body)["outcomes"]]
@@ -218,29 +220,30 @@ async def test_batches_are_whole_or_answer_each(store: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("problem", "fields", "sentence"),
     [
-        ({"activate": 5}, "activate=5 is not a whole number of at least 1 and at most 4"),
-        ({"activate": None}, "say how many, activate=3"),
-        ({"rewards": [0.0, 1.0]}, "is not a number for each of 3 states"),
-        ({"rewards": {"gone": 1.0}}, "rewards names the state 'gone'"),
-        ({"classes": {"ana": "old"}}, "classes says nothing of the arm 'bea'"),
-        ({"structure": {"idle": []}}, "does not map passive, active and still"),
-        ({"structure": {"passive": {"lapsed": {"lapsed": 0.4}}}}, "sums to 0.4, not to one"),
-        ({"structure": {"active": [[0.5, 0.5, 0.0]]}}, "not a matrix with a row for each of 3 states"),
-        ({"activation_cost": [1.0]}, "activation_cost has 1 entries for 4 arms"),
-        ({"sticky": True}, "sticky=true is not allowed with restless arms"),
-        ({"default_reward": 0.5, "reward_window": 60}, "default_reward and default_costs are not allowed"),
-        ({"policy": "sliding-whittle", "window": {"rounds": 5}}, "window is not allowed with restless arms"),
-        ({"policy": "sliding-whittle:window=9999", "states": 100, "rewards": [0.0] * 100}, "too much"),
-        ({"policy": "ucb1"}, "UCB1 knows no arms that move on their own: leave out activate="),
-        ({"budgets": {"euros": 5.0}, "horizon": 10}, "WIQL"),
+        ({"n_active": 5}, {}, "n_active=5 is not a whole number of at least 1 and at most 4"),
+        ({"state_rewards": [0.0, 1.0]}, {}, "is not a number for each of 3 states"),
+        ({"state_rewards": {"gone": 1.0}}, {}, "rewards names the state 'gone'"),
+        ({"arm_types": {"ana": "old"}}, {}, "arm_types says nothing of the arm 'bea'"),
+        ({"transitions": {"idle": []}}, {}, "does not map passive, active and still"),
+        ({"transitions": {"passive": {"lapsed": {"lapsed": 0.4}}}}, {}, "sums to 0.4, not to one"),
+        ({"transitions": {"active": [[0.5, 0.5, 0.0]]}}, {}, "not a matrix with a row for each of 3 states"),
+        ({"activation_cost": [1.0]}, {}, "activation_cost has 1 entries for 4 arms"),
+        ({}, {"sticky": True}, "sticky=true is not possible in a restless problem"),
+        ({}, {"default_outcome": {"reward": 0.5}, "reward_window": 60}, "reward"),
+        ({}, {"policy": "sliding-whittle", "window": {"rounds": 5}}, "window counts rounds"),
+        ({}, {"policy": "sliding-whittle", "window": {"seconds": 5}}, "window counts rounds"),
+        ({"states": 100, "state_rewards": [0.0] * 100}, {"policy": "sliding-whittle:window=9999"}, "exceed the limit"),
+        ({}, {"policy": "ucb1"}, "UCB1"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_sentence(words: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+def test_what_cannot_be_is_refused_in_one_sentence(
+    problem: dict[str, Any], fields: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
     async def ask() -> None:
         async with running(tmp_path / "store.db") as engine:
-            await refused(DriftwiseError, create(engine, **CALLS | words), sentence)
+            await refused(DriftwiseError, create(engine, **calls(problem=problem, **fields)), sentence)
             assert not engine.catalogue.entries
 
     asyncio.run(ask())
@@ -250,30 +253,31 @@ def test_every_way_to_say_what_is_known_can_be_sent() -> None:
     """As text and back; counted states and arms are named by their numbers."""
     steps = {"0": [0, 1], "1": {"0": 0.5, "1": 0.5}}
     ways: list[dict[str, Any]] = [
-        {"structure": {"passive": steps, "active": [[1, 0], [0.25, 0.75]], "still": ["active", ["passive", 0]]}},
-        {"structure": {"old": {"passive": steps}, "1": {"still": ["passive"]}}},
-        {"rewards": {"old": [0, 1], "1": {"0": 0.5, "1": 2}}},
-        {"rewards": {"0": 0, "1": 1}, "activation_cost": {"0": 0.1, "1": 0.2, "2": 0.3}},
+        {"transitions": {"passive": steps, "active": [[1, 0], [0.25, 0.75]], "still": ["active", ["passive", 0]]}},
+        {"transitions": {"old": {"passive": steps}, "1": {"still": ["passive"]}}},
+        {"state_rewards": {"old": [0, 1], "1": {"0": 0.5, "1": 2}}},
+        {"state_rewards": {"0": 0, "1": 1}, "activation_cost": {"0": 0.1, "1": 0.2, "2": 0.3}},
     ]
-    for words in ways:
-        given = {"n_arms": 3, "arms": None, "activate": 1, "states": 2, "rewards": [0, 1], "policy": "myopic"}
-        made = settings(**given | {"classes": {"0": "old", "1": "1", "2": "old"}} | words)
+    for fields in ways:
+        plain = {"kind": "restless", "arms": 3, "n_active": 1, "states": 2, "state_rewards": [0, 1]}
+        problem = plain | {"arm_types": {"0": "old", "1": "1", "2": "old"}} | fields
+        made = deployment_spec(policy="myopic", problem=problem)
         again = msgspec.json.decode(msgspec.json.encode(made), type=type(made))
         assert again == made
         structure = agent_of(again).problem.structure
         assert structure.classes.tolist() == [0, 1, 0]
-        if "rewards" in words and "old" in words["rewards"]:
+        if "old" in fields.get("state_rewards", ()):
             assert structure.rewards.tolist() == [[0.0, 1.0], [0.5, 2.0]]
-        if "activation_cost" in words:
+        if "activation_cost" in fields:
             assert structure.costs.tolist() == [0.1, 0.2, 0.3]
-        if "structure" in words and "active" in words["structure"]:
+        if "active" in fields.get("transitions", ()):
             assert structure.known[0, 1].tolist() == [[1.0, 0.0], [0.25, 0.75]]
 
 
 @together
 async def test_what_means_nothing_is_refused_while_it_works_and_changes_nothing(store: Path) -> None:
     async with running(store) as engine:
-        await create(engine, **CALLS)
+        await create(engine, **calls())
         await create(engine)
         await live(engine, 3)
         before = state(engine)
@@ -281,13 +285,13 @@ async def test_what_means_nothing_is_refused_while_it_works_and_changes_nothing(
             (decide(engine, "calls"), "must know the states"),
             (decide(engine, "calls", states=["gone"] * 4), "state 'gone' is not one of those there are"),
             (decide(engine, "calls", states=["lapsed"] * 4, unit="u"), "sticky"),
-            (decide(engine, "calls", states=["lapsed"] * 4, context=[1.0]), "looks at no features"),
-            (decide(engine, "shop", states=["lapsed"] * 4), "looks at no states"),
-            (admin.change(engine, "calls", ChangeRequest(activate=9)), "activate=9"),
+            (decide(engine, "calls", states=["lapsed"] * 4, context=[1.0]), "WIQL does not accept `context`"),
+            (decide(engine, "shop", states=["lapsed"] * 4), "SlidingThompson does not accept `states`"),
+            (admin.change(engine, "calls", ChangeRequest(problem={"n_active": 9})), "n_active=9"),
             (admin.change(engine, "calls", ChangeRequest(sticky=True)), "sticky"),
-            (admin.change(engine, "shop", ChangeRequest(activate=1)), "are not restless"),
-            (admin.add_arm(engine, "calls", "fay", arm_class="old"), "all arms of this agent are alike"),
-            (admin.add_arm(engine, "shop", "fay", activation_cost=0.5), "nor costs of activation"),
+            (admin.change(engine, "shop", ChangeRequest(problem={"n_active": 1})), "has no 'n_active'"),
+            (admin.add_arm(engine, "calls", "fay", arm_type="old"), "all arms of this agent are of one type"),
+            (admin.add_arm(engine, "shop", "fay", activation_cost=0.5), "cannot bring `activation_cost`"),
         ):
             await refused(DriftwiseError, work, words)
         await queries.describe(engine, "calls")
@@ -300,12 +304,12 @@ async def test_what_means_nothing_is_refused_while_it_works_and_changes_nothing(
 async def test_rewards_that_a_policy_would_not_learn_are_refused_and_nothing_is_lost(store: Path) -> None:
     went: dict[str, Any] = {"states": ["engaged"] * 4, "rewards": [0.5] * 4}
     async with running(store) as engine:
-        await create(engine, **CALLS | {"policy": "round-robin"})
+        await create(engine, **calls(policy="round-robin"))
         first, second = [(await decide(engine, "calls", states=["lapsed"] * 4))["id"] for _ in range(2)]
         before = state(engine)
         await refused(RewardError, learn(engine, first, "calls", **went), "RoundRobin does not learn from rewards")
         _, body = await decisions.learn(
-            engine, "calls", [LearnRequest(first, **went), LearnRequest(second, **went)], many=True
+            engine, "calls", [LearnRequest(id=first, **went), LearnRequest(id=second, **went)], many=True
         )
         assert [each["status"] for each in json.loads(body)["outcomes"]] == ["invalid", "invalid"]
         assert state(engine) == before
@@ -322,7 +326,7 @@ async def test_rewards_that_a_policy_would_not_learn_are_refused_and_nothing_is_
 @together
 async def test_the_log_holds_states(store: Path) -> None:
     async with running(store) as engine:
-        await create(engine, **CALLS)
+        await create(engine, **calls())
         id = (await decide(engine, "calls", states=["lapsed", "engaged", "lapsed", "wavering"]))["id"]
         await learn(engine, id, "calls", states={"ana": "wavering"}, rewards={"ana": 0.25})
         await engine.commit()
@@ -343,7 +347,7 @@ async def test_the_log_holds_states(store: Path) -> None:
 @together
 async def test_points_are_exported_as_csv_too(store: Path) -> None:
     async with running(store) as engine:
-        await create(engine, policy="virtual-queue", arms=None, domain=[{"kind": "box", "low": [0], "high": [1]}])
+        await create(engine, policy="virtual-queue", problem=Convex([Box([0.0], [1.0])]))
         id = (await decide(engine))["id"]
         await learn(engine, id, gradient=[1.0], loss=2.0)
         await engine.commit()
@@ -356,18 +360,18 @@ async def test_points_are_exported_as_csv_too(store: Path) -> None:
 async def test_the_report_tells_where_arms_are_and_what_they_earn(store: Path) -> None:
     clock = Clock()
     async with running(store, clock) as engine:
-        await create(engine, **CALLS | {"policy": "round-robin", "activation_cost": 0.1})
+        await create(engine, **calls(policy="round-robin", problem={"activation_cost": 0.1}))
         for _ in range(250):  # more bins than are kept
             clock.wait(7)
             id = (await decide(engine, "calls", states=["lapsed", "lapsed", "wavering", "engaged"]))["id"]
             await learn(engine, id, "calls", states=["engaged", "engaged", "lapsed", "lapsed"])
         told = (await queries.statistics(engine, "calls")).monitor
-        assert told.states == LEVELS and len(told.bins) <= 96
-        assert np.sum([each.states or [] for each in told.bins], axis=0).tolist() == [500, 250, 250]
+        assert told.tracks["states"] == LEVELS and len(told.bins) <= 96
+        assert np.sum([each.tracks["states"] or [] for each in told.bins], axis=0).tolist() == [500, 250, 250]
         assert np.sum([each.n_chosen for each in told.bins], axis=0).tolist() == [125] * 4
         worth = (2.0 - 2 * 0.1) / 4
         assert told.total_reward == pytest.approx(250 * worth)
-        last = told.bins[-1].reward_per_arm
+        last = told.bins[-1].tracks["slot_reward"]
         assert last is not None and last[1:] == pytest.approx((worth, worth, worth))
         assert told.changes == [] and told.n_learned == 250
         before = state(engine)
@@ -381,8 +385,8 @@ async def test_the_report_tells_where_arms_are_and_what_they_earn(store: Path) -
 async def test_the_report_tells_what_is_left_of_each_budget_over_time(store: Path) -> None:
     clock = Clock()
     async with running(store, clock) as engine:
-        words = {"policy": "sliding-ucb:window=50", "budgets": {"euros": 100.0, "hours": 50.0}, "horizon": 1000}
-        await create(engine, **words)
+        problem = Knapsack(3, budgets={"euros": 100.0, "hours": 50.0}, horizon=1000)
+        await create(engine, policy="sliding-ucb:window=50", problem=problem)
         left = {"euros": 100.0, "hours": 50.0}
         for turn in range(300):
             clock.wait(3)
@@ -391,18 +395,17 @@ async def test_the_report_tells_what_is_left_of_each_budget_over_time(store: Pat
                 await learn(engine, decision["id"], reward=1.0, costs={"euros": 0.25, "hours": 0.125})
                 left = {"euros": left["euros"] - 0.25, "hours": left["hours"] - 0.125}
             if turn == 150:
-                await admin.change(engine, "shop", ChangeRequest(budgets={"euros": 200.0}))
+                await admin.change(engine, "shop", ChangeRequest(problem={"budgets": {"euros": 200.0}}))
                 left["euros"] += 100.0
         told = (await queries.statistics(engine, "shop")).monitor
-        assert told.resources == ["euros", "hours"] and len(told.bins) <= 96
-        purses = [each.budgets for each in told.bins if each.budgets is not None]
-        assert len(purses) == len(told.bins)
-        assert {name: each.left for name, each in purses[-1].resources.items()} == pytest.approx(left)
-        assert purses[-1].rounds == pytest.approx(0.7)
-        totals = [each.resources["euros"].total for each in purses]
-        assert totals == sorted(totals) and {*totals} == {100.0, 200.0}
-        hours = [each.resources["hours"].left for each in purses]
-        assert hours == sorted(hours, reverse=True) and hours[0] > hours[-1]
+        assert told.tracks == {"budgets": ["euros", "hours"]} and len(told.bins) <= 96
+        rows = [each.tracks["budgets"] or [] for each in told.bins]
+        assert {len(row) for row in rows} == {5}
+        rounds, euros, all_euros, hours, all_hours = zip(*rows, strict=True)
+        assert (euros[-1], hours[-1]) == pytest.approx((left["euros"], left["hours"]))
+        assert rounds[-1] == pytest.approx(0.7)
+        assert list(all_euros) == sorted(all_euros) and {*all_euros} == {100.0, 200.0} and {*all_hours} == {50.0}
+        assert list(hours) == sorted(hours, reverse=True) and hours[0] > hours[-1]
         before = engine.entry("shop").live
         assert before is not None
         assert (await queries.verify(engine, "shop")).identical
@@ -430,17 +433,16 @@ async def test_readiness_waits_for_the_policies_in_force(store: Path) -> None:
 
 
 def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
-    words = {name: value for name, value in CALLS.items() if name not in ("name", "policy")}
     with Service(tmp_path / "store.db") as service:
         with patient(service.url) as client:
-            client.create("calls", "wiql", **words, seed=1)
+            client.create("calls", "wiql", CALLS, seed=1)
             first = client.decide("calls", states=["lapsed"] * 4)
             assert len(first.action) == 2 and first.ranking and {row.state for row in first.ranking} == {"lapsed"}
             assert client.learn("calls", first.id, states={"ana": "engaged"}, rewards={"ana": 0.5}).status == "learned"
             assert client.add_arm("calls", "emma", activation_cost=0.5).arms == [*NAMES, "emma"]
-            assert client.change("calls", activate=3).settings["activate"] == 3
+            assert client.change("calls", problem={"n_active": 3}).spec["problem"]["n_active"] == 3
             monitor = client.statistics("calls").monitor
-            assert monitor.states == LEVELS and monitor.n_learned == 1
+            assert monitor.tracks["states"] == LEVELS and monitor.n_learned == 1
             assert client.explain("calls", first.id).arms[0]["why"]
             assert client.verify("calls").identical
 
@@ -455,22 +457,22 @@ def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
 
         asyncio.run(again())
         for body, code in (
-            ({"states": [None] * 4}, 400),
+            ({"states": [None] * 5}, 422),
             ({"states": "lapsed"}, 400),
             ({"states": ["gone"] * 5}, 422),
-            ({"states": {}}, 400),
+            ({"states": {}}, 422),
         ):
             answer = post(f"{service.url}/v1/deployments/calls/decide", json=body)
             assert answer.status_code == code and len(answer.json()["detail"].splitlines()) == 1
-        post(f"{service.url}/v1/deployments", json=CALLS | {"name": "turns", "policy": "round-robin"})
+        post(f"{service.url}/v1/deployments", json=calls(name="turns", policy="round-robin"))
         post(f"{service.url}/v1/deployments/turns/decide", json={"states": ["lapsed"] * 4})
         told: dict[str, Any] = {"id": 0, "states": ["engaged"] * 4}
         answer = post(f"{service.url}/v1/deployments/turns/learn", json=told | {"rewards": [1.0] * 4})
         assert answer.status_code == 422 and "does not learn from rewards" in answer.json()["detail"]
         assert post(f"{service.url}/v1/deployments/turns/learn", json=told).json()["status"] == "learned"
         schemas = get(f"{service.url}/openapi.json").json()["components"]["schemas"]
-        assert {"StatsView", "TimeBinView", "BudgetView", "RankedArm", "ErrorBody"} <= set(schemas)
-        assert {"states", "activate", "structure"} <= set(schemas["Settings"]["properties"])
+        assert {"StatsView", "TimeBinView", "RankedArm", "ErrorBody"} <= set(schemas)
+        assert {"states", "n_active", "transitions"} <= set(schemas["Restless"]["properties"])
 
 
 def test_both_clients_have_every_verb() -> None:

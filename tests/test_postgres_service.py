@@ -200,7 +200,7 @@ def test_over_http_everything_is_answered_while_the_server_is_gone(durable_serve
         Service(store, log=tmp_path / "log") as service,
         httpx.Client(base_url=f"{service.url}/v1/", timeout=HANG_S) as http,
     ):
-        made = {"name": "shop", "policy": "sliding-ucb:window=50", "n_arms": 3}
+        made = {"name": "shop", "policy": "sliding-ucb:window=50", "problem": {"kind": "multi-armed", "arms": 3}}
         assert http.post("deployments", json=made).status_code == 201
         assert http.post("deployments/shop/decide", json={}).status_code == 200
         told = http.get("backup")

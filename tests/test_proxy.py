@@ -121,7 +121,7 @@ def test_with_keys_a_service_behind_a_proxy_works_and_so_does_its_dashboard(tmp_
         with nginx(tmp_path / kind, plain if kind == "default" else documented(service, port), port) as url:
             assert httpx.get(f"{url}/v1/deployments", timeout=HANG_S).status_code == 401
             with patient(url, key=key) as client:
-                client.create("shop", "uniform", n_arms=2)
+                client.create("shop", "uniform", 2)
                 for _ in range(20):
                     client.learn("shop", client.decide("shop").id, 1.0)
                 assert client.verify("shop").identical

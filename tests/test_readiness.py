@@ -227,7 +227,7 @@ def about_store(service: Process) -> list[str]:
 
 def test_a_full_disk_is_told_and_over_when_it_is_over(tmp_path: Path) -> None:
     with Process(tmp_path / "store.db") as service, httpx.Client(base_url=service.url, timeout=HANG_S) as http:
-        shop = {"name": "shop", "policy": "sliding-ucb:window=50", "n_arms": 3}
+        shop = {"name": "shop", "policy": "sliding-ucb:window=50", "problem": {"kind": "multi-armed", "arms": 3}}
         assert http.post("/v1/deployments", json=shop).status_code == 201
         kept = [http.post("/v1/deployments/shop/decide", json={}).json()["id"]]
         unlimited = resource.RLIM_INFINITY
@@ -256,7 +256,7 @@ def test_a_database_that_is_gone_is_told_and_over_when_it_is_over(durable_server
         Process(durable_server.store(), log=tmp_path / "log") as service,
         httpx.Client(base_url=service.url, timeout=HANG_S) as http,
     ):
-        shop = {"name": "shop", "policy": "sliding-ucb:window=50", "n_arms": 3}
+        shop = {"name": "shop", "policy": "sliding-ucb:window=50", "problem": {"kind": "multi-armed", "arms": 3}}
         assert http.post("/v1/deployments", json=shop).status_code == 201
         durable_server.stop()
         gone = "the store cannot be written: the database "

@@ -30,7 +30,11 @@ from tests.service import SOURCE, admin_key
 from tests.service import Service as Process
 from tests.serving import Clock
 
-SHOP = {"name": "shop", "policy": "sliding-thompson:window=100", "arms": ["red", "blue"]}
+SHOP = {
+    "name": "shop",
+    "policy": "sliding-thompson:window=100",
+    "problem": {"kind": "multi-armed", "arms": ["red", "blue"]},
+}
 
 
 OPEN = Access(auth=False)
@@ -121,8 +125,19 @@ async def test_what_is_malformed_is_refused_and_changes_nothing(store: Path) -> 
             ("POST", "/deployments", SHOP | {"name": "x\n"}, 400),
             ("POST", "/deployments", SHOP | {"name": "y", "policy": "nothing"}, 422),
             ("POST", "/deployments", SHOP | {"name": "y", "parameters": {"window": 0}}, 422),
+            ("POST", "/deployments", SHOP | {"name": "y", "arms": ["red", "blue"]}, 400),
+            ("POST", "/deployments", SHOP | {"name": "y", "budgets": {"euros": 1}}, 400),
+            ("POST", "/deployments", SHOP | {"name": "y", "problem": ["red", "blue"]}, 400),
+            ("POST", "/deployments", SHOP | {"name": "y", "problem": {"arms": 2}}, 400),
+            ("POST", "/deployments", SHOP | {"name": "y", "problem": {"kind": "coins", "arms": 2}}, 400),
             ("PATCH", "/deployments/shop", {}, 400),
-            ("PATCH", "/deployments/shop", {"budgets": {"euros": 1}}, 422),
+            ("PATCH", "/deployments/shop", {"problem": {}}, 400),
+            ("PATCH", "/deployments/shop", {"problem": {"arms": 3}}, 400),
+            ("PATCH", "/deployments/shop", {"problem": {"horizon": 0}}, 400),
+            ("PATCH", "/deployments/shop", {"problem": {"horizon": 1.5}}, 400),
+            ("PATCH", "/deployments/shop", {"problem": {"n_active": 1}}, 422),
+            ("PATCH", "/deployments/shop", {"budgets": {"euros": 1}}, 400),
+            ("PATCH", "/deployments/shop", {"problem": {"budgets": {"euros": 1}}}, 422),
             ("GET", "/deployments?limit=0", None, 400),
             ("GET", "/deployments?limt=1", None, 400),
             ("GET", "/deployments/shop/log?format=xml", None, 400),
@@ -138,6 +153,7 @@ async def test_what_is_malformed_is_refused_and_changes_nothing(store: Path) -> 
             answer = await ask(method, path, body)
             assert answer.status_code == status, (method, path, body, answer.text)
             assert set(answer.json()) == {"type", "title", "status", "detail", "code"}
+            assert len(answer.json()["detail"].splitlines()) == 1
         plain = await ask("POST", "/deployments/shop/decide", b"{}", content_type="text/plain")
         assert plain.status_code == 400
         await ask("GET", "/deployments/shop")
@@ -148,9 +164,10 @@ async def test_what_is_malformed_is_refused_and_changes_nothing(store: Path) -> 
 @over_http
 async def test_a_budget_that_is_changed_is_paced_anew(store: Path) -> None:
     """Prices may rise as high as the changed budget asks for, and what is reserved cannot be taken away."""
-    made = {"name": "ads", "policy": "prequential-pacing", "arms": ["a", "b"], "horizon": 1000}
+    problem = {"kind": "knapsack", "arms": ["a", "b"], "budgets": {"euros": 900}, "horizon": 1000}
     async with web(store) as ask:
-        assert (await ask("POST", "/deployments", made | {"budgets": {"euros": 900}})).status_code == 201
+        ads = {"name": "ads", "policy": "prequential-pacing", "problem": problem}
+        assert (await ask("POST", "/deployments", ads)).status_code == 201
         found = ask.engine.entry("ads").live
         assert found is not None
         for _ in range(100):
@@ -159,17 +176,17 @@ async def test_a_budget_that_is_changed_is_paced_anew(store: Path) -> None:
             if decision["action"] is not None:
                 await ask("POST", "/deployments/ads/learn", told)
         assert found.agent.state.limits == pytest.approx(1000 / 900)
-        left = (await ask("GET", "/deployments/ads")).json()["budgets"]["left"]["euros"]
-        cut = {"budgets": {"euros": 900 - left + 90}}
+        left = (await ask("GET", "/deployments/ads")).json()["details"]["budgets"]["remaining"]["euros"]
+        cut = {"problem": {"budgets": {"euros": 900 - left + 90}}}
         assert (await ask("PATCH", "/deployments/ads", cut)).status_code == 200
         assert found.agent.state.limits == pytest.approx(10.0)  # 90 euros for 900 rounds
-        assert (await ask("PATCH", "/deployments/ads", {"horizon": 1900})).status_code == 200
+        assert (await ask("PATCH", "/deployments/ads", {"problem": {"horizon": 1900}})).status_code == 200
         assert found.agent.state.limits == pytest.approx(20.0)
         await ask("POST", "/deployments/ads/decide", {})
-        refused = await ask("PATCH", "/deployments/ads", {"budgets": {"euros": 900 - left}})
-        assert refused.status_code == 422 and "spent or reserved already" in refused.json()["error"]
+        refused = await ask("PATCH", "/deployments/ads", {"problem": {"budgets": {"euros": 900 - left}}})
+        assert refused.status_code == 422 and "spent or reserved already" in refused.json()["detail"]
         verified = await ask("POST", "/deployments/ads/verify")
-        assert verified.json()["equal"]
+        assert verified.json()["identical"]
 
 
 @over_http
@@ -279,7 +296,11 @@ async def test_health_metrics_and_the_document(store: Path) -> None:
 @over_http
 async def test_the_log_in_three_formats(store: Path) -> None:
     async with web(store) as ask:
-        await ask("POST", "/deployments", SHOP | {"arms": ["=cmd()", "blue"], "policy": "uniform"})
+        await ask(
+            "POST",
+            "/deployments",
+            SHOP | {"problem": {"kind": "multi-armed", "arms": ["=cmd()", "blue"]}, "policy": "uniform"},
+        )
         for i in range(30):
             decision = (await ask("POST", "/deployments/shop/decide", {})).json()
             if i % 3:
@@ -353,7 +374,7 @@ async def test_the_client_repeats_safely(store: Path) -> None:
     async with web(store) as ask:
         flaky = Flaky(ask.transport)
         async with AsyncClient("http://127.0.0.1", transport=flaky) as client:
-            await client.create(**SHOP)  # type: ignore[arg-type]
+            await client.create("shop", "sliding-thompson:window=100", ["red", "blue"])
             for _ in range(10):
                 decision = await client.decide("shop")
                 assert (await client.learn("shop", decision.id, reward=1.0)).status == "learned"
@@ -377,7 +398,7 @@ async def test_the_client_repeats_safely(store: Path) -> None:
 def test_a_service_as_people_run_it(tmp_path: Path) -> None:
     with Process(tmp_path / "store.db") as service:
         with patient(service.url) as client:
-            client.create("shop", "sliding-ucb:window=50", n_arms=3)
+            client.create("shop", "sliding-ucb:window=50", 3)
             ids = [client.decide("shop").id for _ in range(20)]
             assert {client.learn("shop", id, 1.0).status for id in ids} == {"learned"}
             assert sum(1 for _ in b"".join(client.export("shop")).splitlines()) == 20
@@ -401,9 +422,7 @@ async def test_what_was_done_elsewhere_is_recorded_and_learned(store: Path) -> N
         told = await ask("POST", "/deployments/shop/decide", {"override": {"action": "blue", "propensity": 0.25}})
         assert told.json() | {"decided_at": 0} == {"id": 0, "action": "blue", "propensity": 0.25} | {
             "decided_at": 0,
-            "sticky": False,
             "override": True,
-            "budgets": None,
         }
         assert (await ask("POST", "/deployments/shop/learn", {"id": 0, "reward": 1})).json()["status"] == "learned"
         before = (await ask("GET", "/deployments/shop/agent")).content
@@ -450,7 +469,7 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
 
 def test_a_client_waits_until_a_service_is_back(tmp_path: Path) -> None:
     with Process(tmp_path / "store.db") as service, patient(service.url) as client:
-        client.create("shop", "uniform", n_arms=2)
+        client.create("shop", "uniform", 2)
         assert client.decide("shop").id == 0
         service.kill()
         again = threading.Timer(1.0, service.start)
@@ -470,7 +489,7 @@ def command(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
 def test_keys_on_the_command_line(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
     refused = command("serve", "--store", store, "--host", "0.0.0.0", code=2)
-    assert "there are no keys" in refused.stderr
+    assert "there are no API keys" in refused.stderr
     key = command("keys", "create", "--store", store, "--scopes", "admin", "--name", "me").stdout.strip()
     assert re.fullmatch(r"dw_[0-9a-f]{8}_[\w-]{43}", key)
     assert "me  admin  everywhere  for ever" in command("keys", "list", "--store", store).stdout

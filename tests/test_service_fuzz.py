@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from driftwise.errors import DriftwiseError
+from driftwise.families import Knapsack, Restless
 from driftwise.service.deployments import admin, queries
 from driftwise.service.deployments.background_tasks import run_once
 from driftwise.service.deployments.engine import Engine, IdempotencyKey
@@ -35,8 +36,9 @@ def fuzz(store: Path, examples: int) -> None:
     key = made.stdout.strip()
     with Service(store, auth=True) as service:
         with patient(service.url, key=key) as client:
-            client.create("shop", "sliding-ucb:window=50", n_arms=3)
-            client.create("calls", "wiql", n_arms=3, activate=1, states=2, rewards=[0, 1])
+            client.create("shop", "sliding-ucb:window=50", 3)
+            client.create("calls", "wiql", Restless(3, n_active=1, states=2, state_rewards=[0, 1]))
+            client.create("ads", "ucb-bwk", Knapsack(3, {"euros": 10.0}, horizon=100))
         schemathesis = Path(sys.executable).with_name("schemathesis")
         words = ["run", f"{service.url}/openapi.json", "--checks", CHECKS, "--max-examples", str(examples)]
         words += ["--seed", "1", "--request-timeout", f"{HANG_S:.0f}", "--no-color"]

@@ -17,6 +17,7 @@ from driftwise.core.types import Problem
 from driftwise.errors import ParameterError
 from driftwise.numerics.reward_scale import measure, new_scale
 from driftwise.service.deployments.stats.collector import StatsCollector
+from driftwise.service.http.schemas.requests import DeploymentSpec
 
 INF = math.inf
 
@@ -129,6 +130,17 @@ def test_contextual_policies_take_noise_or_learn_it() -> None:
         assert dw.Agent(dw.SlidingLinUCB(), same).problem.noise == (noise or 0.0)
 
 
+def test_the_service_takes_noise_or_learns_it() -> None:
+    def noise(policy: str, problem: Any) -> float:
+        return float(agent_of(DeploymentSpec(name="watts", policy=policy, problem=problem)).problem.noise)
+
+    arms = ["a", "b"]
+    assert noise("sliding-lin-ucb", dw.Contextual(arms, context_dim=2, reward_range=None)) == 0.0
+    assert noise("sliding-lin-ucb", dw.Contextual(arms, context_dim=2, reward_range=None, noise=3.0)) == 3.0
+    with pytest.raises(ParameterError, match=r"give reward_range=.* or noise="):
+        noise("sliding-ucb", dw.MultiArmed(arms, reward_range=None))
+
+
 # ---- the monitor of a deployment ----
 
 
@@ -137,7 +149,7 @@ def changes_seen(factor: float, span: float) -> list[tuple[int, float]]:
     monitor, luck = StatsCollector(-INF, span), np.random.default_rng(2)
     for t in range(400):
         reward = factor * (luck.standard_normal() + (2.0 if t >= 200 else 0.0))
-        monitor.add_outcome(t, t, "a", {"reward": reward}, status="learned", defaulted=False)
+        monitor.add_outcome(t, t, (["a"], [reward]), status="learned", defaulted=False)
     return [(at, direction) for at, _, direction, _ in monitor.state.changes]
 
 

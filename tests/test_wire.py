@@ -4,22 +4,29 @@ import ast
 import asyncio
 import random
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 import msgspec
 import pytest
 
+import driftwise as dw
+from driftwise.core.family import FAMILIES
+from driftwise.families.convex.problem import Box
 from driftwise.service.deployments import catalogue, deployment
 from driftwise.service.deployments.clock import microseconds, utc
+from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
 from driftwise.service.http.endpoint import Endpoint, Service
 from driftwise.service.http.errors import ERRORS, PROBLEM_JSON, HttpError, error_reply
+from driftwise.service.http.openapi import document
 from driftwise.service.http.routes import endpoints
 from driftwise.service.store.events import KINDS
 from driftwise.service.store.journal import DamagedError
-from tests.serving import create, decide, running
+from tests.serving import create, decide, deployment_spec, running
 
 ROOT = Path(__file__).parents[1]
 
@@ -72,6 +79,98 @@ def test_the_document_describes_every_code_and_type_points_there(tmp_path: Path)
         for part in pointer.strip("/").split("/"):
             found = found[part]  # type: ignore[index]
         assert path == "/openapi.json" and f"`{problem['code']}`" in found["description"]  # type: ignore[index]
+
+
+def test_a_problem_is_one_of_its_kinds() -> None:
+    schemas = document(endpoints())["components"]["schemas"]
+    problem = schemas["DeploymentSpec"]["properties"]["problem"]
+    refs = {kind: f"#/components/schemas/{family.problem.__name__}" for kind, family in FAMILIES.items()}
+    assert problem == {
+        "oneOf": [{"$ref": ref} for ref in refs.values()],
+        "discriminator": {"propertyName": "kind", "mapping": refs},
+    }
+    for kind, family in FAMILIES.items():
+        schema = schemas[family.problem.__name__]
+        assert schema["properties"]["kind"] == {"enum": [kind]} and "kind" in schema["required"]
+        assert schema["additionalProperties"] is False and ">>>" not in schema["description"]
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_fields_of_another_family_are_refused(kind: str, tmp_path: Path) -> None:
+    """In a problem, in a change of it, in a request, in an outcome and in an arm that is added: in one sentence."""
+
+    async def details() -> list[tuple[int, str]]:
+        async with running(tmp_path / "store.db") as engine:
+            app = make_app(Service(engine, access=Access(auth=False)))
+            transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+                made = msgspec.to_builtins(deployment_spec(**DEPLOYMENTS[kind]))
+                assert (await http.post("/v1/deployments", json=made)).status_code == 201
+                answers = [
+                    await http.post("/v1/deployments", json=made | {"problem": made["problem"] | {field: 1}})
+                    for field in others(kind, lambda family: family.problem)
+                ]
+                url = "/v1/deployments/shop"
+                answers += [
+                    await http.patch(url, json={"problem": {field: VALUES[field]}})
+                    for field in others(kind, lambda family: family.service.changes)
+                ]
+                decided = await http.post(f"{url}/decide", json=REQUESTS.get(kind, {}))
+                assert decided.status_code == 200
+                answers += [
+                    await http.post(f"{url}/decide", json=REQUESTS.get(kind, {}) | {field: VALUES[field]})
+                    for field in others(kind, lambda family: family.service.request)
+                ]
+                answers += [
+                    await http.post(f"{url}/learn", json={"id": 0, field: VALUES[field]})
+                    for field in others(kind, lambda family: family.service.outcome)
+                ]
+                answers += [
+                    await http.post(f"{url}/arms", json={"name": "new", field: VALUES[field]})
+                    for field in others(kind, lambda family: family.service.arm)
+                ]
+                assert (await http.get(url)).json()["n_events"] == 1
+                return [(answer.status_code, answer.json()["detail"]) for answer in answers]
+
+    found = asyncio.run(details())
+    assert len(found) > 10
+    for status, detail in found:
+        assert status in (400, 422) and detail and len(detail.splitlines()) == 1, detail
+
+
+DEPLOYMENTS: dict[str, dict[str, Any]] = {
+    "multi-armed": {"policy": "ucb1", "problem": dw.MultiArmed(3)},
+    "contextual": {"policy": "lin-ucb", "problem": dw.Contextual(3, context_dim=2)},
+    "convex": {"policy": "virtual-queue", "problem": dw.Convex([Box([0.0], [1.0])])},
+    "knapsack": {"policy": "ucb-bwk", "problem": dw.Knapsack(3, {"euros": 5.0}, horizon=100)},
+    "restless": {"policy": "wiql", "problem": dw.Restless(3, n_active=1, states=2, state_rewards=[0, 1])},
+    "slate": {"policy": "sliding-slate-ucb", "problem": dw.Slate(3, slate_size=2)},
+}
+REQUESTS: dict[str, dict[str, Any]] = {"contextual": {"context": [1.0, 0.0]}, "restless": {"states": [0, 1, 0]}}
+VALUES: dict[str, Any] = {
+    "budgets": {"euros": 9.0},
+    "n_active": 1,
+    "actions": [[1.0]],
+    "context": [1.0],
+    "states": [0, 1, 0],
+    "reward": 1.0,
+    "rewards": [1.0],
+    "costs": {"euros": 1.0},
+    "gradient": [1.0],
+    "values": [1.0],
+    "jacobian": [[1.0]],
+    "loss": 1.0,
+    "features": [1.0],
+    "arm_type": "old",
+    "activation_cost": 1.0,
+}
+
+
+def others(kind: str, fields: Callable[[Any], Any]) -> list[str]:
+    """The fields that only other families have."""
+    own = {*fields(FAMILIES[kind]).__struct_fields__}
+    every = dict.fromkeys(field for family in FAMILIES.values() for field in fields(family).__struct_fields__)
+    return [field for field in every if field not in own]
 
 
 def test_operations_have_names_of_their_own() -> None:

@@ -74,7 +74,7 @@ def torture(
     told, stop = Told({}, {}, [], []), threading.Event()
     with Service(store or folder / "store.db", log=folder / "service.log") as service:
         with patient(service.url) as client:
-            client.create("shop", "sliding-thompson:window=200", n_arms=5)
+            client.create("shop", "sliding-thompson:window=200", 5)
         threads = [
             threading.Thread(target=_live, args=(service.url, i, stop, told), daemon=True) for i in range(CLIENTS)
         ]

@@ -1,5 +1,6 @@
 """Field types shared by problem values and by the requests of the service: names, numbers and their limits."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Meta
@@ -23,7 +24,7 @@ Id = Annotated[int, Meta(ge=0, lt=2**53, description="The id a decision was answ
 Unit = Annotated[str, Meta(min_length=1, max_length=200)]
 Matrix = Annotated[list[Row], Meta(min_length=1, max_length=1000)]
 NArms = Annotated[int, Meta(ge=1, le=MAX_ARMS)]
-ArmNames = Annotated[list[ArmName], Meta(min_length=1, max_length=MAX_ARMS)]
+ArmNames = Annotated[Sequence[ArmName], Meta(min_length=1, max_length=MAX_ARMS)]
 RowsByArm = Annotated[dict[Label, Row], Meta(min_length=1, max_length=MAX_ARMS)]
 ByItem = (
     Annotated[list[Number | None], Meta(min_length=1, max_length=MAX_ARMS)]

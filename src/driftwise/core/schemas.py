@@ -4,21 +4,28 @@ A family's fields are a struct in which everything may be left out: its adapter 
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from driftwise.core.fields import Number
 
 
-class Fields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """No field: the base of all, and of families that need none."""
+class Fields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """No field: the base of all, and of families that need none. What is left out is left out of JSON too."""
 
 
 class RewardFields(Fields):
     """The outcome of a decision: one reward."""
 
     reward: Number | None = None
+
+
+class ChangeFields(Fields):
+    """Fields of a problem that can change: `horizon`, how many rounds there are in all."""
+
+    horizon: Annotated[int, Meta(ge=1, le=10**12)] | None = None
 
 
 def merged(name: str, base: type[msgspec.Struct], parts: Iterable[type[msgspec.Struct]]) -> type[Any]:
@@ -30,7 +37,8 @@ def merged(name: str, base: type[msgspec.Struct], parts: Iterable[type[msgspec.S
             if field.name in own or fields.setdefault(field.name, field.type) != field.type:
                 raise TypeError(f"{part.__name__}.{field.name} does not fit the field of the same name in {name}")
     added = [(field, kind, None) for field, kind in fields.items()]
-    return msgspec.defstruct(name, added, bases=(base,), namespace={"__doc__": base.__doc__}, module=base.__module__)
+    doc = {"__doc__": base.__doc__}
+    return msgspec.defstruct(name, added, bases=(base,), namespace=doc, module=base.__module__, kw_only=True)
 
 
 def given(fields: msgspec.Struct, names: Iterable[str]) -> dict[str, Any]:

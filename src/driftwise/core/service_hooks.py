@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from driftwise.core.adapter import Adapter
 from driftwise.core.problem import ProblemValue
-from driftwise.core.schemas import Fields, RewardFields
+from driftwise.core.schemas import ChangeFields, Fields, RewardFields
 from driftwise.errors import ParameterError
 
 MAX_NUMBERS = 10**7  # in a window of features, or in a matrix of pairs of features
@@ -34,6 +34,7 @@ class ServiceHooks:
     outcome: ClassVar[type[Fields]] = RewardFields
     answer: ClassVar[type[Fields]] = Fields
     arm: ClassVar[type[Fields]] = Fields  # what an arm that is added brings
+    changes: ClassVar[type[Fields]] = ChangeFields  # what can change of the problem
     sticky: ClassVar[bool] = True  # a unit can keep its arm
     samples: ClassVar[int] = 1000  # choices that an explanation counts
 
@@ -60,8 +61,8 @@ class ServiceHooks:
         """The outcome of a decision whose reward does not come in time; None where there can be none."""
         return {"reward": 0.0}
 
-    def check_clock(self, problem: ProblemValue) -> None:
-        """Refuse a window in seconds where rounds must be counted."""
+    def check_window(self, *, in_seconds: bool) -> None:
+        """Refuse a window that cannot be: one in seconds, or one in rounds."""
 
     def affords(self, adapter: Adapter) -> bool:
         """Whether one more decision can be made without asking the policy."""

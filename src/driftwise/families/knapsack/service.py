@@ -8,13 +8,13 @@ from driftwise.core.service_hooks import ServiceHooks, Track
 from driftwise.errors import ParameterError
 from driftwise.families.knapsack.adapter import KnapsackAdapter
 from driftwise.families.knapsack.problem import Knapsack
-from driftwise.families.knapsack.schemas import KnapsackAnswer, KnapsackFields
+from driftwise.families.knapsack.schemas import KnapsackAnswer, KnapsackChanges, KnapsackFields
 
 
 class KnapsackService(ServiceHooks):
     """Outcomes have costs; answers tell what is left of each budget, and so do statistics."""
 
-    outcome, answer = KnapsackFields, KnapsackAnswer
+    outcome, answer, changes = KnapsackFields, KnapsackAnswer, KnapsackChanges
 
     def default_outcome(self, problem: ProblemValue) -> dict[str, Any] | None:
         """Nothing was earned, and the most was spent: budgets are safe."""
@@ -22,9 +22,10 @@ class KnapsackService(ServiceHooks):
         max_cost = problem.max_cost or {}
         return {"reward": 0.0, "costs": {name: max_cost.get(name, 1.0) for name in problem.budgets}}
 
-    def check_clock(self, problem: ProblemValue) -> None:
+    def check_window(self, *, in_seconds: bool) -> None:
         """Budgets last for a number of rounds."""
-        raise ParameterError("window.seconds cannot be used with budgets, which last for a number of rounds")
+        if in_seconds:
+            raise ParameterError("window.seconds cannot be used with budgets, which last for a number of rounds")
 
     def affords(self, adapter: Adapter) -> bool:
         """A unit that keeps its arm gets nothing while the arm cannot be paid for."""

@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from driftwise.core.fields import MAX_ARMS, ByItem, Label, Number
-from driftwise.core.schemas import Fields
+from driftwise.core.fields import MAX_ARMS, ByItem, Label, NArms, Number
+from driftwise.core.schemas import ChangeFields, Fields
 from driftwise.families.restless.fields import StateName
 
 ArmStates = (
@@ -36,6 +36,12 @@ class RestlessArmOptions(Fields):
 
     arm_type: Label | None = None
     activation_cost: Number | None = None
+
+
+class RestlessChanges(ChangeFields):
+    """`n_active` is how many arms are activated at a time."""
+
+    n_active: NArms | None = None
 
 
 class RankedArm(msgspec.Struct):

@@ -17,6 +17,7 @@ from driftwise.families.restless.schemas import (
     RankedArm,
     RestlessAnswer,
     RestlessArmOptions,
+    RestlessChanges,
     RestlessFields,
     RestlessRequest,
 )
@@ -30,6 +31,7 @@ class RestlessService(ServiceHooks):
     """Requests and outcomes have states; answers rank the arms; statistics count arms in each state."""
 
     request, outcome, answer, arm = RestlessRequest, RestlessFields, RestlessAnswer, RestlessArmOptions
+    changes = RestlessChanges
     sticky = False
     samples = 100  # a choice may plan for many arms
 
@@ -53,7 +55,7 @@ class RestlessService(ServiceHooks):
         """Where no states came in time, nothing is learned."""
         return {"states": {}}
 
-    def check_clock(self, problem: ProblemValue) -> None:
+    def check_window(self, *, in_seconds: bool) -> None:
         """Restless arms are remembered by episodes."""
         raise ParameterError("window counts rounds, and restless arms are remembered by episodes: use `parameters`")
 

@@ -1,5 +1,6 @@
 """Several arms at once: a decision names them, and each has a reward."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -56,8 +57,9 @@ class SlateAdapter(Adapter):
             raise RewardError("reward and rewards were both given: a slate has rewards, one per item")
         given: Any = outcome.pop("reward") if "reward" in outcome else outcome.get("rewards")
         self.check_fields(outcome)
+        in_order: Any = None if isinstance(given, Mapping) else given  # a mapping says nothing of the order
         try:
-            values = [self.reward(each) for each in given]
+            values = [self.reward(each) for each in in_order]
         except TypeError:
             raise RewardError(f"rewards={given!r} is not a list of {self.problem.slate}, one per item") from None
         if len(values) != self.problem.slate:

@@ -95,7 +95,7 @@ async def retire_arm(engine: Engine, name: str, arm: str | int, *, key: Idempote
 
 async def change(engine: Engine, name: str, request: ChangeRequest, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Change a deployment; for a new policy the journal is replayed into it."""
-    changes: dict[str, Any] = msgspec.to_builtins(request)
+    changes = {name: value for name, value in msgspec.to_builtins(request).items() if value != {} or name != "problem"}
     if not changes:
         raise BadRequest("the request changes nothing: it has no fields")
     if "policy" in changes:  # parameters of the old policy do not apply to the new one

@@ -116,7 +116,7 @@ class Deployment:
         return self._record(ArmRetired(name), now)
 
     def change(self, changes: dict[str, Any], now: int, *, policy: bool = False) -> Event:
-        """Change spec. With `policy`, the journal was replayed into the policy among them before."""
+        """Change fields. With `policy`, the journal was replayed into the policy among them before."""
         return self._record(Changed(changes, policy), now)
 
     def overdue(self, now: int, leaps: Leaps = NO_LEAPS) -> list[int]:
@@ -191,7 +191,7 @@ class Deployment:
         self.agent.retire_arm(body.name)
 
     def _on_changed(self, body: Changed, at: int, ref: int) -> None:
-        """Change spec; the policy is that of the last change from the start of a replay on (`fold`)."""
+        """Change fields; the policy is that of the last change from the start of a replay on (`fold`)."""
         self._change({name: value for name, value in body.changes.items() if name not in POLICY})
 
     # ---- rounds ----

@@ -1,4 +1,4 @@
-"""DeploymentSpec of a deployment: serialization, checks, and the policy and agent they describe."""
+"""The specification of a deployment: serialization, checks, and the policy and agent that it describes."""
 
 import math
 from typing import Any
@@ -25,12 +25,12 @@ _DECODER = msgspec.json.Decoder(DeploymentSpec)
 
 
 def encode(spec: DeploymentSpec) -> bytes:
-    """Serialize spec."""
+    """Serialize a specification."""
     return msgspec.json.encode(spec)
 
 
 def decode(text: bytes) -> DeploymentSpec:
-    """Deserialize spec."""
+    """Deserialize a specification."""
     return _DECODER.decode(text)
 
 
@@ -39,6 +39,8 @@ def policy_of(spec: DeploymentSpec) -> Any:
     policy = parse(spec.policy, POLICIES, "policy")
     options: dict[str, Any] = dict(spec.parameters)
     window = spec.window
+    if window is not None:
+        hooks_of(spec).check_window(in_seconds=window.seconds is not None)
     if window is not None and window.rounds is not None:
         options["window"] = window.rounds
     defaults = parameters(type(policy))
@@ -51,10 +53,8 @@ def policy_of(spec: DeploymentSpec) -> Any:
             kind = "a word" if isinstance(defaults[name], str) else "a number"
             raise ParameterError(f"{name}={value!r} is not {kind}")
     policy = cast(policy._replace(**options))
-    if window is not None and window.seconds is not None:
-        if "window" not in defaults:
-            raise ParameterError(f"{spec.policy} has no window that the clock could move: leave out window.seconds")
-        hooks_of(spec).check_clock(spec.problem)
+    if window is not None and window.seconds is not None and "window" not in defaults:
+        raise ParameterError(f"{spec.policy} has no window that the clock could move: leave out window.seconds")
     _check_numbers(policy)
     hooks_of(spec).check_limits(policy, spec.problem, spec.propensity_samples)
     return policy
@@ -85,8 +85,6 @@ def agent_of(spec: DeploymentSpec) -> Agent:
     )
     if sum(array.nbytes for _, array in states.arrays(agent.state)) > MAX_BYTES:
         raise ParameterError(f"{spec.policy} would need more than {MAX_BYTES >> 20} MB for this deployment")
-    if spec.sticky and not hooks_of(spec).sticky:
-        raise ParameterError(f"sticky=true is not possible in a {spec.problem.kind} problem")
     default_of(spec, agent)
     return agent
 
@@ -96,10 +94,12 @@ def default_of(spec: DeploymentSpec, agent: Agent) -> dict[str, Any]:
     default = hooks_of(spec).default_outcome(spec.problem)
     if spec.default_outcome is not None:
         default = (default or {}) | given(spec.default_outcome, OutcomeFields.__struct_fields__)
-    if spec.reward_window is None:
-        return default or {}
+    elif spec.reward_window is None:
+        return {}
     if default is None:
-        raise ParameterError(f"a {spec.problem.kind} problem has no default outcome: leave out reward_window")
+        raise ParameterError(
+            f"a {spec.problem.kind} problem has no default outcome: give default_outcome, or leave out reward_window"
+        )
     agent.validate_outcome(**default)
     return default
 
@@ -129,5 +129,12 @@ def with_changes(spec: DeploymentSpec, changes: dict[str, Any]) -> DeploymentSpe
     for name, value in changes.get("problem", {}).items():
         if name not in problem:
             raise ParameterError(f"a {spec.problem.kind} problem has no {name!r}: it has {', '.join(problem)}")
-        problem[name] = {**problem[name], **value} if isinstance(value, dict) else value
-    return msgspec.convert(plain | changes | {"problem": problem}, DeploymentSpec)
+        before = problem[name]
+        problem[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
+    try:
+        changed: DeploymentSpec = msgspec.convert(plain | changes | {"problem": problem}, DeploymentSpec)
+    except msgspec.ValidationError as error:
+        raise ParameterError(f"the change is not valid: {error}") from None
+    if changed.sticky and not hooks_of(changed).sticky:
+        raise ParameterError(f"sticky=true is not possible in a {spec.problem.kind} problem")
+    return changed

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from driftwise.core.family import FAMILIES
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, Reply
 from driftwise.service.http.access import MAX_QUOTE, Access
@@ -228,6 +229,8 @@ def _decode_error(body: bytes, error: str) -> str:
         return "the body is empty: send a JSON document, at least {}"
     if NAME_PATTERN in error:
         error = "a name consists of 1 to 64 letters, digits, `_`, `.` and `-`"
+    if error.endswith("`$.problem.kind`"):
+        error = f"{error}; a problem is one of {', '.join(FAMILIES)}"
     if "malformed" in error and re.search(rb"NaN|Infinity|nan|inf", body):
         error += "; JSON has no NaN and no infinity"
     return f"the body is not valid: {error}"

@@ -1,5 +1,6 @@
 """The OpenAPI document, generated from the table of endpoints and the types of their requests and responses."""
 
+import inspect
 import re
 from importlib.metadata import version
 from typing import Any
@@ -54,7 +55,7 @@ def document(table: list[Endpoint]) -> dict[str, Any]:
         },
         "security": [{"key": []}, {}],
     }
-    return _javascript_patterns(result)  # type: ignore[no-any-return]
+    return _tidy(result)  # type: ignore[no-any-return]
 
 
 def _operation(each: Endpoint, schemas: dict[Any, Any]) -> dict[str, Any]:
@@ -93,10 +94,16 @@ def _content(media: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {media.partition(";")[0]: {"schema": schema}}
 
 
-def _javascript_patterns(value: Any) -> Any:
-    """Regular expressions in the syntax of JavaScript."""
+def _tidy(value: Any) -> Any:
+    """What OpenAPI says otherwise than msgspec: a tagged union is one of its types, and patterns are JavaScript's."""
     if isinstance(value, dict):
-        return {key: _javascript_patterns(each) for key, each in value.items()}
+        union = "oneOf" if "discriminator" in value else "anyOf"
+        return {union if key == "anyOf" else key: _tidy(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_javascript_patterns(each) for each in value]
-    return value.replace(r"\Z", "$") if isinstance(value, str) else value
+        return [_tidy(each) for each in value]
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(text: str) -> str:
+    """A docstring without its examples, which are Python's; a pattern that ends as in JavaScript."""
+    return inspect.cleandoc(text.partition(">>>")[0]).rstrip().replace(r"\Z", "$")

@@ -59,7 +59,7 @@ class ArmRetired(Body):
 
 
 class Changed(Body):
-    """DeploymentSpec were changed; `policy` says whether the journal was replayed into another policy."""
+    """Fields of the specification were changed; `policy` says whether the journal was replayed into another policy."""
 
     changes: dict[str, Any]
     policy: bool = False

@@ -114,8 +114,8 @@ function drawRewards(monitor, groups, range) {
 }
 
 /** Mean reward of a restless arm in a round, with its interval. */
-function drawRewardPerArm(monitor) {
-  const rows = monitor.bins.map(({ reward_per_arm: mean }) => (mean === null ? [null, null, null] : mean.slice(1)));
+function drawSlotReward(monitor) {
+  const rows = monitor.bins.map(({ tracks: { slot_reward: mean } }) => (mean === null ? [null, null, null] : mean.slice(1)));
   const series = [{ stroke: COLOURS[0], width: 2 }, { width: 0 }, { width: 0 }];
   const bands = [{ series: [3, 2], fill: faded(COLOURS[0]) }];
   chart("rewards", "per arm", columns(monitor, rows, 3), { series, bands });
@@ -128,11 +128,12 @@ function legend(id, names) {
 
 /** Shares of arms by state, one upon the other; states beyond the colours there are share the last. */
 function drawStates(monitor) {
-  const names = monitor.states.length > COLOURS.length
-    ? [...monitor.states.slice(0, COLOURS.length - 1), `${monitor.states.length - COLOURS.length + 1} others`]
-    : monitor.states;
+  const labels = monitor.tracks.states;
+  const names = labels.length > COLOURS.length
+    ? [...labels.slice(0, COLOURS.length - 1), `${labels.length - COLOURS.length + 1} others`]
+    : labels;
   legend("states-legend", names);
-  const rows = monitor.bins.map(({ states }) => {
+  const rows = monitor.bins.map(({ tracks: { states } }) => {
     if (states === null) return names.map(() => null);
     const all = states.reduce((a, b) => a + b, 0);
     const few = names.map((_, i) => (i < names.length - 1 ? states[i] : states.slice(i).reduce((a, b) => a + b, 0)));
@@ -143,14 +144,17 @@ function drawStates(monitor) {
   chart("states", JSON.stringify(names), columns(monitor, rows, names.length), { series, range: [0, 1], format: percent, marks: [] });
 }
 
-/** What is left of each budget, as a share of what there was of it at that time, and the share of rounds to come. */
+/**
+ * What is left of each budget, as a share of what there was of it at that time, and the share of rounds to come: a row
+ * of the track has the share of rounds first, then for each budget what remained and the total.
+ */
 function drawSpending(monitor) {
-  const names = monitor.resources;
+  const names = monitor.tracks.budgets;
   legend("spending-legend", names);
-  const rows = monitor.bins.map(({ budgets }) =>
+  const rows = monitor.bins.map(({ tracks: { budgets } }) =>
     budgets === null
       ? [...names.map(() => null), null]
-      : [...names.map((name) => budgets.resources[name].left / budgets.resources[name].total), budgets.rounds],
+      : [...names.map((_, i) => budgets[2 * i + 1] / budgets[2 * i + 2]), budgets[0]],
   );
   const series = names.map((_, i) => ({ stroke: COLOURS[i % COLOURS.length], width: 2 }));
   const pace = { stroke: () => ink("--soft"), width: 1.5, dash: [4, 4] };

@@ -4,7 +4,7 @@
 const NAME = location.pathname.split("/")[2]; // letters, digits and _ . - need no escape
 const BASE = `/v1/deployments/${NAME}`;
 const MAX_ROWS = 50;
-const MAX_ACTIVATED = 20; // of arms that move there are many
+const MAX_ACTIVATED = 20; // of restless arms there are many
 const MAX_NEVER = 10;
 
 async function draw() {
@@ -27,10 +27,11 @@ async function draw() {
     ...monitor.alarms.detected_at.map((when) => ({ at: when, colour: null })),
   ];
   const drawable = groups.length > 0;
-  const moving = monitor.states.length > 0;
+  const restless = "states" in monitor.tracks;
+  const range = described.spec.problem.reward_range ?? null;
   setText(
     at("about-allocation"),
-    moving
+    restless
       ? "Share of activations, over the whole life of the deployment."
       : "Share of decisions, over the whole life of the deployment. Dashed lines: changes that were detected.",
   );
@@ -38,31 +39,31 @@ async function draw() {
   at("no-allocation").hidden = drawable;
   if (drawable) {
     drawAllocation(monitor, groups);
-    if (moving) drawRewardPerArm(monitor);
-    else drawRewards(monitor, groups, described.settings.reward_range);
+    if (restless) drawSlotReward(monitor);
+    else drawRewards(monitor, groups, range);
   }
-  at("states-part").hidden = !(moving && drawable);
-  if (moving && drawable) drawStates(monitor);
+  at("states-part").hidden = !(restless && drawable);
+  if (restless && drawable) drawStates(monitor);
   if (monitor.bins.length) drawRate(monitor);
   floor(monitor);
-  if (moving) activated(monitor, colours);
-  else arms(monitor, colours, described.settings.reward_range);
+  if (restless) activated(monitor, colours);
+  else arms(monitor, colours, range);
   neverChosen(statistics.never_chosen);
-  changes(monitor, colours, moving);
+  changes(monitor, colours, restless);
   delays(monitor, statistics.reward_window);
-  budgets(statistics.budgets, monitor);
+  budgets(statistics.details.budgets, monitor);
 }
 
 function tiles({ monitor, n_pending }) {
-  const moving = monitor.states.length > 0;
-  const settled = monitor.n_learned + (moving ? 0 : monitor.n_defaulted);
+  const restless = "states" in monitor.tracks;
+  const settled = monitor.n_learned + (restless ? 0 : monitor.n_defaulted);
   const items = [
     ["decisions a second, over a minute", number(monitor.decisions_per_second, 2)],
     ["decisions", count(monitor.n_decided)],
     ["wait for their outcome", count(n_pending)],
     ["outcomes came", count(monitor.n_learned)],
     ["did not come in time", count(monitor.n_defaulted)],
-    [moving ? "reward of an arm a round, overall" : "reward a decision, overall", number(settled ? monitor.total_reward / settled : null)],
+    [restless ? "reward of an arm a round, overall" : "reward a decision, overall", number(settled ? monitor.total_reward / settled : null)],
     ["least propensity so far", number(monitor.propensity_floor)],
     ["changes detected", count(monitor.changes.length)],
   ];
@@ -90,7 +91,7 @@ function neverChosen(never) {
   setText(at("never"), `Never chosen so far: ${never.slice(0, MAX_NEVER).join(", ")}${rest > 0 ? ` and ${count(rest)} more` : ""}.`);
 }
 
-/** How often each arm that moves was activated, those most often first. */
+/** How often each restless arm was activated, those most often first. */
 function activated(monitor, colours) {
   setText(
     at("about-rewards"),
@@ -163,12 +164,12 @@ function interval([mean, from, to], colour) {
   return element("span", "whisker", line, dot);
 }
 
-function changes(monitor, colours, moving) {
+function changes(monitor, colours, restless) {
   const alarms = monitor.alarms.count;
   const own = alarms ? ` The policy itself noticed ${count(alarms)}.` : "";
   const none = monitor.changes.length ? "" : " None so far.";
-  const how = moving ? "Arms that move change their rewards by themselves: they are not tested." : "Found by a test of each arm's rewards, whatever the policy.";
-  setText(at("about-changes"), `${how}${own}${moving ? "" : none}`);
+  const how = restless ? "Restless arms change their rewards by themselves: they are not tested." : "Found by a test of each arm's rewards, whatever the policy.";
+  setText(at("about-changes"), `${how}${own}${restless ? "" : none}`);
   const rows = [...monitor.changes].reverse().map((each) =>
     element(
       "li",
@@ -210,16 +211,16 @@ function bar(...shares) {
 }
 
 function budgets(amounts, monitor) {
-  at("budget-part").hidden = amounts === null;
-  if (amounts === null) return;
-  const drawable = monitor.bins.some((each) => each.budgets !== null);
+  at("budget-part").hidden = amounts === undefined;
+  if (amounts === undefined) return;
+  const drawable = monitor.bins.some((each) => each.tracks.budgets !== null);
   at("spending").hidden = at("spending-legend").hidden = !drawable;
   if (drawable) drawSpending(monitor);
   const rows = Object.entries(amounts.total).flatMap(([name, total]) => {
-    const left = amounts.left[name] ?? 0;
+    const remaining = amounts.remaining[name] ?? 0;
     const reserved = amounts.reserved[name] ?? 0;
-    const words = `${number(left, 4)} of ${number(total, 4)}` + (reserved ? `, ${number(reserved)} reserved` : "");
-    return [element("span", "", name), bar(left / total), element("span", "", words)];
+    const words = `${number(remaining, 4)} of ${number(total, 4)}` + (reserved ? `, ${number(reserved)} reserved` : "");
+    return [element("span", "", name), bar(remaining / total), element("span", "", words)];
   });
   at("budgets").replaceChildren(...rows);
 }

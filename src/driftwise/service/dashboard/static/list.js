@@ -16,7 +16,7 @@ async function draw() {
   at("rows").replaceChildren(...deployments.map((each) => row(each, statistics.get(each.name))));
 }
 
-/** One deployment; where its statistics cannot be read, the reason takes the index of the numbers. */
+/** One deployment; where its statistics cannot be read, the reason takes the place of the numbers. */
 function row(deployment, statistics) {
   const monitor = statistics?.value?.monitor;
   const link = element("a", "", deployment.name);

@@ -10,13 +10,10 @@ from driftwise.core.family import FAMILIES
 from driftwise.core.fields import (
     MAX_ARMS,
     MAX_ITEMS,
-    Amounts,
     ArmName,
     Count,
     Id,
-    Label,
     Name,
-    Number,
     Parameters,
     Samples,
     Seconds,
@@ -25,9 +22,9 @@ from driftwise.core.fields import (
 from driftwise.core.schemas import Fields, merged
 
 PolicyText = Annotated[str, Meta(min_length=1, max_length=500)]
-ProblemChanges = Annotated[dict[Label, Number | Amounts], Meta(min_length=1, max_length=10)]
 AnyProblem: Any = Union[tuple(family.problem for family in FAMILIES.values())]  # noqa: UP007  # one of the table
 OutcomeFields: Any = merged("OutcomeFields", Fields, [family.service.outcome for family in FAMILIES.values()])
+ProblemChanges: Any = merged("ProblemChanges", Fields, [family.service.changes for family in FAMILIES.values()])
 
 
 class WindowSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
