@@ -42,7 +42,7 @@ STEPS = st.one_of(
 class Till:
     """What truly happens to the money of one agent, counted outside of it. Every decision has a true cost."""
 
-    def __init__(self, policy: Any, euros: float, most: float, how: str, room: int = 100) -> None:
+    def __init__(self, policy: Any, euros: float, most: float, how: Any, room: int = 100) -> None:
         self.budgets, self.most = {"euros": euros, "units": 25.0}, {"euros": most, "units": 1.0}
         problem = dw.Knapsack(["a", "b", "c"], budgets=self.budgets, max_cost={"euros": most}, horizon=60, reserve=how)
         self.agent = dw.Agent(policy, problem, max_pending=room)

@@ -14,7 +14,7 @@ from driftwise.core.verbs import advance, appraise, pend, select, settle, update
 from driftwise.families import POLICIES
 from driftwise.families.knapsack.problem import Budgets
 from driftwise.families.restless.policies.adaptive_whittle import WINDOWS
-from driftwise.families.restless.problem import DRIFTING, KNOWN, STATIONARY
+from driftwise.families.restless.structure import DRIFTING, KNOWN, STATIONARY
 from driftwise.numerics.beta_quantile import NORMAL_95
 from tests.families import BUDGETED, FEATURED, RESTLESS
 from tests.herds import problem, walk
