@@ -610,15 +610,16 @@ async def test_a_decision_is_explained(store: str) -> None:
 async def test_an_explanation_is_in_the_units_of_rewards(store: str) -> None:
     async with running(store) as engine:
         for policy, has in (("kl-ucb", True), ("practical-ad-switch", True), ("epsilon-greedy", True), ("exp3", False)):
-            await create(engine, name=policy, policy=policy, reward_range=[0.0, 10.0], horizon=1000)
+            problem = MultiArmed(COLOURS, reward_range=(0.0, 10.0), horizon=1000)
+            await create(engine, name=policy, policy=policy, problem=problem)
             for _ in range(9):
                 await learn(engine, (await decide(engine, policy))["id"], policy, reward=5.0)
-            told = await asking.explain(engine, policy, (await decide(engine, policy))["id"])
+            told = await queries.explain(engine, policy, (await decide(engine, policy))["id"])
             assert {arm["estimate"] for arm in told.arms} == {5.0 if has else None}
-            assert sum(arm["pending"] for arm in told.arms) == 0 and told.again
-        await create(engine, name="rows", policy="sliding-lin-ucb:window=50", arms=None, features=2)
+            assert sum(arm["pending"] for arm in told.arms) == 0 and told.reproduced
+        await create(engine, name="rows", policy="sliding-lin-ucb:window=50", problem=Contextual(n_features=2))
         rows = await decide(engine, "rows", actions=[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
-        told = await asking.explain(engine, "rows", rows["id"])
+        told = await queries.explain(engine, "rows", rows["id"])
         assert [arm["arm"] for arm in told.arms if arm["chosen"]] == [rows["action"]] and len(told.arms) == 3
 
 
