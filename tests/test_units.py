@@ -16,6 +16,7 @@ from driftwise.checks.units import rewards_have_no_unit
 from driftwise.core.types import Problem
 from driftwise.errors import ParameterError
 from driftwise.numerics.reward_scale import measure, new_scale
+from driftwise.service.deployments.spec import agent_of
 from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.http.schemas.requests import DeploymentSpec
 
