@@ -468,25 +468,27 @@ class Homemade(NamedTuple):
 
     window: int = 5
 
-    def init(self, problem: dw.Problem) -> "HomemadeState":
+    def init(self, problem: dw.extend.Problem) -> "HomemadeState":
         return HomemadeState(np.zeros(problem.n_arms))
 
 
 class HomemadeState(NamedTuple):
-    counts: dw.PerArm
+    counts: dw.extend.PerArm
 
 
-@dw.kernel
+@dw.extend.kernel
 def _select(policy: Homemade, state: HomemadeState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     return int(np.argmin(state.counts)), 1.0
 
 
-@dw.kernel
-def _update(policy: Homemade, state: HomemadeState, decision: dw.Decision, outcome: dw.Outcome, now: int) -> None:
+@dw.extend.kernel
+def _update(
+    policy: Homemade, state: HomemadeState, decision: dw.Decision, outcome: dw.extend.Outcome, now: int
+) -> None:
     state.counts[decision.action] += 1
 
 
-dw.register(Homemade, about=dw.About("", "", "", family="contextual"), select=_select, update=_update)
+dw.extend.register(Homemade, about=dw.extend.About("", "", "", family="contextual"), select=_select, update=_update)
 
 
 def test_a_policy_of_ones_own_inside_another_is_found_by_its_name() -> None:

@@ -125,7 +125,7 @@ def printed_choices(means: np.ndarray, noise: np.ndarray, tau: int) -> list[int]
 
 @pytest.mark.parametrize(("n_arms", "tau", "seed"), [(3, 20, 1), (5, 60, 2), (8, 251, 3), (4, 5, 4)])
 def test_the_printed_sw_ucb_agrees_with_its_slow_twin(n_arms: int, tau: int, seed: int) -> None:
-    rounds, policy, world = 600, PrintedUCB(window=tau), dw.SCMAB(n_arms=n_arms, sigma=0.01)
+    rounds, policy, world = 600, PrintedUCB(window=tau), dw.worlds.SCMAB(n_arms=n_arms, sigma=0.01)
     tape, nature = world.draw(rounds, seed)
     trace = new_trace(0, rounds)
     play(policy, policy.init(world.problem(rounds)), tape, nature, key(0), trace, rounds)
@@ -185,7 +185,7 @@ def test_the_wave_is_judged_without_simulation() -> None:
 def test_the_sweeps_of_several_horizons_are_drawn_as_figures_6_to_11() -> None:
     """The full scale in small: two horizons, five windows, three runs."""
     small, grid = {}, (-1.0, -0.5, 0.0, 0.5, 1.0)
-    for symbol, world in (("alpha", dw.ACMAB), ("beta", dw.SCMAB)):
+    for symbol, world in (("alpha", dw.worlds.ACMAB), ("beta", dw.worlds.SCMAB)):
         for n_arms in ARMS:
             for rounds in (200, 2000):
                 name, worlds = f"{symbol}/K={n_arms}/N={rounds}", {"world": world(n_arms=n_arms)}

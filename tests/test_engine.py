@@ -610,7 +610,7 @@ async def test_a_decision_is_explained(store: str) -> None:
 async def test_an_explanation_is_in_the_units_of_rewards(store: str) -> None:
     async with running(store) as engine:
         for policy, has in (("kl-ucb", True), ("practical-ad-switch", True), ("epsilon-greedy", True), ("exp3", False)):
-            problem = MultiArmed(["red", "blue"], reward_range=(0.0, 10.0), horizon=1000)
+            problem = MultiArmed(COLOURS, reward_range=(0.0, 10.0), horizon=1000)
             await create(engine, name=policy, policy=policy, problem=problem)
             for _ in range(9):
                 await learn(engine, (await decide(engine, policy))["id"], policy, reward=5.0)

@@ -27,26 +27,26 @@ import driftwise as dw
 {imports}
 
 class StubbornState(NamedTuple):
-    counts: dw.PerArm
+    counts: dw.extend.PerArm
 
 class Stubborn(NamedTuple):
     def init(self, problem):
         return StubbornState(np.zeros(problem.n_arms, np.int64))
 
-@dw.kernel
+@dw.extend.kernel
 def _select(policy, state, t, context, rng):
     return {call}(), 1.0
 
-@dw.kernel
+@dw.extend.kernel
 def _update(policy, state, decision, outcome, now):
     state.counts[decision.action] += 1
 
-dw.register(Stubborn, select=_select, update=_update)
+dw.extend.register(Stubborn, select=_select, update=_update)
 """
 RULE = """
 import driftwise as dw
 
-@dw.kernel
+@dw.extend.kernel
 def favourite():
     return {arm}
 """
@@ -58,7 +58,7 @@ from driftwise.core.seeding import key
 from driftwise.core.types import new_trace
 from stubborn import Stubborn
 
-world, policy = dw.Stationary(n_arms=4), Stubborn()
+world, policy = dw.worlds.Stationary(n_arms=4), Stubborn()
 tape, nature = world.draw(10, seed=0)
 trace = new_trace(0, 10)
 state = policy.init(world.problem())
@@ -145,7 +145,7 @@ def test_a_class_written_anew_runs_its_new_kernels_and_the_old_its_own() -> None
 
 
 def test_a_policy_that_chooses_no_arm_is_stopped_before_it_writes() -> None:
-    policy, world = written(9), driftwise.Abrupt(n_arms=4)
+    policy, world = written(9), driftwise.worlds.Abrupt(n_arms=4)
     study = driftwise.Study(name="x", worlds={"w": world}, policies={"p": policy}, horizon=100, runs=1)
     with pytest.raises(IndexError, match="chose an arm that does not exist"):
         driftwise.run(study)

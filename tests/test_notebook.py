@@ -26,30 +26,30 @@ from driftwise.measure.levels import Levels
 """
 CLASSES = """
 class NotedState(NamedTuple):
-    values: dw.PerArm
+    values: dw.extend.PerArm
 
 class Noted(NamedTuple):
-    def init(self, problem: dw.Problem) -> NotedState:
+    def init(self, problem: dw.extend.Problem) -> NotedState:
         return NotedState(np.ones(problem.n_arms))
 """
 STEP = "STEP = {step}\n"
 HELPER = """
-@dw.kernel
+@dw.extend.kernel
 def moved(value, reward):
     return value + {step} * (reward - value)
 """
 KERNELS = """
-@dw.kernel
+@dw.extend.kernel
 def _select(policy, state, t, context, rng):
     return {choose}(state.values), 1.0
 
-@dw.kernel
+@dw.extend.kernel
 def _update(policy, state, decision, outcome, now):
     state.values[decision.action] = {new}
 """
-REGISTER = "dw.register(Noted, select=_select, update=_update)\n"
+REGISTER = "dw.extend.register(Noted, select=_select, update=_update)\n"
 STUDY = """
-study = dw.Study(name="noted", worlds={"w": dw.Abrupt(n_arms=3)}, policies={"p": Noted()}, horizon=300, runs=1)
+study = dw.Study(name="noted", worlds={"w": dw.worlds.Abrupt(n_arms=3)}, policies={"p": Noted()}, horizon=300, runs=1)
 regret = float(dw.run(study, results).column(study.cells(), "regret")[0])
 """
 WAYS = {
@@ -198,14 +198,14 @@ def test_a_kernel_that_is_taken_away_leaves_the_default(book: Notebook) -> None:
     for cell in first_cells("kernel", 0.5):
         book.run(cell)
     book.run("""
-@dw.kernel
+@dw.extend.kernel
 def _advance(policy, state, t, rng):
     state.values[:] = 7.0
 
-dw.register(Noted, advance=_advance)
+dw.extend.register(Noted, advance=_advance)
 """)
     assert value_after_one(book) == 3.5
-    book.run("dw.register(Noted, advance=None)")
+    book.run("dw.extend.register(Noted, advance=None)")
     assert value_after_one(book) == 0.5
 
 
@@ -214,15 +214,15 @@ class NotedTape(NamedTuple):
     start: int
 """
 RESPOND = """
-@dw.kernel
+@dw.extend.kernel
 def _observe(tape, nature, t):
     return (), True
 
-@dw.kernel
+@dw.extend.kernel
 def _respond(tape, nature, t, action):
-    return dw.Outcome({reward})
+    return dw.extend.Outcome({reward})
 
-dw.register(NotedTape, observe=_observe, respond=_respond)
+dw.extend.register(NotedTape, observe=_observe, respond=_respond)
 """
 
 
@@ -235,7 +235,7 @@ def test_a_tape_whose_kernels_are_registered_anew_is_played_by_them(book: Notebo
     policy, trace, rewards = book.Noted(), new_trace(0, 3), []
     for reward in (0.25, 0.75):
         book.run(RESPOND.format(reward=reward))
-        state = policy.init(dw.Problem(2))
+        state = policy.init(dw.extend.Problem(2))
         play(policy, state, book.NotedTape(0), (), np.uint64(1), trace, 3)
         rewards.append(trace.rewards.tolist())
     assert rewards == [[0.25] * 3, [0.75] * 3]
@@ -283,7 +283,7 @@ def test_a_tag_follows_what_the_code_names_and_nothing_else(book: Notebook) -> N
         "STEP = (1, [2.0])",
         "STEP[1][0] = 3.0",
         "STEP[1].append(STEP)",
-        "dw.register(Noted, update=_update)",
+        "dw.extend.register(Noted, update=_update)",
     ):
         book.run(edit)
         tags.append(code_tag(book.Noted))

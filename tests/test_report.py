@@ -28,7 +28,7 @@ from driftwise.study.study import Study
 
 NASTY = '<b>mean</b> & "$x$"'
 POLICIES = {"uniform": dw.Uniform(), "window": dw.SlidingUCB(window=321, xi=0.77), NASTY: dw.Thompson()}
-WORLDS = {"abrupt": dw.Abrupt(n_arms=4, phases=3), "seasons": dw.Sinusoidal(n_arms=3, amplitude=0.31)}
+WORLDS = {"abrupt": dw.worlds.Abrupt(n_arms=4, phases=3), "seasons": dw.worlds.Sinusoidal(n_arms=3, amplitude=0.31)}
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +138,8 @@ def test_recipe_plays_the_study_again(page: str, study: Study, tmp_path: Path, m
 
 
 def test_headline_claims_no_more_than_the_runs_carry() -> None:
-    abrupt: dict[str, Any] = {"abrupt": dw.Abrupt()}
-    still: dict[str, Any] = {"still": dw.Stationary()}
+    abrupt: dict[str, Any] = {"abrupt": dw.worlds.Abrupt()}
+    still: dict[str, Any] = {"still": dw.worlds.Stationary()}
     clear: dict[str, Any] = {"uniform": dw.Uniform(), "window": dw.SlidingUCB(window=100)}
     twins: dict[str, Any] = {"one": dw.UCB1(xi=0.5), "two": dw.UCB1(xi=0.5), "uniform": dw.Uniform()}
     said = {
@@ -156,7 +156,7 @@ def test_headline_claims_no_more_than_the_runs_carry() -> None:
 
 def test_least_regret_is_set_against_the_best_that_assumes_no_drift() -> None:
     study = small(
-        {"seasons": dw.Sinusoidal()},
+        {"seasons": dw.worlds.Sinusoidal()},
         {"thompson": dw.Thompson(), "short": dw.SlidingThompson(window=150), "long": dw.SlidingThompson(window=2000)},
         runs=8,
         horizon=4000,
@@ -197,7 +197,7 @@ def test_variation_is_told_of_every_world(study: Study, page: str) -> None:
 
 
 def test_fresh_actions_are_shown_by_the_parameter_behind_them() -> None:
-    world = dw.Rotating(dim=3, n_actions=4)
+    world = dw.worlds.Rotating(dim=3, n_actions=4)
     study = small({"turning": world}, {"uniform": dw.Uniform()}, runs=2)
     results = run(study)
     drift = figures.picture(study, results, figures.cells_by_policy(study, results, "turning")).drift
@@ -215,13 +215,16 @@ def test_fresh_actions_are_shown_by_the_parameter_behind_them() -> None:
 
 
 def test_many_features_share_one_name() -> None:
-    study = small({"turning": dw.Rotating(dim=9, n_actions=4)}, {"uniform": dw.Uniform()}, runs=2)
+    study = small({"turning": dw.worlds.Rotating(dim=9, n_actions=4)}, {"uniform": dw.Uniform()}, runs=2)
     drawing = canvas.svg(figures.regret_figure(study, run(study), "turning"))
     assert "9 features" in drawing and "feature 0" not in drawing
 
 
 def test_worlds_of_several_kinds_share_a_page() -> None:
-    worlds: dict[str, Any] = {"arms": dw.Abrupt(), "fixed": dw.Rotating(dim=3, n_actions=4, actions="fixed")}
+    worlds: dict[str, Any] = {
+        "arms": dw.worlds.Abrupt(),
+        "fixed": dw.worlds.Rotating(dim=3, n_actions=4, actions="fixed"),
+    }
     study = small(worlds, {"uniform": dw.Uniform()}, runs=2)
     seen = words(report.render(study, run(study)))
     assert "Drift: mean reward of each arm" in seen and "Drift: mean reward of each action" in seen
@@ -229,7 +232,7 @@ def test_worlds_of_several_kinds_share_a_page() -> None:
 
 
 def test_the_best_slate_is_as_many_heavy_lines_as_it_has_items() -> None:
-    world = dw.Slates(size=2, drift="sinusoidal:n_arms=5")
+    world = dw.worlds.Slates(size=2, drift="sinusoidal:n_arms=5")
     study = small({"slates": world}, {"one": dw.SlidingSlateUCB(window=50)}, runs=2)
     results = run(study)
     above = figures.regret_figure(study, results, "slates").axes[1]
@@ -246,19 +249,19 @@ def test_the_best_slate_is_as_many_heavy_lines_as_it_has_items() -> None:
 
 
 def test_arms_with_names_are_called_by_them() -> None:
-    study = small({"flights": dw.Flights(arms="origins", n_arms=3)}, {"uniform": dw.Uniform()}, runs=2)
+    study = small({"flights": dw.worlds.Flights(arms="origins", n_arms=3)}, {"uniform": dw.Uniform()}, runs=2)
     figure = figures.regret_figure(study, run(study), "flights")
     assert {text.get_text() for text in figure.axes[1].texts} & {"EWR", "JFK", "LGA"}
 
 
 def test_few_points_are_drawn_of_a_long_world() -> None:
-    rounds, means = drifts.sample(dw.RandomWalk(n_arms=3), 200_000, 0, [])
+    rounds, means = drifts.sample(dw.worlds.RandomWalk(n_arms=3), 200_000, 0, [])
     assert len(rounds) == drifts.MOST_POINTS and means.shape == (drifts.MOST_POINTS, 3)
     assert (rounds[0], rounds[-1]) == (0, 199_999)
 
 
 def test_single_run_has_no_band_and_long_delays_no_trouble() -> None:
-    study = small({"late": dw.Delayed(world=dw.Abrupt(), delay=9)}, {"one": dw.UCB1()}, runs=1)
+    study = small({"late": dw.worlds.Delayed(world=dw.worlds.Abrupt(), delay=9)}, {"one": dw.UCB1()}, runs=1)
     figure = figures.regret_figure(study, run(study), "late")
     assert not any("FillBetween" in type(each).__name__ for axes in figure.axes for each in axes.collections)
     assert "95%" not in canvas.svg(figure)

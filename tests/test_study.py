@@ -21,7 +21,10 @@ from driftwise.families.multi_armed.worlds.base import ArmedWorld
 from driftwise.measure.levels import Levels
 from driftwise.study.run import missing
 
-WORLDS = {"abrupt": dw.Abrupt(n_arms=4), "late": dw.Delayed(world=dw.RandomWalk(n_arms=4), delay=9, kind="geometric")}
+WORLDS = {
+    "abrupt": dw.worlds.Abrupt(n_arms=4),
+    "late": dw.worlds.Delayed(world=dw.worlds.RandomWalk(n_arms=4), delay=9, kind="geometric"),
+}
 POLICIES = {"ucb": dw.SlidingUCB(window=100), "ts": dw.SlidingThompson(window=100), "guess": dw.Uniform()}
 
 
@@ -67,7 +70,7 @@ def test_a_killed_study_goes_on_where_it_was(tmp_path: Path) -> None:
     file = tmp_path / "results.sqlite"
     script = f"""
 import driftwise as dw
-worlds, policies = {{"w": dw.Abrupt()}}, {{"p": dw.SlidingThompson()}}
+worlds, policies = {{"w": dw.worlds.Abrupt()}}, {{"p": dw.SlidingThompson()}}
 study = dw.Study(name="long", worlds=worlds, policies=policies, horizon=200_000, runs=60)
 dw.run(study, dw.Results({str(file)!r}), threads=2)
 """
@@ -80,7 +83,11 @@ dw.run(study, dw.Results({str(file)!r}), threads=2)
     before = rows(file)
     assert 3 <= before < 60, "the study should have been killed half-way"
     long = dw.Study(
-        name="long", worlds={"w": dw.Abrupt()}, policies={"p": dw.SlidingThompson()}, horizon=200_000, runs=before + 2
+        name="long",
+        worlds={"w": dw.worlds.Abrupt()},
+        policies={"p": dw.SlidingThompson()},
+        horizon=200_000,
+        runs=before + 2,
     )
     resumed = dw.Results(file)
     assert len(missing(long, resumed)) <= 3
@@ -104,7 +111,7 @@ def rows(file: Path) -> int:
 def test_regret_is_that_of_the_tape() -> None:
     one = study(runs=1, worlds={"abrupt": WORLDS["abrupt"]}, policies={"guess": dw.Uniform()})
     results = dw.run(one)
-    tape, _ = dw.Abrupt(n_arms=4).draw(500, int(key(3, 0, "world")))
+    tape, _ = dw.worlds.Abrupt(n_arms=4).draw(500, int(key(3, 0, "world")))
     means = tape.levels.table[tape.levels.rows]
     expected = (means.max(axis=1) - means.mean(axis=1)).sum()
     (regret,) = results.column(one.cells(), "regret")
@@ -121,7 +128,7 @@ def test_nonsense_is_refused_before_the_first_round(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="phases=5 does not fit the horizon 3"):
         study(horizon=3)
     with pytest.raises(ParameterError, match="thompson needs rewards in a bounded range"):
-        study(worlds={"g": dw.Abrupt(rewards="gaussian")}, policies={"t": dw.Thompson()})
+        study(worlds={"g": dw.worlds.Abrupt(rewards="gaussian")}, policies={"t": dw.Thompson()})
     (tmp_path / "notes.txt").write_text("this is not a database, though it is long enough to be looked at as one")
     with pytest.raises(ParameterError, match="cannot be used as a results file: file is not a database"):
         dw.Results(tmp_path / "notes.txt")
@@ -130,12 +137,12 @@ def test_nonsense_is_refused_before_the_first_round(tmp_path: Path) -> None:
 
 
 def test_numbers_of_any_kind_are_taken_and_things_of_the_wrong_kind_refused(tmp_path: Path) -> None:
-    odd = study(horizon=np.int64(500), runs=2.0, worlds={"w": dw.Abrupt(n_arms=np.int64(4))})  # type: ignore[arg-type]
+    odd = study(horizon=np.int64(500), runs=2.0, worlds={"w": dw.worlds.Abrupt(n_arms=np.int64(4))})  # type: ignore[arg-type]
     assert dw.run(odd, tmp_path / "r.sqlite").column(odd.cells(), "rounds").tolist() == [500.0] * 6
     with pytest.raises(ParameterError, match="policies is a list: it maps labels to policies"):
         study(policies=[dw.UCB1()])
     with pytest.raises(ParameterError, match="give an instance, not a class or a name"):
-        study(worlds={"a": dw.Abrupt})
+        study(worlds={"a": dw.worlds.Abrupt})
     with pytest.raises(ParameterError, match="24 of 24 cells are missing"):
         dw.Results().column(study().cells(), "regret")
     with pytest.raises(ParameterError, match="threads=-1"):
@@ -197,7 +204,7 @@ print(dw.run(study, "r.sqlite").column(study.cells(), "regret")[0])
 
 
 def test_an_error_in_a_run_is_told_and_stops_the_others() -> None:
-    class Broken(dw.Abrupt):
+    class Broken(dw.worlds.Abrupt):
         def tapes(self, *args: object, **kwargs: object) -> object:  # type: ignore[override]
             raise RuntimeError("no tape today")
 

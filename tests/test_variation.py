@@ -34,19 +34,19 @@ class ThereAndBack(ArmedWorld):
 
 
 WORLDS: dict[str, Any] = {
-    "still": dw.Stationary(),
+    "still": dw.worlds.Stationary(),
     "there and back": ThereAndBack(),
-    "abrupt": dw.Abrupt(phases=4),
-    "walk": dw.RandomWalk(n_arms=3),
-    "seasons": dw.Sinusoidal(),
-    "late": dw.Delayed(world=dw.Abrupt(), delay=3),
-    "pair": dw.SinePair(variation=3.0),
-    "fresh": dw.PiecewiseLinear(dim=3, n_actions=4),
-    "fresh and late": dw.Delayed(world=dw.Rotating(), delay=3),
-    "fixed": dw.PiecewiseLinear(dim=3, n_actions=4, actions="fixed"),
-    "logistic": dw.Rotating(actions="basis", link="logistic"),
-    "flights": dw.Flights(per_hour=7),
-    "flights with features": dw.Flights(per_hour=7, features=1),
+    "abrupt": dw.worlds.Abrupt(phases=4),
+    "walk": dw.worlds.RandomWalk(n_arms=3),
+    "seasons": dw.worlds.Sinusoidal(),
+    "late": dw.worlds.Delayed(world=dw.worlds.Abrupt(), delay=3),
+    "pair": dw.worlds.SinePair(variation=3.0),
+    "fresh": dw.worlds.PiecewiseLinear(dim=3, n_actions=4),
+    "fresh and late": dw.worlds.Delayed(world=dw.worlds.Rotating(), delay=3),
+    "fixed": dw.worlds.PiecewiseLinear(dim=3, n_actions=4, actions="fixed"),
+    "logistic": dw.worlds.Rotating(actions="basis", link="logistic"),
+    "flights": dw.worlds.Flights(per_hour=7),
+    "flights with features": dw.worlds.Flights(per_hour=7, features=1),
 }
 every_world = pytest.mark.parametrize("world", [*WORLDS.values()], ids=[*WORLDS])
 
@@ -83,13 +83,15 @@ def test_every_step_counts_those_between_blocks_too(world: Any, block: int, monk
 
 def test_what_is_known_on_paper() -> None:
     long = 30_000
-    assert variation(dw.SinePair(variation=2.0), long, 0).l2 == pytest.approx(6.0 * math.sqrt(2.0), rel=1e-3)
-    assert variation(dw.SinePair(variation=2.0), long, 0).sup == pytest.approx(6.0, rel=1e-3)
-    assert variation(dw.SinePair(variation=1.0, thirds=1), long, 0).l2 == pytest.approx(1.3295587654, rel=1e-9)
-    assert variation(dw.SinePair(variation=30.0, thirds=1), long, 0).l2 == pytest.approx(30 * math.sqrt(2.0), rel=5e-3)
-    assert variation(dw.Rotating(turns=2.5, norm=3.0), long, 0).l2 == pytest.approx(15.0 * math.pi, rel=1e-4)
-    assert variation(dw.Stationary(), long, 0) == (0.0, 0.0, 0)
-    world = dw.PiecewiseLinear(dim=4, breaks=9)
+    assert variation(dw.worlds.SinePair(variation=2.0), long, 0).l2 == pytest.approx(6.0 * math.sqrt(2.0), rel=1e-3)
+    assert variation(dw.worlds.SinePair(variation=2.0), long, 0).sup == pytest.approx(6.0, rel=1e-3)
+    assert variation(dw.worlds.SinePair(variation=1.0, thirds=1), long, 0).l2 == pytest.approx(1.3295587654, rel=1e-9)
+    assert variation(dw.worlds.SinePair(variation=30.0, thirds=1), long, 0).l2 == pytest.approx(
+        30 * math.sqrt(2.0), rel=5e-3
+    )
+    assert variation(dw.worlds.Rotating(turns=2.5, norm=3.0), long, 0).l2 == pytest.approx(15.0 * math.pi, rel=1e-4)
+    assert variation(dw.worlds.Stationary(), long, 0) == (0.0, 0.0, 0)
+    world = dw.worlds.PiecewiseLinear(dim=4, breaks=9)
     _, vectors = world.knots(long, 5)
     walked = np.linalg.norm(np.diff(vectors, axis=0), axis=1).sum()
     assert variation(world, long, 5).l2 == pytest.approx(walked, rel=1e-9)
@@ -98,13 +100,13 @@ def test_what_is_known_on_paper() -> None:
 def test_the_papers_windows_come_out_of_it() -> None:
     """Five dimensions, 30 breaks, T = 1e5: the window of equation (90) lies in 807..867."""
     for instance in range(3):
-        found = variation(dw.PiecewiseLinear(instance=instance), 100_000, seed=0)
+        found = variation(dw.worlds.PiecewiseLinear(instance=instance), 100_000, seed=0)
         policy = dw.SlidingLinUCB.optimal(horizon=100_000, dim=5, variation=found.l2, noise=0.1)
         assert 807 <= policy.window <= 867
 
 
 def test_regret_against_a_single_action_needs_actions_that_last() -> None:
-    worlds = {actions: dw.Rotating(actions=actions, dim=3, n_actions=4) for actions in ("fresh", "fixed")}
+    worlds = {actions: dw.worlds.Rotating(actions=actions, dim=3, n_actions=4) for actions in ("fresh", "fixed")}
     study = Study(name="static", worlds=worlds, policies={"uniform": dw.Uniform()}, horizon=100, runs=2)
     results = dw.run(study)
     assert np.isnan(results.column(study.cells_of("fresh", "uniform"), "static_regret")).all()
@@ -116,7 +118,7 @@ def test_regret_against_a_single_action_needs_actions_that_last() -> None:
 def test_simulate_tells_the_variation_of_run_0(text: str, called: str) -> None:
     asked = ["simulate", "--world", text, "--policy", "uniform", "--horizon", "200", "--runs", "2"]
     told = json.loads(CliRunner().invoke(main, [*asked, "--json"]).stdout)["variation"]
-    world = {"action": dw.Rotating(dim=3, n_actions=4), "arm": dw.Abrupt()}[called]
+    world = {"action": dw.worlds.Rotating(dim=3, n_actions=4), "arm": dw.worlds.Abrupt()}[called]
     expected = variation(world, 200, int(key(0, 0, "world")))
     assert told == {"l2": expected.l2, "sup": None if math.isnan(expected.sup) else expected.sup}
     table = " ".join(CliRunner().invoke(main, asked).stdout.split())  # a narrow table breaks its lines

@@ -12,28 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from driftwise import extend as extend
+    from driftwise import worlds as worlds
     from driftwise.agent import Agent as Agent
-    from driftwise.core.kernel import kernel as kernel
-    from driftwise.core.types import About as About
-    from driftwise.core.types import ArmIds as ArmIds
-    from driftwise.core.types import Cache as Cache
+    from driftwise.agent.summary import ArmSummary as ArmSummary
+    from driftwise.core.outcome_status import OutcomeStatus as OutcomeStatus
     from driftwise.core.types import Decision as Decision
-    from driftwise.core.types import Derived as Derived
-    from driftwise.core.types import Moves as Moves
-    from driftwise.core.types import Outcome as Outcome
-    from driftwise.core.types import PerArm as PerArm
-    from driftwise.core.types import PerClass as PerClass
-    from driftwise.core.types import PerFeature as PerFeature
-    from driftwise.core.types import PerFeaturePair as PerFeaturePair
-    from driftwise.core.types import PerRound as PerRound
-    from driftwise.core.types import Problem as Problem
-    from driftwise.core.types import Scratch as Scratch
-    from driftwise.core.types import Shared as Shared
-    from driftwise.core.types import SlateOutcome as SlateOutcome
-    from driftwise.core.types import Slopes as Slopes
-    from driftwise.core.verbs import register as register
     from driftwise.errors import DriftwiseError as DriftwiseError
-    from driftwise.families import *  # noqa: F403  # noqa: F403
+    from driftwise.families import *  # noqa: F403
     from driftwise.families.convex.projections import ball as ball
     from driftwise.families.convex.projections import box as box
     from driftwise.families.convex.projections import product as product
@@ -48,37 +34,39 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "agent": ["Agent"],
-    "core.kernel": ["kernel"],
-    "core.types": [
-        *("About", "ArmIds", "Cache", "Decision", "Derived", "Moves", "Outcome", "PerArm", "PerClass"),
-        *("PerFeature", "PerFeaturePair", "PerRound", "Problem", "Scratch", "Shared", "SlateOutcome", "Slopes"),
-    ],
-    "core.verbs": ["register"],
+    "agent.summary": ["ArmSummary"],
+    "core.outcome_status": ["OutcomeStatus"],
+    "core.types": ["Decision"],
     "errors": ["DriftwiseError"],
-    "families.restless.whittle.api": ["whittle_index"],
+    "families": ["FAMILIES", "POLICIES", "WORLDS", "ORACLES"],
     "families.convex.projections": ["ball", "box", "product", "simplex"],
+    "families.restless.whittle.api": ["whittle_index"],
     "families.restless.whittle.warm_start": ["new_whittle_memory"],
     "study.results": ["Results"],
     "study.run": ["run"],
     "study.study": ["Study"],
-    "families.composite.worlds.delayed": ["Delayed"],
 }
-_TABLES = ("POLICIES", "WORLDS")
+_MODULES = ("extend", "worlds")
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
-    home = next((home for home, names in _HOMES.items() if name in names), "families")
-    value = getattr(import_module(f"driftwise.{home}"), name, None)
+    if name in _MODULES:
+        return import_module(f"driftwise.{name}")
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    value = getattr(import_module(f"driftwise.{home}"), name) if home else _classes().get(name)
     if value is None:
         raise AttributeError(f"module 'driftwise' has no attribute {name!r}")
     return globals().setdefault(name, value)
 
 
-def __dir__() -> list[str]:
+def _classes() -> dict[str, Any]:
+    """Policies and problem values by the names of their classes."""
     families = import_module("driftwise.families")
-    named = [name for names in _HOMES.values() for name in names]
-    for table in _TABLES:
-        named += [table, *(kind.__name__ for kind in getattr(families, table).values())]
-    return sorted(named)
+    kinds = [*families.POLICIES.values(), *(family.problem for family in families.FAMILIES.values())]
+    return {kind.__name__: kind for kind in kinds}
+
+
+def __dir__() -> list[str]:
+    return sorted([*_MODULES, *(name for names in _HOMES.values() for name in names), *_classes()])

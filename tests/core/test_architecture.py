@@ -1,4 +1,4 @@
-"""The map of ARCHITECTURE.md is the tree, class names are used once, and families are known by name in their own place only."""
+"""The map of ARCHITECTURE.md is the tree, class names are unique, and families are named in their own place only."""
 
 import ast
 import re

@@ -48,6 +48,11 @@ class RewardProblem(ProblemValue, frozen=True, kw_only=True):
     reward_range: tuple[Number, Number] | None = (0.0, 1.0)
     noise: Noise | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.reward_range, list):
+            msgspec.structs.force_setattr(self, "reward_range", tuple(self.reward_range))
+
     def base(self, registry: ArmRegistry) -> Problem:
         """What a policy may know, as far as all families have it."""
         low, high = (-math.inf, math.inf) if self.reward_range is None else read_range(self.reward_range)
