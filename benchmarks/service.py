@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, not_measured, row
-from tests import postgres
+from tests.fixtures import postgres
 
 HERE = Path(__file__).parent
 DECIDE = "/v1/deployments/shop/decide"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests import postgres
+from tests.fixtures import postgres
 
 
 @pytest.fixture(scope="session")
