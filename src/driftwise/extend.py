@@ -31,6 +31,8 @@ from driftwise.core.random import stream as stream
 from driftwise.core.random import uniform as uniform
 from driftwise.core.seeding import generator as generator
 from driftwise.core.seeding import key as key
+from driftwise.core.summary import Summary as Summary
+from driftwise.core.summary import clear_summary as clear_summary
 from driftwise.core.types import About as About
 from driftwise.core.types import ArmIds as ArmIds
 from driftwise.core.types import Cache as Cache

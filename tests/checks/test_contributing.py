@@ -20,11 +20,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """A package with the page's file and the page's line, as a reader would write them."""
     page = PAGE.read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    (line,) = re.findall(r"`(from driftwise\.policies\.recency import .*?)`", page)
+    (line,) = re.findall(r"`(from driftwise\.families\.multi_armed\.policies\.recency import .*?)`", page)
     package = tmp_path_factory.mktemp("site") / "shop"
     package.mkdir()
     (package / "recency.py").write_text(code, encoding="utf-8")
-    (package / "__init__.py").write_text(line.replace("driftwise.policies", "shop"), encoding="utf-8")
+    (package / "__init__.py").write_text(line.replace("driftwise.families.multi_armed.policies", "shop"), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(package.parent)
         yield importlib.import_module("shop")
