@@ -140,7 +140,7 @@ def _outcome(fixtures: Fixtures, agent: Agent, decision: Decision, luck: Rng) ->
         return fixtures.outcome(luck, agent.arms)
     actions = decision.action if isinstance(decision.action, tuple) else (decision.action,)
     if not agent.arms:
-        merits = [0.5 + 0.5 * decision.context[0]]
+        merits = [0.5 + 0.5 * decision.context[0] if decision.action is not None else 0.0]
     else:
         merits = [(agent.arms.index(each) + 1) / len(agent.arms) if each is not None else 0.0 for each in actions]
     return fixtures.outcome_of([0.4 * merit + 0.6 * luck.random() for merit in merits])
