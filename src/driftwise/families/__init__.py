@@ -6,6 +6,7 @@ from driftwise.core.family import FAMILIES as FAMILIES
 from driftwise.families.composite import *  # noqa: F403
 from driftwise.families.composite import COMPOSITE_POLICIES, COMPOSITE_WORLDS
 from driftwise.families.contextual import *  # noqa: F403
+from driftwise.families.contextual_knapsack import *  # noqa: F403
 from driftwise.families.convex import *  # noqa: F403
 from driftwise.families.knapsack import *  # noqa: F403
 from driftwise.families.multi_armed import *  # noqa: F403
