@@ -24,7 +24,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     package = tmp_path_factory.mktemp("site") / "shop"
     package.mkdir()
     (package / "recency.py").write_text(code, encoding="utf-8")
-    (package / "__init__.py").write_text(line.replace("driftwise.families.multi_armed.policies", "shop"), encoding="utf-8")
+    (package / "__init__.py").write_text(
+        line.replace("driftwise.families.multi_armed.policies", "shop"), encoding="utf-8"
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(package.parent)
         yield importlib.import_module("shop")
