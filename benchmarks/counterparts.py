@@ -4,7 +4,7 @@ from typing import Any
 
 from benchmarks.peers import settings
 from benchmarks.peers.timing import Options
-from driftwise import policies as ours
+from driftwise import families as ours
 
 #: What a reader of the table must know of how a pair was set.
 REMARKS = {

@@ -130,7 +130,7 @@ LIVELY: dict[str, dict[str, Any]] = {  # restarts, batches and passes within the
 }
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", sorted(CHECKS))
 def test_arms(name: str) -> None:
     short = {"window": 40} if name.startswith("sliding") else LIVELY.get(name, {})
     policy, problem = cast(POLICIES[name](**short)), Problem(ARMS, LOW, HIGH, horizon=HORIZON)
