@@ -17,7 +17,7 @@ import driftwise
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.kernel import PARTS, kernel, load_numba
 from driftwise.core.verbs import register
-from driftwise.errors import RegistrationError
+from driftwise.errors import KernelError, RegistrationError
 from driftwise.families import SlidingUCB, Thompson, Uniform
 
 POLICY = """
@@ -252,3 +252,17 @@ def _roots(values: Any) -> float:
     for i in range(len(values)):
         total += root(values[i]) * 0.1
     return total
+
+
+@kernel
+def _grow(size: int) -> float:
+    return float(np.zeros(size)[0])
+
+
+def test_a_kernel_that_allocates_learns_how_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(KernelError, match=r"zeros.*test_kernel.py, line \d+.*allocates=True"):
+        _grow(3)
+    monkeypatch.setenv("DRIFTWISE_DEBUG", "1")
+    with pytest.raises(Exception, match="During: |No implementation of function") as told:
+        _grow(3)
+    assert not isinstance(told.value, KernelError)

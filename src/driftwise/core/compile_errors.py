@@ -1,5 +1,9 @@
-"""One sentence for a kernel that numba cannot compile: which kernel, which line, and why in numba's own words."""
+"""One sentence for a kernel that numba cannot compile: which kernel, which line, and why in numba's own words.
 
+With DRIFTWISE_DEBUG=1 in the environment, all that numba says.
+"""
+
+import os
 import re
 from typing import Any
 
@@ -8,6 +12,7 @@ from driftwise.errors import DriftwiseError, KernelError
 _PLACE = re.compile(r'^File "(?P<file>[^"\n]*)", line (?P<line>\d+):\n(?P<text>.*?)\n *\^', re.MULTILINE | re.DOTALL)
 _VERB = re.compile(r"resolving callee type: verb\((\w+)\)")
 _WRAPPED = "Failed in nopython mode pipeline"
+_ALLOCATION = re.compile(r"No implementation of function Function\(<built-in function (zeros|empty|array|ones|full)")
 
 
 def mark(error: Exception, verb: str, subject: type, kernel: Any) -> None:
@@ -23,9 +28,9 @@ class explained:  # noqa: N801  a context manager; one by a generator costs a mi
         """Nothing to prepare."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        told = _kernel_error(error) if isinstance(error, Exception) else None
-        if told is not None:
-            raise told from None
+        sentence = _kernel_error(error) if isinstance(error, Exception) else None
+        if sentence is not None and os.environ.get("DRIFTWISE_DEBUG") != "1":
+            raise sentence from None
 
 
 def _kernel_error(error: Exception) -> KernelError | None:
@@ -47,4 +52,5 @@ def _kernel_error(error: Exception) -> KernelError | None:
         where = "no line is known"
     verb = _VERB.search(str(error))
     what = f"{marked[0]} of {marked[1].__name__}" if marked is not None else f"the kernel {verb[1] if verb else ''}"
-    return KernelError(f"{what.strip()} does not compile: {reason} ({where})")
+    hint = "; a kernel that allocates says @kernel(allocates=True)" if _ALLOCATION.search(str(error)) else ""
+    return KernelError(f"{what.strip()} does not compile: {reason} ({where}){hint}")
