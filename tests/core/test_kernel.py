@@ -263,6 +263,6 @@ def test_a_kernel_that_allocates_learns_how_to_say_so(monkeypatch: pytest.Monkey
     with pytest.raises(KernelError, match=r"zeros.*test_kernel.py, line \d+.*allocates=True"):
         _grow(3)
     monkeypatch.setenv("DRIFTWISE_DEBUG", "1")
-    with pytest.raises(Exception, match="During: |No implementation of function") as told:
+    with pytest.raises(Exception, match=r"During: |No implementation of function") as told:
         _grow(3)
     assert not isinstance(told.value, KernelError)
