@@ -126,7 +126,7 @@ with notebook("noted_cells") as book:
     book.module.results = None
     for cell in sys.argv[1:]:
         book.run(cell)
-    agent = book.dw.Agent(book.Noted(), n_arms=3)
+    agent = book.dw.Agent(book.Noted(), 3)
     agent.learn(agent.decide(), reward=0.0)
     print(float(agent.state.values[0]), book.regret, next(book.study.cells()).key)
 """
