@@ -20,8 +20,8 @@ def main() -> int:
 
     import driftwise
 
-    names = [name for name in dir(driftwise) if getattr(driftwise, name) is not None]
     modules = [module.name for module in iter_modules(driftwise.__path__) if module.name != LEFT_OUT]
+    names = [name for name in dir(driftwise) if name not in modules and getattr(driftwise, name) is not None]
     driftwise.__all__ = [*FIRST, *(name for name in names if name not in FIRST), *modules]
     warnings.filterwarnings("ignore", module="pdoc")  # annotations that it prints as they are written
     warnings.filterwarnings("error", message="Couldn't import|Found .* does not resolve")
