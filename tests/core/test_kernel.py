@@ -118,7 +118,9 @@ def test_a_class_name_is_taken_once() -> None:
         window: int = 1
         xi: float = 1.0
 
-    with pytest.raises(RegistrationError, match=r"SlidingUCB is taken by driftwise\.policies\.sliding_ucb"):
+    with pytest.raises(
+        RegistrationError, match=r"SlidingUCB is taken by driftwise\.families\.multi_armed\.policies\.sliding_ucb"
+    ):
         register(SlidingUCB)
 
 
@@ -126,7 +128,9 @@ def written(arm: int) -> Any:
     """A policy as a notebook cell defines it, again and again under one name."""
 
     class Anew(NamedTuple):
-        def init(self, problem: driftwise.Problem) -> driftwise.families.multi_armed.policies.uniform.UniformState:
+        def init(
+            self, problem: driftwise.extend.Problem
+        ) -> driftwise.families.multi_armed.policies.uniform.UniformState:
             return driftwise.families.multi_armed.policies.uniform.UniformState(np.zeros(problem.n_arms, np.int64))
 
     def select(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[int, float]:

@@ -144,9 +144,17 @@ DEPLOYMENTS: dict[str, dict[str, Any]] = {
     "convex": {"policy": "virtual-queue", "problem": dw.Convex([Box([0.0], [1.0])])},
     "knapsack": {"policy": "ucb-bwk", "problem": dw.Knapsack(3, {"euros": 5.0}, horizon=100)},
     "restless": {"policy": "wiql", "problem": dw.Restless(3, n_active=1, states=2, state_rewards=[0, 1])},
+    "contextual-knapsack": {
+        "policy": "lin-pacing",
+        "problem": dw.ContextualKnapsack(3, context_dim=2, budgets={"euros": 5.0}, horizon=100),
+    },
     "slate": {"policy": "sliding-slate-ucb", "problem": dw.Slate(3, slate_size=2)},
 }
-REQUESTS: dict[str, dict[str, Any]] = {"contextual": {"context": [1.0, 0.0]}, "restless": {"states": [0, 1, 0]}}
+REQUESTS: dict[str, dict[str, Any]] = {
+    "contextual": {"context": [1.0, 0.0]},
+    "contextual-knapsack": {"context": [1.0, 0.0]},
+    "restless": {"states": [0, 1, 0]},
+}
 VALUES: dict[str, Any] = {
     "budgets": {"euros": 9.0},
     "n_active": 1,

@@ -212,5 +212,5 @@ def test_pacing_goes_by_what_arms_cost_not_by_the_most_they_can() -> None:
     for i in range(100):
         one.decide(override=(i % 2, 0.5))
     assert one.reserved == {"units": 100.0} and one.remaining == {"units": 360.0}
-    rate = one._manner.show(one.t, {})[0]  # what the policy is shown
+    rate = one.adapter.read_request(one.t, {})[0]  # what the policy is shown
     assert (360 - 40) / 3500 < rate < (360 - 10) / 3500

@@ -19,7 +19,7 @@ from driftwise.service.http.schemas.requests import OutcomeFields
 from driftwise.service.store.events import Cancelled, Learned, body_of
 from driftwise.service.store.journal import Journal
 
-OUTCOME = OutcomeFields.__struct_fields__
+OUTCOME = sorted(OutcomeFields.__struct_fields__, key=lambda name: (name != "reward", name))
 COLUMNS = (
     "id",
     "decided_at",

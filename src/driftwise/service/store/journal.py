@@ -139,7 +139,7 @@ def open_journal(url: str, durability: str = "full") -> Any:
 def snapshots_to_keep(numbers: Sequence[int]) -> set[int]:
     """Which snapshots to keep: the newest, and older ones at growing distances, so that any moment is near one.
 
-    >>> sorted(kept_snapshots([10, 20, 30, 40, 50, 60, 70, 80]))
+    >>> sorted(snapshots_to_keep([10, 20, 30, 40, 50, 60, 70, 80]))
     [10, 20, 50, 70, 80]
     """
     newest = max(numbers, default=0)

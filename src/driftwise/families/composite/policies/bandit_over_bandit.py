@@ -45,6 +45,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.family import family_of
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch
 from driftwise.core.summary import Summary
@@ -150,15 +151,19 @@ class BanditOverBandit(NamedTuple):
         """Whether a change of the problem ends the epoch: blocks are planned for a horizon."""
         return not self.horizon and before.horizon != after.horizon
 
+    def _reads_rows(self, problem: Problem) -> bool:
+        """Whether the policy inside chooses by features; one that ignores them plays such problems, too."""
+        return problem.dim > 0 and family_of(self.policy) == problem.family
+
     def _size(self, problem: Problem) -> int:
         """The d of the theorem."""
-        name = "dim" if problem.dim else "n_arms"
+        name = "dim" if self._reads_rows(problem) else "n_arms"
         return whole("dim", self.dim, low=0) or whole(name, getattr(problem, name))
 
     def _laws(self, problem: Problem) -> tuple[Floats, Floats, RewardScale]:
         """What blocks follow from, how rewards are mapped, and how large they are then."""
         size, items = self._size(problem), max(1, problem.slate)
-        growth = size**2 if problem.dim else size
+        growth = size**2 if self._reads_rows(problem) else size
         if not problem.bounded:
             slates = problem._replace(noise=math.sqrt(items) * problem.noise, unit=items * problem.unit)
             return np.array([growth, self.scale]), np.array([1.0, 0.0]), new_scale(slates)
