@@ -414,6 +414,63 @@ async def test_budgets_are_told_and_never_overspent(store: str) -> None:
         assert (await asking.verify(engine, "shop")).equal
 
 
+@together
+async def test_a_unit_keeps_its_arm_only_while_it_can_be_paid_for(store: str) -> None:
+    async with running(store) as engine:
+        await create(engine, policy="ucb1", sticky=True, budgets={"euros": 2.0}, horizon=100)
+        first = await decide(engine, unit="me")
+        assert (await decide(engine, unit="me"))["action"] == first["action"]
+        refused = await decide(engine, unit="me")
+        assert refused["action"] is None  # both euros are reserved
+        await learn(engine, first["id"], reward=1.0, costs={"euros": 0.0})
+        again = await decide(engine, unit="me")
+        assert again["action"] == first["action"] and again["held"]
+        assert (await asking.verify(engine, "shop")).equal
+
+
+@together
+async def test_reservations_are_restored_bit_for_bit(store: str) -> None:
+    """Late costs, some never told, arms and budgets that change: from a snapshot and from the journal alike."""
+    ways = ("maximum", "estimate")
+    waiting: dict[str, list[int]] = {how: [] for how in ways}
+    before: dict[str, Any] = {}
+    async with running(store) as engine:
+        for how in ways:
+            words = {"policy": "prequential-pacing", "budgets": {"euros": 60.0}, "horizon": 400, "reserve": how}
+            await create(engine, name=how, **words)
+            await spend(engine, how, 0, waiting[how])
+            await changing.retire_arm(engine, how, "red")
+            await changing.change(engine, how, Changes(budgets={"euros": 90.0}, horizon=500))
+            await spend(engine, how, 1, waiting[how])
+            await asking.save(engine, how)
+            await spend(engine, how, 2, waiting[how])
+            before[how] = state(engine, how), (await asking.statistics(engine, how)).budgets
+            assert before[how][1]["reserved"]["euros"] > 0.0
+            assert (await asking.verify(engine, how)).equal
+    async with running(store) as engine:
+        for how in ways:
+            await asking.describe(engine, how)
+            assert (state(engine, how), (await asking.statistics(engine, how)).budgets) == before[how]
+            await spend(engine, how, 3, waiting[how])
+            assert (await asking.verify(engine, how)).equal
+            told: Any = (await asking.statistics(engine, how)).budgets
+            assert told["left"]["euros"] >= told["reserved"]["euros"]
+
+
+async def spend(engine: Engine, name: str, seed: int, waiting: list[int]) -> None:
+    """Some rounds whose costs come late and out of order; what was `waiting` before is told of too."""
+    luck = np.random.default_rng(seed)
+    for _ in range(60):
+        decision = await decide(engine, name)
+        waiting += [decision["id"]] if decision["action"] is not None else []
+        while waiting and luck.random() < 0.4:
+            late, costs = waiting.pop(luck.integers(len(waiting))), {"euros": float(luck.random() < 0.2)}
+            if luck.random() < 0.1:
+                await deciding.cancel(engine, name, late)
+            else:
+                await learn(engine, late, name, reward=float(luck.random()), costs=costs)
+
+
 async def live_with_costs(engine: Engine) -> None:
     for _ in range(20):
         decision = await decide(engine)

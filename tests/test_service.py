@@ -146,6 +146,33 @@ async def test_what_is_malformed_is_refused_and_changes_nothing(store: Path) -> 
 
 
 @over_http
+async def test_a_budget_that_is_changed_is_paced_anew(store: Path) -> None:
+    """Prices may rise as high as the changed budget asks for, and what is reserved cannot be taken away."""
+    made = {"name": "ads", "policy": "prequential-pacing", "arms": ["a", "b"], "horizon": 1000}
+    async with web(store) as ask:
+        assert (await ask("POST", "/deployments", made | {"budgets": {"euros": 900}})).status_code == 201
+        found = ask.engine.entry("ads").live
+        assert found is not None
+        for _ in range(100):
+            decision = (await ask("POST", "/deployments/ads/decide", {})).json()
+            told = {"id": decision["id"], "reward": 1, "costs": {"euros": 0.5}}
+            if decision["action"] is not None:
+                await ask("POST", "/deployments/ads/learn", told)
+        assert found.agent.state.limits == pytest.approx(1000 / 900)
+        left = (await ask("GET", "/deployments/ads")).json()["budgets"]["left"]["euros"]
+        cut = {"budgets": {"euros": 900 - left + 90}}
+        assert (await ask("PATCH", "/deployments/ads", cut)).status_code == 200
+        assert found.agent.state.limits == pytest.approx(10.0)  # 90 euros for 900 rounds
+        assert (await ask("PATCH", "/deployments/ads", {"horizon": 1900})).status_code == 200
+        assert found.agent.state.limits == pytest.approx(20.0)
+        await ask("POST", "/deployments/ads/decide", {})
+        refused = await ask("PATCH", "/deployments/ads", {"budgets": {"euros": 900 - left}})
+        assert refused.status_code == 422 and "spent or reserved already" in refused.json()["error"]
+        verified = await ask("POST", "/deployments/ads/verify")
+        assert verified.json()["equal"]
+
+
+@over_http
 async def test_idempotency_keys(store: Path) -> None:
     async with web(store) as ask:
         await ask("POST", "/deployments", SHOP, idempotency_key="make")

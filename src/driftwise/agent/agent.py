@@ -61,8 +61,9 @@ class Agent:
     most : mapping of str to float, optional
         The most a single decision can cost of each resource; 1 where it is not said.
     reserve : str, optional
-        What is kept back for pending decisions: "estimate", what they cost at most but for a tiny chance, by what their
-        arms have cost of late; or "maximum", the most they can cost, so that nothing is ever overspent.
+        What is kept back for pending decisions: "maximum", the most they can cost, so that nothing is ever overspent,
+        unless another is said; or "estimate", what they cost at most but for a tiny chance, by what their arms have
+        cost of late. Where outcomes come late the estimate leaves more to decide with.
     overspend : bool
         True where nothing is kept back: pending decisions may together cost more than is left.
     domain : Domain, optional
@@ -220,6 +221,7 @@ class Agent:
 
         `held` is an action and its propensity that were settled elsewhere, in a log or by an earlier decision: it is
         taken instead of the policy's own, and learned from like any other. Where nobody knows the propensity it is nan.
+        With budgets, it is paid for whatever is left.
         """
         with self._lock:
             t, shown, manner = self.t, self._shown, self._manner
@@ -568,9 +570,14 @@ class Agent:
 
     @property
     def reserved(self) -> dict[str, float]:
-        """What is kept back for pending decisions: by `reserve`, an estimate or the maximum."""
+        """What is kept back for pending decisions: by `reserve`, the most they can cost, or an estimate of it."""
         purse = self._budgeted().purse
         return purse.named(purse.reserved)
+
+    @property
+    def can_pay(self) -> bool:
+        """Whether one more decision can be paid for, whatever it costs; always so without budgets."""
+        return not isinstance(self._manner, Budgeted) or self._manner.purse.lasts()
 
     @property
     def prices(self) -> dict[str, float]:

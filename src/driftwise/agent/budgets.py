@@ -1,12 +1,24 @@
 """Budgets that must last: costs are reported with rewards, and nothing is spent that is not there.
 
-What pending decisions may cost is *reserved* until it is told: an estimate of it, or the most they can cost
-(`agent/reserve.py`). Where less is left beside that than a decision can cost at most, the answer is None, the null arm:
-wait, or let the budget grow. So nothing is ever overspent where outcomes come at once, or with `reserve="maximum"`;
-with the estimate the chance of it is tiny. An agent that was made with `overspend=True` reserves nothing.
+Pending decisions have two costs (`agent/reserve.py`): the *maximum*, the most that all of them can cost, and an
+*estimate* of what they cost at most, but for a tiny chance.
+
+The promise goes by the maximum. It is *reserved*: where less is left beside it than one more decision can cost at most,
+the answer is None, the null arm: wait, or let the budget grow. At any time
+
+    spent + most x pending <= budget          so that spent <= budget, whatever comes, and in whatever order
+
+for a decision adds `most` to the left side only where there is room for it, an outcome replaces `most` by a cost that
+is not above it, and no change may bring the budget below the left side. A decision where there is no room may, at
+worst, overspend: no rule that knows only `most` decides more often and keeps the promise. Who can bear a tiny chance
+reserves the estimate (`reserve="estimate"`), who wants no promise nothing (`overspend=True`).
+
+Pacing goes by the estimate, always: what may be spent a round is what will be left once pending decisions have cost
+that much. Paced by the maximum, a budget would seem to be nearly gone while outcomes are under way.
 
 A decision whose cost is never told keeps its reservation; `Agent.cancel` gives it back. One that is given up, as the
-oldest of too many, counts as having cost the most: the budget is safe, the estimate of the cost is not fed.
+oldest of too many, counts as having cost the most: the budget is safe, the estimate of the cost is not fed. Choices
+that were made elsewhere (`held`) are paid for whatever is left.
 
 Kernels are told costs as shares of the most a decision can cost, and rates likewise.
 """
@@ -28,7 +40,7 @@ from driftwise.core.types import Budgets, Floats, Problem, Spent
 from driftwise.errors import BudgetError, ParameterError, StateError
 
 Amounts = dict[str, float]
-SLACK = 1e-9  # of a budget: 0.1 + 0.1 + 0.1 fits into 0.3
+SLACK = 1e-9  # of the most a decision can cost: 0.1 + 0.1 + 0.1 fits into 0.3
 NULL = -1
 
 
@@ -51,35 +63,39 @@ class Purse:
     @property
     def reserved(self) -> Floats:
         """What is kept back for pending decisions."""
-        if not self.pending.decisions:
-            return np.zeros(len(self.names))
-        shares = self.pending.estimate() if self.how == "estimate" else self.pending.maximum()
-        reserved: Floats = shares * self.most
+        reserved: Floats = RESERVES[self.how](self.pending) * self.most
         return reserved
 
     @property
-    def free(self) -> Floats:
-        """What is neither spent nor reserved."""
-        return self.remaining if self.overspend else self.remaining - self.reserved
+    def gone(self) -> Floats:
+        """What the budget must cover already: what was spent and, unless that may be overspent, what is reserved."""
+        return self.spent if self.overspend else self.spent + self.reserved
+
+    def lasts(self) -> bool:
+        """Whether one more decision can be paid for, whatever it costs."""
+        slack = SLACK * self.most
+        if self.overspend:
+            return bool((self.gone < self.totals - slack).all())
+        return bool((self.gone + self.most <= self.totals + slack).all())
+
+    @property
+    def plannable(self) -> Floats:
+        """What will be left once all that is pending has cost what is estimated, as shares of the most."""
+        left: Floats = np.maximum(self.remaining / self.most - self.pending.estimate(), 0.0)
+        return left
+
+    def rates(self, rounds: int) -> Floats:
+        """What may be spent a round if it is to last for `rounds` more, as shares of the most."""
+        rates: Floats = self.plannable / max(1, rounds)
+        return rates
 
     def amounts(self, horizon: int, t: int) -> Floats:
         """What a run of `horizon` rounds spends at the pace of what is left in round `t`, as shares of the most.
 
         At the start these are the budgets. Where nothing is left they are next to nothing: a plan needs some amount.
         """
-        left = np.maximum(self.remaining, SLACK * self.totals)
-        amounts: Floats = left / self.most * (horizon / (horizon - t))
+        amounts: Floats = np.maximum(self.plannable, SLACK * self.totals / self.most) * (horizon / (horizon - t))
         return amounts
-
-    def lasts(self) -> bool:
-        """Whether one more decision can be paid for, whatever it costs."""
-        need = np.zeros_like(self.most) if self.overspend else self.most
-        return bool((self.free >= need - SLACK * np.maximum(1.0, self.totals)).all())
-
-    def rates(self, rounds: int) -> Floats:
-        """What may be spent a round if it is to last for `rounds` more, as shares of the most."""
-        rates: Floats = np.maximum(self.free, 0.0) / self.most / max(1, rounds)
-        return rates
 
     def named(self, amounts: Floats) -> Amounts:
         """By the names of resources."""
@@ -89,13 +105,14 @@ class Purse:
         """A copy with other totals for some resources; not below what is spent or reserved already."""
         if not isinstance(totals, Mapping):
             raise BudgetError(f"budgets={totals!r} does not map resources to amounts: {{'euros': 5000}}")
-        fresh, reserved, purse = self.totals.copy(), self.reserved, copy(self)
+        fresh, gone, purse = self.totals.copy(), self.gone, copy(self)
         for name, amount in totals.items():
             place = self.place(name)
             fresh[place] = positive(f"budgets[{name!r}]", amount)
-            gone = self.spent[place] + (0.0 if self.overspend else reserved[place])
-            if fresh[place] < gone - SLACK * max(1.0, gone):
-                raise BudgetError(f"budgets[{name!r}]={amount:g} is below the {gone:g} spent or reserved already")
+            if fresh[place] < gone[place] - SLACK * self.most[place]:
+                raise BudgetError(
+                    f"budgets[{name!r}]={fresh[place]:g} is below the {gone[place]:g} spent or reserved already"
+                )
         purse.totals = fresh
         return purse
 
@@ -276,7 +293,7 @@ def purse_of(policy: Any, n_arms: int, horizon: int, made: Mapping[str, Any]) ->
         if key not in totals:
             raise BudgetError(f"there is no resource {key!r}: there are {', '.join(map(repr, totals))}")
     largest = {key: positive(f"most[{key!r}]", declared.get(key, 1.0)) for key in totals}
-    how = one_of("reserve", "estimate" if made["reserve"] is None else made["reserve"], RESERVES)
+    how = one_of("reserve", "maximum" if made["reserve"] is None else made["reserve"], tuple(RESERVES))
     return Purse(totals, largest, new_reserve(n_arms, len(totals)), how, bool(made["overspend"]))
 
 

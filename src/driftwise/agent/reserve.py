@@ -1,30 +1,28 @@
-"""What pending decisions may cost: what must be kept back while their outcomes are under way.
+"""What pending decisions may cost, while their outcomes are under way.
 
 The *maximum* is the most a decision can cost, times how many are pending. It can never be too little, but where few
-decisions cost anything it keeps most of a budget out of reach: of quotes that sell one unit in six times, six times too
-much.
+decisions cost anything it is far too much: of quotes that sell one unit in six times, six times.
 
 The *estimate* asks what decisions for the same arm have cost of late. With k of an arm pending, n answered, m the mean
-of their costs as a share of the most, and v the most that their variance can be, it keeps back
+of their costs as a share of the most, and v the most that their variance can be, it is
 
     sum k m + z sqrt(sum k v (1 + k / n)) + z^2 / 6                     sums over arms, z = 4.5; never above the maximum
 
-What pending decisions cost in all is above that with a chance of about 1 in 100,000, if costs are independent, and
-pending decisions on average no dearer than answered ones: z sets the chance, z^2 / 6 makes up for skewness, k / n for
-how far the mean may be off, and v is m (1 - m) at the centre of Wilson's interval. An arm of which nothing is known
-costs the most, and so do decisions for arms that were retired. Answered costs fade, so that a mean follows a drift; a
-jump of all costs while many decisions are pending can still be more than was kept back. When few are pending, the
+What pending decisions cost in all is above that with a chance of at most about 1 in 100,000 (measured), if costs are
+independent, and pending decisions on average no dearer than answered ones: z sets the chance, z^2 / 6 makes up for
+skewness, k / n for how far the mean may be off, and v is m (1 - m) at the centre of Wilson's interval. An arm of which
+nothing is known costs the most, and so do decisions for arms that were retired. Answered costs fade, so that a mean
+follows a drift; a jump of all costs while many decisions are pending can still be more. When few are pending, the
 estimate is the maximum.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from driftwise.core.types import Floats
 
-RESERVES = ("estimate", "maximum")
 Z = 4.5
 FADE = 0.998  # what a cost of one answer ago counts
 
@@ -76,12 +74,17 @@ class Reserve(NamedTuple):
 
     def estimate(self) -> Floats:
         """What they cost at most, but for a small chance."""
+        if not self.decisions:
+            return self.maximum()
         pending, answered = self.pending, self.weights + 1.0
         means = (self.costs + 1.0) / answered[:, None]
         centres = (self.costs + 0.5 * Z * Z) / (self.weights + Z * Z)[:, None]
         spread = (pending * (1.0 + pending / answered)) @ (centres * (1.0 - centres))
         estimate: Floats = self.left[0] + pending @ means + Z * np.sqrt(spread) + Z * Z / 6.0
         return np.minimum(estimate, self.decisions)
+
+
+RESERVES: dict[str, Callable[[Reserve], Floats]] = {"maximum": Reserve.maximum, "estimate": Reserve.estimate}
 
 
 def new_reserve(n_arms: int, resources: int) -> Reserve:

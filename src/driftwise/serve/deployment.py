@@ -90,7 +90,10 @@ class Deployment:
     def decide(
         self, asked: dict[str, Any], unit: str | None, now: int, done: tuple[Any, float | None] | None = None
     ) -> tuple[Event, Decided]:
-        """Choose, or take what was `done` already; the event says what."""
+        """Choose, or take what was `done` already; the event says what.
+
+        A unit that keeps its arm gets nothing while the arm cannot be paid for.
+        """
         held = done if done is not None else self._held(unit)
         chosen = None if held is None else (held[0], math.nan if held[1] is None else held[1])
         at = self.time(now)
@@ -271,6 +274,8 @@ class Deployment:
         held = self.units.get(unit)
         if held is None:
             return None
+        if not self.agent.can_pay:
+            return None, 1.0
         arms = self.agent.arms
         items = held[0] if isinstance(held[0], list) else [held[0]]
         return held if all(item in arms for item in items) else None

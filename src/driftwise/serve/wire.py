@@ -82,7 +82,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     slate: Annotated[int, Meta(ge=1, le=MOST_ARMS)] | None = None
     budgets: Amounts | None = None
     most: Amounts | None = None
-    reserve: Literal["estimate", "maximum"] | None = None
+    reserve: Literal["maximum", "estimate"] | None = None
     overspend: bool = False
     domain: Annotated[list[Box | Ball | Simplex], Meta(min_length=1, max_length=100)] | None = None
     constraints: Annotated[int, Meta(ge=0, le=1000)] | None = None
