@@ -103,7 +103,7 @@ class Fixtures(ABC):
     has_costs: ClassVar[bool] = False  # choices cost something of budgets, and nothing can be chosen
     has_states: ClassVar[bool] = False  # arms have states, which come with every request
     has_gradients: ClassVar[bool] = False  # points are chosen, and gradients come back
-    zero_is_arbitrary: ClassVar[bool] = True  # rewards and their range may be shifted: a reward of 0 means nothing
+    zero_is_arbitrary: ClassVar[bool] = True  # rewards and their range may be shifted
     lowest_action: ClassVar[int] = 0
 
     @classmethod

@@ -71,7 +71,7 @@ class ServiceHooks:
     # ---- what is answered ----
 
     def status(self, adapter: Adapter, t: int) -> dict[str, Any]:
-        """What is told of a deployment beside what all have."""
+        """The part of a deployment's status that only this family has."""
         return {}
 
     def answer_of(self, adapter: Adapter, t: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ argument (a policy, a tape, or a state). A verb is a type of its own for numba: 
     appraise(policy, state, t, context, prices)                    write what a unit of each resource is worth now
     rank(policy, state, t, context, indices)                       write the index of each arm, in the state it is in
     summarise(policy, state, t, context, out)                      write what is known of each arm: core/summary.py
-    missed(standard, i, action, reward) -> (regret, is best)       what a choice is held against; measure/comparator.py
+    missed(standard, i, action, reward) -> (regret, is best)       the regret of a choice; measure/comparator.py
 
 `advance` exists because `select` may not write, and a window must forget a round even when no reward ever came for it.
 It is given the stream of round t; `select` draws from that too, and `update` from its branch, so that what is drawn
