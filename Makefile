@@ -25,11 +25,12 @@ base:  ## in an environment of its own, without extras: the first commands work,
 	$(VENV)-base/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt .
 	$(VENV)-base/bin/python tests/base_install.py
 
-lint: $(VENV)/.dev  ## style, types, layers
+lint: $(VENV)/.dev  ## style, types, layers, share of Any
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/any_in_signatures.py
 
 bench: $(VENV)/.dev  ## speed and memory as ratios to plain C and to peers; writes out/bench.json
 	$(BIN)/python benchmarks/bench.py

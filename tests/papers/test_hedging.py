@@ -12,6 +12,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,9 @@ import driftwise as dw
 from driftwise.core.types import Decision, Outcome, Problem
 from driftwise.core.verbs import update
 from driftwise.errors import ParameterError
+from driftwise.families import SinePair
 from driftwise.families.contextual.regret_bounds import sliding_lin_ucb_bound
-from driftwise.papers import paper
+from driftwise.papers import only_world, paper
 from driftwise.papers.hedging_the_drift import auto_loans, gradual, piecewise, played_on
 from driftwise.papers.hedging_the_drift.growth import Growth, growth
 from driftwise.papers.hedging_the_drift.piecewise import Size
@@ -92,17 +94,21 @@ def test_studies_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatc
 
 def test_windows_are_the_papers() -> None:
     studies = paper(NAME).studies("quick", None)
-    known = studies["figure2a/printed/T=30000"].policies
-    assert known["SW-UCB-thm3"].window == math.floor(60_000 ** (2 / 3))
-    assert known["SW-UCB-thm6"].window == math.floor(2 ** (1 / 3) * 30_000 ** (2 / 3))
-    assert known["EXP3.S"].gamma == pytest.approx((4 * math.log(60_000) / ((math.e - 1) ** 2 * 30_000)) ** (1 / 3))
-    assert studies["figure3/instance=0"].policies["SW-UCB-obl"].window == 6731
-    assert studies["figure4/instance=0"].policies["SW-UCB-obl"].window == 10209
-    assert 750 < studies["figure4/instance=0"].policies["SW-UCB-opt"].window < 900
-    swing = studies["figure2b/thirds/T=60000"].worlds["world"]
+
+    def parameter(study: str, policy: str, name: str) -> float:
+        return float(studies[study].policies[policy]._asdict()[name])
+
+    known = partial(parameter, "figure2a/printed/T=30000")
+    assert known("SW-UCB-thm3", "window") == math.floor(60_000 ** (2 / 3))
+    assert known("SW-UCB-thm6", "window") == math.floor(2 ** (1 / 3) * 30_000 ** (2 / 3))
+    assert known("EXP3.S", "gamma") == pytest.approx((4 * math.log(60_000) / ((math.e - 1) ** 2 * 30_000)) ** (1 / 3))
+    assert parameter("figure3/instance=0", "SW-UCB-obl", "window") == 6731
+    assert parameter("figure4/instance=0", "SW-UCB-obl", "window") == 10209
+    assert 750 < parameter("figure4/instance=0", "SW-UCB-opt", "window") < 900
+    swing = only_world(studies["figure2b/thirds/T=60000"], SinePair)
     assert swing.variation == pytest.approx(60_000 ** (1 / 3)) and swing.thirds == 1
-    bobs = studies["figure4/instance=3"].policies
-    assert [bobs[f"BOB-{reading}"].literal for reading in ("windowed", "literal")] == [0, 1]
+    literal = [parameter("figure4/instance=3", f"BOB-{reading}", "literal") for reading in ("windowed", "literal")]
+    assert literal == [0, 1]
 
 
 # ---- Figure 2 ----

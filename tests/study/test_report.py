@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
 from driftwise.errors import ParameterError
 from driftwise.measure.summary import estimate, paired_difference
@@ -27,7 +28,11 @@ from driftwise.study.run import run
 from driftwise.study.study import Study
 
 NASTY = '<b>mean</b> & "$x$"'
-POLICIES = {"uniform": dw.Uniform(), "window": dw.SlidingUCB(window=321, xi=0.77), NASTY: dw.Thompson()}
+POLICIES: dict[str, Policy] = {
+    "uniform": dw.Uniform(),
+    "window": dw.SlidingUCB(window=321, xi=0.77),
+    NASTY: dw.Thompson(),
+}
 WORLDS = {"abrupt": dw.worlds.Abrupt(n_arms=4, phases=3), "seasons": dw.worlds.Sinusoidal(n_arms=3, amplitude=0.31)}
 
 

@@ -1,6 +1,6 @@
 """Arms that come and go, change places, and are only names."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,13 +8,14 @@ from driftwise.agent import Agent
 from driftwise.checks._helpers import alike, called, differences
 from driftwise.checks.contract import ContractError, agent_for, decide, fixtures_of, learn, require, run_over, short_run
 from driftwise.core.fixtures import Fixtures, Rng, Usage
+from driftwise.core.protocols import Policy, Tape
 from driftwise.core.seeding import key
 from driftwise.core.serialization import regroup
-from driftwise.core.types import Decision
+from driftwise.core.types import Decision, Ints
 from driftwise.core.validation import cast
 
 
-def arms_come_and_go(policy: Any) -> str | None:
+def arms_come_and_go(policy: Policy) -> str | None:
     """A retired arm is never chosen again, and ignored where it takes its knowledge along; a new arm is tried."""
     fixtures, luck = fixtures_of(policy), np.random.default_rng(4)
     if fixtures.has_states:
@@ -36,7 +37,7 @@ def arms_come_and_go(policy: Any) -> str | None:
     return None
 
 
-def sizes_follow_the_arms(policy: Any) -> str | None:
+def sizes_follow_the_arms(policy: Policy) -> str | None:
     """A state that has learned nothing yet and is moved to other arms, or features, is as `init` gives it."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
@@ -56,7 +57,7 @@ def sizes_follow_the_arms(policy: Any) -> str | None:
     return None
 
 
-def arms_can_be_renumbered(policy: Any) -> str | None:
+def arms_can_be_renumbered(policy: Policy) -> str | None:
     """Regrouping arms, or features, and grouping them back gives the same state, up to what is recomputed."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
@@ -71,7 +72,7 @@ def arms_can_be_renumbered(policy: Any) -> str | None:
     return None
 
 
-def names_do_not_matter(policy: Any) -> str | None:
+def names_do_not_matter(policy: Policy) -> str | None:
     """Permuting the arms of the world permutes how often they are chosen (a z-test; false alarms below 1e-4)."""
     fixtures, runs, rounds = fixtures_of(policy), 80, 400
     if fixtures.has_rows:
@@ -96,11 +97,13 @@ def names_do_not_matter(policy: Any) -> str | None:
     return None
 
 
-def _turned(tape: Any, order: Any) -> Any:
+def _turned(tape: Tape, order: Ints) -> Tape:
     """The same tape with its arms in another order."""
-    turned = {"levels": tape.levels._replace(table=np.ascontiguousarray(tape.levels.table[:, order]))}
-    if hasattr(tape, "costs"):
-        turned["costs"] = np.ascontiguousarray(tape.costs[:, :, order])
+    turned: dict[str, object] = {
+        "levels": tape.levels._replace(table=np.ascontiguousarray(tape.levels.table[:, order]))
+    }
+    if "costs" in tape._fields:
+        turned["costs"] = np.ascontiguousarray(tape._asdict()["costs"][:, :, order])
     return tape._replace(**turned)
 
 

@@ -1,7 +1,5 @@
 """What policies that look at features promise besides."""
 
-from typing import Any
-
 import numpy as np
 
 from driftwise.agent import Agent
@@ -19,6 +17,7 @@ from driftwise.checks.contract import (
 )
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS, Fixtures, Usage, random_rows
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import equal
 from driftwise.core.types import Decision
@@ -29,7 +28,7 @@ from driftwise.errors import ArmError, DriftwiseError, FeatureError
 UNITS = ({"length": 1}, {"ridge": 2, "coverage": 2, "reach": 1, "norm": -1}, {"prior_sd": -1, "reach": 1})
 
 
-def rows_do_not_matter(policy: Any) -> str | None:
+def rows_do_not_matter(policy: Policy) -> str | None:
     """Permuting the rows of a matrix permutes the choice, unless it is drawn with a propensity below 1."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_rows:
@@ -46,7 +45,7 @@ def rows_do_not_matter(policy: Any) -> str | None:
     return None
 
 
-def update_reads_the_chosen_row(policy: Any) -> str | None:
+def update_reads_the_chosen_row(policy: Policy) -> str | None:
     """What is learned depends on the features of the choice, not on which row they stood in."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_rows:
@@ -61,7 +60,7 @@ def update_reads_the_chosen_row(policy: Any) -> str | None:
     return None
 
 
-def features_have_no_unit(policy: Any) -> str | None:
+def features_have_no_unit(policy: Policy) -> str | None:
     """Features twice as large, and bounds and priors changed to match, lead to the same choices, bit for bit."""
     fixtures = fixtures_of(policy)
     doubled = _doubled(policy)
@@ -76,7 +75,7 @@ def features_have_no_unit(policy: Any) -> str | None:
     return None
 
 
-def bad_features_are_refused(policy: Any) -> str | None:
+def bad_features_are_refused(policy: Policy) -> str | None:
     """Features that are missing, ragged, not finite, all zero or too large are refused, and change nothing.
 
     Large ones may be met too late, when their reward comes; then too the agent goes on with others.
@@ -102,11 +101,11 @@ def bad_features_are_refused(policy: Any) -> str | None:
     return None
 
 
-def _doubled(policy: Any) -> Any:
+def _doubled(policy: Policy) -> Policy | None:
     """The same policy where features are twice as large; None when nothing in it has their unit."""
-    if inside(policy) is not None:
-        inner = _doubled(inside(policy))
-        return inner and policy._replace(policy=inner)
+    if (inner := inside(policy)) is not None:
+        changed_inner = _doubled(inner)
+        return None if changed_inner is None else policy._replace(policy=changed_inner)
     powers = next((powers for powers in UNITS if next(iter(powers)) in policy._fields), {})
     changed = {name: getattr(policy, name) * 2.0**power for name, power in powers.items() if name in policy._fields}
     return policy._replace(**changed) if changed else None

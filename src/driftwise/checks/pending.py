@@ -9,6 +9,7 @@ import numpy as np
 from driftwise.checks._helpers import called, differences
 from driftwise.checks.contract import fixtures_of, require, run_over
 from driftwise.core import verbs
+from driftwise.core.protocols import Policy, Record
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import lasting
 from driftwise.core.types import Decision
@@ -22,7 +23,7 @@ LATE, HORIZON, RUNS = 100, 5000, 4
 TEACHES, FORGETS = 0.5, 0.75  # of the regret of uniform play: at most without delay, and at most with it
 
 
-def pending_leaves_no_trace(policy: Any) -> str | None:
+def pending_leaves_no_trace(policy: Policy) -> str | None:
     """A decision that pends and is over at once ends in the state it would have without; a cancelled one in none."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
@@ -47,7 +48,7 @@ def pending_leaves_no_trace(policy: Any) -> str | None:
     return None
 
 
-def pending_is_carried_along(policy: Any) -> str | None:
+def pending_is_carried_along(policy: Policy) -> str | None:
     """Decisions that pend for a while, and are then all cancelled in any order, leave no trace."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
@@ -75,7 +76,7 @@ def pending_is_carried_along(policy: Any) -> str | None:
     return None
 
 
-def late_rewards_still_teach(policy: Any) -> str | None:
+def late_rewards_still_teach(policy: Policy) -> str | None:
     """Where it does well when rewards come at once, it does not play like one that never learns when they come late."""
     fixtures = fixtures_of(policy)
     world = fixtures.late_world()
@@ -104,7 +105,7 @@ def late_rewards_still_teach(policy: Any) -> str | None:
     return None
 
 
-def _memory(state: Any) -> float:
+def _memory(state: Record) -> float:
     """Rounds after which a reward would come too late: those of a window, or of a block."""
     if hasattr(state, "hedge"):
         return int(state.hedge.block[0])
@@ -112,7 +113,7 @@ def _memory(state: Any) -> float:
     return len(window.rewards) if hasattr(window, "stale") else math.inf
 
 
-def every_arm_is_tried(policy: Any) -> str | None:
+def every_arm_is_tried(policy: Policy) -> str | None:
     """A policy that tries all arms when there are few also does when there are more than its window has rounds."""
     fixtures = fixtures_of(policy)
     few = fixtures.problem.n_arms

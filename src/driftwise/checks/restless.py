@@ -9,6 +9,7 @@ from driftwise.checks._helpers import called
 from driftwise.checks.contract import agent_for, decide, fixtures_of, require, short_run
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS, Fixtures, Rng, Usage
+from driftwise.core.protocols import Policy, Record
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal, lasting, regroup, roles
 from driftwise.core.types import Decision, Moves, PerArm
@@ -18,7 +19,7 @@ from driftwise.errors import RewardError
 CROWD = 1200
 
 
-def restless_arms_come_and_go(policy: Any) -> str | None:
+def restless_arms_come_and_go(policy: Policy) -> str | None:
     """A retired arm is never chosen again, a new one is; what the others did in the meantime is learned.
 
     As many are activated as the latest `change` says.
@@ -45,7 +46,7 @@ def restless_arms_come_and_go(policy: Any) -> str | None:
     return None
 
 
-def indices_follow_their_arms(policy: Any) -> str | None:
+def indices_follow_their_arms(policy: Policy) -> str | None:
     """Arms that change places take their indices along."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_states:
@@ -65,7 +66,7 @@ def indices_follow_their_arms(policy: Any) -> str | None:
     return None
 
 
-def unseen_arms_teach_nothing(policy: Any) -> str | None:
+def unseen_arms_teach_nothing(policy: Policy) -> str | None:
     """Where a state was not seen, before or after, that arm teaches nothing; where none was, nothing is learned."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_states:
@@ -85,7 +86,7 @@ def unseen_arms_teach_nothing(policy: Any) -> str | None:
     return None
 
 
-def rewards_are_learned_or_refused(policy: Any) -> str | None:
+def rewards_are_learned_or_refused(policy: Policy) -> str | None:
     """Rewards that come with the states change what is learned; where they would not, they are refused."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_states:
@@ -111,7 +112,7 @@ def rewards_are_learned_or_refused(policy: Any) -> str | None:
     return None
 
 
-def _ignores_rewards(fixtures: Fixtures, policy: Any) -> bool:
+def _ignores_rewards(fixtures: Fixtures, policy: Policy) -> bool:
     """Whether `update` ends in the same state whatever the rewards."""
     luck, states = np.random.default_rng(8), [policy.init(fixtures.problem) for _ in range(2)]
     action, before, (_, rewards, after) = fixtures.action(luck), fixtures.context(luck), fixtures.kernel_outcome(luck)
@@ -120,7 +121,7 @@ def _ignores_rewards(fixtures: Fixtures, policy: Any) -> bool:
     return equal(*states)
 
 
-def crowds_can_be_chosen_from(policy: Any) -> str | None:
+def crowds_can_be_chosen_from(policy: Policy) -> str | None:
     """Half of many arms that are all alike are chosen, though the chance of just these is too small for a float."""
     problem = fixtures_of(policy).crowd(CROWD)
     if problem is None:
@@ -135,13 +136,13 @@ def crowds_can_be_chosen_from(policy: Any) -> str | None:
     return None
 
 
-def _same_of(arm: int, one: Any, other: Any) -> bool:
+def _same_of(arm: int, one: Record, other: Record) -> bool:
     """Whether two states hold the same of one arm."""
     pairs = zip(lasting(one), lasting(other), strict=True)
     return all((a[arm] == b[arm]).all() for (path, a), (_, b) in pairs if _role(one, path) is PerArm)
 
 
-def _role(state: Any, path: str) -> Any:
+def _role(state: Record, path: str) -> object:
     """The role of an array, by its dotted path."""
     *outer, name = path.split(".")
     for each in outer:

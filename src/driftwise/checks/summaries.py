@@ -14,6 +14,7 @@ from driftwise.checks.contract import agent_for, fixtures_of, learn, require, sh
 from driftwise.core import verbs
 from driftwise.core.fixtures import DIM, Arguments, Fixtures, Rng, Usage
 from driftwise.core.fixtures import ROUNDS as PLAYED
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal
 from driftwise.core.summary import new_summary
@@ -28,7 +29,7 @@ FACTOR, SHIFT = 100.0, 1e3
 Counts = Counter[Any]
 
 
-def summaries_are_what_happened(policy: Any) -> str | None:
+def summaries_are_what_happened(policy: Policy) -> str | None:
     """With rewards from 0 to 10, all of them 5, an arm with rewards is estimated at 5.
 
     A policy that believes something beforehand, or turns rewards into random trials, is near: 5 lies in its interval.
@@ -59,7 +60,7 @@ def summaries_are_what_happened(policy: Any) -> str | None:
     return None
 
 
-def summarise_reads_only(policy: Any) -> str | None:
+def summarise_reads_only(policy: Policy) -> str | None:
     """The kernel leaves the state as it was, with a decision under way too, and says the same when asked again."""
     fixtures, policy, luck, rng = fixtures_of(policy), cast(policy), np.random.default_rng(12), key(13)
     if not fixtures.has_arms:
@@ -80,7 +81,7 @@ def summarise_reads_only(policy: Any) -> str | None:
     return None
 
 
-def summaries_have_the_unit_of_rewards(policy: Any) -> str | None:
+def summaries_have_the_unit_of_rewards(policy: Policy) -> str | None:
     """Rewards and their range times 100 make estimates and intervals 100 times as large, and indices unless they are
     chances; where rewards have no origin, all a thousand higher makes them a thousand higher.
     """
@@ -99,7 +100,7 @@ def summaries_have_the_unit_of_rewards(policy: Any) -> str | None:
 
 
 def run_agent(
-    fixtures: Fixtures, usage: Usage, policy: Any, span: tuple[float, float], draw: Callable[[Rng], float]
+    fixtures: Fixtures, usage: Usage, policy: Policy, span: tuple[float, float], draw: Callable[[Rng], float]
 ) -> tuple[Agent, Arguments, Counts, Counts]:
     """An agent that made the same request again and again, and that request; by arm, how many rewards came and how many
     are under way: every fifth. `draw` draws rewards in `span`; restless arms earn what their states do.
@@ -140,7 +141,7 @@ def _rewards_in(fixtures: Fixtures, low: float, high: float) -> Arguments:
     )
 
 
-def _varied(fixtures: Fixtures, usage: Usage, policy: Any, factor: float, shift: float) -> list[ArmSummary]:
+def _varied(fixtures: Fixtures, usage: Usage, policy: Policy, factor: float, shift: float) -> list[ArmSummary]:
     """What an agent says whose rewards are multiplied and shifted."""
     span = shift, shift + factor
     agent, request, *_ = run_agent(fixtures, usage, policy, span, lambda rng: shift + factor * rng.random())

@@ -1,9 +1,9 @@
 """Studies played from the command line: with a bar, where results can be kept, and where they go."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +11,14 @@ from driftwise.errors import ExtraError, ParameterError
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+    from driftwise.study.results import Results
+    from driftwise.study.run import Progress
+    from driftwise.study.study import Study
 
 
-def play_missing(studies: list[Any], out: Path | None, threads: int | None) -> Any:
+def play_missing(studies: "Iterable[Study]", out: Path | None, threads: int | None) -> "Results":
     """Play what is missing, with a bar on standard error."""
     from driftwise.cli.terminal import progress_bar
     from driftwise.study.results import Results
@@ -21,27 +26,27 @@ def play_missing(studies: list[Any], out: Path | None, threads: int | None) -> A
 
     results = Results(folder(out) / "results.sqlite" if out else None)
     with progress_bar() as bar:
-        shown = shown_on(bar)
+        progress = progress_on(bar)
         try:
             for study in studies:
-                run(study, results, threads=threads, progress=shown)
+                run(study, results, threads=threads, progress=progress)
         except KeyboardInterrupt:
             again = "run the same command again to go on" if out else "with --out DIR a stopped run can be continued"
             raise click.ClickException(f"stopped; {again}") from None
     return results
 
 
-def shown_on(bar: "Bar") -> Any:
-    """What `run` tells, on one bar for all studies."""
+def progress_on(bar: "Bar") -> "Progress":
+    """Show the progress of `run` on one bar for all studies."""
     from driftwise.study.run import Progress
 
-    class Shown(Progress):
+    class BarProgress(Progress):
         """Runs and rounds that are to be played, summed over studies, and what is compiled before them."""
 
         def __init__(self) -> None:
             self.runs = self.rounds = 0
             self.playing = bar.add_task("nothing to play", total=0)
-            self.compiling: Any = None
+            self.compiling: TaskID | None = None
 
         def started(self, runs: int, rounds: int) -> None:
             self.runs, self.rounds = self.runs + runs, self.rounds + rounds
@@ -61,7 +66,7 @@ def shown_on(bar: "Bar") -> Any:
         def played(self, rounds: int) -> None:
             bar.advance(self.playing, rounds)
 
-    return Shown()
+    return BarProgress()
 
 
 def folder(out: Path) -> Path:

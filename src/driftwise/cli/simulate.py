@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +10,11 @@ from driftwise import __version__
 from driftwise.cli._progress import announce, play_missing
 from driftwise.cli.command import Count, main
 from driftwise.errors import ParameterError
+
+if TYPE_CHECKING:
+    from driftwise.core.protocols import World
+    from driftwise.study.results import Results
+    from driftwise.study.study import Study
 
 
 @main.command(short_help="See in a minute why forgetting matters.")
@@ -110,7 +115,7 @@ def simulate(
         announce("Report", lambda: _report(study, results, out))
 
 
-def _delayed(world: Any, delay: str, lost: float) -> Any:
+def _delayed(world: "World", delay: str, lost: float) -> "World":
     """The world as it is, or behind a mailbox."""
     from driftwise.families.composite.worlds.delayed import Delayed
 
@@ -124,16 +129,15 @@ def _delayed(world: Any, delay: str, lost: float) -> Any:
     return Delayed(world=world, delay=rounds, kind=kind or "fixed", lost=lost)
 
 
-def _show(study: Any, results: Any) -> None:
+def _show(study: "Study", results: "Results") -> None:
     from driftwise.cli.terminal import show_summary
 
     for world in study.worlds:
         show_summary(results.summary(study), world)
 
 
-def _report(study: Any, results: Any, out: Path) -> Path:
+def _report(study: "Study", results: "Results", out: Path) -> Path:
     import driftwise.study.plots.style  # noqa: F401  # says which extra figures need
     from driftwise.study.report import write_report
 
-    report: Path = write_report(study, results, out / "report.html")
-    return report
+    return write_report(study, results, out / "report.html")

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from driftwise.study.claims import Group
     from driftwise.study.summary import StudySummary
 
 
@@ -42,7 +43,7 @@ def show_summary(summary: "StudySummary", world: str) -> None:
     Console().print(table)
 
 
-def show_tally(groups: list[Any], *, claims: int) -> None:
+def show_tally(groups: "list[Group]", *, claims: int) -> None:
     """How many claims of each group came out which way."""
     table = Table(title=f"{claims} claims")
     for name in ("claims", "match", "deviate, reason known", "differ"):

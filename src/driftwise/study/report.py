@@ -7,7 +7,7 @@ are at least six runs. With fewer, even runs that all agree would do so by chanc
 Needs the extra `report`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -258,8 +258,8 @@ def recipe(study: Study) -> str:
         "",
         "study = Study(",
         f"    name={study.name!r},",
-        *_listing("worlds", study.worlds.items()),
-        *_listing("policies", study.policies.items()),
+        *_listing("worlds", study.worlds),
+        *_listing("policies", study.policies),
         f"    horizon={study.horizon},",
         f"    runs={study.runs},",
         f"    seed={study.seed},",
@@ -269,21 +269,21 @@ def recipe(study: Study) -> str:
     return "\n".join(lines)
 
 
-def _listing(name: str, items: Any) -> Iterator[str]:
+def _listing(name: str, things: Mapping[str, object]) -> Iterator[str]:
     yield f"    {name}={{"
-    for label, thing in items:
+    for label, thing in things.items():
         yield f"        {label!r}: {thing!r},"
     yield "    },"
 
 
-def _entry(label: str, thing: Any) -> Entry:
+def _entry(label: str, thing: object) -> Entry:
     kinds = [type(each).__name__ for each in inside(thing)]
     return Entry(label, " around ".join(kinds), dict(_flat(values(thing))), ABOUT.get(type(thing)))
 
 
-def _flat(given: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(parameters: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Parameters of what is inside get a dotted name."""
-    for name, value in given.items():
+    for name, value in parameters.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{above}{name}.")
         elif name != "class":

@@ -165,5 +165,5 @@ class Results:
         self._connection.close()
 
 
-def _marks(columns: Sequence[Any]) -> str:
+def _marks(columns: Sequence[object]) -> str:
     return ", ".join("?" * len(columns))

@@ -10,13 +10,13 @@ from collections import defaultdict
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from driftwise.core.family import FAMILIES, trace_for
 from driftwise.core.loop import play
-from driftwise.core.protocols import Comparator
+from driftwise.core.protocols import Comparator, Policy, Record, Tape, World
 from driftwise.core.seeding import key
 from driftwise.core.types import Trace
 from driftwise.core.validation import whole
@@ -42,9 +42,9 @@ class Progress:
 class Runner(NamedTuple):
     """One policy on its way through one world."""
 
-    policy: Any
-    state: Any
-    nature: Any
+    policy: Policy
+    state: Record
+    nature: object
     rng: np.uint64
     ledger: Ledger
     seconds: list[float]
@@ -136,7 +136,7 @@ def _job(study: Study, cells: list[Cell], results: Results, progress: Progress, 
     results.save(study, cells, [_played(runner, comparator, changes) for runner in runners])
 
 
-def _play_block(runner: Runner, tape: Any, trace: Trace, horizon: int) -> None:
+def _play_block(runner: Runner, tape: Tape, trace: Trace, horizon: int) -> None:
     """Play the rounds of a tape; those after a world has closed pay nothing."""
     before = time.perf_counter()
     played = play(runner.policy, runner.state, tape, runner.nature, runner.rng, trace, horizon)
@@ -146,7 +146,7 @@ def _play_block(runner: Runner, tape: Any, trace: Trace, horizon: int) -> None:
     trace.rewards[played:] = 0.0
 
 
-def _runner(study: Study, cell: Cell, world: Any, world_seed: int) -> Runner:
+def _runner(study: Study, cell: Cell, world: World, world_seed: int) -> Runner:
     policy = study.policies[cell.policy]
     facts = sorted(cell.facts["policy"].items())
     return Runner(

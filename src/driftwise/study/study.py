@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from driftwise.core.family import FAMILIES, check_fit
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.loop import play
+from driftwise.core.protocols import Policy, Record, World
 from driftwise.core.validation import cast, whole
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
@@ -31,8 +32,8 @@ class Study:
     """
 
     name: str
-    worlds: Mapping[str, Any]
-    policies: Mapping[str, Any]
+    worlds: Mapping[str, World]
+    policies: Mapping[str, Policy]
     horizon: int
     runs: int
     seed: int = 0
@@ -97,18 +98,20 @@ class Study:
         return Cell(digest, world, policy, run, facts)
 
 
-def is_oracle(policy: Any) -> bool:
+def is_oracle(policy: Policy) -> bool:
     """Whether a policy must be shown the world before it is played."""
     return hasattr(policy, "foresee")
 
 
-def state_of(policy: Any, world: Any, horizon: int, seed: int) -> Any:
+def state_of(policy: Policy, world: World, horizon: int, seed: int) -> Record:
     """A policy at the start of a run; one that knows the world in advance is shown it."""
     problem = world.problem(horizon)
-    return policy.foresee(problem, world, horizon, seed) if is_oracle(policy) else policy.init(problem)
+    foresee = getattr(policy, "foresee", None)
+    state: Record = foresee(problem, world, horizon, seed) if foresee else policy.init(problem)
+    return state
 
 
-def _check_kinds(name: str, things: Any) -> None:
+def _check_kinds(name: str, things: object) -> None:
     if not isinstance(things, Mapping):
         raise ParameterError(f"{name} is a {type(things).__name__}: it maps labels to {name}, {{'label': ...}}")
     for label, thing in things.items():
@@ -127,21 +130,21 @@ class Cell(NamedTuple):
     facts: dict[str, Any]
 
 
-def values(thing: Any) -> dict[str, Any]:
+def values(thing: object) -> dict[str, Any]:
     """A world's or policy's class and parameters, as plain data; those of what is inside, too."""
-    plain = {name: values(value) if _is_thing(value) else value for name, value in _given(thing).items()}
+    plain = {name: values(value) if _is_thing(value) else value for name, value in _parameters(thing).items()}
     return {"class": type(thing).__name__, **plain}
 
 
-def inside(thing: Any) -> list[Any]:
+def inside(thing: object) -> list[object]:
     """The worlds or policies a world or policy is made of, itself first."""
-    return [thing, *(deeper for value in _given(thing).values() if _is_thing(value) for deeper in inside(value))]
+    return [thing, *(deeper for value in _parameters(thing).values() if _is_thing(value) for deeper in inside(value))]
 
 
-def _given(thing: Any) -> dict[str, Any]:
+def _parameters(thing: Any) -> dict[str, Any]:
     names = thing._fields if hasattr(thing, "_fields") else [field.name for field in fields(thing)]
     return {name: getattr(thing, name) for name in names}
 
 
-def _is_thing(value: Any) -> bool:
+def _is_thing(value: object) -> bool:
     return hasattr(value, "_fields") or (is_dataclass(value) and not isinstance(value, type))

@@ -18,6 +18,7 @@ import numpy as np
 
 from driftwise.families import LinUCB, SlidingLinUCB
 from driftwise.measure.summary import Estimate, estimate
+from driftwise.papers import only_world
 from driftwise.papers.hedging_the_drift.lending import Lending
 from driftwise.papers.hedging_the_drift.loans import read
 from driftwise.papers.hedging_the_drift.readings import NOISE, READINGS, bobs
@@ -146,7 +147,7 @@ def _savings(source: Source, way: str) -> Iterator[Claim]:
 
 def company(study: Study) -> float:
     """The regret of the lender's own prices."""
-    return float(study.worlds["world"].company(study.horizon)[-1])
+    return float(only_world(study, Lending).company(study.horizon)[-1])
 
 
 def _regret(evidence: Evidence, names: tuple[str, ...], policy: str) -> Estimate:

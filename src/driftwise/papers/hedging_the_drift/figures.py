@@ -3,7 +3,7 @@
 Needs the extra `report`; matplotlib is imported when the first figure is asked for.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,15 @@ import numpy as np
 
 from driftwise.core.types import Floats
 from driftwise.measure.summary import band, estimate
+from driftwise.papers import only_world
 from driftwise.papers.hedging_the_drift.auto_loans import WAYS, Source, played
 from driftwise.papers.hedging_the_drift.gradual import PHASES
 from driftwise.papers.hedging_the_drift.growth import Growth, growth
+from driftwise.papers.hedging_the_drift.lending import Lending
 from driftwise.papers.hedging_the_drift.piecewise import regrets
 from driftwise.papers.hedging_the_drift.readings import READINGS
 from driftwise.study.claims import Evidence
-from driftwise.study.plots.lines import Line, Panel, draw_lines
+from driftwise.study.plots.lines import Drawing, Line, Panel, draw_lines
 
 if TYPE_CHECKING:
     from driftwise.study.plots.style import Figure, Sheet
@@ -32,21 +34,15 @@ TITLES = {"figure3": "Figure 3: two arms", "figure4": "Figure 4: linear actions,
 BOTH = "BOB is drawn by both readings."
 
 
-def figures(evidence: Evidence, source: Source) -> list[Any]:
+def figures(evidence: Evidence, source: Source) -> list[Drawing]:
     """Every figure that the studies at hand allow."""
     return [*_growths(evidence), *_behaviours(evidence), *_loans(evidence, source)]
-
-
-def _drawing(title: str, caption: str, draw: "Callable[[Sheet], Figure]") -> Any:
-    from driftwise.study.verdict_report import Drawing
-
-    return Drawing(title, caption, draw)
 
 
 # ---- Figure 2: regret against T ----
 
 
-def _growths(evidence: Evidence) -> Iterator[Any]:
+def _growths(evidence: Evidence) -> Iterator[Drawing]:
     fitted = "Mean regret against T on logarithmic scales, with 95% bands; behind each name the slope that fits best."
     known = {phase: _by_horizon(evidence, f"figure2a/{phase}/") for phase in PHASES}
     if all(known.values()):
@@ -54,12 +50,12 @@ def _growths(evidence: Evidence) -> Iterator[Any]:
             f"{fitted} SW-UCB has the window of (90), or that of a theorem. Dotted: the slope that is proven, 2/3."
         )
         draw = partial(_draw_known, evidence=evidence, names=known)
-        yield _drawing("Figure 2(a): B = 1, known", caption, draw)
+        yield Drawing("Figure 2(a): B = 1, known", caption, draw)
     unknown = {phase: _by_horizon(evidence, f"figure2b/{phase}/") for phase in PHASES}
     if all(unknown.values()):
         caption = f"{fitted} SW-UCB goes by its window. Dotted: what is proven, 1 for SW-UCB and 7/9 for BOB. {BOTH}"
         draw = partial(_draw_unknown, evidence=evidence, names=unknown)
-        yield _drawing("Figure 2(b): B = T^(1/3), unknown", caption, draw)
+        yield Drawing("Figure 2(b): B = T^(1/3), unknown", caption, draw)
 
 
 def _by_horizon(evidence: Evidence, start: str) -> list[str]:
@@ -90,7 +86,7 @@ def _draw_unknown(sheet: "Sheet", *, evidence: Evidence, names: dict[str, list[s
 
 def _named(found: dict[str, Growth]) -> dict[str, Line]:
     """Each line under its name and slope."""
-    lines = {}
+    lines: dict[str, Line] = {}
     for label, each in found.items():
         halves = np.array([estimate(column).ci95 for column in each.regrets.T])
         lines[f"{label}  {each.slope.mean:.2f}"] = (each.horizons, each.means, halves)
@@ -106,18 +102,18 @@ def _guides(beside: Growth, powers: dict[str, float]) -> dict[str, Line]:
 # ---- Figures 3 and 4: over time, and over instances ----
 
 
-def _behaviours(evidence: Evidence) -> Iterator[Any]:
+def _behaviours(evidence: Evidence) -> Iterator[Drawing]:
     for figure, policies in SHOWN.items():
         arguments: dict[str, Any] = {"evidence": evidence, "policies": policies}
         if (study := f"{figure}/instance=0") in evidence.studies:
             runs = evidence.studies[study].runs
             caption = f"One random instance, mean of {runs} runs with 95% bands. {BOTH}"
-            yield _drawing(TITLES[figure], caption, partial(_draw_over_time, study=study, **arguments))
+            yield Drawing(TITLES[figure], caption, partial(_draw_over_time, study=study, **arguments))
         names = [name for name in evidence.studies if name.startswith(f"{figure}/instance=") and name != study]
         if len(names) > 1:
             caption = f"Regret after 100,000 rounds: a dot for each of {len(names)} instances, a bar at their mean."
             draw = partial(_draw_instances, names=names, **arguments)
-            yield _drawing(f"{TITLES[figure]}, by instance", caption, draw)
+            yield Drawing(f"{TITLES[figure]}, by instance", caption, draw)
 
 
 def _draw_over_time(sheet: "Sheet", *, evidence: Evidence, policies: Sequence[str], study: str) -> "Figure":
@@ -161,13 +157,13 @@ def _draw_instances(sheet: "Sheet", *, evidence: Evidence, policies: Sequence[st
 # ---- Figure 5: loans ----
 
 
-def _loans(evidence: Evidence, source: Source) -> Iterator[Any]:
+def _loans(evidence: Evidence, source: Source) -> Iterator[Drawing]:
     shown = {way: [name for name in played(source, way) if name in evidence.studies] for way in WAYS}
     shown = {way: names for way, names in shown.items() if names}
     if shown:
         where = "the file given" if source.real else f"{len(source.worlds)} made-up stand-ins, not the lending data"
         caption = f"Mean regret so far on {where}; the company is its own prices. {BOTH}"
-        yield _drawing("Figure 5: prices for car loans", caption, partial(_draw_loans, evidence=evidence, shown=shown))
+        yield Drawing("Figure 5: prices for car loans", caption, partial(_draw_loans, evidence=evidence, shown=shown))
 
 
 def _draw_loans(sheet: "Sheet", *, evidence: Evidence, shown: dict[str, list[str]]) -> "Figure":
@@ -181,7 +177,7 @@ def _loan_lines(evidence: Evidence, names: Sequence[str]) -> dict[str, Line]:
         curves = [_curve(evidence, name, policy, "regret") for name in names]
         lines[policy] = (curves[0][0], *_over(np.stack([mean for _, mean, _ in curves]), curves[0][2]))
     rounds = next(iter(lines.values()))[0]
-    own = np.stack([study.worlds["world"].company(study.horizon)[rounds - 1] for study in studies])
+    own = np.stack([only_world(study, Lending).company(study.horizon)[rounds - 1] for study in studies])
     lines["company"] = (rounds, own.mean(axis=0), np.full(len(rounds), np.nan))
     return lines
 

@@ -6,8 +6,8 @@ The phase is played as printed, 5 B pi t / T, and as Besbes, Gur & Zeevi have it
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
+from driftwise.core.protocols import Policy
 from driftwise.families import EXP3S, SinePair, SlidingArmedUCB, SlidingLinUCB, Uniform
 from driftwise.measure.variation import variation
 from driftwise.papers.hedging_the_drift.growth import growth
@@ -44,7 +44,7 @@ def _known(phase: str, horizon: int, runs: int) -> Study:
     """B_T = 1, and everybody knows it."""
     world = SinePair(variation=1.0, thirds=PHASES[phase], sd=NOISE)
     exact = variation(world, horizon, seed=0)
-    policies = {
+    policies: dict[str, Policy] = {
         "SW-UCB": SlidingLinUCB.optimal(horizon, 2, 1.0, NOISE),
         "SW-UCB-exact": SlidingLinUCB.optimal(horizon, 2, exact.l2, NOISE),
         "SW-UCB-ridge=0.1": SlidingLinUCB.optimal(horizon, 2, 1.0, NOISE, ridge=0.1),
@@ -60,7 +60,7 @@ def _known(phase: str, horizon: int, runs: int) -> Study:
 def _unknown(phase: str, horizon: int, runs: int) -> Study:
     """B_T = T^(1/3), and nobody knows it."""
     world = SinePair(variation=math.cbrt(horizon), thirds=PHASES[phase], sd=NOISE)
-    policies = {
+    policies: dict[str, Policy] = {
         "SW-UCB-thm3": SlidingLinUCB.theorem3(horizon, 2),
         "SW-UCB-eq90": SlidingLinUCB.oblivious(horizon, 2, NOISE),
         "SW-UCB-thm6": SlidingArmedUCB.theorem6(horizon, 2),
@@ -71,7 +71,7 @@ def _unknown(phase: str, horizon: int, runs: int) -> Study:
     return _study(f"figure2b/{phase}/T={horizon}", world, policies, horizon, runs)
 
 
-def _study(name: str, world: Any, policies: dict[str, Any], horizon: int, runs: int) -> Study:
+def _study(name: str, world: SinePair, policies: dict[str, Policy], horizon: int, runs: int) -> Study:
     return Study(name=name, worlds={"world": world}, policies=policies, horizon=horizon, runs=runs)
 
 

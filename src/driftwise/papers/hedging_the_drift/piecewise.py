@@ -9,10 +9,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats
 from driftwise.families import EXP3S, LinUCB, PiecewiseLinear, SlidingArmedUCB, SlidingLinUCB
 from driftwise.measure.summary import Estimate
@@ -69,7 +70,7 @@ def exact(world: PiecewiseLinear) -> Variation:
 def _pair(instance: int, runs: int) -> Study:
     world = replace(PAIR, instance=instance)
     moved = exact(world)
-    policies = {
+    policies: dict[str, Policy] = {
         "SW-UCB-opt": SlidingLinUCB.optimal(HORIZON, 2, moved.l2, NOISE),
         "EXP3.S": EXP3S.for_variation(HORIZON, moved.sup, 2, low=-1.0, high=1.0),
         **bobs(),
@@ -84,7 +85,7 @@ def _pair(instance: int, runs: int) -> Study:
 
 def _linear(instance: int, runs: int) -> Study:
     world = replace(LINEAR, instance=instance)
-    policies = {
+    policies: dict[str, Policy] = {
         "SW-UCB-opt": SlidingLinUCB.optimal(HORIZON, 5, exact(world).l2, NOISE),
         **bobs(),
         "SW-UCB-obl": SlidingLinUCB.oblivious(HORIZON, 5, NOISE),
@@ -93,7 +94,7 @@ def _linear(instance: int, runs: int) -> Study:
     return _study(f"figure4/instance={instance}", world, policies, runs)
 
 
-def _study(name: str, world: Any, policies: Mapping[str, Any], runs: int) -> Study:
+def _study(name: str, world: PiecewiseLinear, policies: Mapping[str, Policy], runs: int) -> Study:
     worlds = {"world": world}
     return Study(name=name, worlds=worlds, policies=policies, horizon=HORIZON, runs=runs, seed=world.instance)
 

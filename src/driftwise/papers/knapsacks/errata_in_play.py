@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from driftwise.core.types import Problem
 from driftwise.families import GreedyRatio, KnapsackExample, SlidingKnapsackUCB
 from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
 from driftwise.families.knapsack.problem import Budgets
+from driftwise.families.knapsack.worlds.base import BudgetWorld
 from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
 from driftwise.papers.knapsacks.forms import FORMS, tuned
@@ -88,7 +88,7 @@ def _share(evidence: Evidence, study: str, form: str) -> float:
 # ---- 8: when it stops ----
 
 
-def _always(world: Any, rounds: int) -> tuple[float, float, float]:
+def _always(world: BudgetWorld, rounds: int) -> tuple[float, float, float]:
     """What is earned by playing the one arm in every round, what is spent, and LP(T)."""
     problem, policy = world.problem(rounds), GreedyRatio(paced=0)
     tape, till = world.draw(rounds, 0)

@@ -3,7 +3,7 @@
 Needs the extra `report`; matplotlib is imported when the first figure is asked for.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from driftwise.papers.knapsacks import future, measures, points, recommended, sl
 from driftwise.papers.knapsacks.forms import FORMS
 from driftwise.papers.knapsacks.powers import Power
 from driftwise.study.claims import Evidence
-from driftwise.study.plots.lines import Line, Panel, draw_lines
+from driftwise.study.plots.lines import Drawing, Line, Panel, draw_lines
 
 if TYPE_CHECKING:
     from driftwise.study.plots.style import Figure, Sheet
@@ -37,16 +37,10 @@ TITLES = {
 }
 
 
-def figures(evidence: Evidence) -> list[Any]:
+def figures(evidence: Evidence) -> list[Drawing]:
     """Every figure that the studies at hand allow; those that need none come always."""
     parts = (_growth, _bound, _unforeseen, _measures, _shares, _points)
     return [drawing for part in parts for drawing in part(evidence)]
-
-
-def _drawing(title: str, caption: str, draw: "Callable[[Sheet], Figure]") -> Any:
-    from driftwise.study.verdict_report import Drawing
-
-    return Drawing(title, caption, draw)
 
 
 def _line(x: Any, y: Any) -> Line:
@@ -57,7 +51,7 @@ def _line(x: Any, y: Any) -> Line:
 # ---- Theorems 1 and 2 ----
 
 
-def _growth(evidence: Evidence) -> Iterator[Any]:
+def _growth(evidence: Evidence) -> Iterator[Drawing]:
     shown = [series for series in TITLES if len(slopes.played(evidence, series)) > 1]
     by_rounds, others = [each for each in shown if each[0] == "T"], [each for each in shown if each[0] != "T"]
     for title, names, label in (
@@ -66,7 +60,7 @@ def _growth(evidence: Evidence) -> Iterator[Any]:
     ):
         if names:
             draw = partial(_draw_growth, evidence=evidence, names=names, label=label)
-            yield _drawing(title, f"{FITTED} Forms of Algorithm 1 by their radius.", draw)
+            yield Drawing(title, f"{FITTED} Forms of Algorithm 1 by their radius.", draw)
 
 
 def _draw_growth(sheet: "Sheet", *, evidence: Evidence, names: list[str], label: str) -> "Figure":
@@ -91,14 +85,14 @@ def _guide(found: dict[str, Power], theory: float, told: str) -> dict[str, Line]
     return {f"power {told}": _line(x, 0.6 * lowest * (x / x[0]) ** theory)}
 
 
-def _bound(evidence: Evidence) -> Iterator[Any]:
+def _bound(evidence: Evidence) -> Iterator[Drawing]:
     series = "T/rotating/d=1"
     if len(slopes.played(evidence, series)) > 1:
         caption = (
             "What Algorithm 1 loses as printed where arms change places, what Theorem 1 allows it, and T, which nobody "
             "loses more than."
         )
-        yield _drawing("Theorem 1, with its constants", caption, partial(_draw_bound, evidence=evidence, series=series))
+        yield Drawing("Theorem 1, with its constants", caption, partial(_draw_bound, evidence=evidence, series=series))
 
 
 def _draw_bound(sheet: "Sheet", *, evidence: Evidence, series: str) -> "Figure":
@@ -114,7 +108,7 @@ def _draw_bound(sheet: "Sheet", *, evidence: Evidence, series: str) -> "Figure":
 POLICIES = ("paper", "quarter", "resolved", "prequential-pacing")
 
 
-def _unforeseen(evidence: Evidence) -> Iterator[Any]:
+def _unforeseen(evidence: Evidence) -> Iterator[Drawing]:
     names = [name.removesuffix("/better") for name in evidence.studies if name.endswith("/better")]
     kinds = {
         "the motivating example": [name for name in names if "motivating/delta" in name],
@@ -127,7 +121,7 @@ def _unforeseen(evidence: Evidence) -> Iterator[Any]:
             "The worse of the regrets of two turns, to the better and to the worse, against W1 + q W2. Dotted: the "
             "least that anybody can lose who does not know which it will be."
         )
-        yield _drawing("Regret against W", caption, partial(_draw_unforeseen, evidence=evidence, kinds=kinds))
+        yield Drawing("Regret against W", caption, partial(_draw_unforeseen, evidence=evidence, kinds=kinds))
 
 
 def _draw_unforeseen(sheet: "Sheet", *, evidence: Evidence, kinds: dict[str, list[str]]) -> "Figure":
@@ -146,14 +140,14 @@ def _draw_unforeseen(sheet: "Sheet", *, evidence: Evidence, kinds: dict[str, lis
 # ---- measures: nothing is played ----
 
 
-def _measures(evidence: Evidence) -> Iterator[Any]:
+def _measures(evidence: Evidence) -> Iterator[Drawing]:
     caption = (
         "LP(T) - sum LP_t where means swing once and eight times, for swings of growing size. Against W both are one "
         "line; against V they are not."
     )
-    yield _drawing("What even spending misses follows W, not V", caption, _draw_gap)
+    yield Drawing("What even spending misses follows W, not V", caption, _draw_gap)
     caption = "One arm that pays 1 till round k and nothing after, T = 200: the paper's Figure 1."
-    yield _drawing("Figure 1: W1 and W1-min", caption, _draw_figure1)
+    yield Drawing("Figure 1: W1 and W1-min", caption, _draw_figure1)
 
 
 def _draw_gap(sheet: "Sheet") -> "Figure":
@@ -176,7 +170,7 @@ def _draw_figure1(sheet: "Sheet") -> "Figure":
 # ---- who collects how much ----
 
 
-def _shares(evidence: Evidence) -> Iterator[Any]:
+def _shares(evidence: Evidence) -> Iterator[Drawing]:
     worlds = [world for world in recommended.WORLDS if f"recommended/{world}" in evidence.studies]
     if worlds:
         caption = (
@@ -184,7 +178,7 @@ def _shares(evidence: Evidence) -> Iterator[Any]:
             "oracles; those marked V know how far means move. Rows are in the order of the mean over these worlds."
         )
         draw = partial(_draw_shares, evidence=evidence, worlds=worlds)
-        yield _drawing("Share of the best plan, by policy and world", caption, draw)
+        yield Drawing("Share of the best plan, by policy and world", caption, draw)
 
 
 def _draw_shares(sheet: "Sheet", *, evidence: Evidence, worlds: list[str]) -> "Figure":
@@ -223,7 +217,7 @@ def _range(found: dict[str, dict[str, Floats]]) -> tuple[float, float]:
 # ---- points ----
 
 
-def _points(evidence: Evidence) -> Iterator[Any]:
+def _points(evidence: Evidence) -> Iterator[Drawing]:
     shown = [
         world for world in points.WORLDS if sum(name.startswith(f"oco/{world}/T=") for name in evidence.studies) > 1
     ]
@@ -233,7 +227,7 @@ def _points(evidence: Evidence) -> Iterator[Any]:
             "logarithmic scales; behind each name the slope. Dotted: sqrt(T). What is not above zero throughout is not "
             "drawn: constraints that are kept, and where they swing, losses below those of the best fixed point."
         )
-        yield _drawing("Points under constraints", caption, partial(_draw_points, evidence=evidence, worlds=shown))
+        yield Drawing("Points under constraints", caption, partial(_draw_points, evidence=evidence, worlds=shown))
 
 
 def _draw_points(sheet: "Sheet", *, evidence: Evidence, worlds: list[str]) -> "Figure":

@@ -14,12 +14,14 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from driftwise.core.protocols import Policy
 from driftwise.families import EvenSpending, KnapsackExample, PrequentialPacing
 from driftwise.families.knapsack.hindsight.path_length import spread
+from driftwise.families.knapsack.worlds.base import BudgetWorld
+from driftwise.papers import only_world
 from driftwise.papers.knapsacks.forms import FORMS, TOLD, tuned
 from driftwise.papers.knapsacks.powers import Power, column
 from driftwise.study.claims import Claim, Evidence, Finding
@@ -54,13 +56,17 @@ def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], St
             yield maker(f"w-term/motivating/T={rounds}/{turn}", world, rounds, runs or RUNS[scale])
 
 
-def maker(name: str, world: Any, rounds: int, runs: int) -> tuple[str, Callable[[], Study]]:
+def maker(name: str, world: BudgetWorld, rounds: int, runs: int) -> tuple[str, Callable[[], Study]]:
     """A study of every form, of the policy that paces, and of who knows all means."""
     return name, partial(_study, name, world, rounds, runs)
 
 
-def _study(name: str, world: Any, rounds: int, runs: int) -> Study:
-    policies = {**tuned(world, rounds), "prequential-pacing": PrequentialPacing(), "even-spending": EvenSpending()}
+def _study(name: str, world: BudgetWorld, rounds: int, runs: int) -> Study:
+    policies: dict[str, Policy] = {
+        **tuned(world, rounds),
+        "prequential-pacing": PrequentialPacing(),
+        "even-spending": EvenSpending(),
+    }
     return Study(name=name, worlds={"world": world}, policies=policies, horizon=rounds, runs=runs)
 
 
@@ -80,8 +86,7 @@ def turned(evidence: Evidence, name: str, policy: str) -> dict[str, float]:
 
 def world_of(evidence: Evidence, name: str) -> KnapsackExample:
     """The world that turns to the better."""
-    found: KnapsackExample = evidence.studies[f"{name}/better"].worlds["world"]
-    return found
+    return only_world(evidence.studies[f"{name}/better"], KnapsackExample)
 
 
 def unit(world: KnapsackExample) -> float:

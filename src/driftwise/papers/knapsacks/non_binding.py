@@ -14,6 +14,7 @@ from driftwise.families import KnapsackExample
 from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
 from driftwise.families.knapsack.hindsight.path_length import unrest
 from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program
+from driftwise.papers import only_world
 from driftwise.papers.knapsacks.forms import FORMS, TOLD
 from driftwise.papers.knapsacks.future import LONGER, NEAR, ROUNDS, RUNS, maker
 from driftwise.papers.knapsacks.powers import Power, column
@@ -85,7 +86,7 @@ def _judge_c2_even(evidence: Evidence) -> Finding:
     """Within 5%."""
     study = f"example-c2/T={ROUNDS}"
     ours = evidence.regret(study, "even-spending")
-    world = evidence.studies[study].worlds["world"]
+    world = only_world(evidence.studies[study], KnapsackExample)
     means, budgets = world.means(ROUNDS, 0), world.rates(ROUNDS) * ROUNDS
     never = best_plan(means, budgets).value - even_plan(means, budgets).value
     holds = abs(ours.mean / (ROUNDS / 6) - 1.0) <= NEAR and abs(never / (ROUNDS / 3) - 1.0) <= 1e-6

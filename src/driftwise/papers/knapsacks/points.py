@@ -13,10 +13,10 @@ played as printed (alpha = 1/T, beta = 1/sqrt(T)) and as it must be (T and sqrt(
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
+from driftwise.core.protocols import World
 from driftwise.core.seeding import generator
 from driftwise.families import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic, VirtualQueue
 from driftwise.families.convex.constraint_violation import wandering
@@ -31,7 +31,7 @@ from driftwise.study.study import Study
 HORIZONS = {"quick": tuple(250 * 4**k for k in range(5)), "full": tuple(250 * 4**k for k in range(6))}
 RUNS = {"quick": 3, "full": 20}
 PROGRAMS = {"quick": 100, "full": 300}
-WORLDS: dict[str, Any] = {
+WORLDS: dict[str, World] = {
     "linear": ConvexLinear(),
     "noisy": ConvexLinear(noise=0.5),
     "quadratic": ConvexQuadratic(),
@@ -68,11 +68,11 @@ def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], St
         yield _maker(f"oco/w-hard/delta={delta:g}/T={longest}", ConvexHard(delta=delta), longest, 1)
 
 
-def _maker(name: str, world: Any, horizon: int, runs: int) -> tuple[str, Callable[[], Study]]:
+def _maker(name: str, world: World, horizon: int, runs: int) -> tuple[str, Callable[[], Study]]:
     return name, partial(_study, name, world, horizon, runs)
 
 
-def _study(name: str, world: Any, horizon: int, runs: int) -> Study:
+def _study(name: str, world: World, horizon: int, runs: int) -> Study:
     return Study(name=name, worlds={"world": world}, policies=POLICIES, horizon=horizon, runs=runs)
 
 
@@ -159,7 +159,7 @@ def _judge_theorem3(evidence: Evidence, *, names: tuple[str, ...]) -> Finding:
 
 
 @cache
-def _allowed(world: Any, horizon: int) -> float:
+def _allowed(world: World, horizon: int) -> float:
     """What q W + sqrt(T) is."""
     past = past_of(world, horizon, seed=0)
     highest = max(float(find(past).prices.max()) for find in (best_on_average, best_in_every_round))

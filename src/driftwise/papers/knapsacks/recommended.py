@@ -8,10 +8,10 @@ the best plan falls a little short of LP(T).
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats
 from driftwise.families import (
@@ -30,6 +30,7 @@ from driftwise.families import (
     UCBBwK,
 )
 from driftwise.families.knapsack.hindsight.path_length import steps
+from driftwise.families.knapsack.worlds.base import BudgetWorld
 from driftwise.measure.summary import estimate, paired_difference
 from driftwise.papers.knapsacks.forms import forms
 from driftwise.papers.knapsacks.powers import column
@@ -38,14 +39,14 @@ from driftwise.study.study import Study
 
 ROUNDS, SEED, WANTED = 20_000, 2022, 0.85
 RUNS = {"quick": 20, "full": 50}
-WORLDS: dict[str, Any] = {
+WORLDS: dict[str, BudgetWorld] = {
     "sinusoidal": BudgetSinusoidal(),
     "switching": BudgetSwitching(),
     "pricing": NetworkPricing(),
     "ads": AdPacing(),
 }
 OURS = "prequential-pacing"
-UNKNOWING: dict[str, Any] = {
+UNKNOWING: dict[str, Policy] = {
     OURS: PrequentialPacing(),
     "sliding-knapsack-ucb": SlidingKnapsackUCB(),
     "bandit-over-bandit": BanditOverBandit(policy=SlidingKnapsackUCB()),
@@ -57,7 +58,7 @@ UNKNOWING: dict[str, Any] = {
 }
 LONG = "prequential-pacing:windows=1"  # keeps all of the past
 KNOWING = ("Algorithm 1, V", "Appendix D, V", "practical, V")
-ORACLES: dict[str, Any] = {"even-spending": EvenSpending(), "best-plan": BestPlanOracle()}
+ORACLES: dict[str, Policy] = {"even-spending": EvenSpending(), "best-plan": BestPlanOracle()}
 
 
 # ---- the studies ----
@@ -69,7 +70,7 @@ def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], St
         yield f"recommended/{name}", partial(_study, f"recommended/{name}", world, runs or RUNS[scale])
 
 
-def _study(name: str, world: Any, runs: int) -> Study:
+def _study(name: str, world: BudgetWorld, runs: int) -> Study:
     return Study(
         name=name,
         worlds={"world": world},
@@ -80,7 +81,7 @@ def _study(name: str, world: Any, runs: int) -> Study:
     )
 
 
-def knowing(world: Any, runs: int) -> dict[str, Any]:
+def knowing(world: BudgetWorld, runs: int) -> dict[str, Policy]:
     """Those that know V: its mean over the runs to come."""
     moved = [steps(world.means(ROUNDS, int(key(SEED, run, "world")))) for run in range(runs)]
     v1, v2 = (float(np.mean([np.max(each[i]) for each in moved])) for i in (0, 1))

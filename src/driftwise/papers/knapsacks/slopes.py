@@ -13,11 +13,13 @@ show that the instances are as hard as was proven, more than what a policy is wo
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.core.protocols import Policy
 from driftwise.families import BudgetStationary, KnapsackExample
+from driftwise.families.knapsack.worlds.base import BudgetWorld
 from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.forms import FORMS, TOLD, forms, tuned
 from driftwise.papers.knapsacks.powers import LAST, Power, power
@@ -39,9 +41,9 @@ class SlopeSize(NamedTuple):
 class Terrain(NamedTuple):
     """A world, how long it is played, and by whom."""
 
-    world: Any
+    world: BudgetWorld
     horizon: int
-    policies: Mapping[str, Any]
+    policies: Mapping[str, Policy]
 
 
 class Series(NamedTuple):

@@ -3,17 +3,25 @@
 Needs the extra `report`; matplotlib is imported when the first figure is drawn.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from driftwise.core.types import Floats
+from driftwise.core.types import Floats, Ints
 
 if TYPE_CHECKING:
     from driftwise.study.plots.style import Axes, Figure, Sheet
 
-Line = tuple[Any, Floats, Floats]  # x, the mean there, and half the band around it (nan: no band)
+Line = tuple[Floats | Ints, Floats, Floats]  # x, the mean there, and half the band around it (nan: no band)
+
+
+class Drawing(NamedTuple):
+    """A figure of a paper, drawn from our runs on any sheet."""
+
+    title: str
+    caption: str
+    draw: "Callable[[Sheet], Figure]"
 
 
 class Panel(NamedTuple):
