@@ -98,7 +98,7 @@ def test_what_cannot_be_read_is_left_out_and_told(
 
 
 def test_the_page_is_told_of_rows_left_out(table: list[list[str]], tmp_path: Path) -> None:
-    told = from_file(written(tmp_path / "loans.csv", changed(table, "mp", "?", [7]))).told
+    told = from_file(written(tmp_path / "loans.csv", changed(table, "mp", "?", [7]))).note
     assert "the first 2,499 of its 2,500 applications by date" in told
     assert "1 of 2,500 rows cannot be read; the first is line 7: mp='?'" in told
 

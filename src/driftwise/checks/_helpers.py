@@ -6,7 +6,7 @@ from driftwise.core.protocols import Policy, Record
 from driftwise.core.serialization import lasting
 
 
-def called(policy: Policy) -> str:
+def kind_name(policy: Policy) -> str:
     return type(policy).__name__
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, decide, fixtures_of, learn, require
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS, Fixtures, Rng, Usage
@@ -27,7 +27,7 @@ def a_changed_problem_is_planned_anew(policy: Policy) -> str | None:
     fixtures, learns = fixtures_of(policy), True
     for how, usage in fixtures.usages.items():
         for change in fixtures.changes:
-            what = f"{called(policy)} ({how}), after change({', '.join(change)}),"
+            what = f"{kind_name(policy)} ({how}), after change({', '.join(change)}),"
             agent, luck = agent_for(policy, usage, seed=3), np.random.default_rng(7)
             _live(agent, fixtures, usage, luck)
             problem, former, before = agent.problem, agent.policy.init(agent.problem), agent.state
@@ -41,7 +41,7 @@ def a_changed_problem_is_planned_anew(policy: Policy) -> str | None:
                 _same(after, fresh, lambda kind: kind in ANEW, f"{what} still has the old")
                 _same(after, before, lambda kind: kind not in ANEW, f"{what} has lost the")
             _goes_on(agent, fixtures, usage, luck, what)
-    return None if learns else f"{called(policy)} begins anew with another horizon: nothing that was learned stays"
+    return None if learns else f"{kind_name(policy)} begins anew with another horizon: nothing that was learned stays"
 
 
 def _is_marked(former: Record, fresh: Record, what: str) -> None:

@@ -21,9 +21,9 @@ class ContractError(DriftwiseError, AssertionError):
     """A promise was broken."""
 
 
-def require(kept: bool, broken: str) -> None:
+def require(holds: bool, broken: str) -> None:
     """Raise what was broken unless it was kept."""
-    if not kept:
+    if not holds:
         raise ContractError(broken)
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import ContractError, agent_for, fixtures_of, require
 from driftwise.core.family import FAMILIES, family_of
 from driftwise.core.fixtures import Arguments, Fixtures, Rng, Usage
@@ -90,7 +90,7 @@ def bare_kernels_cannot_fail(policy: Policy) -> str | None:
     """Agents for bare arms keep no copy of the state to go back to: no kernel of such a policy raises anything."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not FAMILIES[family_of(policy)].adapter.bare:
-        return f"{called(policy)} is rewound where a kernel fails"
+        return f"{kind_name(policy)} is rewound where a kernel fails"
     state = policy.init(fixtures.problem)
     for kernel in _reached([each for kind in kinds([policy, state]) for each in kernels_of(kind)]):
         raises = any(step.opname == "RAISE_VARARGS" for step in dis.get_instructions(kernel.function))
@@ -186,12 +186,12 @@ def _broken(at: int, where: list[str]) -> Iterator[None]:
                 where.append(code.co_qualname)
                 raise Broken
 
-    kept = sys.getprofile()
+    former = sys.getprofile()
     sys.setprofile(profile)
     try:
         yield
     finally:
-        sys.setprofile(kept)
+        sys.setprofile(former)
 
 
 def _break_kernel(agent: Agent, name: str, call: Call, what: str, *, writes: bool) -> None:

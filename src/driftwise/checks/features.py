@@ -3,7 +3,7 @@
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import called, inside
+from driftwise.checks._helpers import inside, kind_name
 from driftwise.checks.contract import (
     ContractError,
     agent_for,
@@ -32,14 +32,14 @@ def rows_do_not_matter(policy: Policy) -> str | None:
     """Permuting the rows of a matrix permutes the choice, unless it is drawn with a propensity below 1."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_rows:
-        return f"{called(policy)} is shown no rows"
+        return f"{kind_name(policy)} is shown no rows"
     luck = np.random.default_rng(5)
     state = short_run(policy)[0]
     for i in range(100):
         matrix, order = luck.uniform(0.1, 0.3, (6, 1)) * random_rows(luck, 6), luck.permutation(6)
-        own, turned = at(key(7), i), np.ascontiguousarray(matrix[order])
+        own, permutation = at(key(7), i), np.ascontiguousarray(matrix[order])
         row, propensity = select(policy, state, ROUNDS, fixtures.context_of(matrix), own)
-        other, _ = select(policy, state, ROUNDS, fixtures.context_of(turned), own)
+        other, _ = select(policy, state, ROUNDS, fixtures.context_of(permutation), own)
         before = order[other] if other >= 0 else other  # to choose nothing has no place
         require(bool(row == before or propensity < 1.0), f"{policy} chose row {row}, and {before} of permuted rows")
     return None
@@ -49,7 +49,7 @@ def update_reads_the_chosen_row(policy: Policy) -> str | None:
     """What is learned depends on the features of the choice, not on which row they stood in."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_rows:
-        return f"{called(policy)} is shown no rows"
+        return f"{kind_name(policy)} is shown no rows"
     one, other, luck = policy.init(fixtures.problem), policy.init(fixtures.problem), np.random.default_rng(6)
     for t in range(100):
         row, outcome, own = fixtures.row(luck), fixtures.kernel_outcome(luck), at(key(8), t)
@@ -65,7 +65,7 @@ def features_have_no_unit(policy: Policy) -> str | None:
     fixtures = fixtures_of(policy)
     doubled = _doubled(policy)
     if not fixtures.has_rows or doubled is None:
-        return f"{called(policy)} has nothing that could follow the unit of features"
+        return f"{kind_name(policy)} has nothing that could follow the unit of features"
     tape, nature = fixtures.world.draw(ROUNDS, seed=1)
     _, once = run_over(fixtures, policy, tape, nature, key(2), ROUNDS)
     tape, nature = fixtures.world.draw(ROUNDS, seed=1)
@@ -82,7 +82,7 @@ def bad_features_are_refused(policy: Policy) -> str | None:
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_rows:
-        return f"{called(policy)} is shown no rows"
+        return f"{kind_name(policy)} is shown no rows"
     luck = np.random.default_rng(7)
     for how, usage in fixtures.usages.items():
         agent = agent_for(policy, usage, seed=1)

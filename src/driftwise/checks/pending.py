@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.checks._helpers import called, differences
+from driftwise.checks._helpers import differences, kind_name
 from driftwise.checks.contract import fixtures_of, require, run_over
 from driftwise.core import verbs
 from driftwise.core.protocols import Policy, Record
@@ -27,7 +27,7 @@ def pending_leaves_no_trace(policy: Policy) -> str | None:
     """A decision that pends and is over at once ends in the state it would have without; a cancelled one in none."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms: nothing that is under way says where to look next"
+        return f"{kind_name(policy)} chooses points, not arms: nothing that is under way says where to look next"
     straight, pended = policy.init(fixtures.problem), policy.init(fixtures.problem)
     luck, rng = np.random.default_rng(5), key(6)
     for t in range(300):
@@ -52,7 +52,7 @@ def pending_is_carried_along(policy: Policy) -> str | None:
     """Decisions that pend for a while, and are then all cancelled in any order, leave no trace."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms: nothing that is under way says where to look next"
+        return f"{kind_name(policy)} chooses points, not arms: nothing that is under way says where to look next"
     idle, busy = policy.init(fixtures.problem), policy.init(fixtures.problem)
     luck, rng = np.random.default_rng(7), key(8)
     waiting: list[Decision] = []
@@ -81,10 +81,10 @@ def late_rewards_still_teach(policy: Policy) -> str | None:
     fixtures = fixtures_of(policy)
     world = fixtures.late_world()
     if world is None:
-        return f"{called(policy)} is not tried with late rewards here: its family has measures of its own"
+        return f"{kind_name(policy)} is not tried with late rewards here: its family has measures of its own"
     memory = _memory(policy.init(fixtures.problem._replace(horizon=HORIZON)))
     if memory < 4 * LATE:
-        return f"{called(policy)} forgets after {memory} rounds: of rewards {LATE} rounds late it can use too few"
+        return f"{kind_name(policy)} forgets after {memory} rounds: of rewards {LATE} rounds late it can use too few"
     study = Study(
         name="late rewards",
         worlds={"at once": world, "late": Delayed(world=world, delay=LATE)},
@@ -99,7 +99,7 @@ def late_rewards_still_teach(policy: Policy) -> str | None:
         for name in study.policies
     }
     if regret["at once", "policy"] > TEACHES * regret["at once", "uniform"]:
-        return f"{called(policy)} learns too little in {HORIZON} rounds even when rewards come at once"
+        return f"{kind_name(policy)} learns too little in {HORIZON} rounds even when rewards come at once"
     share = regret["late", "policy"] / regret["late", "uniform"]
     require(share <= FORGETS, f"{policy} has {share:.2f} of uniform play's regret with rewards {LATE} rounds late")
     return None
@@ -120,7 +120,7 @@ def every_arm_is_tried(policy: Policy) -> str | None:
     many = 5 * few
     wide = fixtures.stationary_world(many)
     if wide is None or "window" not in policy._fields:
-        return f"{called(policy)} has no window that arms could be too many for"
+        return f"{kind_name(policy)} has no window that arms could be too many for"
     small, rounds = cast(policy._replace(window=max(2, 2 * (few // 2)))), 40 * many
     for late in (0, 3):
         world = Delayed(world=wide, delay=late) if late else wide

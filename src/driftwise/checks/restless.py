@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, decide, fixtures_of, require, short_run
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS, Fixtures, Rng, Usage
@@ -26,7 +26,7 @@ def restless_arms_come_and_go(policy: Policy) -> str | None:
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_states:
-        return f"{called(policy)} has no arms with states"
+        return f"{kind_name(policy)} has no arms with states"
     luck = np.random.default_rng(4)
     for how, usage in fixtures.usages.items():
         agent = agent_for(policy, usage, seed=2)
@@ -50,18 +50,18 @@ def indices_follow_their_arms(policy: Policy) -> str | None:
     """Arms that change places take their indices along."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_states:
-        return f"{called(policy)} has no arms with states"
+        return f"{kind_name(policy)} has no arms with states"
     luck, played = np.random.default_rng(5), short_run(policy)[0]
-    order, kept = [2, 0, 3, 1], [0, 1, 2, 3]
-    state, turned = (regroup(played, policy.init(fixtures.problem_with(arms)), arms) for arms in (kept, order))
+    order, same_order = [2, 0, 3, 1], [0, 1, 2, 3]
+    state, permuted = (regroup(played, policy.init(fixtures.problem_with(arms)), arms) for arms in (same_order, order))
     for t in range(ROUNDS, ROUNDS + 20):
         states, one, other = fixtures.context(luck), np.zeros(len(order)), np.zeros(len(order))
-        for each in (state, turned):  # what is recomputed when arms move is so before the next decision
+        for each in (state, permuted):  # what is recomputed when arms move is so before the next decision
             verbs.advance(policy, each, t, at(key(7), t))
         verbs.rank(policy, state, t, states, one)
-        verbs.rank(policy, turned, t, np.ascontiguousarray(states[order]), other)
+        verbs.rank(policy, permuted, t, np.ascontiguousarray(states[order]), other)
         if np.isnan(one).all():
-            return f"{called(policy)} goes by no index"
+            return f"{kind_name(policy)} goes by no index"
         require(bool((one[order] == other).all()), f"{policy} gave other indices to arms that had changed places")
     return None
 
@@ -70,7 +70,7 @@ def unseen_arms_teach_nothing(policy: Policy) -> str | None:
     """Where a state was not seen, before or after, that arm teaches nothing; where none was, nothing is learned."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_states:
-        return f"{called(policy)} has no arms with states"
+        return f"{kind_name(policy)} has no arms with states"
     luck, state = np.random.default_rng(6), short_run(policy)[0]
     for arm in (*range(fixtures.problem.n_arms), None):
         for before in (True, False):
@@ -90,7 +90,7 @@ def rewards_are_learned_or_refused(policy: Policy) -> str | None:
     """Rewards that come with the states change what is learned; where they would not, they are refused."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_states:
-        return f"{called(policy)} has no arms with states"
+        return f"{kind_name(policy)} has no arms with states"
     for how, usage in fixtures.usages.items():
         agents = [agent_for(policy, usage, seed=3) for _ in range(3)]
         arms = agents[0].arms
@@ -125,7 +125,7 @@ def crowds_can_be_chosen_from(policy: Policy) -> str | None:
     """Half of many arms that are all alike are chosen, though the chance of just these is too small for a float."""
     problem = fixtures_of(policy).crowd(CROWD)
     if problem is None:
-        return f"{called(policy)} has no arms with states"
+        return f"{kind_name(policy)} has no arms with states"
     agent = Agent(policy, problem, seed=1)
     for _ in range(3):
         decision = agent.decide(states=[0] * CROWD)

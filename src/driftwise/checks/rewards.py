@@ -3,7 +3,7 @@
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import alike, called
+from driftwise.checks._helpers import alike, kind_name
 from driftwise.checks.contract import agent_for, fixtures_of, learn, require
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS
@@ -21,7 +21,7 @@ def late_rewards_enter_by_decision(policy: Policy) -> str | None:
     fixtures, policy = fixtures_of(policy), cast(policy)
     in_order, shuffled = (policy.init(fixtures.problem) for _ in range(2))
     if not hasattr(in_order, "window"):
-        return f"{called(policy)} has no window: its file says what becomes of a late reward"
+        return f"{kind_name(policy)} has no window: its file says what becomes of a late reward"
     window = shuffled.window
     size = min(len(window.rewards), 40)
     luck, rng = np.random.default_rng(1), key(4)

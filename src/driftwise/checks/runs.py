@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import fixtures_of, require, select, short_run
 from driftwise.core import verbs
 from driftwise.core.dispatch import decision_of
@@ -91,7 +91,7 @@ def propensities_are_frequencies(policy: Policy) -> str | None:
         action, propensity = select(policy, state, ROUNDS, context, at(key(6), i))
         propensities[action], counts[action] = propensity, counts.get(action, 0) + 1
     if all(np.isnan(list(propensities.values()))):
-        return f"{called(policy)} tells no propensities"
+        return f"{kind_name(policy)} tells no propensities"
     for action, propensity in propensities.items():
         if not np.isnan(propensity):
             error, rate = np.sqrt(propensity * (1.0 - propensity) / draws), counts[action] / draws

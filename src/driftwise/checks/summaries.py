@@ -9,7 +9,7 @@ import numpy as np
 
 from driftwise.agent import Agent
 from driftwise.agent.summary import NUMBERS, ArmSummary
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, fixtures_of, learn, require, short_run
 from driftwise.core import verbs
 from driftwise.core.fixtures import DIM, Arguments, Fixtures, Rng, Usage
@@ -38,9 +38,9 @@ def summaries_are_what_happened(policy: Policy) -> str | None:
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
+        return f"{kind_name(policy)} chooses points, not arms: there is nothing to tell of them"
     if type(policy) not in verbs.summarise.kernels:
-        return f"{called(policy)} has no kernel for summarise: it says nothing of its arms"
+        return f"{kind_name(policy)} has no kernel for summarise: it says nothing of its arms"
     for how, usage in fixtures.usages.items():
         agent, request, *counts_by_arm = run_agent(fixtures, usage, policy, RANGE, lambda rng: REWARD)
         before, records = agent.dumps(), agent.summary(**request)
@@ -64,7 +64,7 @@ def summarise_reads_only(policy: Policy) -> str | None:
     """The kernel leaves the state as it was, with a decision under way too, and says the same when asked again."""
     fixtures, policy, luck, rng = fixtures_of(policy), cast(policy), np.random.default_rng(12), key(13)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
+        return f"{kind_name(policy)} chooses points, not arms: there is nothing to tell of them"
     state, t = short_run(policy)[0], PLAYED
     verbs.advance(policy, state, t, at(rng, t))
     verbs.pend(policy, state, Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), at(rng, t)))
@@ -87,7 +87,7 @@ def summaries_have_the_unit_of_rewards(policy: Policy) -> str | None:
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
+        return f"{kind_name(policy)} chooses points, not arms: there is nothing to tell of them"
     changes = (FACTOR, 0.0), (1.0, SHIFT)
     for how, usage in fixtures.usages.items():
         once = _varied(fixtures, usage, policy, 1.0, 0.0)

@@ -9,7 +9,7 @@ that no factor changes, or they differ by more than rounding, and every choice m
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, fixtures_of, learn, require
 from driftwise.core.fixtures import Arguments, Fixtures, Rng, Usage
 from driftwise.core.protocols import Policy
@@ -30,7 +30,7 @@ def rewards_have_no_unit(policy: Policy) -> str | None:
     fixtures = fixtures_of(policy)
     scales = fixtures.reward_scales(1.0)
     if not scales:
-        return f"{called(policy)} learns losses, not rewards"
+        return f"{kind_name(policy)} learns losses, not rewards"
     for how, usage in fixtures.usages.items():
         for which, options in enumerate(scales):
             if which and not _accepted(usage, policy, options):
@@ -50,7 +50,7 @@ def rewards_have_no_origin(policy: Policy) -> str | None:
     """
     fixtures = fixtures_of(policy)
     if not fixtures.zero_is_arbitrary:
-        return f"{called(policy)} is one for which a reward of 0 means something"
+        return f"{kind_name(policy)} is one for which a reward of 0 means something"
     for how, usage in fixtures.usages.items():
         once = _choices(fixtures, usage, policy, {"reward_range": (0.0, 1.0)})
         higher = _choices(fixtures, usage, policy, {"reward_range": (SHIFT, SHIFT + 1.0)}, shift=SHIFT)
@@ -62,7 +62,7 @@ def costs_have_no_unit(policy: Policy) -> str | None:
     """Budgets, costs and the most a decision can cost, times a factor, lead to the same choices."""
     fixtures = fixtures_of(policy)
     if not fixtures.has_costs:
-        return f"{called(policy)} has no budgets"
+        return f"{kind_name(policy)} has no budgets"
     for usage in fixtures.usages.values():
         once = _choices(fixtures, usage, policy, {})
         for factor in FACTORS:
@@ -79,7 +79,7 @@ def losses_follow_their_weights(policy: Policy) -> str | None:
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_gradients or not {"weight", "inertia"} <= {*policy._fields}:
-        return f"{called(policy)} has no weight of losses against constraints"
+        return f"{kind_name(policy)} has no weight of losses against constraints"
     weight, inertia = (policy._asdict()[name] for name in ("weight", "inertia"))
     for usage in fixtures.usages.values():
         once = _points(fixtures, usage, policy, 1.0, 1.0)

@@ -58,8 +58,8 @@ def show_list(entries: list[dict[str, Any]]) -> None:
     for entry in entries:
         click.secho(entry["name"], bold=True, nl=False)
         click.echo(f"  {entry['summary']}")
-        told = ("family", "needs", "bound", "paper")
-        lines = {"takes": signature(entry)} | {key: entry[key] for key in told if key in entry}
+        facts = ("family", "needs", "bound", "paper")
+        lines = {"takes": signature(entry)} | {key: entry[key] for key in facts if key in entry}
         for key, text in lines.items():
             click.echo(f"    {key:<6} {text}")
 

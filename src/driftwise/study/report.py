@@ -123,10 +123,10 @@ def _seed_of_run_0(study: Study) -> int:
 def _section(study: Study, results: Results, world: str, place: int) -> Section:
     cells = cells_by_policy(study, results, world)
     rows = _rows(study, results, cells, words_of(study.worlds[world]))
-    shown = picture(study, results, cells)
+    image = picture(study, results, cells)
     title = f"Drift of {world} and regret of every policy in it; the table below has the numbers"
     wide, narrow = (
-        Markup(svg(draw(shown, sheet=sheet), name=f"{name}{place}", title=title))
+        Markup(svg(draw(image, sheet=sheet), name=f"{name}{place}", title=title))
         for name, sheet in (("wide", WIDE), ("narrow", NARROW))
     )
     return Section(
@@ -135,8 +135,8 @@ def _section(study: Study, results: Results, world: str, place: int) -> Section:
         verdict(study, world, rows),
         wide,
         narrow,
-        words=shown.drift.words,
-        changes=marked(shown.drift.changes),
+        words=image.drift.words,
+        changes=marked(image.drift.changes),
         norms=drift_of(study.worlds[world], study.horizon, _seed_of_run_0(study)),
         tags={label: row[0].facts["tag"] for label, row in cells.items()},
     )
@@ -199,10 +199,10 @@ def verdict(study: Study, world: str, rows: Sequence[Row]) -> Markup:
     else:
         words = "In <i>{}</i>, <b>{}</b> lost least: a regret of {}."
     rest = listed(alike, "or") if len(alike) <= MOST_NAMES else f"{len(alike)} others"
-    found = Markup(words).format(world, best.policy, lost, study.runs, rest)
+    sentence = Markup(words).format(world, best.policy, lost, study.runs, rest)
     if study.runs < FEWEST_RUNS or not others:
-        return found
-    return found + (Markup("") if alike else _against_next(others[0])) + _against_still(best, others, alike)
+        return sentence
+    return sentence + (Markup("") if alike else _against_next(others[0])) + _against_still(best, others, alike)
 
 
 def _against_next(second: Row) -> Markup:
@@ -234,16 +234,16 @@ def headline(study: Study, sections: Sequence[Section]) -> Markup:
         wins.setdefault(section.rows[0].policy, []).append(section.world)
     every = "both" if len(sections) == 2 else f"all {len(sections)}"
     if len(wins) == 1:
-        found = Markup("<b>{}</b> had the lowest mean regret in {} worlds.").format(*wins, every)
+        sentence = Markup("<b>{}</b> had the lowest mean regret in {} worlds.").format(*wins, every)
     else:
         parts = [Markup("<b>{}</b> in {}").format(policy, listed(worlds, "and")) for policy, worlds in wins.items()]
-        found = Markup("No policy had the lowest mean regret everywhere: {}.").format(Markup("; ").join(parts))
+        sentence = Markup("No policy had the lowest mean regret everywhere: {}.").format(Markup("; ").join(parts))
     if study.runs < FEWEST_RUNS:
         runs = "one run" if study.runs == 1 else f"{study.runs} runs"
-        return found + Markup(" With {} of each, policies cannot be told apart.").format(runs)
+        return sentence + Markup(" With {} of each, policies cannot be told apart.").format(runs)
     clear = sum(all(row.apart for row in section.rows[1:] if not row.oracle) for section in sections)
     often = "each" if clear == len(sections) else clear or "none"
-    return found + Markup(" The lowest is told apart from every other in {} of them.").format(often)
+    return sentence + Markup(" The lowest is told apart from every other in {} of them.").format(often)
 
 
 def recipe(study: Study) -> str:

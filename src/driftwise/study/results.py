@@ -79,10 +79,10 @@ class Results:
 
     def has(self, keys: Iterable[str]) -> set[str]:
         """Which of these cells are there already."""
-        wanted = list(keys)
+        requests = list(keys)
         with self._open() as connection:
             there = {key for (key,) in connection.execute("select key from cells")}
-        return there.intersection(wanted)
+        return there.intersection(requests)
 
     def save(self, study: Study, cells: list[Cell], played: list[Played]) -> None:
         """Write cells with their curves, in one transaction."""
@@ -119,12 +119,12 @@ class Results:
         """Checkpoints, and one row of cumulative values per cell."""
         query = f"select t, {name} from curves where key = ? order by t"
         with self._open() as connection:
-            found: list[Any] = [connection.execute(query, (cell.key,)).fetchall() for cell in cells]
-        if not all(found):
-            raise ParameterError(f"{found.count([])} of {len(found)} curves are missing: run the study first")
-        shortest = min(len(rows) for rows in found)
-        rounds = np.array([t for t, _ in found[0][:shortest]], np.int64)
-        return rounds, np.array([[value for _, value in rows[:shortest]] for rows in found])
+            curves: list[Any] = [connection.execute(query, (cell.key,)).fetchall() for cell in cells]
+        if not all(curves):
+            raise ParameterError(f"{curves.count([])} of {len(curves)} curves are missing: run the study first")
+        shortest = min(len(rows) for rows in curves)
+        rounds = np.array([t for t, _ in curves[0][:shortest]], np.int64)
+        return rounds, np.array([[value for _, value in rows[:shortest]] for rows in curves])
 
     def at(self, cells: Iterable[Cell], t: int, name: str = "regret") -> Floats:
         """The cumulative value of each cell after `t` rounds, which must be one of its checkpoints."""

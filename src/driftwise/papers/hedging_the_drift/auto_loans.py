@@ -37,14 +37,14 @@ class Source(NamedTuple):
 
     worlds: Mapping[str, Lending]
     horizon: int
-    told: str
+    note: str
     real: bool
 
 
 STAND_IN = Source(
     worlds={f"stand-in={instance}": Lending(instance=instance) for instance in range(1, STAND_INS + 1)},
     horizon=APPLICATIONS,
-    told="Figure 5 is played on four made-up stand-ins, for the lending data may not be handed on; who has it plays it "
+    note="Figure 5 is played on four made-up stand-ins, for the lending data may not be handed on; who has it plays it "
     "with --data FILE. Who wins there depends on the data and on how features are scaled.",
     real=False,
 )
@@ -52,14 +52,14 @@ STAND_IN = Source(
 
 def from_file(path: Path) -> Source:
     """The loans of a file; whatever is wrong with it is told now."""
-    found = read(path)
-    horizon = min(APPLICATIONS, len(found.loans.day))
-    skipped = f" {found.left_out[0].upper()}{found.left_out[1:]}." if found.left_out else ""
+    reading = read(path)
+    horizon = min(APPLICATIONS, len(reading.loans.day))
+    skipped = f" {reading.left_out[0].upper()}{reading.left_out[1:]}." if reading.left_out else ""
     return Source(
-        worlds={"data": Lending(data=str(path), digest=found.digest, applications=horizon)},
+        worlds={"data": Lending(data=str(path), digest=reading.digest, applications=horizon)},
         horizon=horizon,
-        told=f"Figure 5 is played on {path.name} (digest {found.digest}): the first {horizon:,} of its {found.rows:,} "
-        f"applications by date.{skipped}",
+        note=f"Figure 5 is played on {path.name} (digest {reading.digest}): the first {horizon:,} of its "
+        f"{reading.rows:,} applications by date.{skipped}",
         real=True,
     )
 
@@ -92,7 +92,7 @@ def _study(name: str, world: Lending, horizon: int, runs: int) -> Study:
 
 # ---- the claims ----
 
-MADE_UP = "The stand-in is not the data."
+SYNTHETIC = "The stand-in is not the data."
 BLOCKS = "Some fifteen blocks do not teach EXP3 which of ten windows is best, and the short ones only explore."
 NOISY = "Regressions on some 180 loans a day move as much when nothing drifts at all."
 SAVED = {"SW-UCB-obl": 0.24, "UCB": 0.24, "company": 0.32}
@@ -126,7 +126,7 @@ def _variation(source: Source, way: str) -> Iterator[Claim]:
 def _savings(source: Source, way: str) -> Iterator[Claim]:
     names = tuple(played(source, way))
     for reading in READINGS:
-        known = "" if source.real and reading == "literal" else BLOCKS if reading == "windowed" else MADE_UP
+        known = "" if source.real and reading == "literal" else BLOCKS if reading == "windowed" else SYNTHETIC
         for other, share in SAVED.items():
             yield Claim(
                 f"figure5/{way}{reading}/saves/{other}",
@@ -161,9 +161,9 @@ def _regret(evidence: Evidence, names: tuple[str, ...], policy: str) -> Estimate
 
 def _judge_variation(_: Evidence, *, source: Source, way: str) -> Finding:
     """Within 10%."""
-    found = [world.market.variation for world in played(source, way).values()]
-    ours = estimate(found)
-    over = f", from {min(found):.0f} to {max(found):.0f} over the stand-ins" if len(found) > 1 else ""
+    variations = [world.market.variation for world in played(source, way).values()]
+    ours = estimate(variations)
+    over = f", from {min(variations):.0f} to {max(variations):.0f} over the stand-ins" if len(variations) > 1 else ""
     return Finding(*ours, abs(ours.mean - VARIATION) <= 0.1 * VARIATION, f"{ours.mean:.0f}{over}.")
 
 

@@ -64,12 +64,12 @@ def _described(loans: Loans) -> Floats:
     return np.column_stack(facts).astype(float)
 
 
-def _daily(rows: Floats, taken: Floats, day: Ints, ridge: float) -> Floats:
+def _daily(rows: Floats, accepts: Floats, day: Ints, ridge: float) -> Floats:
     """Theta of every day."""
     edges = np.searchsorted(day, np.arange(day[-1] + 2))
     theta = np.empty((day[-1] + 1, rows.shape[1]))
     for each, (start, stop) in enumerate(pairwise(edges)):
-        x, y = rows[start:stop], taken[start:stop]
+        x, y = rows[start:stop], accepts[start:stop]
         if ridge:
             theta[each] = np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y)
         else:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WAY_TITLES = {"": "scaled to [0, 1], ridge", "z-scores/": "z-scores, least squares"}
 PHASE_TITLES = {"printed": "phase as printed", "thirds": "a third of the phase"}
-SHOWN = {
+POLICIES_OF = {
     "figure3": ("SW-UCB-opt", "EXP3.S", "BOB-windowed", "BOB-literal", "SW-UCB-obl", "UCB"),
     "figure4": ("SW-UCB-opt", "BOB-windowed", "BOB-literal", "SW-UCB-obl", "UCB"),
 }
@@ -64,11 +64,11 @@ def _by_horizon(evidence: Evidence, start: str) -> list[str]:
 
 
 def _draw_known(sheet: "Sheet", *, evidence: Evidence, names: dict[str, list[str]]) -> "Figure":
-    shown = {"EXP3.S": "EXP3.S", "SW-UCB": "SW-UCB", "SW-UCB-thm3": "Theorem 3", "SW-UCB-thm6": "Theorem 6"}
+    labels = {"EXP3.S": "EXP3.S", "SW-UCB": "SW-UCB", "SW-UCB-thm3": "Theorem 3", "SW-UCB-thm6": "Theorem 6"}
     panels = []
     for phase, studies in names.items():
-        found = {label: growth(evidence, studies, policy) for policy, label in shown.items()}
-        panels.append(Panel(PHASE_TITLES[phase], _named(found), _guides(found["EXP3.S"], {"T^2/3": 2 / 3})))
+        growths = {label: growth(evidence, studies, policy) for policy, label in labels.items()}
+        panels.append(Panel(PHASE_TITLES[phase], _named(growths), _guides(growths["EXP3.S"], {"T^2/3": 2 / 3})))
     return draw_lines(sheet, panels, xlabel="T", logarithmic=True)
 
 
@@ -77,17 +77,17 @@ def _draw_unknown(sheet: "Sheet", *, evidence: Evidence, names: dict[str, list[s
     panels = []
     for phase, studies in names.items():
         for reading in READINGS:
-            shown = windows | {f"BOB-{reading}": "BOB", f"BOB-{reading}-armed": "BOB, armed"}
-            found = {label: growth(evidence, studies, policy) for policy, label in shown.items()}
-            guides = _guides(found["Theorem 6"], {"T": 1.0}) | _guides(found["BOB"], {"T^7/9": 7 / 9})
-            panels.append(Panel(f"{PHASE_TITLES[phase]}, BOB {reading}", _named(found), guides))
+            labels = windows | {f"BOB-{reading}": "BOB", f"BOB-{reading}-armed": "BOB, armed"}
+            growths = {label: growth(evidence, studies, policy) for policy, label in labels.items()}
+            guides = _guides(growths["Theorem 6"], {"T": 1.0}) | _guides(growths["BOB"], {"T^7/9": 7 / 9})
+            panels.append(Panel(f"{PHASE_TITLES[phase]}, BOB {reading}", _named(growths), guides))
     return draw_lines(sheet, panels, xlabel="T", logarithmic=True)
 
 
-def _named(found: dict[str, Growth]) -> dict[str, Line]:
+def _named(growths: dict[str, Growth]) -> dict[str, Line]:
     """Each line under its name and slope."""
     lines: dict[str, Line] = {}
-    for label, each in found.items():
+    for label, each in growths.items():
         halves = np.array([estimate(column).ci95 for column in each.regrets.T])
         lines[f"{label}  {each.slope.mean:.2f}"] = (each.horizons, each.means, halves)
     return lines
@@ -103,7 +103,7 @@ def _guides(beside: Growth, powers: dict[str, float]) -> dict[str, Line]:
 
 
 def _behaviours(evidence: Evidence) -> Iterator[Drawing]:
-    for figure, policies in SHOWN.items():
+    for figure, policies in POLICIES_OF.items():
         arguments: dict[str, Any] = {"evidence": evidence, "policies": policies}
         if (study := f"{figure}/instance=0") in evidence.studies:
             runs = evidence.studies[study].runs
@@ -132,13 +132,13 @@ def _draw_instances(sheet: "Sheet", *, evidence: Evidence, policies: Sequence[st
     from driftwise.study.plots.style import INK, End, FuncFormatter, compact, name_ends, panels, pen, plain, text_width
 
     with plain():
-        found = {policy: np.log10(regrets(evidence, names, policy)) for policy in policies}
-        every = np.concatenate(list(found.values()))
+        logs = {policy: np.log10(regrets(evidence, names, policy)) for policy in policies}
+        every = np.concatenate(list(logs.values()))
         right = max(text_width(policy, sheet.letters, bold=True) for policy in policies) + 24
         span = (float(every.min()) - 0.05, float(every.max()) + 0.05)
         figure, (axes,) = panels(["regret, on a logarithmic scale"], [span], sheet, right=right)
         ends = []
-        for place, (policy, values) in enumerate(found.items()):
+        for place, (policy, values) in enumerate(logs.items()):
             row, (colour, _) = len(policies) - place, pen(place)
             axes.plot(values, np.full(len(values), row), "o", color=colour, ms=3.2, alpha=0.55, mew=0, zorder=3)
             mean = float(np.log10((10.0**values).mean()))
@@ -158,16 +158,20 @@ def _draw_instances(sheet: "Sheet", *, evidence: Evidence, policies: Sequence[st
 
 
 def _loans(evidence: Evidence, source: Source) -> Iterator[Drawing]:
-    shown = {way: [name for name in played(source, way) if name in evidence.studies] for way in WAYS}
-    shown = {way: names for way, names in shown.items() if names}
-    if shown:
+    by_way = {way: [name for name in played(source, way) if name in evidence.studies] for way in WAYS}
+    by_way = {way: names for way, names in by_way.items() if names}
+    if by_way:
         where = "the file given" if source.real else f"{len(source.worlds)} made-up stand-ins, not the lending data"
         caption = f"Mean regret so far on {where}; the company is its own prices. {BOTH}"
-        yield Drawing("Figure 5: prices for car loans", caption, partial(_draw_loans, evidence=evidence, shown=shown))
+        yield Drawing(
+            "Figure 5: prices for car loans",
+            caption,
+            partial(_draw_loans, evidence=evidence, by_way=by_way),
+        )
 
 
-def _draw_loans(sheet: "Sheet", *, evidence: Evidence, shown: dict[str, list[str]]) -> "Figure":
-    panels = [Panel(WAY_TITLES[way], _loan_lines(evidence, names)) for way, names in shown.items()]
+def _draw_loans(sheet: "Sheet", *, evidence: Evidence, by_way: dict[str, list[str]]) -> "Figure":
+    panels = [Panel(WAY_TITLES[way], _loan_lines(evidence, names)) for way, names in by_way.items()]
     return draw_lines(sheet, panels, xlabel="applications")
 
 

@@ -24,7 +24,7 @@ from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
 
 HORIZON = 100_000
-SHOWN = 0  # the instance that is shown
+FIRST = 0  # the instance that is shown
 PAIR = PiecewiseLinear(dim=2, actions="basis", sd=NOISE)
 LINEAR = PiecewiseLinear(dim=5, n_actions=40, actions="fresh", sd=NOISE)
 
@@ -32,7 +32,7 @@ LINEAR = PiecewiseLinear(dim=5, n_actions=40, actions="fresh", sd=NOISE)
 class Size(NamedTuple):
     """Runs of the instance that is shown; how many other instances, and the runs of each."""
 
-    shown: int
+    first: int
     instances: int
     each: int
 
@@ -51,8 +51,8 @@ def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], St
     """A study per figure and instance."""
     for figure, make in (("figure3", _pair), ("figure4", _linear)):
         size = SIZES[figure][scale]
-        for instance in (SHOWN, *range(1, size.instances + 1)):
-            times = size.shown if instance == SHOWN else size.each
+        for instance in (FIRST, *range(1, size.instances + 1)):
+            times = size.first if instance == FIRST else size.each
             yield f"{figure}/instance={instance}", partial(make, instance, runs or times)
 
 
@@ -201,10 +201,10 @@ def _share(evidence: Evidence, names: Sequence[str], policy: str) -> Estimate:
 
 def _judge_order(evidence: Evidence, *, names: tuple[str, ...], order: tuple[str, ...]) -> Finding:
     """Holds when mean regrets rise in this order."""
-    found = {policy: regrets(evidence, names, policy) for policy in order}
-    means = [float(found[policy].mean()) for policy in order]
+    by_policy = {policy: regrets(evidence, names, policy) for policy in order}
+    means = [float(by_policy[policy].mean()) for policy in order]
     listed = ", ".join(f"{policy} {mean:,.0f}" for policy, mean in zip(order, means, strict=True))
-    ratio = ratio_of_means(found[order[0]], found[order[1]])
+    ratio = ratio_of_means(by_policy[order[0]], by_policy[order[1]])
     return Finding(*ratio, means == sorted(means), f"{listed}.")
 
 

@@ -52,8 +52,9 @@ def _line(x: Any, y: Any) -> Line:
 
 
 def _growth(evidence: Evidence) -> Iterator[Drawing]:
-    shown = [series for series in TITLES if len(slopes.played(evidence, series)) > 1]
-    by_rounds, others = [each for each in shown if each[0] == "T"], [each for each in shown if each[0] != "T"]
+    many = [series for series in TITLES if len(slopes.played(evidence, series)) > 1]
+    by_rounds = [each for each in many if each[0] == "T"]
+    others = [each for each in many if each[0] != "T"]
     for title, names, label in (
         ("Regret against T", by_rounds, "T"),
         ("Regret against V, m and 1/b", others, ""),
@@ -67,22 +68,22 @@ def _draw_growth(sheet: "Sheet", *, evidence: Evidence, names: list[str], label:
     panels = []
     for series in names:
         chosen = slopes.SERIES[series]
-        found = {form: slopes.grown(evidence, series, form) for form in FORMS}
-        lines = {f"{form}  {each.slope(chosen.last).mean:.2f}": _banded(each) for form, each in found.items()}
-        panels.append(Panel(TITLES[series], lines, _guide(found, chosen.theory, chosen.power)))
+        powers = {form: slopes.grown(evidence, series, form) for form in FORMS}
+        lines = {f"{form}  {each.slope(chosen.last).mean:.2f}": _banded(each) for form, each in powers.items()}
+        panels.append(Panel(TITLES[series], lines, _guide(powers, chosen.theory, chosen.power)))
     return draw_lines(sheet, panels, xlabel=label, logarithmic=True)
 
 
-def _banded(found: Power) -> Line:
+def _banded(power: Power) -> Line:
     """Means, with a band where there is more than one run; it ends above zero."""
-    halves = np.array([estimate(runs).ci95 for runs in found.regrets.T])
-    return found.sizes, found.means, np.minimum(halves, 0.9 * found.means)
+    halves = np.array([estimate(runs).ci95 for runs in power.regrets.T])
+    return power.sizes, power.means, np.minimum(halves, 0.9 * power.means)
 
 
-def _guide(found: dict[str, Power], theory: float, told: str) -> dict[str, Line]:
+def _guide(powers: dict[str, Power], theory: float, label: str) -> dict[str, Line]:
     """A straight line of the slope of theory that starts a little below all others."""
-    x, lowest = found["paper"].sizes, min(each.means[0] for each in found.values())
-    return {f"power {told}": _line(x, 0.6 * lowest * (x / x[0]) ** theory)}
+    x, lowest = powers["paper"].sizes, min(each.means[0] for each in powers.values())
+    return {f"power {label}": _line(x, 0.6 * lowest * (x / x[0]) ** theory)}
 
 
 def _bound(evidence: Evidence) -> Iterator[Drawing]:
@@ -96,10 +97,10 @@ def _bound(evidence: Evidence) -> Iterator[Drawing]:
 
 
 def _draw_bound(sheet: "Sheet", *, evidence: Evidence, series: str) -> "Figure":
-    found, studies = slopes.grown(evidence, series, "paper"), slopes.played(evidence, series)
+    power, studies = slopes.grown(evidence, series, "paper"), slopes.played(evidence, series)
     bounds = [theory.allowed(evidence.studies[names[0]], 0) for names in studies.values()]
-    lines = {"Theorem 1": _line(found.sizes, bounds), "regret": _banded(found)}
-    panel = Panel("regret, and what is allowed", lines, {"T": _line(found.sizes, found.sizes)})
+    lines = {"Theorem 1": _line(power.sizes, bounds), "regret": _banded(power)}
+    panel = Panel("regret, and what is allowed", lines, {"T": _line(power.sizes, power.sizes)})
     return draw_lines(sheet, [panel], xlabel="T", logarithmic=True)
 
 
@@ -115,7 +116,7 @@ def _unforeseen(evidence: Evidence) -> Iterator[Drawing]:
         "lower bound (iii), d2 = 0": [name for name in names if name.endswith(",d2=0")],
         "lower bound (iii), d2 = 0.1": [name for name in names if name.endswith(",d2=0.1")],
     }
-    kinds = {title: shown for title, shown in kinds.items() if len(shown) > 1}
+    kinds = {title: names for title, names in kinds.items() if len(names) > 1}
     if kinds:
         caption = (
             "The worse of the regrets of two turns, to the better and to the worse, against W1 + q W2. Dotted: the "
@@ -155,8 +156,8 @@ def _draw_gap(sheet: "Sheet") -> "Figure":
     for title, place in (("against W1", "w1"), ("against V1", "v1")):
         lines = {}
         for cycles, name in zip(measures.CYCLES, ("one swing", "eight swings"), strict=True):
-            found = [measures.gap(amp, cycles) for amp in measures.AMPS]
-            lines[name] = _line([getattr(each, place) for each in found], [each.missed for each in found])
+            gaps = [measures.gap(amp, cycles) for amp in measures.AMPS]
+            lines[name] = _line([getattr(each, place) for each in gaps], [each.missed for each in gaps])
         panels.append(Panel(f"LP(T) - sum LP_t {title}", lines))
     return draw_lines(sheet, panels, xlabel="")
 
@@ -186,15 +187,15 @@ def _draw_shares(sheet: "Sheet", *, evidence: Evidence, worlds: list[str]) -> "F
 
     with plain():
         policies = list(evidence.studies[f"recommended/{worlds[0]}"].policies)
-        found = {world: {name: recommended.shares(evidence, world, name) for name in policies} for world in worlds}
-        order = sorted(policies, key=lambda name: np.mean([found[world][name].mean() for world in worlds]))
+        shares = {world: {name: recommended.shares(evidence, world, name) for name in policies} for world in worlds}
+        order = sorted(policies, key=lambda name: np.mean([shares[world][name].mean() for world in worlds]))
         right = max(text_width(name, sheet.letters, bold=True) for name in policies) + 24
         tall = sheet._replace(regret=2.25 * sheet.letters * (len(order) + 1))  # room for every name beside its row
-        figure, axes = panels(worlds, [_range(found)] * len(worlds), tall, right=right)
+        figure, axes = panels(worlds, [_range(shares)] * len(worlds), tall, right=right)
         for panel, world in zip(axes, worlds, strict=True):
             ends = []
             for row, name in enumerate(order, start=1):
-                values, ours = found[world][name], name == recommended.OURS
+                values, ours = shares[world][name], name == recommended.OURS
                 colour = INK if name in recommended.ORACLES else COLOURS[1 if ours else 0]
                 strength = 0.5 if name in recommended.ORACLES else 1.0
                 panel.plot(values, np.full(len(values), row), "o", color=colour, ms=2.4, alpha=0.4 * strength, mew=0)
@@ -208,9 +209,9 @@ def _draw_shares(sheet: "Sheet", *, evidence: Evidence, worlds: list[str]) -> "F
     return figure
 
 
-def _range(found: dict[str, dict[str, Floats]]) -> tuple[float, float]:
+def _range(shares: dict[str, dict[str, Floats]]) -> tuple[float, float]:
     """The same for all panels."""
-    every = np.concatenate([values for by_name in found.values() for values in by_name.values()])
+    every = np.concatenate([values for by_name in shares.values() for values in by_name.values()])
     return float(every.min()) - 0.02, max(1.0, float(every.max())) + 0.02
 
 
@@ -218,16 +219,16 @@ def _range(found: dict[str, dict[str, Floats]]) -> tuple[float, float]:
 
 
 def _points(evidence: Evidence) -> Iterator[Drawing]:
-    shown = [
+    worlds = [
         world for world in points.WORLDS if sum(name.startswith(f"oco/{world}/T=") for name in evidence.studies) > 1
     ]
-    if shown:
+    if worlds:
         caption = (
             "What is lost beyond the best fixed point, Reg1, and by how much constraints are overdrawn, Reg2, on "
             "logarithmic scales; behind each name the slope. Dotted: sqrt(T). What is not above zero throughout is not "
             "drawn: constraints that are kept, and where they swing, losses below those of the best fixed point."
         )
-        yield Drawing("Points under constraints", caption, partial(_draw_points, evidence=evidence, worlds=shown))
+        yield Drawing("Points under constraints", caption, partial(_draw_points, evidence=evidence, worlds=worlds))
 
 
 def _draw_points(sheet: "Sheet", *, evidence: Evidence, worlds: list[str]) -> "Figure":
@@ -236,9 +237,9 @@ def _draw_points(sheet: "Sheet", *, evidence: Evidence, worlds: list[str]) -> "F
         lines = {}
         for policy in ("corrected", "printed"):
             for outcome, (_, symbol) in points.OUTCOMES.items():
-                found = points.grown(evidence, world, outcome, policy)
-                shown = found.means if (found.means > 0.5).all() else np.full(len(found.means), np.nan)
-                lines[f"{symbol} {policy}  {found.slope().mean:.2f}"] = _line(found.sizes, shown)
+                power = points.grown(evidence, world, outcome, policy)
+                heights = power.means if (power.means > 0.5).all() else np.full(len(power.means), np.nan)
+                lines[f"{symbol} {policy}  {power.slope().mean:.2f}"] = _line(power.sizes, heights)
         x = np.array(points.grown(evidence, world, "loss", "corrected").sizes)
         panels.append(Panel(world, lines, {"sqrt(T)": _line(x, np.sqrt(x))}))
     return draw_lines(sheet, panels, xlabel="T", logarithmic=True)

@@ -20,7 +20,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "tenth": {"scale": 0.1, "clip": 1},
     "resolved": {"scale": 0.1, "clip": 1, "resolve": 1},
 }
-TOLD = {
+DESCRIPTIONS = {
     "paper": "Algorithm 1 as printed",
     "quarter": "Algorithm 1, a quarter of the radius",
     "tenth": "Algorithm 1, a tenth of the radius",

@@ -22,7 +22,7 @@ from driftwise.families import EvenSpending, KnapsackExample, PrequentialPacing
 from driftwise.families.knapsack.hindsight.path_length import spread
 from driftwise.families.knapsack.worlds.base import BudgetWorld
 from driftwise.papers import only_world
-from driftwise.papers.knapsacks.forms import FORMS, TOLD, tuned
+from driftwise.papers.knapsacks.forms import DESCRIPTIONS, FORMS, tuned
 from driftwise.papers.knapsacks.powers import Power, column
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
@@ -75,10 +75,10 @@ PLAYERS = (*FORMS, "prequential-pacing", "even-spending")
 
 def worse(evidence: Evidence, name: str, policy: str) -> float:
     """The worse of the mean regrets of both turns, in the paper's units."""
-    return max(turned(evidence, name, policy).values())
+    return max(by_turn(evidence, name, policy).values())
 
 
-def turned(evidence: Evidence, name: str, policy: str) -> dict[str, float]:
+def by_turn(evidence: Evidence, name: str, policy: str) -> dict[str, float]:
     """The mean regret of either turn."""
     regrets = {turn: float(column(evidence, f"{name}/{turn}", policy, "regret").mean()) for turn in SIGNS}
     return {turn: regret * unit(world_of(evidence, name)) for turn, regret in regrets.items()}
@@ -133,12 +133,12 @@ def claims(scale: str) -> Iterator[Claim]:
     for d1, d2 in TURNS:
         world = KnapsackExample(kind="lower-bound-3", rate=0.25, reward=0.5, delta1=d1, delta2=d2)
         yield from _example(f"w-term/lower-bound-3/d1={d1:g},d2={d2:g}", world)
-    shown = tuple(f"w-term/lower-bound-3/d1={d1:g},d2={d2:g}" for d1, d2 in TURNS)
+    names = tuple(f"w-term/lower-bound-3/d1={d1:g},d2={d2:g}" for d1, d2 in TURNS)
     yield Claim(
         "w-term/lower-bound-3/order",
         "the worse regret is of the order of W1 + q W2: shown is the least share of it that any policy lost",
-        _turns(shown),
-        partial(_judge_order, names=shown),
+        _turns(names),
+        partial(_judge_order, names=names),
     )
 
 
@@ -169,7 +169,7 @@ def _linear(claim: str, names: tuple[str, ...], sizes: tuple[float, ...], what: 
     for form in FORMS:
         yield Claim(
             f"{claim}/{form}",
-            f"{TOLD[form]}: the worse regret grows in proportion to {what}",
+            f"{DESCRIPTIONS[form]}: the worse regret grows in proportion to {what}",
             _turns(names),
             partial(_judge_linear, names=names, sizes=sizes, form=form),
             paper=1.0,
@@ -178,16 +178,16 @@ def _linear(claim: str, names: tuple[str, ...], sizes: tuple[float, ...], what: 
 
 def _judge_at_least(evidence: Evidence, *, name: str, bound: float) -> Finding:
     """Up to 1%, for means over few runs."""
-    found = {policy: worse(evidence, name, policy) for policy in PLAYERS}
-    least_one = min(found, key=lambda policy: found[policy])
-    listed = ", ".join(f"{policy} {regret:,.0f}" for policy, regret in found.items())
-    return Finding(found[least_one], math.nan, found[least_one] >= 0.99 * bound, f"{listed}.")
+    regrets = {policy: worse(evidence, name, policy) for policy in PLAYERS}
+    least_one = min(regrets, key=lambda policy: regrets[policy])
+    listed = ", ".join(f"{policy} {regret:,.0f}" for policy, regret in regrets.items())
+    return Finding(regrets[least_one], math.nan, regrets[least_one] >= 0.99 * bound, f"{listed}.")
 
 
 def _judge_near(evidence: Evidence, *, name: str, policy: str, bound: float) -> Finding:
-    found = turned(evidence, name, policy)
-    ours = max(found.values())
-    why = f"{found['better']:,.0f} when it turns to the better, {found['worse']:,.0f} to the worse."
+    regrets = by_turn(evidence, name, policy)
+    ours = max(regrets.values())
+    why = f"{regrets['better']:,.0f} when it turns to the better, {regrets['worse']:,.0f} to the worse."
     return Finding(ours, math.nan, ours <= (1.0 + NEAR) * bound, why)
 
 

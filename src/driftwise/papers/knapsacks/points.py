@@ -45,7 +45,7 @@ POLICIES = {
     "slower": VirtualQueue(inertia=4.0),
     "printed": VirtualQueue(printed=1),
 }
-TOLD = {
+DESCRIPTIONS = {
     "corrected": "alpha = T, beta = sqrt(T)",
     "faster": "alpha = T/4",
     "slower": "alpha = 4T",
@@ -84,15 +84,15 @@ UPSIDE_DOWN = "Both are printed upside down: a step is then about sqrt(T) long, 
 def claims(scale: str) -> Iterator[Claim]:
     """Theorem 3, Proposition 2 and E.1."""
     for world in WORLDS:
-        shown = tuple(f"oco/{world}/T={horizon}" for horizon in HORIZONS[scale])
+        studies = tuple(f"oco/{world}/T={horizon}" for horizon in HORIZONS[scale])
         for outcome, (_, symbol) in OUTCOMES.items():
-            for policy, told in TOLD.items():
+            for policy, description in DESCRIPTIONS.items():
                 if world == "swinging" and outcome == "loss":
                     continue  # it is allowed q W: judged below
                 yield Claim(
                     f"oco/slope/{world}/{outcome}/{policy}",
-                    f"{symbol} is O(sqrt(T)), {told}",
-                    shown,
+                    f"{symbol} is O(sqrt(T)), {description}",
+                    studies,
                     partial(_judge_slope, world=world, outcome=outcome, policy=policy),
                     paper=0.5,
                     known=UPSIDE_DOWN if policy == "printed" else "",
@@ -110,11 +110,11 @@ def grown(evidence: Evidence, world: str, outcome: str, policy: str) -> Power:
 
 def _judge_slope(evidence: Evidence, *, world: str, outcome: str, policy: str) -> Finding:
     """At most 0.65, or all of it below sqrt(T)."""
-    found = grown(evidence, world, outcome, policy)
-    slope, last = found.slope(), float(found.means[-1])
-    holds = slope.mean <= 0.5 + ROUGHLY or bool((found.means <= np.sqrt(found.sizes) / 10.0).all())
-    told = "" if math.isnan(slope.mean) else f", a power of {slope.mean:.2f}"
-    return Finding(*slope, holds, f"{last:,.0f} at T = {found.sizes[-1]:,.0f}{told}.")
+    power = grown(evidence, world, outcome, policy)
+    slope, last = power.slope(), float(power.means[-1])
+    holds = slope.mean <= 0.5 + ROUGHLY or bool((power.means <= np.sqrt(power.sizes) / 10.0).all())
+    growth_text = "" if math.isnan(slope.mean) else f", a power of {slope.mean:.2f}"
+    return Finding(*slope, holds, f"{last:,.0f} at T = {power.sizes[-1]:,.0f}{growth_text}.")
 
 
 # ---- what W costs ----
@@ -129,12 +129,12 @@ def _w_terms(horizons: tuple[int, ...]) -> Iterator[Claim]:
             partial(_judge_hard, delta=delta, horizon=horizons[-1]),
             paper=delta / (4.0 * (1.0 + delta)),
         )
-    shown = (*(f"oco/w-hard/delta={delta:g}/T={horizons[-1]}" for delta in DELTAS), f"oco/swinging/T={horizons[-1]}")
+    studies = (*(f"oco/w-hard/delta={delta:g}/T={horizons[-1]}" for delta in DELTAS), f"oco/swinging/T={horizons[-1]}")
     yield Claim(
         "oco/theorem3",
         "Reg1 is at most q W + O(sqrt(T)): shown is the largest share of q W + sqrt(T)",
-        shown,
-        partial(_judge_theorem3, names=shown),
+        studies,
+        partial(_judge_theorem3, names=studies),
     )
 
 

@@ -37,7 +37,7 @@ from driftwise.papers.knapsacks.powers import column
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
 
-ROUNDS, SEED, WANTED = 20_000, 2022, 0.85
+ROUNDS, SEED, TARGET = 20_000, 2022, 0.85
 RUNS = {"quick": 20, "full": 50}
 WORLDS: dict[str, BudgetWorld] = {
     "sinusoidal": BudgetSinusoidal(),
@@ -119,7 +119,7 @@ def claims(scale: str) -> Iterator[Claim]:
         f"{OURS} collects at least 0.85 of LP(T) on average over the four worlds",
         every,
         _judge_share,
-        paper=WANTED,
+        paper=TARGET,
     )
     for rival in (name for name in UNKNOWING if name != OURS):
         yield Claim(
@@ -160,7 +160,7 @@ def claims(scale: str) -> Iterator[Claim]:
 def _judge_share(evidence: Evidence) -> Finding:
     ours = estimate(average(evidence, OURS))
     listed = ", ".join(f"{world} {shares(evidence, world, OURS).mean():.3f}" for world in WORLDS)
-    return Finding(*ours, ours.mean >= WANTED, f"{listed}.")
+    return Finding(*ours, ours.mean >= TARGET, f"{listed}.")
 
 
 def _judge_ahead(evidence: Evidence, *, rival: str) -> Finding:
@@ -183,20 +183,20 @@ def _judge_ceiling(evidence: Evidence) -> Finding:
     """Nobody who solves a program in every round is above it; told is who comes nearest."""
     ceiling = average(evidence, "even-spending").mean()
     solving = (*KNOWING, "sliding-knapsack-ucb", "bandit-over-bandit", "ucb-bwk")
-    found = {name: average(evidence, name).mean() for name in solving}
-    nearest = max(found, key=lambda name: found[name])
+    means = {name: average(evidence, name).mean() for name in solving}
+    nearest = max(means, key=lambda name: means[name])
     ours, plan = average(evidence, OURS).mean(), average(evidence, "best-plan").mean()
     why = (
-        f"It collects {ceiling:.3f}, the best plan {plan:.3f}, {nearest} {found[nearest]:.3f}; {OURS}, "
+        f"It collects {ceiling:.3f}, the best plan {plan:.3f}, {nearest} {means[nearest]:.3f}; {OURS}, "
         f"which solves none, {ours:.3f}."
     )
-    return Finding(ceiling, estimate(average(evidence, "even-spending")).ci95, found[nearest] <= ceiling, why)
+    return Finding(ceiling, estimate(average(evidence, "even-spending")).ci95, means[nearest] <= ceiling, why)
 
 
 def _judge_world(evidence: Evidence, *, world: str, policy: str) -> Finding:
-    found = {name: shares(evidence, world, name).mean() for name in UNKNOWING}
+    means = {name: shares(evidence, world, name).mean() for name in UNKNOWING}
     ours = estimate(shares(evidence, world, policy))
-    rival = max((name for name in found if name != OURS), key=lambda name: found[name])
+    rival = max((name for name in means if name != OURS), key=lambda name: means[name])
     even = shares(evidence, world, "even-spending").mean()
-    why = f"{ours.mean:.3f}; next is {rival} with {found[rival]:.3f}; even-spending {even:.3f}."
-    return Finding(*ours, ours.mean > found[rival], why)
+    why = f"{ours.mean:.3f}; next is {rival} with {means[rival]:.3f}; even-spending {even:.3f}."
+    return Finding(*ours, ours.mean > means[rival], why)

@@ -43,11 +43,11 @@ def claims(scale: str) -> Iterator[Claim]:
             paper=0.0,
         )
     for series in SERIES:
-        shown = tuple(name for several in names(series, scale) for name in several)
+        studies = tuple(name for several in names(series, scale) for name in several)
         yield Claim(
             f"bound/theorem1/{series}",
             "no run of Algorithm 1 loses more than Theorem 1 allows: shown is the largest share of the bound",
-            shown,
+            studies,
             partial(_judge_bound, series=series),
         )
     for name, moved in (("stationary", STILL), ("v=1", MOVING)):
@@ -102,8 +102,8 @@ def played_by(policy: SlidingKnapsackUCB, world: BudgetWorld, means: Means, seed
     rounds -= int(till.shut[0])
     arms, rows = trace.actions[:rounds], means.rows[:rounds]
     chances = np.column_stack([means.rewards[rows, arms], *np.swapaxes(means.costs, 0, 1)[:, rows, arms]])
-    drawn = (tape.noise[:rounds] < chances) * (arms >= 0)[:, None].astype(float)
-    return Log(arms, drawn[:, 0], drawn[:, 1:])
+    outcomes = (tape.noise[:rounds] < chances) * (arms >= 0)[:, None].astype(float)
+    return Log(arms, outcomes[:, 0], outcomes[:, 1:])
 
 
 def bounds(policy: SlidingKnapsackUCB, log: Log, means: Means) -> tuple[Floats, Floats]:

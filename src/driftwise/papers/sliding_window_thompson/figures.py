@@ -42,12 +42,12 @@ def _draw(
 
 
 def _regret_over_time(evidence: Evidence) -> Iterator[Drawing]:
-    shown = {
+    figures_by_title = {
         "Figure 1: AC-MAB, K = 10": ["table2/K=10/N=10000", "table2/K=10/N=100000"],
         "Figure 3: SC-MAB, K = 5, sigma = 0.0001": ["table3/K=5/N=10000", "table3/K=5/N=100000"],
         "Figure 4: SC-MAB, K = 10, sigma = 0.001": ["table4/K=10/N=10000"],
     }
-    for title, names in shown.items():
+    for title, names in figures_by_title.items():
         if there := _has(evidence, names):
             caption = "Mean dynamic pseudo-regret so far, with 95% bands. SW-UCB is drawn correct and as printed."
             yield Drawing(title, caption, partial(_draw_curves, evidence=evidence, names=there))
@@ -98,11 +98,11 @@ def _draw_speeds(sheet: "Sheet", *, evidence: Evidence, arms: Sequence[int]) -> 
     lines = []
     for k in arms:
         names = [f"figure5/K={k}/sigma={sigma:g}" for sigma in SIGMAS]
-        found = {algorithm: [evidence.regret(name, algorithm) for name in names] for algorithm in ALGORITHMS}
+        estimates = {algorithm: [evidence.regret(name, algorithm) for name in names] for algorithm in ALGORITHMS}
         lines.append(
             {
                 algorithm: (np.array(SIGMAS), np.array([e.mean for e in row]), np.array([e.ci95 for e in row]))
-                for algorithm, row in found.items()
+                for algorithm, row in estimates.items()
             }
         )
     return _draw(sheet, [f"K = {k}" for k in arms], lines, xlabel="sigma")
@@ -140,9 +140,9 @@ def _draw_by_arms(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: 
 
 
 def _draw_by_horizon(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":
-    shown = [n for n in horizons if n in (10_000, 100_000, 500_000, 1_000_000)]
-    lines = [{f"K={k}": _per_round(evidence, symbol, k, n) for k in ARMS} for n in shown]
-    return _draw(sheet, [f"N = {n:,}" for n in shown], lines, xlabel=symbol)
+    sizes = [n for n in horizons if n in (10_000, 100_000, 500_000, 1_000_000)]
+    lines = [{f"K={k}": _per_round(evidence, symbol, k, n) for k in ARMS} for n in sizes]
+    return _draw(sheet, [f"N = {n:,}" for n in sizes], lines, xlabel=symbol)
 
 
 def _draw_best(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":

@@ -41,7 +41,7 @@ def figures(evidence: Evidence) -> list[Drawing]:
     return [*_tables(evidence), *_lengths(evidence), *_against_length(evidence), *_against_episodes(evidence)]
 
 
-def _shown(world: str) -> tuple[str, ...]:
+def _policies_of(world: str) -> tuple[str, ...]:
     return ("Random", "WIQL", FITTED[world], "ours-literal", "ours-calibrated", RECOMMENDED)
 
 
@@ -74,7 +74,7 @@ def _draw_over_time(sheet: "Sheet", *, evidence: Evidence, names: dict[str, str]
     panels = []
     for title, name in names.items():
         study, lines = evidence.studies[name], dict[str, Line]()
-        for policy in _shown(world):
+        for policy in _policies_of(world):
             rounds, values = evidence.results.curves(study.cells_of("world", policy))
             lines[NAMES[policy]] = (rounds * EPISODES / study.horizon, *band(values))
         panels.append(Panel(title, lines))
@@ -100,7 +100,7 @@ def _draw_against_length(sheet: "Sheet", *, evidence: Evidence, there: dict[str,
     panels = []
     for world, names in there.items():
         slots = [evidence.studies[name].horizon // EPISODES for name in names]
-        lines = {NAMES[policy]: _means(evidence, names, policy, slots) for policy in _shown(world)}
+        lines = {NAMES[policy]: _means(evidence, names, policy, slots) for policy in _policies_of(world)}
         panels.append(Panel(TITLES[world], lines))
     return draw_lines(sheet, panels, xlabel="slots in an episode", logarithmic=True)
 

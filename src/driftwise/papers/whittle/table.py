@@ -161,8 +161,8 @@ def _judge_order(evidence: Evidence, *, study: str, ladder: tuple[str, ...]) -> 
     """Holds when every mean is below the next; shown is the largest ratio of neighbours."""
     means = [evidence.regret(study, policy).mean for policy in ladder]
     ratios = [one / other for one, other in pairwise(means)]
-    told = ", ".join(f"{mean:,.0f}" for mean in means)
-    return Finding(max(ratios), math.nan, max(ratios) < 1.0, f"{told}.")
+    listed = ", ".join(f"{mean:,.0f}" for mean in means)
+    return Finding(max(ratios), math.nan, max(ratios) < 1.0, f"{listed}.")
 
 
 def _judge_alike(evidence: Evidence, *, study: str) -> Finding:
