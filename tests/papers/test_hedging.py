@@ -84,12 +84,12 @@ def test_full_is_the_papers_size() -> None:
 
 
 def test_studies_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-    monkeypatch.setattr(auto_loans, "_study", lambda name, *_: made.append(name))
+    names = []
+    monkeypatch.setattr(auto_loans, "_study", lambda name, *_: names.append(name))
     studies = paper(NAME).studies("quick", None)
-    assert "figure5/stand-in=1" in studies and len(studies) > 50 and made == []
+    assert "figure5/stand-in=1" in studies and len(studies) > 50 and names == []
     _ = studies["figure5/stand-in=2"]
-    assert made == ["figure5/stand-in=2"]
+    assert names == ["figure5/stand-in=2"]
 
 
 def test_windows_are_the_papers() -> None:
@@ -116,8 +116,8 @@ def test_windows_are_the_papers() -> None:
 
 def test_sw_ucb_has_a_fifth_of_the_regret_of_exp3s(verdicts: dict[str, Verdict]) -> None:
     """Known before: 19.4% as printed; 15.2, 12.9 and 38.7% in other readings."""
-    found = verdicts["figure2a/ratio"]
-    assert found.verdict == "matches" and 0.17 < found.ours < 0.23
+    verdict = verdicts["figure2a/ratio"]
+    assert verdict.verdict == "matches" and 0.17 < verdict.ours < 0.23
     before = {"SW-UCB-exact": 0.152, "SW-UCB-thm3": 0.129, "SW-UCB-ridge=10": 0.387}
     for name, ratio in before.items():
         other = verdicts[f"figure2a/readings/printed/{name}"]
@@ -227,8 +227,8 @@ def test_who_wins_on_the_stand_in_depends_on_how_features_are_scaled(verdicts: d
 
 def test_no_run_crosses_the_bound(verdicts: dict[str, Verdict]) -> None:
     for figure in ("figure2a", "figure2b", "figure3", "figure4"):
-        found = verdicts[f"theorem3/bound/{figure}"]
-        assert found.verdict == "matches" and 0.0 < found.ours < 1.0
+        verdict = verdicts[f"theorem3/bound/{figure}"]
+        assert verdict.verdict == "matches" and 0.0 < verdict.ours < 1.0
 
 
 def test_the_bound_is_equation_60() -> None:
@@ -260,9 +260,9 @@ def test_the_best_window_is_near_where_the_bound_is_least() -> None:
 
 def test_the_errata_are_shown_without_simulation() -> None:
     chosen = paper(NAME)
-    found = judge(choose(chosen.claims("quick"), "erratum"), Evidence({}, dw.Results()))
-    told = {each.id: (round(each.ours, 3), each.verdict) for each in found}
-    assert told == {
+    judged = judge(choose(chosen.claims("quick"), "erratum"), Evidence({}, dw.Results()))
+    numbers = {each.id: (round(each.ours, 3), each.verdict) for each in judged}
+    assert numbers == {
         "erratum/phase/printed": (4.243, "known-deviation"),
         "erratum/phase/thirds": (1.33, "matches"),
         "erratum/eq90/printed": (0.887, "known-deviation"),

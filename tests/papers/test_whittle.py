@@ -51,9 +51,9 @@ def test_the_recommended_policy_is_tried_on_drift_paths_of_its_own() -> None:
 def test_a_part_is_played_judged_and_drawn() -> None:
     """Choosing at random on the smallest ladder, with two runs: within 1%, or within an interval that is wide."""
     chosen = choose(paper(PAPER).claims("quick"), "table1/world=ladder/N=10/M=1/Random")
-    made = needed(chosen, paper(PAPER).studies("quick", 2))
-    (study,) = made.values()
-    evidence = Evidence(made, run(study))
+    chosen_studies = needed(chosen, paper(PAPER).studies("quick", 2))
+    (study,) = chosen_studies.values()
+    evidence = Evidence(chosen_studies, run(study))
     (verdict,) = judge(chosen, evidence)
     assert verdict.verdict == "matches"
     assert abs(verdict.ours / 46_035 - 1.0) < 0.05
