@@ -114,7 +114,7 @@ def test_numbers_are_those_of_the_results(study: Study, results: Results, page: 
     section = page[page.index(f"<h2>{world}</h2>") :]
     body = section[section.index("<tbody>") : section.index("</tbody>")]
     rows = [[float(value) for value in re.findall(r'<data value="([^"]*)"', row)] for row in body.split("<tr")[1:]]
-    cells = {label: [study.cell(world, label, run) for run in range(study.runs)] for label in study.policies}
+    cells = {label: study.cells_of(world, label) for label in study.policies}
     regrets = {label: results.column(row, "regret") for label, row in cells.items()}
     order = sorted(regrets, key=lambda label: float(regrets[label].mean()))
     for place, (label, row) in enumerate(zip(order, rows, strict=True)):
@@ -167,9 +167,7 @@ def test_least_regret_is_set_against_the_best_that_assumes_no_drift() -> None:
         horizon=4000,
     )
     results = run(study)
-    ours, theirs = (
-        results.column([study.cell("seasons", name, i) for i in range(8)], "regret") for name in ("short", "thompson")
-    )
+    ours, theirs = (results.column(study.cells_of("seasons", name), "regret") for name in ("short", "thompson"))
     share = 1.0 - ours.mean() / theirs.mean()
     assert f"{share:.0%} l" in lead(report.render(study, results))
 

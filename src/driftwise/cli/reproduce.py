@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from driftwise.cli._progress import announce, play_missing
 from driftwise.cli.command import Count, main
 from driftwise.errors import ParameterError
 
@@ -62,6 +61,7 @@ def reproduce(
     Some papers use data that only its owner distributes. Then a synthetic stand-in is used, and the report says so;
     with --data your file is used.
     """
+    from driftwise.cli._progress import announce, play_missing
     from driftwise.cli.terminal import progress_bar, show_tally
     from driftwise.core.validation import whole
     from driftwise.papers import paper as find

@@ -63,39 +63,22 @@ class Study:
     def cells(self) -> Iterator["Cell"]:
         """Every (world, policy, run) of the study."""
         for world in self.worlds:
-            tags = {policy: self._tag(world, policy) for policy in self.policies}
-            for run in range(self.runs):
-                for policy in self.policies:
-                    yield self._cell(world, policy, run, tags[policy])
+            for policy in self.policies:
+                yield from self.cells_of(world, policy)
 
     def cells_of(self, world: str, policy: str) -> list["Cell"]:
-        """All runs of one policy in one world."""
-        tag = self._tag(world, policy)
-        return [self._cell(world, policy, run, tag) for run in range(self.runs)]
-
-    def cell(self, world: str, policy: str, run: int) -> "Cell":
-        """One cell, with the key it is stored under."""
-        return self._cell(world, policy, run, self._tag(world, policy))
-
-    def _tag(self, world: str, policy: str) -> str:
-        """The code that a policy in a world depends on, as it is now."""
-        a_world, parts = self.worlds[world], [*inside(self.worlds[world]), *inside(self.policies[policy])]
-        comparator = FAMILIES[a_world.problem(self.horizon).family].comparator
-        return code_tag(play, enter, comparator, *map(type, parts))
-
-    def _cell(self, world: str, policy: str, run: int, tag: str) -> "Cell":
+        """All runs of one policy in one world, each with the key its results are stored under."""
         a_world, a_policy = self.worlds[world], self.policies[policy]
+        comparator = FAMILIES[a_world.problem(self.horizon).family].comparator
         facts = {
             "world": values(a_world),
             "policy": values(a_policy),
             "horizon": self.horizon,
             "seed": self.seed,
-            "run": run,
             "marks": list(self.marks),
-            "tag": tag,
+            "tag": code_tag(play, enter, comparator, *map(type, [*inside(a_world), *inside(a_policy)])),
         }
-        digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
-        return Cell(digest, world, policy, run, facts)
+        return [_cell(world, policy, run, facts | {"run": run}) for run in range(self.runs)]
 
 
 def is_oracle(policy: Policy) -> bool:
@@ -128,6 +111,11 @@ class Cell(NamedTuple):
     policy: str
     run: int
     facts: dict[str, Any]
+
+
+def _cell(world: str, policy: str, run: int, facts: dict[str, Any]) -> Cell:
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
+    return Cell(digest, world, policy, run, facts)
 
 
 def values(thing: object) -> dict[str, Any]:

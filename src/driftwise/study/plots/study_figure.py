@@ -64,7 +64,7 @@ def regret_figure(study: Study, results: Results, world_label: str, *, sheet: Sh
 def cells_by_policy(study: Study, results: Results, world_label: str) -> dict[str, list[Cell]]:
     """The cells of one world, run after run; all of them must have been played."""
     lookup(world_label, study.worlds, "world")
-    cells = {label: [study.cell(world_label, label, run) for run in range(study.runs)] for label in study.policies}
+    cells = {label: study.cells_of(world_label, label) for label in study.policies}
     keys = {cell.key for row in cells.values() for cell in row}
     lacking = len(keys) - len(results.has(keys))
     if lacking:
