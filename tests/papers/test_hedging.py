@@ -307,7 +307,7 @@ def test_every_figure_is_drawn(evidence: Evidence) -> None:
         for sheet in (WIDE, NARROW) if each.title.startswith("Figure 2(a)") else (WIDE,):
             ET.fromstring(svg(each.draw(sheet), title=each.title))
     assert all(text in svg(drawings[0].draw(WIDE)) for text in ("EXP3.S", "T^2/3", "120k"))
-    assert "made-up stand-ins, not the lending data" in drawings[-1].caption
+    assert "synthetic stand-ins, not the lending data" in drawings[-1].caption
     assert "company" in svg(drawings[-1].draw(WIDE))
 
 
@@ -324,4 +324,4 @@ def test_the_command_says_what_was_played(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert (document["paper"], document["data"], len(document["claims"])) == (NAME, "stand-in", 4)
-    assert "Figure 5 is played on four made-up stand-ins" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Figure 5 uses four synthetic stand-ins" in (tmp_path / "report.html").read_text(encoding="utf-8")

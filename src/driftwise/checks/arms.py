@@ -76,7 +76,7 @@ def names_do_not_matter(policy: Policy) -> str | None:
     """Permuting the arms of the world permutes how often they are chosen (a z-test; false alarms below 1e-4)."""
     fixtures, runs, rounds = fixtures_of(policy), 80, 400
     if fixtures.has_rows:
-        return f"{kind_name(policy)} chooses rows: `rows_do_not_matter` asks more of it"
+        return f"{kind_name(policy)} chooses rows: `rows_do_not_matter` is stricter"
     if not fixtures.has_arms:
         return f"{kind_name(policy)} chooses points, not arms"
     if fixtures.has_states:

@@ -89,7 +89,7 @@ def _goes_on(agent: Agent, fixtures: Fixtures, usage: Usage, luck: Rng, what: st
         refreshed = clone(state)
         for arm in range(agent.problem.n_arms):
             verbs.refresh(refreshed, arm)
-        require(equal(state, refreshed), f"{what} goes by what was computed before")
+        require(equal(state, refreshed), f"{what} uses what was computed before the change")
     _live(agent, fixtures, usage, luck, rounds=20)
     require(equal(agent.state, Agent.loads(agent.dumps(), policy=type(agent.policy)).state), f"{what} cannot be saved")
 

@@ -61,7 +61,7 @@ def indices_follow_their_arms(policy: Policy) -> str | None:
         verbs.rank(policy, state, t, states, one)
         verbs.rank(policy, permuted, t, np.ascontiguousarray(states[order]), other)
         if np.isnan(one).all():
-            return f"{kind_name(policy)} goes by no index"
+            return f"{kind_name(policy)} has no index"
         require(bool((one[order] == other).all()), f"{policy} gave other indices to arms that had changed places")
     return None
 

@@ -91,7 +91,7 @@ def propensities_are_frequencies(policy: Policy) -> str | None:
         action, propensity = select(policy, state, ROUNDS, context, at(key(6), i))
         propensities[action], counts[action] = propensity, counts.get(action, 0) + 1
     if all(np.isnan(list(propensities.values()))):
-        return f"{kind_name(policy)} tells no propensities"
+        return f"{kind_name(policy)} has no propensities"
     for action, propensity in propensities.items():
         if not np.isnan(propensity):
             error, rate = np.sqrt(propensity * (1.0 - propensity) / draws), counts[action] / draws

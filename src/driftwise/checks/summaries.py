@@ -38,18 +38,18 @@ def summaries_are_what_happened(policy: Policy) -> str | None:
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_arms:
-        return f"{kind_name(policy)} chooses points, not arms: there is nothing to tell of them"
+        return f"{kind_name(policy)} chooses points, not arms: it has no summary of arms"
     if type(policy) not in verbs.summarise.kernels:
         return f"{kind_name(policy)} has no kernel for summarise: it says nothing of its arms"
     for how, usage in fixtures.usages.items():
         agent, request, *counts_by_arm = run_agent(fixtures, usage, policy, RANGE, lambda rng: REWARD)
         before, records = agent.dumps(), agent.summary(**request)
-        require(agent.dumps() == before, f"{policy} ({how}) changed when it was asked what it knows")
+        require(agent.dumps() == before, f"{policy} ({how}) changed when its summary was read")
         require(any(_says(each) for each in records), f"{policy} ({how}) says nothing of any arm")
         if fixtures.has_states:
             agent.decide(**request)
             same = all(_same(each.index, agent.indices[each.arm]) for each in records)
-            require(same, f"{policy} ({how}) ranked by other indices than it said it would")
+            require(same, f"{policy} ({how}) ranked by other indices than its summary has")
             continue
         for each in records:
             n_rewards, n_pending = (counts[each.arm] for counts in counts_by_arm)
@@ -61,10 +61,10 @@ def summaries_are_what_happened(policy: Policy) -> str | None:
 
 
 def summarise_reads_only(policy: Policy) -> str | None:
-    """The kernel leaves the state as it was, with a decision under way too, and says the same when asked again."""
+    """The kernel leaves the state as it was, with a decision under way too, and gives the same again."""
     fixtures, policy, luck, rng = fixtures_of(policy), cast(policy), np.random.default_rng(12), key(13)
     if not fixtures.has_arms:
-        return f"{kind_name(policy)} chooses points, not arms: there is nothing to tell of them"
+        return f"{kind_name(policy)} chooses points, not arms: it has no summary of arms"
     state, t = short_run(policy)[0], PLAYED
     verbs.advance(policy, state, t, at(rng, t))
     verbs.pend(policy, state, Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), at(rng, t)))
@@ -77,7 +77,7 @@ def summarise_reads_only(policy: Policy) -> str | None:
         verbs.summarise(policy, state, t + 1, context, table)
     require(equal(before, state), f"summarise of {policy} changed the state")
     same = all(np.array_equal(one, other, equal_nan=True) for one, other in zip(*tables, strict=True))
-    require(same, f"{policy} said something else when it was asked again")
+    require(same, f"{policy} gave another summary the second time")
     return None
 
 
@@ -87,7 +87,7 @@ def summaries_have_the_unit_of_rewards(policy: Policy) -> str | None:
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_arms:
-        return f"{kind_name(policy)} chooses points, not arms: there is nothing to tell of them"
+        return f"{kind_name(policy)} chooses points, not arms: it has no summary of arms"
     changes = (FACTOR, 0.0), (1.0, SHIFT)
     for how, usage in fixtures.usages.items():
         once = _varied(fixtures, usage, policy, 1.0, 0.0)

@@ -22,7 +22,7 @@ def same_seed_same_tape(world: World) -> str | None:
     one, again, other = (_tape_bytes(world.tapes(ROUNDS, seed)) for seed in (1, 1, 2))
     require(one == again, f"{world} drew two different tapes from one seed")
     if getattr(world, "certain", False):
-        require(one == other, f"{world} is said to be certain, and drew different tapes from two seeds")
+        require(one == other, f"{world} has certain=True, but drew different tapes from two seeds")
         return f"{type(world).__name__} draws nothing: there is only one"
     require(one != other, f"{world} drew the same tape from two seeds")
     return None

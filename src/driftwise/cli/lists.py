@@ -52,7 +52,7 @@ def _catalogue(table: Mapping[str, type], what: str, name: str | None, as_json: 
 
 
 def _entry(name: str, kind: type) -> dict[str, Any]:
-    """One policy or world as data; a policy inside another is told as text."""
+    """One policy or world as data; a policy inside another is written as text."""
     from driftwise.core.spec import describe, parameters
     from driftwise.core.verbs import ABOUT
     from driftwise.families import POLICIES

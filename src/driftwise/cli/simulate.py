@@ -29,7 +29,7 @@ def demo(out: Path) -> None:
     from driftwise.study.study import Study
 
     click.echo(
-        "Five arms pay off with unknown chances. Every 4,000 rounds all the chances change, and nobody says so.\n"
+        "Five arms pay off with unknown chances. Every 4,000 rounds all the chances change, without notice.\n"
         "Two policies remember everything, two only the last 1,000 rounds, one guesses. Who loses least?\n",
         err=True,
     )

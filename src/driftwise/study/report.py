@@ -1,7 +1,7 @@
-"""A study as one HTML file: what was found, the pictures, the tables, and all that is needed to play it again.
+"""A study as one HTML file: findings, figures, tables, and all that is needed to reproduce it.
 
 The page needs nothing but itself: no script, no network, no other file. It claims only what paired differences carry:
-two policies are told apart when the 95% bootstrap interval of their difference, run by run, leaves zero out, and there
+two policies differ when the 95% bootstrap interval of their difference, run by run, leaves zero out, and there
 are at least six runs. With fewer, even runs that all agree would do so by chance more than one time in twenty.
 
 Needs the extra `report`.
@@ -33,7 +33,7 @@ MOST_NAMES = 3  # in one sentence
 
 
 class Row(NamedTuple):
-    """One policy in one world. `gap` is its regret minus that of the best policy; `apart`: told apart from it."""
+    """One policy in one world. `gap` is its regret minus that of the best policy; `apart`: whether they differ."""
 
     policy: str
     colour: str
@@ -222,7 +222,7 @@ def _against_still(best: Row, others: Sequence[Row], alike: Sequence[str]) -> Ma
 
 
 def headline(study: Study, sections: Sequence[Section]) -> Markup:
-    """One world: its verdict. Several: who had the lowest mean where, and how often that was told apart."""
+    """One world: its verdict. Several: who had the lowest mean where, and how often the difference is clear."""
     if len(sections) == 1:
         return sections[0].verdict
     if len(study.policies) == 1:

@@ -4,7 +4,7 @@ cells   one row per run: what was played, with which parameters, seed and code t
 curves  about 200 checkpoints per cell: cumulative regret, reward and optimal choices after t rounds
 
     rounds         rounds played before the world closed
-    regret         what the standard earned and this run did not; `benchmark` is all the standard earned
+    regret         what the comparator earned and this run did not; `benchmark` is all the comparator earned
     static_regret  the same against the best arm that never changes
     optimal_rate   share of rounds with the best choice; `recovery` rounds until it was found again after a change
     spent          with budgets: the largest share of one that was used
@@ -53,7 +53,7 @@ class Played(NamedTuple):
 
 
 class Results:
-    """A results file, safe to write from many threads. Without a path it lives in memory."""
+    """A results file, safe to write from many threads. Without a path it is in memory."""
 
     def __init__(self, path: str | Path | None = None) -> None:
         try:

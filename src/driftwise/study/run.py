@@ -1,4 +1,4 @@
-"""Play the cells of a study that are missing, on a thread pool; killed and started again it goes on where it was.
+"""Play the cells of a study that are missing, on a thread pool; an interrupted study continues where it stopped.
 
 One job is one world of one run: its tape is drawn block by block, and every policy still missing plays each block. The
 streams are named (see `core/seeding.py`), so results are the same bits on one thread or many, alone or in company.
@@ -27,7 +27,7 @@ from driftwise.study.study import Cell, Study, state_of
 
 
 class Progress:
-    """What happens on the way, for whoever shows it; this one shows nothing."""
+    """Called by `run` as it proceeds; a subclass can display it. This one does nothing."""
 
     def started(self, runs: int, rounds: int) -> None:
         """So many runs are missing, of so many rounds in all."""
@@ -58,7 +58,7 @@ def run(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Play what is missing and return the results. `progress` is told what happens on the way.
+    """Play what is missing and return the results. `progress` is called as runs are compiled and played.
 
     >>> from driftwise.families import SlidingUCB
     >>> from driftwise.families import Abrupt

@@ -1,7 +1,7 @@
 """Section 9.2, Figure 5: prices for car loans.
 
-Columbia gives the data on request and to nobody else, so there are two sources: your file, or four stand-ins
-(`stand_in.py`). Which was played is said in the notes, in the captions and in the claims.
+Columbia gives the data on request only, so there are two sources: your file, or four stand-ins
+(`stand_in.py`). The notes, captions and claims name the source.
 
 The paper says neither how features were scaled nor how it regressed. Two ways come near its B_T of 190: features scaled
 to [0, 1] with a ridge of 0.6, and z-scores with an intercept and least squares. Both are played.
@@ -44,14 +44,14 @@ class Source(NamedTuple):
 STAND_IN = Source(
     worlds={f"stand-in={instance}": Lending(instance=instance) for instance in range(1, STAND_INS + 1)},
     horizon=APPLICATIONS,
-    note="Figure 5 is played on four made-up stand-ins, for the lending data may not be handed on; who has it plays it "
+    note="Figure 5 uses four synthetic stand-ins, since the lending data may not be published; if you have it, use it "
     "with --data FILE. Who wins there depends on the data and on how features are scaled.",
     real=False,
 )
 
 
 def from_file(path: Path) -> Source:
-    """The loans of a file; whatever is wrong with it is told now."""
+    """The loans of a file; a bad file is refused now."""
     reading = read(path)
     horizon = min(APPLICATIONS, len(reading.loans.day))
     skipped = f" {reading.left_out[0].upper()}{reading.left_out[1:]}." if reading.left_out else ""

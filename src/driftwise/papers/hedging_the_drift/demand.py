@@ -1,4 +1,4 @@
-"""From loans to a bandit: what a borrower is, what a price is, and how likely a price is taken on each day.
+"""From loans to a bandit: features of borrowers, prices, and the daily probability that a price is accepted.
 
     price      p = payments discounted at 0.12% a month, less the loan; on a grid of 0 to 500 units of 10 dollars
     borrower   x = (FICO, term, amount, prime rate, new car, used car, competitor's rate), scaled

@@ -1,6 +1,6 @@
 """Figures 2 to 5 of the paper, from our runs. A figure is drawn when the studies it shows were played.
 
-Needs the extra `report`; matplotlib is imported when the first figure is asked for.
+Needs the extra `report`; matplotlib is imported when the first figure is drawn.
 """
 
 from collections.abc import Iterator, Sequence
@@ -161,7 +161,9 @@ def _loans(evidence: Evidence, source: Source) -> Iterator[Drawing]:
     by_way = {way: [name for name in played(source, way) if name in evidence.studies] for way in WAYS}
     by_way = {way: names for way, names in by_way.items() if names}
     if by_way:
-        where = "the file given" if source.real else f"{len(source.worlds)} made-up stand-ins, not the lending data"
+        where = (
+            "the file of --data" if source.real else f"{len(source.worlds)} synthetic stand-ins, not the lending data"
+        )
         caption = f"Mean regret so far on {where}; the company is its own prices. {BOTH}"
         yield Drawing(
             "Figure 5: prices for car loans",

@@ -58,7 +58,7 @@ def _known(phase: str, horizon: int, runs: int) -> Study:
 
 
 def _unknown(phase: str, horizon: int, runs: int) -> Study:
-    """B_T = T^(1/3), and nobody knows it."""
+    """B_T = T^(1/3), unknown to the policies."""
     world = SinePair(variation=math.cbrt(horizon), thirds=PHASES[phase], sd=NOISE)
     policies: dict[str, Policy] = {
         "SW-UCB-thm3": SlidingLinUCB.theorem3(horizon, 2),

@@ -30,7 +30,7 @@ class Lending(BaseWorld):
     Parameters
     ----------
     data, digest : str
-        The file, and what `loans.read` said its digest is; without a file the stand-in is played.
+        The file, and its digest by `loans.read`; without a file the stand-in is used.
     instance : int
         Which stand-in.
     drift : float

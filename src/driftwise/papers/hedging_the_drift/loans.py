@@ -1,7 +1,7 @@
-"""The on-line auto lending data, CPRM-12-001, read from the file you have: Columbia gives it on request.
+"""Reads the on-line auto lending data, CPRM-12-001, from a file; Columbia gives it on request.
 
 Columns are found by name, in any order, and those that are not needed may be missing. A row that cannot be read is left
-out, counted, and the first is told; a file in which more than one row in a hundred cannot be read is refused.
+out, counted, and the first is reported; a file in which more than one row in a hundred cannot be read is refused.
 """
 
 import csv
@@ -53,7 +53,7 @@ class Reading(NamedTuple):
 
 
 def read(path: Path) -> Reading:
-    """The loans of a file, read once; whatever is wrong with it is told in one sentence."""
+    """The loans of a file, read once; a bad file is refused with one sentence."""
     try:
         return _read(path, path.stat().st_mtime_ns)
     except OSError as error:

@@ -209,7 +209,7 @@ def _judge_order(evidence: Evidence, *, names: tuple[str, ...], order: tuple[str
 
 
 def _judge_best(evidence: Evidence, *, names: tuple[str, ...], best: str, others: tuple[str, ...]) -> Finding:
-    """Holds when no other has a smaller mean regret; tells in how many runs or instances it was the best."""
+    """Holds when no other has a smaller mean regret; reports in how many runs or instances it was the best."""
     ours, theirs = regrets(evidence, names, best), {other: regrets(evidence, names, other) for other in others}
     nearest = min(others, key=lambda other: theirs[other].mean())
     ratio = ratio_of_means(ours, theirs[nearest])

@@ -1,4 +1,4 @@
-"""A stand-in for the lending data, for whoever does not have it: the same 27 columns, made up.
+"""A synthetic stand-in for the lending data: the same 27 columns.
 
 276 days from 1 July 2002 with more applications on weekdays, and the few numbers that are public of the first 50,000:
 16.364% take the loan, the mean FICO score is 731, the mean monthly payment 585 dollars or 2.05% of the loan. Whether

@@ -1,4 +1,4 @@
-"""What nobody can know in advance costs W: section 2.1, and lower bound (iii) of Theorem 2.
+"""What cannot be known in advance costs W: section 2.1, and lower bound (iii) of Theorem 2.
 
 In each a single arm changes once, at half-time: V stays the same however long the run, regret does not. Nothing is left
 to chance but what a policy draws itself. Where the change may be to the better or to the worse, both are played, and
@@ -7,7 +7,7 @@ what counts is the worse of the two regrets: no policy gets it below what the be
     motivating     pays 1, then 1 + delta or 1 - delta; budget T/2               T delta / 4
     lower bound    pays r and costs 2b, then r + d1 and 2b - d2, or r - d1 and 2b + d2
 
-Rewards of the first are played divided by 1 + delta, and regrets are told multiplied by it again.
+Rewards of the first are played divided by 1 + delta, and regrets are multiplied by it again.
 """
 
 import math
@@ -57,7 +57,7 @@ def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], St
 
 
 def maker(name: str, world: BudgetWorld, rounds: int, runs: int) -> tuple[str, Callable[[], Study]]:
-    """A study of every form, of the policy that paces, and of who knows all means."""
+    """A study of every form, of the policy that paces, and of the oracle that knows all means."""
     return name, partial(_study, name, world, rounds, runs)
 
 

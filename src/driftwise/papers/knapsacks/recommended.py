@@ -1,9 +1,9 @@
 """What to use: the share of LP(T) that policies collect where everything drifts, on seeds that nothing was tuned on.
 
-`prequential-pacing` is not in the paper, and nothing is proven of it. It is held against all other policies with
-budgets: those that, like it, know nothing of the drift, and those that know V. Beside them stands who knows all means
-and spends evenly (`even-spending`), and who follows the best plan (`best-plan`): rewards and costs are random, and even
-the best plan falls a little short of LP(T).
+`prequential-pacing` is not in the paper, and has no proof. It is compared with all other policies with budgets: those
+that do not know the drift either, and those that know V. Two oracles are added: one knows all means and spends evenly
+(`even-spending`), one follows the best plan (`best-plan`). Rewards and costs are random, so even the best plan falls a
+little short of LP(T).
 """
 
 from collections.abc import Callable, Iterator
@@ -180,7 +180,7 @@ def _judge_knowing(evidence: Evidence) -> Finding:
 
 
 def _judge_ceiling(evidence: Evidence) -> Finding:
-    """Nobody who solves a program in every round is above it; told is who comes nearest."""
+    """No policy that solves a program in every round is above it; the finding names the nearest."""
     ceiling = average(evidence, "even-spending").mean()
     solving = (*KNOWING, "sliding-knapsack-ucb", "bandit-over-bandit", "ucb-bwk")
     means = {name: average(evidence, name).mean() for name in solving}

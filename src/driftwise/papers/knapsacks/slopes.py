@@ -2,7 +2,7 @@
 
     rotating        arms change places, what can be earned stays the same: V without W        T^(2/3)  V^(1/3)
     stationary      nothing changes                                                            T^(1/2) at most
-    lower-bound-1   stretches with an arm that pays more, by as little as can be told          T^(2/3)  V^(1/3)  m^(1/3)
+    lower-bound-1   stretches with an arm that pays more, by as little as is detectable        T^(2/3)  V^(1/3)  m^(1/3)
     lower-bound-2   stretches with an arm that costs less                                      the same, and 1/b
 
 Worlds of the first two kinds are drawn: `rotating` has a study for every instance, for windows must know its V, in

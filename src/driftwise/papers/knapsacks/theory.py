@@ -1,4 +1,4 @@
-"""Lemma 2 and Theorem 1, held against what was played."""
+"""Lemma 2 and Theorem 1, compared with runs."""
 
 import math
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Figures 1 to 11 of the paper, from our runs. A figure is drawn when the studies it shows were played.
 
-Needs the extra `report`; matplotlib is imported when the first figure is asked for.
+Needs the extra `report`; matplotlib is imported when the first figure is drawn.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ FIGURE_5_ARMS = (5, 30)
 
 
 class Table(NamedTuple):
-    """One table: its world, how its window follows from N, the variation REXP3 is told, and the runs per cell."""
+    """One table: its world, how its window follows from N, the variation that REXP3 is given, and the runs per cell."""
 
     world: ACMAB | SCMAB | ASCMAB
     sigma: float
@@ -30,7 +30,7 @@ class Table(NamedTuple):
         return round(self.sigma**-0.8) if self.sigma > 1e-4 else round(math.sqrt(horizon))
 
     def variation(self, horizon: int) -> float:
-        """What REXP3 is told of the drift: three changes of at most one, or the speed times the horizon."""
+        """The variation that REXP3 is given: three changes of at most one, or the speed times the horizon."""
         return self.sigma * horizon or 3.0
 
 

@@ -1,6 +1,6 @@
 """Figures 1 and 2 of the paper and what Table 1 looks like over time, from our runs; regret against H and against T.
 
-Needs the extra `report`; matplotlib is imported when the first figure is asked for.
+Needs the extra `report`; matplotlib is imported when the first figure is drawn.
 """
 
 from collections.abc import Iterator, Sequence

@@ -133,7 +133,7 @@ def _draw_regret(axes: Axes, image: Picture, names: list[str], sheet: Sheet) -> 
     if image.drift.shared:
         mark_changes(axes, image.drift.changes)
     highest = max(float(np.max(curve.mean + np.nan_to_num(curve.half))) for curve in image.curves)
-    lowest = min(0.0, *(float(np.min(curve.mean)) for curve in image.curves))  # ahead of the standard, for a while
+    lowest = min(0.0, *(float(np.min(curve.mean)) for curve in image.curves))  # ahead of the comparator, for a while
     axes.set_ylim(1.04 * lowest, 1.04 * highest or 1.0)
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(compact))
