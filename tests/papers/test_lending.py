@@ -284,7 +284,7 @@ def test_a_file_is_played_and_said_to_be(table: list[list[str]], tmp_path: Path)
     assert {"figure5/variation", "figure5/literal/saves/company", "figure5/windowed/order"} <= set(rows)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "played on my loans.csv" in page and "the first 2,500 of its 2,500 applications" in page
-    assert "on the file given" in page and "stand-ins" not in page
+    assert "on the data file" in page and "stand-ins" not in page
     assert f"--data &#39;{path}&#39;" in page
 
 

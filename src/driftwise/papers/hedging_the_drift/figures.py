@@ -161,9 +161,7 @@ def _loans(evidence: Evidence, source: Source) -> Iterator[Drawing]:
     by_way = {way: [name for name in played(source, way) if name in evidence.studies] for way in WAYS}
     by_way = {way: names for way, names in by_way.items() if names}
     if by_way:
-        where = (
-            "the file of --data" if source.real else f"{len(source.worlds)} synthetic stand-ins, not the lending data"
-        )
+        where = "the data file" if source.real else f"{len(source.worlds)} synthetic stand-ins, not the lending data"
         caption = f"Mean regret so far on {where}; the company is its own prices. {BOTH}"
         yield Drawing(
             "Figure 5: prices for car loans",
