@@ -62,7 +62,7 @@ def create_folder(out: Path) -> Path:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ParameterError(f"--out {out} cannot be created: {error.strerror}") from None
+        raise ParameterError(f"--out {out} cannot be made: {error.strerror}") from None
     return out
 
 
