@@ -20,7 +20,7 @@ from driftwise.agent.serialization import (
     encode_agent,
     write_whole,
 )
-from driftwise.agent.summary import ArmSummary, summary_of
+from driftwise.agent.summary import ArmSummary, summary_of, table_of
 from driftwise.core import serialization as states
 from driftwise.core.adapter import AnyAdapter, no_view
 from driftwise.core.arm_registry import plain_name
@@ -31,7 +31,7 @@ from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Policy
 from driftwise.core.types import Decision, Problem
 from driftwise.core.validation import cast, whole
-from driftwise.errors import ArmError, ParameterError
+from driftwise.errors import ArmError, DriftwiseError, ParameterError
 from driftwise.families.multi_armed.problem import MultiArmed
 
 FIRST = itemgetter(0)
@@ -296,7 +296,12 @@ class Agent(Rounds):
             return views[name](self.t)
 
     def __repr__(self) -> str:
-        return f"Agent({self.policy}, {self._adapter.describe()}, t={self.t}, pending={len(self._pending)})"
+        line = f"Agent({self.policy}, {self._adapter.describe()}, t={self.t}, pending={len(self._pending)})"
+        try:
+            records = self.summary()
+        except DriftwiseError:  # features or states come with requests
+            return line
+        return f"{line}\n{table_of(records)}" if records else line
 
     # ---- bytes and files ----
 

@@ -238,7 +238,7 @@ class Adapter(ABC, Generic[ContextT, ChoiceT, KeyT, RowT, ValueT]):
 
     def describe(self) -> str:
         """What is decided between, for `repr`."""
-        return f"arms={self.registry.names}"
+        return f"arms={self.registry.names}" if len(self.registry) <= 8 else f"{len(self.registry)} arms"
 
     # ---- bytes ----
 
