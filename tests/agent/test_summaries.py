@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import driftwise as dw
 from driftwise.checks.contract import fixtures_of
 from driftwise.checks.summaries import REWARD, run_agent
 from driftwise.core.seeding import at, key

@@ -109,7 +109,7 @@ class Agent(Rounds):
             t, context, adapter = self.t if at is None else whole("at", at, low=self.t), self._context, self._adapter
             outside = None if override is None else adapter.read_override(override)
             if context is None or actions is not None or request:
-                context = adapter.read_request(t, _given(actions=actions, **request))
+                context = adapter.read_request(t, _without_none(actions=actions, **request))
             if len(self._pending) >= self.max_pending:
                 self._find_oldest()
             if not self._bare:
@@ -155,7 +155,7 @@ class Agent(Rounds):
         if self._bare and not outcome:
             value = adapter.reward(reward)
         else:
-            value = adapter.read_outcome(_given(reward=reward, **outcome))
+            value = adapter.read_outcome(_without_none(reward=reward, **outcome))
         with self._lock:
             t, (chosen, propensity, row) = self._waiting_for(decision)
             place, stale = adapter.locate(chosen, row), sum(map(FIRST, self._stale))
@@ -174,15 +174,15 @@ class Agent(Rounds):
     def validate_requests(self, *requests: Mapping[str, Any]) -> None:
         """Refuse, as `decide` would, requests that the next decisions cannot be made from."""
         for i, request in enumerate(requests):
-            self._adapter.read_request(self.t + i, _given(**request))
+            self._adapter.read_request(self.t + i, _without_none(**request))
 
     def validate_outcome(self, **outcome: object) -> None:
         """Refuse, as `learn` would, an outcome that nothing can be learned from."""
-        self._adapter.read_outcome(_given(**outcome))
+        self._adapter.read_outcome(_without_none(**outcome))
 
     def outcome_of(self, decision: Decision | int, **outcome: object) -> Any:
         """What the policy would read of an outcome of a pending decision; None where it would learn nothing."""
-        value = self._adapter.read_outcome(_given(**outcome))
+        value = self._adapter.read_outcome(_without_none(**outcome))
         with self._lock:
             _, (chosen, _, row) = self._waiting_for(decision)
             return None if self._adapter.locate(chosen, row) is None else self._adapter.complete(value, chosen, row)
@@ -209,7 +209,7 @@ class Agent(Rounds):
         with self._lock:
             if not self._adapter.registry:
                 raise ArmError("this agent's actions have no names: they come with every decision")
-            registry, options = self._adapter.registry.with_arm(name), _given(**options)
+            registry, options = self._adapter.registry.with_arm(name), _without_none(**options)
             self._adapter.check_arm(name, options)
             self._regroup(registry, options)
 
@@ -226,7 +226,7 @@ class Agent(Rounds):
         spend in every round what is left by the rounds that are left.
         """
         with self._lock:
-            adapter = self._adapter.changed(self.t, _given(**changes))
+            adapter = self._adapter.changed(self.t, _without_none(**changes))
             state = self.policy.init(adapter.problem)
             if self.t:
                 state = self._replanned(state, adapter.problem)
@@ -248,7 +248,7 @@ class Agent(Rounds):
         (5.0, 1.0, None, inf)
         """
         with self._lock:
-            return summary_of(self, _given(actions=actions, **request), self.t)
+            return summary_of(self, _without_none(actions=actions, **request), self.t)
 
     @property
     def problem(self) -> Problem:
@@ -356,6 +356,6 @@ def as_problem(problem: ProblemValue | Iterable[Arm] | int) -> ProblemValue:
     return MultiArmed(problem)  # type: ignore[arg-type]  # what is neither names nor a count is refused there
 
 
-def _given(**arguments: object) -> dict[str, Any]:
+def _without_none(**arguments: object) -> dict[str, Any]:
     """Arguments without those that are None."""
     return {name: value for name, value in arguments.items() if value is not None}

@@ -120,15 +120,15 @@ class Rounds:
                 adapter.settle(self._oldest, self._pending[self._oldest][0], None)
                 over = self._settle(self._oldest)
             index, propensity = adapter.refine(index, propensity, context, t, np.uint64(own), outside is not None)
-            decision, kept = self._publish(t, index, propensity, context, np.uint64(own), over)
+            decision, pending = self._publish(t, index, propensity, context, np.uint64(own), over)
         except BaseException as error:
             raise self._undone(before, error) from None
         self.t = t + 1
         if full:
             del self._pending[self._oldest]
             self.forgotten += 1
-        if kept is not None:
-            self._pending[t] = kept
+        if pending is not None:
+            self._pending[t] = pending
         return decision
 
     def _publish(
@@ -188,14 +188,15 @@ class Rounds:
         adapter = before.regrouped(policy, registry, options)
         state = policy.init(adapter.problem)
         if self.t:
-            kept = before.registry.old_indices(registry)
-            state = self._moved(state, kept, before.columns(kept))
+            old_indices = before.registry.old_indices(registry)
+            state = self._moved(state, old_indices, before.columns(old_indices))
         self._bind(policy, adapter, state)
 
-    def _moved(self, fresh: State, kept: list[int], columns: list[int] | None) -> State:
+    def _moved(self, fresh: State, old_indices: list[int], columns: list[int] | None) -> State:
         """What has been learned so far, in a state for other arms."""
         try:
-            return states.regroup(self._state, fresh, kept, columns)
+            moved: State = states.regroup(self._state, fresh, old_indices, columns)
+            return moved
         except StateError:
             raise
         except ValueError:  # an array that should be the same whatever the arms is not

@@ -78,11 +78,12 @@ def table_of(records: Sequence[ArmSummary], most: int = 8) -> str:
     best = list(records)
     if len(best) > most:
         best = sorted(best, key=lambda each: -math.inf if each.estimate is None else each.estimate, reverse=True)
-    rows = [("arm", "estimate", "count", "pending")]
+    rows: list[tuple[str, ...]] = [("arm", "estimate", "count", "pending")]
     rows += [(_short(each.arm), *map(_digits, (each.estimate, each.count, each.pending))) for each in best[:most]]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
-        "  " + "  ".join([row[0].ljust(widths[0]), *(cell.rjust(n) for cell, n in zip(row[1:], widths[1:], strict=True))])
+        "  "
+        + "  ".join([row[0].ljust(widths[0]), *(cell.rjust(n) for cell, n in zip(row[1:], widths[1:], strict=True))])
         for row in rows
     ]
     if len(best) > most:

@@ -59,11 +59,11 @@ def values_of(function: FunctionType) -> dict[str, Any]:
 
 def closure_of(function: FunctionType) -> dict[str, Any]:
     """The variables of the functions around a function that it reads; without those that are not assigned yet."""
-    found = {}
+    values = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):
-            found[name] = cell.cell_contents
-    return found
+            values[name] = cell.cell_contents
+    return values
 
 
 def frozen(value: object, depth: int = 8) -> object:

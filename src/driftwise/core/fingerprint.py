@@ -130,27 +130,27 @@ def _sources(objects: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
         loose.append(item)
         named = {name: value for function in functions_of(item) for name, value in values_of(function).items()}
         own = vars(item) if isinstance(item, type) else {}
-        told = [_constants(each, (*CONSTANTS, list, dict, set, frozenset)) for each in (named, own)]
-        texts.append(f"{item.__qualname__} {_source_of(item)} {told}")
+        constants = [_constants(each, (*CONSTANTS, list, dict, set, frozenset)) for each in (named, own)]
+        texts.append(f"{item.__qualname__} {_source_of(item)} {constants}")
         queue.extend([*getattr(item, "__mro__", ())[1:-1], *_things([*named.values(), *own.values()])])
     return texts, loose
 
 
 def _things(values: Iterable[object], depth: int = 8) -> list[Any]:
     """The kernels, classes and functions among values, and in collections of them; of others, their class."""
-    found = []
+    things = []
     for value in values if depth else ():
         if isinstance(value, Kernel | type | FunctionType | ModuleType):
-            found.append(value)
+            things.append(value)
         elif isinstance(value, tuple | list | set | frozenset):
-            found += [type(value), *_things(value, depth - 1)]
+            things += [type(value), *_things(value, depth - 1)]
         elif isinstance(value, dict):
-            found += _things(value.values(), depth - 1)
+            things += _things(value.values(), depth - 1)
         elif isinstance(function := getattr(value, "py_func", None), FunctionType):  # by numba's own decorators
-            found.append(function)
+            things.append(function)
         elif not isinstance(value, PLAIN):
-            found.append(type(value))
-    return found
+            things.append(type(value))
+    return things
 
 
 def _mentioned(module: ModuleType) -> list[Any]:

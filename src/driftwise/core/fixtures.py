@@ -183,9 +183,9 @@ class Fixtures(ABC):
         """Actions such that every part of the problem is in one of them."""
         yield from range(self.lowest_action, self.problem.n_arms)
 
-    def problem_with(self, kept: Sequence[int]) -> Problem:
-        """The problem of other arms, or features: `kept[new]` is the old index of `new`, or -1 where there was none."""
-        return self.problem._replace(n_arms=len(kept))
+    def problem_with(self, old_indices: Sequence[int]) -> Problem:
+        """The problem of other arms, or features: `old_indices[new]` is that of `new` before, or -1."""
+        return self.problem._replace(n_arms=len(old_indices))
 
     def available(self, tape: Any, t: int) -> Floats:
         """Where there are costs: what may have been spent of each resource by round `t`."""

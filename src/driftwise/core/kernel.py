@@ -87,12 +87,12 @@ class Kernel(Generic[P, R]):
 
         numba, folder = load_numba(), cache_folder(self, *classes)
         options = self.options | {"nogil": not holds}
-        kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder / "holds" if holds else folder)
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder / "holds" if holds else folder)
         try:
             entry: Dispatcher = numba.njit(self.function, cache=all(map(importable, classes)), **options)
             return entry
         finally:
-            numba.config.CACHE_DIR = kept
+            numba.config.CACHE_DIR = before
 
     def bind(self, *examples: object, holds: bool = False) -> Callable[..., Any]:
         """Compile for the types of `examples` and return the bare entry point: no dispatch, 0.2 us a call.

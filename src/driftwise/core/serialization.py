@@ -113,9 +113,9 @@ def pack(state: State) -> list[Packed]:
 def unpack(packed: Sequence[Packed], fresh: RecordT) -> RecordT:
     """Fill a fresh state with packed arrays that must fit it exactly."""
     expected = dict(arrays(fresh))
-    found = [each.path for each in packed]
-    if found != list(expected):
-        raise StateError(f"the state holds {', '.join(found) or 'nothing'}; this policy keeps {', '.join(expected)}")
+    paths = [each.path for each in packed]
+    if paths != list(expected):
+        raise StateError(f"the state holds {', '.join(paths) or 'nothing'}; this policy keeps {', '.join(expected)}")
     for each in packed:
         target = expected[each.path]
         dtype = target.dtype.newbyteorder("<").str
@@ -149,22 +149,24 @@ def clone(state: RecordT) -> RecordT:
     return type(state)(*(clone(value) if hasattr(value, "_fields") else value.copy() for value in state))
 
 
-def regroup(state: RecordT, fresh: RecordT, kept: Sequence[int], columns: Sequence[int] | None = None) -> RecordT:
+def regroup(
+    state: RecordT, fresh: RecordT, old_indices: Sequence[int], columns: Sequence[int] | None = None
+) -> RecordT:
     """Move a state to another set of arms, or to a problem that has changed: into `fresh`, which `init` made for it.
 
-    `kept[new]` is the old number of arm `new`, or -1 for an arm that was not there. How each array follows is said
-    by its annotation: `PerArm` rows move with their arm, `ArmIds` are renamed (those of arms that left become
+    `old_indices[new]` is the old index of arm `new`, or -1 for an arm that was not there. How each array follows is
+    said by its annotation: `PerArm` rows move with their arm, `ArmIds` are renamed (those of arms that left become
     empty), `Shared` is copied, `PerRound` too, into a ring that may be longer or shorter. What is `Derived` from the
     problem stays as `init` made it, and a `Cache` starts over. Where arms bring features of their own, `columns` says
-    the same of features as `kept` does of arms; `PerFeature` and `PerFeaturePair` follow it. Where arms are classes of
+    the same of features as `old_indices` of arms; `PerFeature` and `PerFeaturePair` follow it. Where arms are classes of
     their own, it says so of classes, and `PerClass` rows follow.
     """
-    places = np.asarray(kept, np.int64)
+    places = np.asarray(old_indices, np.int64)
     move = Move(places, None if columns is None else np.asarray(columns, np.int64), getattr(state, "clock", None))
     for name, before, after in zip(state._fields, state, fresh, strict=True):
         role = roles(type(state)).get(name)
         if hasattr(before, "_fields"):
-            regroup(before, after, kept, columns)
+            regroup(before, after, old_indices, columns)
         elif role not in MOVES:
             raise StateError(f"{type(state).__name__}.{name} does not say how it follows its arms: annotate it")
         else:
@@ -175,7 +177,7 @@ def regroup(state: RecordT, fresh: RecordT, kept: Sequence[int], columns: Sequen
 class Move(NamedTuple):
     """Where arms and features were before, and the round to be decided next where the state has a `clock`."""
 
-    kept: Ints
+    old_indices: Ints
     columns: Ints | None
     clock: Ints | None
 
@@ -189,13 +191,13 @@ def _copy(before: Array, after: Array, move: Move) -> None:
 
 
 def _move_rows(before: Array, after: Array, move: Move) -> None:
-    stays = move.kept >= 0
-    after[np.flatnonzero(stays)] = before[move.kept[stays]]
+    stays = move.old_indices >= 0
+    after[np.flatnonzero(stays)] = before[move.old_indices[stays]]
 
 
 def _move_classes(before: Array, after: Array, move: Move) -> None:
-    kept = np.arange(len(before)) if move.columns is None else move.columns
-    _move_rows(before, after, move._replace(kept=kept))
+    old_indices = np.arange(len(before)) if move.columns is None else move.columns
+    _move_rows(before, after, move._replace(old_indices=old_indices))
 
 
 def _move_rounds(before: Array, after: Array, move: Move) -> None:
@@ -209,10 +211,10 @@ def _move_rounds(before: Array, after: Array, move: Move) -> None:
 
 
 def _rename(before: Array, after: Array, move: Move) -> None:
-    stays, pending = move.kept >= 0, before < -1
+    stays, pending = move.old_indices >= 0, before < -1
     arms = np.where(pending, -2 - before, before)
-    renamed = np.full(max(arms.max(initial=-1), move.kept.max(initial=-1)) + 2, -1, before.dtype)
-    renamed[move.kept[stays]] = np.flatnonzero(stays)
+    renamed = np.full(max(arms.max(initial=-1), move.old_indices.max(initial=-1)) + 2, -1, before.dtype)
+    renamed[move.old_indices[stays]] = np.flatnonzero(stays)
     now = renamed[arms]  # the last entry answers for -1, empty
     _move_rounds(np.where(pending & (now >= 0), -2 - now, now), after, move)
 

@@ -48,7 +48,7 @@ def parse(text: str, table: Mapping[str, Any], what: str) -> Any:
     name, _, rest = text.partition(":")
     kind = lookup(name.strip(), table, what)
     known = parameters(kind)
-    given = {}
+    arguments = {}
     for pair in filter(None, _split(rest)):
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
@@ -57,10 +57,10 @@ def parse(text: str, table: Mapping[str, Any], what: str) -> Any:
             options = f"it takes {', '.join(known)}" if known else "it takes none"
             raise ParameterError(f"{what} {name} has no parameter {key!r}: {options}")
         if hasattr(known[key], "_fields"):
-            given[key] = parse(value.removeprefix("(").removesuffix(")"), table, what)
+            arguments[key] = parse(value.removeprefix("(").removesuffix(")"), table, what)
         else:
-            given[key] = _value(key, value, known[key])
-    return kind(**given)
+            arguments[key] = _value(key, value, known[key])
+    return kind(**arguments)
 
 
 def _split(text: str) -> list[str]:

@@ -60,10 +60,10 @@ class Verb:
 
     def kernel_for(self, subject: type) -> Kernel[..., Any]:
         """The kernel registered for a class; the error names what is missing."""
-        found = self.kernels.get(subject, self.default)
-        if found is None:
+        registered = self.kernels.get(subject, self.default)
+        if registered is None:
             raise RegistrationError(f"{subject.__name__} has no {self.__name__} kernel: register one for it")
-        return found
+        return registered
 
     def __call__(self, subject: object, *args: object) -> Any:
         return self.kernel_for(type(subject))(subject, *args)

@@ -84,11 +84,11 @@ class BestChoice:
 
     def tell(self, ledger: Ledger, nature: Any) -> Mapping[str, float]:
         """Regret against the best that never changes; negative when following the drift earned more."""
-        told = {"benchmark": self._offered}
+        results = {"benchmark": self._offered}
         if self._lasts:
             best_arm = float(np.sort(self._each)[-max(self._slate, 1) :].sum())
-            told["static_regret"] = best_arm - (self._offered - float(ledger.totals[REGRET]))
-        return told
+            results["static_regret"] = best_arm - (self._offered - float(ledger.totals[REGRET]))
+        return results
 
 
 def best_of(levels: Any, slate: int = 0) -> Floats:

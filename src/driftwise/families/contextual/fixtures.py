@@ -81,9 +81,9 @@ class ContextualFixtures(Fixtures):
         row: Floats = random_rows(rng, 1)[0]
         return row
 
-    def problem_with(self, kept: Sequence[int]) -> Problem:
+    def problem_with(self, old_indices: Sequence[int]) -> Problem:
         """Features come and go here, not rows."""
-        return self.problem._replace(dim=len(kept))
+        return self.problem._replace(dim=len(old_indices))
 
 
 def _bad_rows() -> list[Arguments]:

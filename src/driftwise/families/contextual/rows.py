@@ -190,12 +190,12 @@ def _numbers(values: object, what: str) -> Floats:
 @kernel
 def _first_bad(matrix: Floats, largest: float) -> int:
     """Which number is not finite or too large, counted row by row; or that all are zero, or that all is fine."""
-    place, found = 0, ALL_ZERO
+    place, verdict = 0, ALL_ZERO
     for row in matrix:
         for value in row:
             if not abs(value) <= largest:
                 return place
             if value != 0.0:
-                found = FINE
+                verdict = FINE
             place += 1
-    return found
+    return verdict

@@ -79,9 +79,9 @@ class ContextualKnapsackFixtures(KnapsackFixtures):
         row: Floats = self.context(rng)[0]
         return row
 
-    def problem_with(self, kept: Sequence[int]) -> Problem:
+    def problem_with(self, old_indices: Sequence[int]) -> Problem:
         """Features come and go here, not rows."""
-        return self.problem._replace(dim=len(kept))
+        return self.problem._replace(dim=len(old_indices))
 
     def further_calls(self, agent: Any) -> Iterator[tuple[str, str, Arguments]]:
         """As with budgets alone, with a request where one is needed."""
@@ -102,9 +102,9 @@ class NamedArmsFixtures(ContextualKnapsackFixtures):
         """Where arms have names. What is known of an arm goes with it."""
         return {how: replace(usage, forgets=True) for how, usage in super().usages.items() if usage.named}
 
-    def problem_with(self, kept: Sequence[int]) -> Problem:
+    def problem_with(self, old_indices: Sequence[int]) -> Problem:
         """Arms come and go."""
-        return self.problem._replace(n_arms=len(kept))
+        return self.problem._replace(n_arms=len(old_indices))
 
 
 def _remembers_arms(policy: Policy, world: World) -> bool:

@@ -180,12 +180,12 @@ class Functions:
 
     def one_row(self, t: int, point: Floats) -> Floats:
         """The constraints of one round."""
-        given = () if self.values_at is None else self.values_at(t, point)
-        return finite(f"values_at({t}, x)", given, (self.n_constraints,))
+        values = () if self.values_at is None else self.values_at(t, point)
+        return finite(f"values_at({t}, x)", values, (self.n_constraints,))
 
     def _jacobian(self, t: int, point: Floats) -> Floats:
-        given = np.zeros((0, self.domain.dim)) if self.jacobian_at is None else self.jacobian_at(t, point)
-        return finite(f"jacobian_at({t}, x)", given, (self.n_constraints, self.domain.dim))
+        values = np.zeros((0, self.domain.dim)) if self.jacobian_at is None else self.jacobian_at(t, point)
+        return finite(f"jacobian_at({t}, x)", values, (self.n_constraints, self.domain.dim))
 
 
 def past_of(

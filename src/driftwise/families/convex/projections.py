@@ -184,12 +184,12 @@ def _part(kind: int, size: float, lows: Floats, highs: Floats, centres: Floats) 
 
 def _vector(name: str, value: ArrayLike, size: int | None) -> Floats:
     """A vector; a number stands for a vector of `size` equal ones."""
-    given = finite(name, value, None)
-    if size is None or len(given) == size:
-        return given
-    if len(given) > 1:
-        raise ParameterError(f"{name} has {len(given)} coordinates, and size={size}: leave one of them out")
-    return np.full(whole("size", size, high=10**7), given[0])
+    vector = finite(name, value, None)
+    if size is None or len(vector) == size:
+        return vector
+    if len(vector) > 1:
+        raise ParameterError(f"{name} has {len(vector)} coordinates, and size={size}: leave one of them out")
+    return np.full(whole("size", size, high=10**7), vector[0])
 
 
 # ---- the nearest point ----

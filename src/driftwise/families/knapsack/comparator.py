@@ -37,7 +37,7 @@ class BestPlan:
 
     def tell(self, ledger: Ledger, nature: Any) -> Mapping[str, float]:
         """What the plan earned, how much of the budget the run used, and its regret without the luck of costs."""
-        told = {"benchmark": self.plan.value, "spent": float((nature.spent / self._budget).max())}
+        results = {"benchmark": self.plan.value, "spent": float((nature.spent / self._budget).max())}
         if self.plan.prices.ndim == 1:
-            told["steady_regret"] = float(ledger.totals[REGRET]) - float(self.plan.prices @ nature.luck)
-        return told
+            results["steady_regret"] = float(ledger.totals[REGRET]) - float(self.plan.prices @ nature.luck)
+        return results

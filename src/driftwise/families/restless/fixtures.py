@@ -86,11 +86,11 @@ class RestlessFixtures(Fixtures):
         """That of every arm."""
         return outcome.rewards
 
-    def problem_with(self, kept: Sequence[int]) -> Problem:
+    def problem_with(self, old_indices: Sequence[int]) -> Problem:
         """Each arm has its type and its cost."""
         structure = self.problem.structure
-        arms = {"classes": structure.classes[list(kept)], "costs": structure.costs[list(kept)]}
-        return super().problem_with(kept)._replace(structure=structure._replace(**arms))
+        arms = {"classes": structure.classes[list(old_indices)], "costs": structure.costs[list(old_indices)]}
+        return super().problem_with(old_indices)._replace(structure=structure._replace(**arms))
 
     def transitions(self, tape: Any) -> TransitionTables:
         """The transitions of every stretch."""

@@ -44,11 +44,11 @@ class RestlessService(ServiceHooks):
         n_states = problem.states if isinstance(problem.states, int) else len(problem.states)
         pools = problem.arm_types != "own" and getattr(policy, "pooled", getattr(policy, "pools", True))
         groups = max(1, len(_types(problem.arm_types))) if pools else n_arms
-        kept = max(EPISODES, int(getattr(policy, "window", 1)))
-        if groups * kept * 2 * n_states * n_states > MAX_NUMBERS:
+        n_episodes = max(EPISODES, int(getattr(policy, "window", 1)))
+        if groups * n_episodes * 2 * n_states * n_states > MAX_NUMBERS:
             whose = "types" if pools else "arms"
             raise ParameterError(
-                f"transitions between {n_states} states, of {groups} {whose} in {kept} episodes, "
+                f"transitions between {n_states} states, of {groups} {whose} in {n_episodes} episodes, "
                 f"exceed the limit of {MAX_NUMBERS} numbers"
             )
 

@@ -182,9 +182,9 @@ def _can_restart(policy: Policy) -> None:
 
 
 @kernel
-def _block(given: int, laws: Floats, rounds: int) -> int:
+def _block(length: int, laws: Floats, rounds: int) -> int:
     """The length of a block of `rounds` in all."""
-    return given if given > 0 else max(1, min(rounds, int(math.sqrt(laws[GROWTH] * rounds))))
+    return length if length > 0 else max(1, min(rounds, int(math.sqrt(laws[GROWTH] * rounds))))
 
 
 @kernel

@@ -67,8 +67,8 @@ def indices_of(world: RestlessGroundTruth, path: Floats) -> Floats:
     for start in range(0, len(path), size):
         kernels = world.checked(path[start : start + size]).reshape(-1, 2, n_states, n_states)
         rewards = np.tile(structure.rewards, (len(kernels) // n_classes, 1))
-        found = whittle_index(kernels[:, 0], kernels[:, 1], rewards, discount, threads=1)
-        indices[start : start + size] = found.values.reshape(-1, n_classes, n_states)
+        result = whittle_index(kernels[:, 0], kernels[:, 1], rewards, discount, threads=1)
+        indices[start : start + size] = result.values.reshape(-1, n_classes, n_states)
     return indices
 
 

@@ -49,19 +49,19 @@ def coverage(policy: SlidingWhittle, world: RestlessGroundTruth, horizon: int, s
     policy, problem, nature = cast(policy), world.problem(horizon), world.nature(horizon)
     state, rng = policy.init(problem), key(seed, "coverage")
     path, segments = world.segments(horizon, seed)
-    kernels, found = world.checked(path), []
+    kernels, results = world.checked(path), []
     for tape in world.tapes(horizon, seed, size=world.episode):
         slots = len(tape.levels.rows)
         play(policy, state, tape, nature, rng, trace_for(problem, tape.start, slots), horizon)
         begins = tape.start + slots
         if begins < horizon:
             advance(policy, state, begins, at(rng, begins))
-            found.append(_held(policy, state, problem, kernels[segments[begins // world.episode]]))
-    inside, errors = np.array(found).reshape(-1, 2).T
+            results.append(_inside_and_error(policy, state, problem, kernels[segments[begins // world.episode]]))
+    inside, errors = np.array(results).reshape(-1, 2).T
     return Coverage(inside, errors)
 
 
-def _held(policy: SlidingWhittle, state: Any, problem: Problem, truth: Floats) -> tuple[float, float]:
+def _inside_and_error(policy: SlidingWhittle, state: Any, problem: Problem, truth: Floats) -> tuple[float, float]:
     """The share inside and the mean error, at the start of an episode whose kernels are `truth`."""
     size, inside, errors = _size(policy, state, problem), [], []
     for group, own in enumerate(state.classes):
