@@ -158,8 +158,8 @@ def regroup(
     said by its annotation: `PerArm` rows move with their arm, `ArmIds` are renamed (those of arms that left become
     empty), `Shared` is copied, `PerRound` too, into a ring that may be longer or shorter. What is `Derived` from the
     problem stays as `init` made it, and a `Cache` starts over. Where arms bring features of their own, `columns` says
-    the same of features as `old_indices` of arms; `PerFeature` and `PerFeaturePair` follow it. Where arms are classes of
-    their own, it says so of classes, and `PerClass` rows follow.
+    the same of features as `old_indices` of arms: `PerFeature` and `PerFeaturePair` follow it. Where arms are classes
+    of their own, it says so of classes, and `PerClass` rows follow.
     """
     places = np.asarray(old_indices, np.int64)
     move = Move(places, None if columns is None else np.asarray(columns, np.int64), getattr(state, "clock", None))
