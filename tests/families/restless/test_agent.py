@@ -393,7 +393,7 @@ def test_policies_for_other_arms_are_refused() -> None:
         ({"states": ["lapsed"] * 3 + ["gone"]}, MoveError, "state 'gone' is not one of those there are: 'lapsed', "),
         ({"states": [0, 1, 2, 0]}, MoveError, "state 0 is not one of those there are"),
         ({"states": ["lapsed"] * 3 + [None]}, MoveError, "states lacks the arm 'dina'"),
-        ({"states": {"ana": "lapsed"}}, MoveError, "states says nothing of the arm 'bea': a decision needs them all"),
+        ({"states": {"ana": "lapsed"}}, MoveError, "states lacks the arm 'bea': a decision needs them all"),
         ({"states": dict.fromkeys([*NAMES, "eve"], "lapsed")}, ArmError, "there is no arm 'eve': states may name"),
         ({"states": "lapsed"}, MoveError, "is neither a mapping from arms nor a list in their order"),
         ({"states": 3}, MoveError, "is neither a mapping from arms nor a list in their order"),
@@ -548,7 +548,7 @@ def test_lots_are_told_and_have_their_propensity() -> None:
     agent = alike(seed=2)
     decision = agent.decide(states=["engaged"] * 2 + ["lapsed"] * 18)
     assert decision.propensity in (1 / math.comb(18, 2), 1 / math.comb(18, 4), 1 / math.comb(20, 4))
-    tied = [each for each in agent.ranking if each.why.endswith("alike")]
+    tied = [each for each in agent.ranking if each.why.endswith("of equal index")]
     assert {each.chosen for each in tied} == {True, False}
     assert all(f"drawn at random among {len(tied)} of equal index" in each.why for each in tied)
     assert [each.chosen for each in agent.ranking] == [True] * 4 + [False] * 16
