@@ -1,4 +1,4 @@
-"""A deployment is the fold of its events: an agent, the decisions that wait for outcomes, and the arms that units keep.
+"""A deployment is the fold of its events: an agent with its pending decisions, and the arms that units keep.
 
 What an event does is written once, in one handler per type of event (`HANDLERS`). Live, `decide`, `learn` and the
 others pass a new event to its handler, which completes it (the action that the policy chose, the status of an outcome),
@@ -10,8 +10,8 @@ learns from what was done, not from what it would have done.
 import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 import msgspec
 
@@ -30,17 +30,19 @@ from driftwise.service.store import events
 from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
 from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
 
-FORMAT = 2
+FORMAT = 3
 CHOOSE: Any = msgspec.UNSET  # in place of an action: the policy is to choose it
 NO_LEAPS = Leaps()
 
 
-class PendingDecision(NamedTuple):
-    """A decision without an outcome: its round, its time and its action."""
+class DecisionNote(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
+    """What the service stores with a pending decision of the agent: its time, and the action as it was answered.
 
-    t: int
+    The agent knows arms by numbers that last, and drops the name of an arm that is retired. Statistics need the name.
+    """
+
     at: int
-    action: Any
+    action: Any = None
 
 
 class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -52,7 +54,6 @@ class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=
     at: int
     origin: tuple[int, int]
     agent: bytes
-    pending: list[tuple[int, int, int, Any]]
     units: list[tuple[str, Any, float | None]]
     stats: bytes
 
@@ -66,13 +67,17 @@ class Deployment:
         self.number = 0
         self.ahead = 0  # microseconds by which its time is ahead of the service's
         self.saved = 0  # events in the snapshot it was restored from
-        self.pending: dict[int, PendingDecision] = {}
         self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
         self.hooks, problem = specs.hooks_of(spec), self.agent.problem
         self.stats = StatsCollector(problem.low, problem.width, _empty_stats(self.hooks.tracks(spec.problem)))
         self.origin = 0, 0  # a round and its time, from which a window in seconds counts
         self._tick = specs.tick_of(spec)
         self._default = specs.default_of(spec, self.agent)
+
+    @property
+    def pending(self) -> Mapping[int, DecisionNote]:
+        """The agent's table of pending decisions: the note of each, by the number of its event, oldest first."""
+        return cast(Mapping[int, DecisionNote], self.agent.notes)
 
     # ---- time ----
 
@@ -155,9 +160,9 @@ class Deployment:
 
     def _on_decided(self, body: Decided, at: int, ref: int) -> None:
         override = None if body.action is CHOOSE else (body.action, _nan_for_none(body.propensity))
-        body.action, body.propensity = self._choose(body.request, at, override)
-        if body.action is not None:
-            self.pending[self.number] = PendingDecision(self.agent.t - 1, at, body.action)
+        note = DecisionNote(at)
+        body.action, body.propensity = self._choose(body.request, note, override)
+        note.action = body.action
         if body.unit is not None:
             self._remember(body.unit, body.action, body.propensity)
         self.stats.add_decision(at, body.action, body.propensity)
@@ -168,21 +173,19 @@ class Deployment:
 
         A replay, perhaps into another policy, keeps the status that was answered.
         """
-        agent, pending, outcome, hooks = self.agent, self.pending[ref], body.outcome, self.hooks
-        rewards = hooks.rewards(pending.action, outcome)
-        earned = hooks.earned(outcome, agent.outcome_of(pending.t, **outcome)) if rewards is None else None
-        status = agent.learn(pending.t, **outcome)
+        agent, note, outcome, hooks = self.agent, self.pending[ref], body.outcome, self.hooks
+        rewards = hooks.rewards(note.action, outcome)
+        earned = hooks.earned(outcome, agent.outcome_of(ref, **outcome)) if rewards is None else None
+        status = agent.learn(ref, **outcome)
         body.status = body.status or status
-        del self.pending[ref]
-        self.stats.add_outcome(at, pending.at, rewards, status=body.status, defaulted=body.defaulted)
+        self.stats.add_outcome(at, note.at, rewards, status=body.status, defaulted=body.defaulted)
         if earned is not None:
             self.stats.add_reward(earned)
             self.stats.record(at, hooks.at_outcome(earned))
         self.stats.set_alarms(at, agent.alarms)
 
     def _on_cancelled(self, body: Cancelled, at: int, ref: int) -> None:
-        self.agent.cancel(self.pending[ref].t)
-        del self.pending[ref]
+        self.agent.cancel(ref)
 
     def _on_arm_added(self, arm: ArmAdded, at: int, ref: int) -> None:
         self.agent.add_arm(arm.name, **arm.options)
@@ -196,12 +199,14 @@ class Deployment:
 
     # ---- rounds ----
 
-    def _choose(self, request: dict[str, Any], at: int, override: tuple[Any, float] | None) -> tuple[Any, float | None]:
+    def _choose(
+        self, request: dict[str, Any], note: DecisionNote, override: tuple[Any, float] | None
+    ) -> tuple[Any, float | None]:
         agent, before = self.agent, self.agent.t
-        at_round = self._round(at) if self._tick else None
-        decision = agent.decide(**request, override=override, at=at_round)
+        at_round = self._round(note.at) if self._tick else None
+        decision = agent.decide(**request, override=override, at=at_round, id=self.number, note=note)
         if at_round is not None:
-            self.origin = self.origin if at_round - before <= self._leap else (at_round, at)
+            self.origin = self.origin if at_round - before <= self._leap else (at_round, note.at)
         action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
         return action, None if math.isnan(decision.propensity) else decision.propensity
 
@@ -259,14 +264,13 @@ class Deployment:
     def freeze(self) -> Callable[[], Snapshot]:
         """Copy the state, which is fast; the function returned makes the snapshot, later and in any thread."""
         stream, number, at, origin = self.stream, self.number - 1, self.at, self.origin
-        agent, pending, units = self.agent.freeze(), self.pending.copy(), list(self.units.items())
+        agent, units = self.agent.freeze(), list(self.units.items())
         tag, spec = tag_of(self.agent.policy), specs.encode(self.spec)
         stats = stats_state.encode(self.stats.state)
 
         def write() -> Snapshot:
-            pending_rows = [(ref, *each) for ref, each in pending.items()]
             unit_rows = [(unit, *each) for unit, each in units]
-            body = DeploymentSnapshot(FORMAT, tag, spec, at, origin, agent(), pending_rows, unit_rows, stats)
+            body = DeploymentSnapshot(FORMAT, tag, spec, at, origin, agent(), unit_rows, stats)
             return Snapshot(stream, number, seal(msgspec.msgpack.encode(body)))
 
         return write
