@@ -20,15 +20,44 @@ from driftwise.service.deployments import catalogue, deployment
 from driftwise.service.deployments.clock import microseconds, utc
 from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
+from driftwise.service.http.decode_errors import decode_error
 from driftwise.service.http.endpoint import Endpoint, Service
 from driftwise.service.http.errors import ERRORS, PROBLEM_JSON, HttpError, error_reply
 from driftwise.service.http.openapi import document
 from driftwise.service.http.routes import endpoints
+from driftwise.service.http.schemas.requests import ChangeRequest, DecideRequest, DeploymentSpec
 from driftwise.service.store.events import KINDS
 from driftwise.service.store.journal import DamagedError
 from tests.fixtures.engine import create, decide, deployment_spec, running
 
 ROOT = Path(__file__).parents[2]
+MISPLACED = [
+    (DeploymentSpec, {"arms": ["a", "b"]}, '`arms` belongs inside `problem`: {"problem": {"kind": "multi-armed", "arms": ...}}'),
+    (DeploymentSpec, {"budgets": {"eur": 1}}, '`budgets` belongs inside `problem`: {"problem": {"kind": "knapsack", "budgets": ...}}'),
+    (DeploymentSpec, {"family": "slate"}, '`family` is the `kind` of `problem`: {"problem": {"kind": "multi-armed", "arms": [...]}}'),
+    (DeploymentSpec, {"draws": 5}, "unknown field `draws`; allowed: name, policy, problem, parameters, window, seed, "),
+    (DeploymentSpec, {"problem": {"kind": "multi-armed", "budgets": {}}}, "a multi-armed problem has no field `budgets`: it has arms, "),
+    (ChangeRequest, {"horizon": 9}, '`horizon` belongs inside `problem`: {"problem": {"horizon": ...}}'),
+    (ChangeRequest, {"problem": {"kinds": 9}}, "unknown field `kinds` in `problem`"),
+    (DecideRequest, {"held": {"action": "a"}}, "unknown field `held`; allowed: unit, override, "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "detail"), MISPLACED, ids=lambda each: next(iter(each), "") if isinstance(each, dict) else ""
+)
+def test_an_unknown_field_is_answered_with_where_it_belongs(kind: type, body: dict[str, object], detail: str) -> None:
+    text = msgspec.json.encode({"name": "shop", "policy": "ucb1"} | body if kind is DeploymentSpec else body)
+    with pytest.raises(msgspec.ValidationError) as error:
+        msgspec.json.decode(text, type=kind)
+    assert detail in decode_error(text, str(error.value), kind)
+
+
+def test_a_body_that_goes_on_badly_after_an_unknown_field_is_still_answered() -> None:
+    text = b'{"name": "shop", "policy": "ucb1", "problem": {"kind": "slate", "x": 1}, '
+    assert "unknown field `x` in `problem`" in decode_error(
+        text, "Object contains unknown field `x` - at `$.problem`", DeploymentSpec
+    )
 
 
 def test_every_event_has_one_handler() -> None:

@@ -19,7 +19,6 @@ from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.loop import choose_once, decide_once, learn_once, pend_once, share_of
 from driftwise.core.seeding import key
 from driftwise.core.types import Decision, Problem
-from driftwise.core.validation import whole
 from driftwise.core.verbs import advance, pend
 from driftwise.errors import ArmError, DecisionError, ParameterError, StateError
 
@@ -75,9 +74,12 @@ class Rounds:
 
     def _new_id(self, id: int) -> int:
         """The id of a decision that the caller numbers: ids grow, as rounds do."""
-        if self._pending and id <= (last := next(reversed(self._pending))):
-            raise DecisionError(f"id={id} is not larger than that of the decision before, {last}")
-        return whole("id", id, low=0)
+        last = next(reversed(self._pending), -1)
+        if type(id) is not int or id <= last:
+            raise DecisionError(
+                f"id={id!r} is not a whole number larger than that of the last pending decision, {last}"
+            )
+        return id
 
     def _settle(self, id: int) -> list[Step]:
         """A decision of which nothing will ever be known pends no longer for the policy; the steps it took."""

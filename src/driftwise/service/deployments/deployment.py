@@ -25,7 +25,7 @@ from driftwise.service.deployments.spec import MAX_UNITS, POLICY
 from driftwise.service.deployments.stats import state as stats_state
 from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.deployments.stats.state import StatsState
-from driftwise.service.http.schemas.requests import DeploymentSpec
+from driftwise.service.http.schemas.requests import DeploymentSpec, Override
 from driftwise.service.store import events
 from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
 from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
@@ -33,6 +33,7 @@ from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapsho
 FORMAT = 3
 CHOOSE: Any = msgspec.UNSET  # in place of an action: the policy is to choose it
 NO_LEAPS = Leaps()
+StickyAction = tuple[Any, float | None]  # the last action of a unit, and its propensity
 
 
 class DecisionNote(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
@@ -64,20 +65,17 @@ class Deployment:
     def __init__(self, stream: int, spec: DeploymentSpec, *, at: int = 0, agent: Agent | None = None) -> None:
         self.stream, self.spec, self.at = stream, spec, at
         self.agent = specs.agent_of(spec) if agent is None else agent
+        # The agent's table of pending decisions: the note of each, by the number of its event, oldest first.
+        self.pending = cast(Mapping[int, DecisionNote], self.agent.notes)
         self.number = 0
         self.ahead = 0  # microseconds by which its time is ahead of the service's
         self.saved = 0  # events in the snapshot it was restored from
-        self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
+        self.units: OrderedDict[str, StickyAction] = OrderedDict()
         self.hooks, problem = specs.hooks_of(spec), self.agent.problem
         self.stats = StatsCollector(problem.low, problem.width, _empty_stats(self.hooks.tracks(spec.problem)))
         self.origin = 0, 0  # a round and its time, from which a window in seconds counts
         self._tick = specs.tick_of(spec)
         self._default = specs.default_of(spec, self.agent)
-
-    @property
-    def pending(self) -> Mapping[int, DecisionNote]:
-        """The agent's table of pending decisions: the note of each, by the number of its event, oldest first."""
-        return cast(Mapping[int, DecisionNote], self.agent.notes)
 
     # ---- time ----
 
@@ -95,11 +93,14 @@ class Deployment:
     # ---- live ----
 
     def decide(
-        self, request: dict[str, Any], unit: str | None, now: int, override: tuple[Any, float | None] | None = None
+        self, request: dict[str, Any], unit: str | None, now: int, override: Override | None = None
     ) -> tuple[Event, Decided]:
         """Choose an action, or record an `override`: an action chosen outside, and its propensity."""
-        sticky = None if override is not None else self._sticky_action(unit)
-        action, propensity = override or sticky or (CHOOSE, None)
+        action, propensity, sticky = CHOOSE, None, None
+        if override is not None:
+            action, propensity = override.action, override.propensity
+        elif unit is not None and (sticky := self._sticky_action(unit)) is not None:
+            action, propensity = sticky
         body = Decided(action, propensity, request, unit, sticky is not None, override is not None)
         return self._record(body, now), body
 
@@ -156,17 +157,24 @@ class Deployment:
         HANDLERS[type(body)](self, body, at, ref)
         self.at = at
         self.number += 1
-        self.stats.record(at, self.hooks.at_event(self.agent.adapter, self.agent.t))
+        if self.stats.state.tracks:
+            self.stats.record(at, self.hooks.at_event(self.agent.adapter, self.agent.t))
 
     def _on_decided(self, body: Decided, at: int, ref: int) -> None:
         override = None if body.action is CHOOSE else (body.action, _nan_for_none(body.propensity))
-        note = DecisionNote(at)
-        body.action, body.propensity = self._choose(body.request, note, override)
+        agent, before, note = self.agent, self.agent.t, DecisionNote(at)
+        at_round = self._round(at) if self._tick else None
+        decision = agent.decide(**body.request, override=override, at=at_round, id=self.number, note=note)
+        if at_round is not None and at_round - before > self._leap:
+            self.origin = at_round, at
+        body.action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
+        body.propensity = None if math.isnan(decision.propensity) else decision.propensity
         note.action = body.action
         if body.unit is not None:
             self._remember(body.unit, body.action, body.propensity)
         self.stats.add_decision(at, body.action, body.propensity)
-        self.stats.record(at, self.hooks.at_decision(self.agent.adapter, self.agent.t, body.request))
+        if self.stats.state.tracks:
+            self.stats.record(at, self.hooks.at_decision(agent.adapter, agent.t, body.request))
 
     def _on_learned(self, body: Learned, at: int, ref: int) -> None:
         """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone.
@@ -199,17 +207,6 @@ class Deployment:
 
     # ---- rounds ----
 
-    def _choose(
-        self, request: dict[str, Any], note: DecisionNote, override: tuple[Any, float] | None
-    ) -> tuple[Any, float | None]:
-        agent, before = self.agent, self.agent.t
-        at_round = self._round(note.at) if self._tick else None
-        decision = agent.decide(**request, override=override, at=at_round, id=self.number, note=note)
-        if at_round is not None:
-            self.origin = self.origin if at_round - before <= self._leap else (at_round, note.at)
-        action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
-        return action, None if math.isnan(decision.propensity) else decision.propensity
-
     @property
     def _leap(self) -> int:
         """More rounds than this without a decision are like this many: they empty the window."""
@@ -236,9 +233,9 @@ class Deployment:
 
     # ---- units that keep their arm ----
 
-    def _sticky_action(self, unit: str | None) -> tuple[Any, float | None] | None:
+    def _sticky_action(self, unit: str) -> StickyAction | None:
         """The last action of a unit and its propensity, while all its arms exist; None while it cannot be paid for."""
-        last = None if unit is None else self.units.get(unit)
+        last = self.units.get(unit)
         if last is None:
             return None
         if not self.hooks.affords(self.agent.adapter):
@@ -246,7 +243,7 @@ class Deployment:
         items = last[0] if isinstance(last[0], list) else [last[0]]
         return last if all(item in self.agent.arms for item in items) else None
 
-    def _remember(self, unit: str, action: Any, propensity: float | None) -> None:
+    def _remember(self, unit: str, action: object, propensity: float | None) -> None:
         """Store the action of a unit; of too many units the least recent is dropped."""
         if action is None:
             return
@@ -296,11 +293,11 @@ def _empty_stats(tracks: list[Track]) -> StatsState:
     return StatsState(tracks=[(track.name, track.join, track.labels) for track in tracks])
 
 
-def tag_of(policy: Any) -> str:
+def tag_of(policy: object) -> str:
     """A tag of the code that a snapshot depends on: the policy's, the agent's, and this."""
     return code_tag(type(policy), *_inside(policy), Agent, Deployment)
 
 
-def _inside(policy: Any) -> list[type]:
+def _inside(policy: object) -> list[type]:
     inner = getattr(policy, "policy", None)
     return [] if inner is None else [type(inner), *_inside(inner)]

@@ -191,7 +191,7 @@ def _explain(engine: Engine, entry: DeploymentEntry, id: int) -> Explanation:
     return Explanation(decision, policy["policy"], policy["parameters"], round_, window, arms, reproduced)
 
 
-def list_of(action: Any) -> list[Any]:
+def list_of(action: object) -> list[Any]:
     """An action as a list: the items of a slate, or the one arm."""
     return list(action) if isinstance(action, list | tuple) else [action]
 
