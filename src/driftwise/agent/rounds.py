@@ -76,9 +76,7 @@ class Rounds:
         """The id of a decision that the caller numbers: ids grow, as rounds do."""
         last = next(reversed(self._pending), -1)
         if type(id) is not int or id <= last:
-            raise DecisionError(
-                f"id={id!r} is not a whole number larger than that of the last pending decision, {last}"
-            )
+            raise DecisionError(f"id={id!r} is not a whole number above that of the last pending decision, {last}")
         return id
 
     def _settle(self, id: int) -> list[Step]:
