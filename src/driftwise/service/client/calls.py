@@ -26,6 +26,7 @@ from driftwise.service.http.schemas.responses import (
     LearnManyResponse,
     LearnResponse,
     LoggedDecision,
+    PolicySummary,
     SnapshotResponse,
     Statistics,
     Verification,
@@ -278,6 +279,11 @@ def retire_arm(name: str, arm: str | int, *, key: str | None = None) -> ApiCall[
     return ApiCall(
         "POST", f"/deployments/{name}/arms/retire", DeploymentResponse, {"name": arm}, key, min_timeout_s=LONG_S
     )
+
+
+def summary(name: str) -> ApiCall[PolicySummary]:
+    """Get what the policy knows of each arm now."""
+    return ApiCall("GET", f"/deployments/{name}/summary", PolicySummary, min_timeout_s=LONG_S)
 
 
 def statistics(name: str) -> ApiCall[Statistics]:

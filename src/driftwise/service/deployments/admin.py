@@ -130,7 +130,7 @@ async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: 
             policy_changed = engine.catalogue.event(PolicyChanged(entry.stream, view["policy"]), engine.clock())
             await engine.commit([event, policy_changed], key.answers(reply, engine.clock()), [snapshot])
             engine.catalogue.apply(policy_changed)
-        entry.live, entry.unsaved = live, 0
+        entry.live, entry.unsaved, entry.summary = live, 0, None
     return reply
 
 

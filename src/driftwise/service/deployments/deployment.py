@@ -55,6 +55,7 @@ class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=
     at: int
     origin: tuple[int, int]
     agent: bytes
+    request: dict[str, Any]
     units: list[tuple[str, Any, float | None]]
     stats: bytes
 
@@ -71,6 +72,7 @@ class Deployment:
         self.ahead = 0  # microseconds by which its time is ahead of the service's
         self.saved = 0  # events in the snapshot it was restored from
         self.units: OrderedDict[str, StickyAction] = OrderedDict()
+        self.request: dict[str, Any] = {}  # of the latest decision
         self.hooks, problem = specs.hooks_of(spec), self.agent.problem
         self.stats = StatsCollector(problem.low, problem.width, _empty_stats(self.hooks.tracks(spec.problem)))
         self.origin = 0, 0  # a round and its time, from which a window in seconds counts
@@ -170,6 +172,7 @@ class Deployment:
         body.action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
         body.propensity = None if math.isnan(decision.propensity) else decision.propensity
         note.action = body.action
+        self.request = body.request
         if body.unit is not None:
             self._remember(body.unit, body.action, body.propensity)
         self.stats.add_decision(at, body.action, body.propensity)
@@ -263,11 +266,11 @@ class Deployment:
         stream, number, at, origin = self.stream, self.number - 1, self.at, self.origin
         agent, units = self.agent.freeze(), list(self.units.items())
         tag, spec = tag_of(self.agent.policy), specs.encode(self.spec)
-        stats = stats_state.encode(self.stats.state)
+        request, stats = self.request, stats_state.encode(self.stats.state)
 
         def write() -> Snapshot:
             unit_rows = [(unit, *each) for unit, each in units]
-            body = DeploymentSnapshot(FORMAT, tag, spec, at, origin, agent(), unit_rows, stats)
+            body = DeploymentSnapshot(FORMAT, tag, spec, at, origin, agent(), request, unit_rows, stats)
             return Snapshot(stream, number, seal(msgspec.msgpack.encode(body)))
 
         return write

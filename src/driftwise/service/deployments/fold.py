@@ -78,7 +78,7 @@ def restore(snapshot: Snapshot) -> Deployment | None:
             return None
         live = Deployment(snapshot.stream, decoded, at=body.at, agent=Agent.loads(body.agent, note=DecisionNote))
         live.number = live.saved = snapshot.number + 1
-        live.origin = body.origin
+        live.origin, live.request = body.origin, body.request
         live.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in body.units)
         problem = live.agent.problem
         live.stats = StatsCollector(problem.low, problem.width, stats_state.decode(body.stats))

@@ -7,7 +7,25 @@ const MAX_ROWS = 50;
 const MAX_ACTIVATED = 20; // of restless arms there are many
 const MAX_NEVER = 10;
 
+let known = new Map(); // what the policy knows of each arm
+let refreshing = false;
+
+/** Ask for the policy's summary without waiting for it: the first one may have to be compiled. */
+async function refreshKnown() {
+  if (refreshing) return;
+  refreshing = true;
+  try {
+    const { arms } = await get(`${BASE}/summary`);
+    known = new Map(arms.map((each) => [String(each.arm), each]));
+  } catch {
+    // the statistics say why, if they fail too
+  } finally {
+    refreshing = false;
+  }
+}
+
 async function draw() {
+  refreshKnown();
   const [described, statistics] = await Promise.all([get(BASE), getStatistics(NAME)]);
   const { monitor } = statistics;
   const groups = colourGroups(monitor);
@@ -75,11 +93,39 @@ function tiles({ monitor, n_pending }) {
 
 const ARMS_HEAD = ["arm", "chosen recently", "recent mean reward", "95% interval", "from", "last 1000 of all"];
 const ACTIVATED_HEAD = ["arm", "activated recently, of all decisions", "activated in all", "of all decisions"];
+const KNOWN = { estimate: "estimate", index: "index", count: "rewards that count", pending: "pending" };
+
+/** What the policy says of an arm: the columns that it has, each a head and the text of an arm's cell. */
+function knownColumns() {
+  const all = [...known.values()];
+  const columns = Object.keys(KNOWN).filter((name) => all.some((each) => each[name] !== null));
+  const resources = Object.keys(all.find((each) => each.costs)?.costs ?? {});
+  return [
+    ...columns.map((name) => [KNOWN[name], (arm) => knownCell(arm, name)]),
+    ...resources.map((name) => [`mean ${name}`, (arm) => number(arm.costs?.[name] ?? null)]),
+  ];
+}
+
+function knownCell(arm, name) {
+  if (arm[name] === null) return "–";
+  if (name === "pending") return count(arm.pending);
+  const range = name === "estimate" && arm.low !== null && arm.high !== null;
+  return number(arm[name]) + (range ? ` (${number(arm.low, 2)} to ${number(arm.high, 2)})` : "");
+}
+
+/** The cells of an arm that the policy fills. */
+function knownCells(columns, arm) {
+  return columns.map(([, text]) => element("td", "", arm === undefined ? "–" : text(arm)));
+}
 
 /** The head of the table of arms, and how many of them are left out of it. */
-function head(words, all, most) {
+function head(words, all, most, columns) {
   const cells = words.map((word) => element("th", word === "95% interval" ? "wide" : "", word));
-  at("arms-head").replaceChildren(element("tr", "", ...cells));
+  const own = columns.map(([word]) => element("th", "policy", word));
+  const over = element("tr", "", element("th"), element("th", "", "observed"), element("th", "", "the policy's summary"));
+  over.children[1].colSpan = words.length - 1;
+  over.children[2].colSpan = columns.length;
+  at("arms-head").replaceChildren(...(columns.length ? [over] : []), element("tr", "", ...cells, ...own));
   at("more-arms").hidden = all <= most;
   setText(at("more-arms"), `And ${count(all - most)} more.`);
 }
@@ -93,6 +139,7 @@ function neverChosen(never) {
 
 /** How often each restless arm was activated, those most often first. */
 function activated(monitor, colours) {
+  const columns = knownColumns();
   setText(
     at("about-rewards"),
     `What an arm earns a round, on average over all arms with an outcome, less what activations cost: the mean over the ` +
@@ -111,13 +158,15 @@ function activated(monitor, colours) {
       element("td", "", recent ? percent(recently[index] / recent) : "–"),
       element("td", "", count(totals[index])),
       element("td", "", monitor.n_decided ? percent(totals[index] / monitor.n_decided) : "–"),
+      ...knownCells(columns, known.get(monitor.labels[index])),
     ),
   );
-  head(ACTIVATED_HEAD, order.length, MAX_ACTIVATED);
+  head(ACTIVATED_HEAD, order.length, MAX_ACTIVATED, columns);
   at("arms").replaceChildren(...rows);
 }
 
 function arms(monitor, colours, range) {
+  const columns = knownColumns();
   setText(
     at("about-rewards"),
     `Mean reward of each arm over the last ${span(monitor.window_seconds)} at each time, with 95% intervals. ` +
@@ -142,9 +191,10 @@ function arms(monitor, colours, range) {
       whisker,
       element("td", "", count(n)),
       element("td", "", overall.count ? number(overall.mean) : "–"),
+      ...knownCells(columns, known.get(label)),
     );
   });
-  head(ARMS_HEAD, monitor.labels.length, MAX_ROWS);
+  head(ARMS_HEAD, monitor.labels.length, MAX_ROWS, columns);
   at("arms").replaceChildren(...rows);
 }
 
