@@ -481,6 +481,8 @@ def test_both_clients_have_every_verb() -> None:
 
     described = {name for name, each in vars(requests).items() if getattr(each, "__module__", "") == requests.__name__}
     others = {
+        "Attempt",
+        "_pauses",
         "T",
         "ApiCall",
         "RequestError",

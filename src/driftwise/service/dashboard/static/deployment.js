@@ -66,6 +66,7 @@ async function draw() {
   floor(monitor);
   if (restless) activated(monitor, colours);
   else arms(monitor, colours, range);
+  knowledge(colours, restless);
   neverChosen(statistics.never_chosen);
   changes(monitor, colours, restless);
   delays(monitor, statistics.reward_window);
@@ -93,41 +94,37 @@ function tiles({ monitor, n_pending }) {
 
 const ARMS_HEAD = ["arm", "chosen recently", "recent mean reward", "95% interval", "from", "last 1000 of all"];
 const ACTIVATED_HEAD = ["arm", "activated recently, of all decisions", "activated in all", "of all decisions"];
-const KNOWN = { estimate: "estimate", index: "index", count: "rewards that count", pending: "pending" };
-
-/** What the policy says of an arm: the columns that it has, each a head and the text of an arm's cell. */
-function knownColumns() {
-  const all = [...known.values()];
-  const columns = Object.keys(KNOWN).filter((name) => all.some((each) => each[name] !== null));
-  const resources = Object.keys(all.find((each) => each.costs)?.costs ?? {});
-  return [
-    ...columns.map((name) => [KNOWN[name], (arm) => knownCell(arm, name)]),
-    ...resources.map((name) => [`mean ${name}`, (arm) => number(arm.costs?.[name] ?? null)]),
-  ];
-}
-
-function knownCell(arm, name) {
-  if (arm[name] === null) return "–";
-  if (name === "pending") return count(arm.pending);
-  const range = name === "estimate" && arm.low !== null && arm.high !== null;
-  return number(arm[name]) + (range ? ` (${number(arm.low, 2)} to ${number(arm.high, 2)})` : "");
-}
-
-/** The cells of an arm that the policy fills. */
-function knownCells(columns, arm) {
-  return columns.map(([, text]) => element("td", "", arm === undefined ? "–" : text(arm)));
-}
 
 /** The head of the table of arms, and how many of them are left out of it. */
-function head(words, all, most, columns) {
+function head(words, all, most) {
   const cells = words.map((word) => element("th", word === "95% interval" ? "wide" : "", word));
-  const own = columns.map(([word]) => element("th", "policy", word));
-  const over = element("tr", "", element("th"), element("th", "", "observed"), element("th", "", "the policy's summary"));
-  over.children[1].colSpan = words.length - 1;
-  over.children[2].colSpan = columns.length;
-  at("arms-head").replaceChildren(...(columns.length ? [over] : []), element("tr", "", ...cells, ...own));
+  at("arms-head").replaceChildren(element("tr", "", ...cells));
   at("more-arms").hidden = all <= most;
   setText(at("more-arms"), `And ${count(all - most)} more.`);
+}
+
+/** What the policy knows of each arm: a row per arm, and a column for each number that it has. */
+function knowledge(colours, restless) {
+  const all = [...known.values()];
+  const between = (arm) => (arm.low === null || arm.high === null ? "–" : `${number(arm.low)} to ${number(arm.high)}`);
+  const columns = [
+    ["estimate", (arm) => arm.estimate, (arm) => number(arm.estimate)],
+    ["interval", (arm) => arm.low, between],
+    ["index", (arm) => arm.index, (arm) => number(arm.index)],
+    [restless ? "transitions that count" : "rewards that count", (arm) => arm.count, (arm) => number(arm.count)],
+    ["pending", (arm) => arm.pending, (arm) => count(arm.pending)],
+    ...Object.keys(all[0]?.costs ?? {}).map((name) => [`mean ${name}`, (arm) => arm.costs[name], (arm) => number(arm.costs[name])]),
+  ].filter(([, value]) => all.some((arm) => value(arm) !== null));
+  at("knowledge-part").hidden = !columns.length;
+  at("knowledge-head").replaceChildren(element("tr", "", element("th", "", "arm"), ...columns.map(([word]) => element("th", "", word))));
+  const rows = all.slice(0, MAX_ROWS).map((arm) => {
+    const label = String(arm.arm);
+    const name = element("td", "", swatch(colours.get(label) ?? "transparent"), label);
+    return element("tr", "", name, ...columns.map(([, , text]) => element("td", "", text(arm))));
+  });
+  at("knowledge").replaceChildren(...rows);
+  at("more-knowledge").hidden = all.length <= MAX_ROWS;
+  setText(at("more-knowledge"), `And ${count(all.length - MAX_ROWS)} more.`);
 }
 
 /** The arms that were not chosen yet. */
@@ -139,7 +136,6 @@ function neverChosen(never) {
 
 /** How often each restless arm was activated, those most often first. */
 function activated(monitor, colours) {
-  const columns = knownColumns();
   setText(
     at("about-rewards"),
     `What an arm earns a round, on average over all arms with an outcome, less what activations cost: the mean over the ` +
@@ -158,15 +154,13 @@ function activated(monitor, colours) {
       element("td", "", recent ? percent(recently[index] / recent) : "–"),
       element("td", "", count(totals[index])),
       element("td", "", monitor.n_decided ? percent(totals[index] / monitor.n_decided) : "–"),
-      ...knownCells(columns, known.get(monitor.labels[index])),
     ),
   );
-  head(ACTIVATED_HEAD, order.length, MAX_ACTIVATED, columns);
+  head(ACTIVATED_HEAD, order.length, MAX_ACTIVATED);
   at("arms").replaceChildren(...rows);
 }
 
 function arms(monitor, colours, range) {
-  const columns = knownColumns();
   setText(
     at("about-rewards"),
     `Mean reward of each arm over the last ${span(monitor.window_seconds)} at each time, with 95% intervals. ` +
@@ -191,10 +185,9 @@ function arms(monitor, colours, range) {
       whisker,
       element("td", "", count(n)),
       element("td", "", overall.count ? number(overall.mean) : "–"),
-      ...knownCells(columns, known.get(label)),
     );
   });
-  head(ARMS_HEAD, monitor.labels.length, MAX_ROWS, columns);
+  head(ARMS_HEAD, monitor.labels.length, MAX_ROWS);
   at("arms").replaceChildren(...rows);
 }
 
