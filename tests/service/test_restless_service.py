@@ -112,7 +112,7 @@ async def test_the_ranking_is_bounded_and_tells_of_all_that_are_chosen(store: Pa
         goes_by_none = await create(engine, **calls(name="turns", policy="round-robin"))
         assert goes_by_none["parameters"] == {}
         rows = (await decide(engine, "turns", states=["lapsed"] * 4))["ranking"]
-        assert {(row["index"], row["why"]) for row in rows} == {(None, "this policy goes by no index")}
+        assert {(row["index"], row["why"]) for row in rows} == {(None, "this policy has no index")}
 
 
 @together

@@ -21,17 +21,18 @@ from driftwise.agent.serialization import (
     encode_agent,
     write_whole,
 )
-from driftwise.agent.summary import ArmSummary, summary_of
+from driftwise.agent.summary import ArmSummary, summary_of, table_of
 from driftwise.core import serialization as states
-from driftwise.core.adapter import Adapter, no_view
+from driftwise.core.adapter import AnyAdapter, no_view
 from driftwise.core.arm_registry import plain_name
 from driftwise.core.encoding import Arm
 from driftwise.core.family import FAMILIES
 from driftwise.core.outcome_status import OutcomeStatus
 from driftwise.core.problem import ProblemValue
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Decision, Problem
 from driftwise.core.validation import cast, whole
-from driftwise.errors import ArmError, ParameterError
+from driftwise.errors import ArmError, DriftwiseError, ParameterError
 from driftwise.families.multi_armed.problem import MultiArmed
 
 FIRST = itemgetter(0)
@@ -72,7 +73,7 @@ class Agent(Rounds):
 
     def __init__(
         self,
-        policy: Any,
+        policy: Policy,
         problem: ProblemValue | Iterable[Arm] | int,
         *,
         seed: int = 0,
@@ -91,13 +92,13 @@ class Agent(Rounds):
 
     def decide(
         self,
-        actions: Any = None,
+        actions: object = None,
         *,
-        override: Any = None,
+        override: object = None,
         at: int | None = None,
         id: int | None = None,
         note: object = None,
-        **request: Any,
+        **request: object,
     ) -> Decision:
         """Choose for the next round. Keep the decision, or its id, for the reward.
 
@@ -146,10 +147,10 @@ class Agent(Rounds):
                     self._learn(self._plain, self._state, *over)
                 del pending[self._oldest]
                 self.forgotten += 1
-            pending[id] = t, registry.numbers[index], propensity, (), note
+            pending[id] = t, registry.uids[index], propensity, (), note
             return Decision(t, registry.names[index], propensity, (), np.uint64(own))
 
-    def learn(self, decision: Decision | int, reward: Any = None, **outcome: Any) -> OutcomeStatus:
+    def learn(self, decision: Decision | int, reward: object = None, **outcome: object) -> OutcomeStatus:
         """Report the outcome of a decision, now or later, in any order; what became of it comes back.
 
         What an outcome is depends on the problem: a `reward`; for a slate `rewards`, one per item, in its order; with
@@ -186,11 +187,11 @@ class Agent(Rounds):
         for i, request in enumerate(requests):
             self._adapter.read_request(self.t + i, _given(**request))
 
-    def validate_outcome(self, **outcome: Any) -> None:
+    def validate_outcome(self, **outcome: object) -> None:
         """Refuse, as `learn` would, an outcome that nothing can be learned from."""
         self._adapter.read_outcome(_given(**outcome))
 
-    def outcome_of(self, decision: Decision | int, **outcome: Any) -> Any:
+    def outcome_of(self, decision: Decision | int, **outcome: object) -> Any:
         """What the policy would read of an outcome of a pending decision; None where it would learn nothing."""
         value = self._adapter.read_outcome(_given(**outcome))
         with self._lock:
@@ -213,22 +214,22 @@ class Agent(Rounds):
 
     # ---- what changes on the way ----
 
-    def add_arm(self, name: Arm, **options: Any) -> None:
+    def add_arm(self, name: Arm, **options: object) -> None:
         """A new arm, unexplored; it brings its `features`, or its `arm_type` and `activation_cost`, as others did."""
         name = plain_name(name)
         with self._lock:
             if not self._adapter.registry:
                 raise ArmError("this agent's actions have no names: they come with every decision")
-            registry, options = self._adapter.registry.joined(name), _given(**options)
+            registry, options = self._adapter.registry.with_arm(name), _given(**options)
             self._adapter.check_arm(name, options)
             self._regroup(registry, options)
 
     def retire_arm(self, name: Arm) -> None:
         """Never choose this arm again; `learn` says what becomes of rewards still under way for it."""
         with self._lock:
-            self._regroup(self._adapter.registry.left(name, least=self.problem.slate), {})
+            self._regroup(self._adapter.registry.without_arm(name, least=self.problem.slate), {})
 
-    def change(self, **changes: Any) -> None:
+    def change(self, **changes: object) -> None:
         """Another `horizon`, other `budgets` in all, or another `n_active`, from the next decision on.
 
         What was spent stays spent, and what was learned stays learned. Whatever the policy derives from its problem,
@@ -244,7 +245,7 @@ class Agent(Rounds):
 
     # ---- what can be asked ----
 
-    def summary(self, actions: Any = None, **request: Any) -> list[ArmSummary]:
+    def summary(self, actions: object = None, **request: object) -> list[ArmSummary]:
         """What the policy knows of every arm, or of every row offered, before the next decision.
 
         It takes what `decide` does.
@@ -266,7 +267,7 @@ class Agent(Rounds):
         return self._adapter.problem
 
     @property
-    def adapter(self) -> Adapter:
+    def adapter(self) -> AnyAdapter:
         """What stands between this agent and its policy: the part that is particular to a family."""
         return self._adapter
 
@@ -311,7 +312,12 @@ class Agent(Rounds):
             return views[name](self.t)
 
     def __repr__(self) -> str:
-        return f"Agent({self.policy}, {self._adapter.describe()}, t={self.t}, pending={len(self._pending)})"
+        line = f"Agent({self.policy}, {self._adapter.describe()}, t={self.t}, pending={len(self._pending)})"
+        try:
+            records = self.summary()
+        except DriftwiseError:  # features or states come with requests
+            return line
+        return f"{line}\n{table_of(records)}" if records else line
 
     # ---- bytes and files ----
 
@@ -333,7 +339,7 @@ class Agent(Rounds):
             return encode_agent(self)
 
     @classmethod
-    def loads(cls, blob: bytes, *, policy: type | None = None, note: Any = Any) -> "Agent":
+    def loads(cls, blob: bytes, *, policy: type | None = None, note: object = Any) -> "Agent":
         """An agent that continues where the saved one stopped.
 
         `policy` is needed for a class that is not in driftwise's table. Bytes written by another version of the
@@ -358,15 +364,15 @@ class Agent(Rounds):
         return cls.loads(Path(path).read_bytes(), policy=policy)
 
 
-def as_problem(problem: Any) -> ProblemValue:
+def as_problem(problem: ProblemValue | Iterable[Arm] | int) -> ProblemValue:
     """A problem value; a count or a list of names stands for arms without features."""
     if isinstance(problem, ProblemValue):
         return problem
     if isinstance(problem, Mapping):
         raise ParameterError("arms with features are a contextual problem: give dw.Contextual({name: row, ...})")
-    return MultiArmed(problem)
+    return MultiArmed(problem)  # type: ignore[arg-type]  # what is neither names nor a count is refused there
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
+def _given(**arguments: object) -> dict[str, Any]:
     """Arguments without those that are None."""
     return {name: value for name, value in arguments.items() if value is not None}

@@ -14,19 +14,23 @@ from driftwise.agent.bound import Bound
 from driftwise.agent.pending import Pending
 from driftwise.agent.rollback import Rewind, Step
 from driftwise.core import serialization as states
-from driftwise.core.adapter import Adapter
+from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.loop import choose_once, decide_once, learn_once, pend_once, share_of
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
-from driftwise.core.types import Decision, Problem
+from driftwise.core.types import Decision, Problem, State, with_fields
 from driftwise.core.verbs import advance, pend
 from driftwise.errors import ArmError, DecisionError, ParameterError, StateError
 
 
 class Rounds:
-    """A policy with its state, its adapter and the decisions that wait for outcomes."""
+    """A policy with its state, its adapter and its pending decisions."""
 
-    def _set_up(self, policy: Any, adapter: Adapter, seed: int, max_pending: int, samples: int) -> None:
+    policy: Any  # a Policy, whose parameters are read by those who know its class
+    _state: Any  # its State, likewise
+
+    def _set_up(self, policy: Policy, adapter: AnyAdapter, seed: int, max_pending: int, samples: int) -> None:
         if samples and not adapter.counts:
             raise ParameterError(
                 f"propensity_samples={samples} counts how often an arm is chosen: this agent does not choose one arm"
@@ -41,7 +45,7 @@ class Rounds:
         self._bound = Bound(policy)
         self._bind(policy, adapter, policy.init(adapter.problem))
 
-    def _bind(self, policy: Any, adapter: Adapter, state: Any) -> None:
+    def _bind(self, policy: Policy, adapter: AnyAdapter, state: State) -> None:
         """Take a policy, an adapter and a state, and the compiled halves of a round for their types."""
         plain, example, bound = _without_text(policy), adapter.examples, self._bound
         adapter.attach(bound, plain, state)
@@ -100,14 +104,16 @@ class Rounds:
         while self._oldest not in self._pending:
             self._oldest += 1
 
-    def _why_unknown(self, t: Any) -> str:
+    def _why_unknown(self, t: object) -> str:
         if isinstance(t, bool) or not isinstance(t, int) or not 0 <= t < self.t:
             return f"decision {t!r} was never made: this agent has made {self.t}, numbered from 0"
         return f"decision {t} has been answered already, or was given up as the oldest of {self.max_pending} pending"
 
     # ---- rounds in which more than one bare arm is chosen, and more can fail ----
 
-    def _decide_among(self, t: int, context: Any, outside: tuple[Any, float] | None, id: int, note: object) -> Decision:
+    def _decide_among(
+        self, t: int, context: object, outside: tuple[Any, float] | None, id: int, note: object
+    ) -> Decision:
         """Choose between rows, slates, points, with budgets or of many arms."""
         adapter, before, full = self._adapter, self._adapter.checkpoint(), len(self._pending) >= self.max_pending
         if outside is not None:
@@ -136,7 +142,7 @@ class Rounds:
         return decision
 
     def _publish(
-        self, t: int, index: Any, propensity: float, context: Any, own: np.uint64, over: list[Step]
+        self, t: int, index: object, propensity: float, context: object, own: np.uint64, over: list[Step]
     ) -> tuple[Decision, tuple[Any, float, Any] | None]:
         """A decision, and what to keep of it until its outcome comes; None where nothing will.
 
@@ -162,7 +168,7 @@ class Rounds:
             self._past.note(*steps)
         return decision, None if ends else (chosen, propensity, row)
 
-    def _learn_about(self, id: int, value: Any, place: tuple[Any, Any] | None) -> None:
+    def _learn_about(self, id: int, value: object, place: tuple[Any, Any] | None) -> None:
         """Learn what came of a decision that is still known; one that is not is settled all the same."""
         adapter, before, (t, chosen, propensity, row, _) = self._adapter, self._adapter.checkpoint(), self._pending[id]
         answer = None if place is None else adapter.complete(value, chosen, row)
@@ -192,11 +198,11 @@ class Rounds:
         adapter = before.regrouped(policy, registry, options)
         state = policy.init(adapter.problem)
         if self.t:
-            kept = before.registry.kept(registry)
+            kept = before.registry.old_indices(registry)
             state = self._moved(state, kept, before.columns(kept))
         self._bind(policy, adapter, state)
 
-    def _moved(self, fresh: Any, kept: list[int], columns: list[int] | None) -> Any:
+    def _moved(self, fresh: State, kept: list[int], columns: list[int] | None) -> State:
         """What has been learned so far, in a state for other arms."""
         try:
             return states.regroup(self._state, fresh, kept, columns)
@@ -206,7 +212,7 @@ class Rounds:
             name = type(self.policy).__name__
             raise ArmError(f"{name} sizes what it remembers by the number of arms: none can come or go") from None
 
-    def _replanned(self, fresh: Any, problem: Problem) -> Any:
+    def _replanned(self, fresh: State, problem: Problem) -> State:
         """What has been learned so far, in a state for a changed problem; nothing where the policy begins anew."""
         if not getattr(self.policy, "begins_anew", _goes_on)(self._adapter.problem, problem):
             return self._moved(fresh, list(range(self._adapter.problem.n_arms)), None)
@@ -221,12 +227,13 @@ def _goes_on(before: Problem, after: Problem) -> bool:
     return False
 
 
-def _counters(state: Any, name: str) -> list[Any]:
+def _counters(state: State, name: str) -> list[Any]:
     """The arrays of a state that are called so, wherever in it they are."""
     return [array for path, array in states.arrays(state) if path.split(".")[-1] == name]
 
 
-def _without_text(policy: Any) -> Any:
+def _without_text(policy: Policy) -> Policy:
     """The policy as kernels are given it: they read no text, and each string handed over would leave bytes behind."""
     inner = {name: _without_text(value) for name, value in policy._asdict().items() if hasattr(value, "_fields")}
-    return policy._replace(**inner, **{name: 0 for name, value in policy._asdict().items() if isinstance(value, str)})
+    text = {name: 0 for name, value in policy._asdict().items() if isinstance(value, str)}
+    return with_fields(policy, **inner, **text)

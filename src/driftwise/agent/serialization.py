@@ -5,23 +5,27 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import msgspec
 
 from driftwise.agent.pending import Pending
 from driftwise.core import verbs
-from driftwise.core.adapter import Adapter
+from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import KINDS, Arm, Facts, packed, unpacked
 from driftwise.core.family import FAMILIES
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.kernel import kinds
+from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed, arrays, pack, roles, seal, unseal
 from driftwise.core.types import Problem
 from driftwise.core.validation import cast
 from driftwise.errors import StateError
 from driftwise.families import POLICIES
+
+if TYPE_CHECKING:
+    from driftwise.agent.rounds import Rounds
 
 Value = Union[bool, int, float, str, "SavedPolicy"]
 
@@ -46,8 +50,8 @@ class AgentBytes(msgspec.Struct, forbid_unknown_fields=True):
     family: str
     structure: list[Packed]
     arms: list[Arm]
-    numbers: list[int]
-    next_number: int
+    uids: list[int]
+    next_uid: int
     seed: int
     t: int
     pending: list[tuple[int, int, int | list[int], float]]
@@ -65,7 +69,7 @@ class AgentParts(NamedTuple):
     """What an agent is made of again."""
 
     policy: Any
-    adapter: Adapter
+    adapter: AnyAdapter
     seed: int
     max_pending: int
     propensity_samples: int
@@ -76,13 +80,13 @@ class AgentParts(NamedTuple):
     ignored: int
 
 
-def encode_agent(agent: Any) -> Callable[[], bytes]:
+def encode_agent(agent: "Rounds") -> Callable[[], bytes]:
     """Copy an agent, which is quick; what this returns makes its bytes, later and in any thread."""
     policy, adapter, registry, problem = (
         encode_policy(agent.policy),
         agent._adapter,
         agent._adapter.registry,
-        agent.problem,
+        agent._adapter.problem,
     )
     facts, arrays = adapter.encode()
     content = AgentBytes(
@@ -93,8 +97,8 @@ def encode_agent(agent: Any) -> Callable[[], bytes]:
         family=problem.family,
         structure=_encode_structure(problem),
         arms=[*registry.names],
-        numbers=[*registry.numbers],
-        next_number=registry.following,
+        uids=[*registry.uids],
+        next_uid=registry.next_uid,
         seed=agent.seed,
         t=agent.t,
         pending=[],
@@ -128,9 +132,9 @@ def decode_agent(blob: bytes, kind: type | None, note: Any = Any) -> AgentParts:
         raise StateError(f"these bytes hold something other than an agent: {error}") from None
     policy, structure = decode_policy(content, kind), _decode_structure(content.family, content.structure)
     problem = Problem(*content.problem, structure=structure, family=content.family)  # type: ignore[arg-type, misc]
-    if len(content.arms) != len(content.numbers):
+    if len(content.arms) != len(content.uids):
         raise StateError("the saved arms do not fit the saved problem")
-    registry = ArmRegistry(content.arms, content.numbers, content.next_number)
+    registry = ArmRegistry(content.arms, content.uids, content.next_uid)
     arrays = {each.path: each for each in content.arrays}
     adapter = FAMILIES[problem.family].adapter.decode(policy, problem, registry, content.facts, arrays)
     rows = adapter.decode_rows(content.rows, len(content.pending))
@@ -183,13 +187,13 @@ def _decode_structure(family: str, saved: list[Packed]) -> Any:
     return () if kind is None else _filled(kind, values)
 
 
-def _paths(kind: Any) -> Iterator[str]:
+def _paths(kind: type) -> Iterator[str]:
     """Where the arrays of a tuple, and of the tuples inside, are found."""
     for name, inner in roles(kind).items():
         yield from (f"{name}.{path}" for path in _paths(inner)) if hasattr(inner, "_fields") else (name,)
 
 
-def _filled(kind: Any, values: Iterator[Any]) -> Any:
+def _filled(kind: type, values: Iterator[Any]) -> Any:
     """A tuple, and the tuples inside, with these arrays."""
     return kind(*(_filled(each, values) if hasattr(each, "_fields") else next(values) for each in roles(kind).values()))
 
@@ -199,7 +203,7 @@ def name_of(policy: type) -> str:
     return next((name for name, kind in POLICIES.items() if kind is policy), policy.__name__)
 
 
-def encode_policy(policy: Any) -> SavedPolicy:
+def encode_policy(policy: Policy) -> SavedPolicy:
     """A policy, with those inside it, as names and numbers."""
     values = {
         name: encode_policy(value) if hasattr(value, "_fields") else value for name, value in policy._asdict().items()
@@ -207,7 +211,7 @@ def encode_policy(policy: Any) -> SavedPolicy:
     return SavedPolicy(name_of(type(policy)), values)
 
 
-def decode_policy(saved: SavedPolicy | AgentBytes, kind: type | None = None) -> Any:
+def decode_policy(saved: SavedPolicy | AgentBytes, kind: type | None = None) -> Policy:
     """The policy of these names and numbers; `kind` is its class, where the table does not have it."""
     if kind is not None and not isinstance(kind, type):
         raise StateError(f"policy={kind!r} is not a class: pass the policy's class")
@@ -221,7 +225,8 @@ def decode_policy(saved: SavedPolicy | AgentBytes, kind: type | None = None) -> 
         for name, value in saved.parameters.items()
     }
     try:
-        return cast(kind(**values))
+        policy: Policy = cast(kind(**values))
+        return policy
     except TypeError as error:
         raise StateError(f"the saved parameters do not fit {saved.policy}: {error}") from None
 

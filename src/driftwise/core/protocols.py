@@ -3,18 +3,33 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from driftwise.core.types import Problem
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.core.types import Floats, Problem, Record, State
 
 
-class Policy(Protocol):
+class Policy(Record, Protocol):
     """A NamedTuple of parameters. Its behaviour is in the kernels registered for its class (`core/verbs.py`)."""
 
-    def init(self, problem: Problem) -> Any:
+    def init(self, problem: Problem) -> State:
         """The state before the first round: a NamedTuple of arrays.
 
         Refuses, with a `ParameterError` that names the value and the rule, parameters or a problem it cannot work with.
         Allocates all that the policy will ever need: kernels allocate nothing. The same problem gives the same bytes.
         """
+
+
+class LevelTable(Protocol):
+    """Numbers of every round, each distinct row stored once: round i has row `rows[i]` of `table`."""
+
+    @property
+    def table(self) -> Floats:
+        """The distinct rows."""
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """The row of each round."""
 
 
 class Tape(Protocol):
@@ -28,7 +43,7 @@ class Tape(Protocol):
         """The first round of the block."""
 
     @property
-    def levels(self) -> Any:
+    def levels(self) -> LevelTable:
         """The means of every round, where actions have means (`measure/levels.py`)."""
 
 
@@ -55,6 +70,9 @@ class World(Protocol):
     def nature(self, horizon: int = 0) -> Any:
         """What the choices of one run change in the world, as it is before the first round; () where nothing."""
 
+    def draw(self, horizon: int, seed: int) -> tuple[Any, Any]:
+        """A whole run as one tape, and a fresh nature."""
+
     def changes(self, horizon: int, seed: int) -> list[int]:
         """The rounds at which something jumps, in order."""
 
@@ -65,10 +83,10 @@ class World(Protocol):
 class Comparator(Protocol):
     """What regret is measured against in one run of a world."""
 
-    def __init__(self, world: Any, horizon: int, seed: int) -> None: ...
+    def __init__(self, world: World, horizon: int, seed: int) -> None: ...
 
     def block(self, tape: Any) -> Any:
-        """The standard of the rounds of a tape, for the verb `missed`; called once for each tape, in order."""
+        """What the verb `missed` compares the rounds of a tape with; called once for each tape, in order."""
 
     def tell(self, ledger: Any, nature: Any) -> Mapping[str, float]:
-        """What else is known of a run at its end, by the names of results."""
+        """Further results of a run, at its end, by name."""

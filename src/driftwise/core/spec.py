@@ -77,7 +77,7 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def describe(thing: Any, table: Mapping[str, Any]) -> str:
+def describe(thing: object, table: Mapping[str, Any]) -> str:
     """The text that `parse` reads back; parameters at their defaults are left out."""
     names = [name for name, kind in table.items() if kind is type(thing)]
     name = names[0] if names else type(thing).__name__
@@ -89,14 +89,14 @@ def describe(thing: Any, table: Mapping[str, Any]) -> str:
     return name + (":" + ",".join(changed) if changed else "")
 
 
-def _plain(value: Any, table: Mapping[str, Any]) -> str:
+def _plain(value: object, table: Mapping[str, Any]) -> str:
     if hasattr(value, "_fields"):
         inside = describe(value, table)
         return f"({inside})" if ":" in inside else inside
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def _value(key: str, text: str, default: Any) -> Any:
+def _value(key: str, text: str, default: object) -> str | int | float:
     """Text as the type of the default; a whole number may be written 1e4."""
     if isinstance(default, str):
         return text

@@ -16,6 +16,7 @@ import numpy as np
 from driftwise.core.types import Floats
 from driftwise.core.validation import finite, whole
 from driftwise.errors import ParameterError
+from driftwise.families.convex.ground_truth import ConvexGroundTruth
 from driftwise.families.convex.projections import Domain
 from driftwise.families.convex.quadratics import Quadratics
 
@@ -187,7 +188,9 @@ class Functions:
         return finite(f"jacobian_at({t}, x)", given, (self.n_constraints, self.domain.dim))
 
 
-def past_of(world: Any, horizon: int, seed: int, *, drawn: bool = False, summed: bool = False) -> Recorded:
+def past_of(
+    world: ConvexGroundTruth, horizon: int, seed: int, *, drawn: bool = False, summed: bool = False
+) -> Recorded:
     """What one run of a world asked for.
 
     Where constraints are drawn around a mean, the mean is what a fixed point must keep, and what is recorded; with

@@ -83,19 +83,19 @@ def structure_of(problem: Restless, registry: ArmRegistry) -> tuple[RestlessStru
     return structure, words
 
 
-def _by_number(values: Any, registry: ArmRegistry) -> Any:
+def _by_number(values: object, registry: ArmRegistry) -> Any:
     """Values by arm, where arms that are only counted may be named by text."""
     return {arm_of(name, registry.names): each for name, each in values.items()} if isinstance(values, dict) else values
 
 
-def arm_of(name: Any, names: Collection[Any]) -> Any:
+def arm_of(name: object, names: Collection[Any]) -> Any:
     """The name of an arm; of one that is only counted, its number also where that comes as text."""
     if name in names or not isinstance(name, str) or not name.isdecimal() or len(name) > 16 or int(name) not in names:
         return name
     return int(name)
 
 
-def _counted(values: Any, types: Collection[str]) -> Any:
+def _counted(values: object, types: Collection[str]) -> Any:
     """Names that are numbers as numbers, except where they are those of all types."""
     if not isinstance(values, Mapping):
         return values
@@ -130,7 +130,7 @@ def with_arms(
     return structure._replace(classes=classes, costs=costs)
 
 
-def _type_of(name: Any, words: RestlessNames) -> int:
+def _type_of(name: object, words: RestlessNames) -> int:
     if not words.classes:
         if name is not None:
             raise ArmError(f"arm_type={name!r} cannot be given: all arms of this agent are of one type")
@@ -140,7 +140,7 @@ def _type_of(name: Any, words: RestlessNames) -> int:
     return words.classes.index(name)
 
 
-def _states(given: Any) -> int | tuple[str, ...]:
+def _states(given: object) -> int | tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         return whole("states", given, low=1)
     names = tuple(given)
@@ -152,7 +152,7 @@ def _states(given: Any) -> int | tuple[str, ...]:
     return names
 
 
-def _is_own(classes: Any) -> bool:
+def _is_own(classes: object) -> bool:
     return isinstance(classes, str) and classes == OWN
 
 
@@ -160,7 +160,7 @@ def _count(states: int | tuple[str, ...]) -> int:
     return states if isinstance(states, int) else len(states)
 
 
-def _types(given: Any, registry: ArmRegistry) -> tuple[tuple[str, ...], Ints | None]:
+def _types(given: object, registry: ArmRegistry) -> tuple[tuple[str, ...], Ints | None]:
     """The names of the types, and the type of each arm; none where all are alike, or each is its own."""
     if given is None or _is_own(given):
         return (), None
@@ -172,7 +172,7 @@ def _types(given: Any, registry: ArmRegistry) -> tuple[tuple[str, ...], Ints | N
     return names, np.array([names.index(name) for name in told], np.int64)
 
 
-def _costs(given: Any, registry: ArmRegistry) -> Any:
+def _costs(given: object, registry: ArmRegistry) -> float | list[float]:
     if given is None:
         return 0.0
     if isinstance(given, Mapping) or not np.isscalar(given):
@@ -180,7 +180,7 @@ def _costs(given: Any, registry: ArmRegistry) -> Any:
     return number("activation_cost", given)
 
 
-def _by_arm(what: str, given: Any, registry: ArmRegistry) -> list[Any]:
+def _by_arm(what: str, given: object, registry: ArmRegistry) -> list[Any]:
     """One thing for every arm, told in their order or by name."""
     if isinstance(given, Mapping):
         for name in given:
@@ -198,14 +198,14 @@ def _by_arm(what: str, given: Any, registry: ArmRegistry) -> list[Any]:
     return told
 
 
-def _rewards(given: Any, words: RestlessNames) -> Floats:
+def _rewards(given: object, words: RestlessNames) -> Floats:
     """A row for all classes, or one for each."""
     if words.classes and isinstance(given, Mapping) and set(given) == set(words.classes):
         return np.array([_row_of_rewards(given[name], words) for name in words.classes])
     return np.array([_row_of_rewards(given, words)])
 
 
-def _row_of_rewards(given: Any, words: RestlessNames) -> list[float]:
+def _row_of_rewards(given: object, words: RestlessNames) -> list[float]:
     if isinstance(given, Mapping):
         for name in given:
             _place("state_rewards", name, words)
@@ -218,7 +218,7 @@ def _row_of_rewards(given: Any, words: RestlessNames) -> list[float]:
     return [number("reward", each) for each in told]
 
 
-def _place(what: str, name: Any, words: RestlessNames) -> int:
+def _place(what: str, name: object, words: RestlessNames) -> int:
     if name not in words.places:
         raise ParameterError(f"{what} names the state {name!r}: there are {', '.join(map(repr, words.calls))}")
     return words.places[name]
@@ -227,7 +227,7 @@ def _place(what: str, name: Any, words: RestlessNames) -> int:
 Tables = tuple[Any, Any, Any]  # support, kinds and known rows, with the axes (action, state, next state)
 
 
-def _structures(given: Any, words: RestlessNames) -> Tables:
+def _structures(given: object, words: RestlessNames) -> Tables:
     """Tables for all classes, or with one more axis for each."""
     if words.classes and isinstance(given, Mapping) and set(given) == set(words.classes):
         support, kinds, known = zip(*(_structure(given[name], words) for name in words.classes), strict=True)
@@ -235,7 +235,7 @@ def _structures(given: Any, words: RestlessNames) -> Tables:
     return _structure(given, words)
 
 
-def _structure(given: Any, words: RestlessNames) -> Tables:
+def _structure(given: object, words: RestlessNames) -> Tables:
     size = words.n_states
     support, kinds = np.ones((2, size, size), np.bool_), np.full((2, size), DRIFTING)
     known = np.zeros((2, size, size))
@@ -251,7 +251,7 @@ def _structure(given: Any, words: RestlessNames) -> Tables:
     return support, kinds, known
 
 
-def _transitions(name: str, given: Any, words: RestlessNames, tables: Tables) -> None:
+def _transitions(name: str, given: object, words: RestlessNames, tables: Tables) -> None:
     """Write what is known of the transitions of one action."""
     support, kinds, known = tables
     if not isinstance(given, Mapping):
@@ -288,10 +288,10 @@ def _square(matrix: Floats, size: int) -> Floats:
     return matrix
 
 
-def _still(given: Any, words: RestlessNames) -> Iterable[tuple[int, Any]]:
+def _still(given: object, words: RestlessNames) -> Iterable[tuple[int, Any]]:
     """Which rows do not drift: the number of the action, and the place of the state, or all of them."""
-    for each in [given] if isinstance(given, str) else given:
-        name, *state = (each,) if isinstance(each, str) else tuple(each)
+    for each in given if isinstance(given, Iterable) and not isinstance(given, str) else [given]:
+        name, *state = tuple(each) if isinstance(each, Iterable) and not isinstance(each, str) else (each,)
         if name not in ACTIONS or len(state) > 1:
             raise ParameterError(f"transitions: still names {each!r}: passive, active, or a pair of one and a state")
         yield ACTIONS.index(name), _place("transitions: still", state[0], words) if state else slice(None)

@@ -18,6 +18,7 @@ from driftwise.core.fixtures import (
     Usage,
     foreign,
 )
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats, Ints, Moves, Problem
 from driftwise.families.restless.problem import Restless
 from driftwise.families.restless.structure import DRIFTING, KNOWN
@@ -42,7 +43,7 @@ class RestlessFixtures(Fixtures):
     zero_is_arbitrary = False  # states earn what the problem says
 
     @classmethod
-    def small_world(cls, policy: Any) -> Climbing:
+    def small_world(cls, policy: Policy | None) -> Climbing:
         """Few arms that climb when activated."""
         return Climbing(n_arms=N_ARMS, activate=N_ACTIVE, rungs=N_STATES, episode=EPISODE_LENGTH)
 

@@ -151,12 +151,12 @@ def _named(wrong: NDArray[np.bool_]) -> str:
     return _row(c, a, s, wrong.shape[-3]) + when
 
 
-def _row(c: Any, a: Any, s: Any, n_classes: int) -> str:
+def _row(c: int, a: int, s: int, n_classes: int) -> str:
     whose = f" of class {c}" if n_classes > 1 else ""
     return f"row {s} of the {ACTIONS[a]} kernel{whose}"
 
 
-def _array(name: str, given: Any, kind: Any) -> NDArray[Any]:
+def _array(name: str, given: object, kind: type[np.generic]) -> NDArray[Any]:
     try:
         array = np.asarray(given)
         whole_numbers = array.dtype.kind in "biu"
@@ -165,7 +165,7 @@ def _array(name: str, given: Any, kind: Any) -> NDArray[Any]:
         raise ParameterError(f"{name} is not an array of numbers with rows of the same length") from None
 
 
-def _table(name: str, given: Any, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+def _table(name: str, given: object, shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
     """A table for every class; one number, or one table for all classes, is spread out."""
     table = _array(name, given, kind)
     if table.ndim and table.shape not in (shape, shape[1:]):
@@ -173,7 +173,7 @@ def _table(name: str, given: Any, shape: tuple[int, ...], kind: Any) -> NDArray[
     return np.array(np.broadcast_to(table, shape), order="C")  # in any other order kernels would be compiled anew
 
 
-def _classes(given: Any, n_arms: int, n_classes: int) -> Ints:
+def _classes(given: object, n_arms: int, n_classes: int) -> Ints:
     if given is None:
         if n_classes not in (1, n_arms):
             raise ParameterError(f"there are {n_classes} classes and {n_arms} arms: say which arm is of which class")
@@ -187,7 +187,7 @@ def _classes(given: Any, n_arms: int, n_classes: int) -> Ints:
     return np.ascontiguousarray(classes)
 
 
-def _costs(given: Any, n_arms: int) -> Floats:
+def _costs(given: object, n_arms: int) -> Floats:
     costs = _array("costs", given, np.float64)
     if costs.shape not in ((), (n_arms,)):
         raise ParameterError(f"costs has shape {costs.shape}: it must be one number, or one for each of {n_arms} arms")

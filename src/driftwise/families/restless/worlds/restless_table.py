@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import ParameterError
@@ -113,10 +113,10 @@ class RestlessTable(RestlessWorld):
         return [f"{'active' if a else 'passive'} {s} to {j}, class {c}" for c, a, s, j in axes]
 
     @property
-    def _moving(self) -> Any:
+    def _moving(self) -> NDArray[np.bool_]:
         """Which entries ever move; where none does, those that can happen at all."""
         kernels = self._kernels
-        moving = (kernels != kernels[0]).any(axis=0)
+        moving: NDArray[np.bool_] = (kernels != kernels[0]).any(axis=0)
         return moving if moving.any() else kernels[0] > 0.0
 
     def lines(self, path: Floats) -> Floats:
