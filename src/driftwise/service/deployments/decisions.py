@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from driftwise.core.schemas import given
+from driftwise.core.schemas import present_fields
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.clock import utc
@@ -71,7 +71,7 @@ def _context(live: Deployment, request: DecideBase) -> dict[str, Any]:
         raise BadRequest("unit is allowed only in deployments with sticky=true")
     if request.override is not None and not live.agent.arms:
         raise BadRequest("override names arms, and this deployment has none")
-    return given(request, REQUEST)
+    return present_fields(request, REQUEST)
 
 
 def _decision(live: Deployment, event: Event, body: Decided) -> DecideAnswer:
@@ -117,7 +117,7 @@ def _learn_one(
     live: Deployment, request: LearnBase, now: int, settled: dict[int, Body | None], new_events: list[NewEvent]
 ) -> LearnResponse:
     """Learn one outcome, or return why it cannot be learned."""
-    id, outcome = request.id, given(request, OUTCOME)
+    id, outcome = request.id, present_fields(request, OUTCOME)
     if id in live.pending:
         event, body = live.learn(id, outcome, now)
         new_events.append((event, body))

@@ -9,7 +9,7 @@ from driftwise.agent import Agent
 from driftwise.core import serialization as states
 from driftwise.core.family import FAMILIES
 from driftwise.core.protocols import Policy
-from driftwise.core.schemas import given
+from driftwise.core.schemas import present_fields
 from driftwise.core.service_hooks import ServiceHooks
 from driftwise.core.spec import describe, parameters, parse
 from driftwise.core.validation import cast
@@ -102,7 +102,7 @@ def default_of(spec: DeploymentSpec, agent: Agent) -> dict[str, Any]:
     """The default outcome, learned after the reward window; it must be a valid outcome."""
     default = hooks_of(spec).default_outcome(spec.problem)
     if spec.default_outcome is not None:
-        default = (default or {}) | given(spec.default_outcome, OutcomeFields.__struct_fields__)
+        default = (default or {}) | present_fields(spec.default_outcome, OutcomeFields.__struct_fields__)
     elif spec.reward_window is None:
         return {}
     if default is None:

@@ -1,6 +1,6 @@
 """Sessions with a PostgreSQL server, with timeouts: whatever hangs, a request gets an answer.
 
-The server is told to give up a statement after a while, and a lock sooner. When the server itself does not answer (it
+The server gives up a statement after a while, and waiting for a lock sooner: settings of the session. When the server itself does not answer (it
 hangs, or the network is gone), the session stops waiting a little later. The other way round, the server looks after
 its clients, so that the lock of one that vanished is free again in half a minute.
 
