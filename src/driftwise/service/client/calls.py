@@ -26,9 +26,9 @@ from driftwise.service.http.schemas.responses import (
     LearnManyResponse,
     LearnResponse,
     LoggedDecision,
-    PolicySummary,
     SnapshotResponse,
     Statistics,
+    SummaryResponse,
     Verification,
 )
 
@@ -281,9 +281,9 @@ def retire_arm(name: str, arm: str | int, *, key: str | None = None) -> ApiCall[
     )
 
 
-def summary(name: str) -> ApiCall[PolicySummary]:
+def summary(name: str) -> ApiCall[SummaryResponse]:
     """Get what the policy knows of each arm now."""
-    return ApiCall("GET", f"/deployments/{name}/summary", PolicySummary, min_timeout_s=LONG_S)
+    return ApiCall("GET", f"/deployments/{name}/summary", SummaryResponse, min_timeout_s=LONG_S)
 
 
 def statistics(name: str) -> ApiCall[Statistics]:

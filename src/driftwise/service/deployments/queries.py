@@ -27,9 +27,9 @@ from driftwise.service.http.schemas.responses import (
     ArmKnowledge,
     Explanation,
     LoggedDecision,
-    PolicySummary,
     SnapshotResponse,
     Statistics,
+    SummaryResponse,
     Verification,
 )
 from driftwise.service.store.events import Decided, Learned, body_of
@@ -90,7 +90,7 @@ async def statistics(engine: Engine, name: str) -> Statistics:
     return Statistics(name, entry.status, utc(now), len(live.pending), window, details_of(live), view, never)
 
 
-async def summary(engine: Engine, name: str) -> PolicySummary:
+async def summary(engine: Engine, name: str) -> SummaryResponse:
     """What the policy knows of each arm now, for the context of the latest decision.
 
     A new agent compiles the kernels first, so that requests for the deployment wait for a millisecond and no longer.
@@ -103,7 +103,7 @@ async def summary(engine: Engine, name: str) -> PolicySummary:
     async with engine.exclusive(name) as (entry, live):
         arms = await asyncio.to_thread(_summary_of, live.agent, live.request)
         now = utc(live.time(engine.clock()))
-        entry.summary = PolicySummary(name, now, live.number, live.agent.t, live.request, arms)
+        entry.summary = SummaryResponse(name, now, live.number, live.agent.t, live.request, arms)
     return entry.summary
 
 

@@ -34,9 +34,9 @@ from driftwise.service.http.schemas.responses import (
     LearnManyResponse,
     LearnResponse,
     LoggedDecision,
-    PolicySummary,
     SnapshotResponse,
     Statistics,
+    SummaryResponse,
     Verification,
 )
 
@@ -118,7 +118,7 @@ async def get_statistics(call: Call) -> Statistics:
     return await queries.statistics(call.engine, call.name)
 
 
-async def get_summary(call: Call) -> PolicySummary:
+async def get_summary(call: Call) -> SummaryResponse:
     """Get what the policy knows of each arm now: estimate, index, interval, count and pending decisions."""
     return await queries.summary(call.engine, call.name)
 
@@ -226,7 +226,7 @@ def endpoints() -> list[Endpoint]:
         Endpoint("POST", f"{ONE}/arms", add_arm, request=AddArmRequest, **admin_),
         Endpoint("POST", f"{ONE}/arms/retire", retire_arm, request=RetireArmRequest, **admin_),
         Endpoint("GET", f"{ONE}/statistics", get_statistics, response=Statistics, **read_),
-        Endpoint("GET", f"{ONE}/summary", get_summary, response=PolicySummary, **read_),
+        Endpoint("GET", f"{ONE}/summary", get_summary, response=SummaryResponse, **read_),
         Endpoint("GET", f"{ONE}/decisions/{{id:int}}", get_decision, response=LoggedDecision, **read_),
         Endpoint("GET", f"{ONE}/decisions/{{id:int}}/explain", explain_decision, response=Explanation, **read_),
         Endpoint("GET", f"{ONE}/log", export_log, response=bytes, media=logs, query=RANGE, **read_),

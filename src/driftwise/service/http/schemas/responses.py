@@ -151,7 +151,7 @@ class ArmKnowledge(msgspec.Struct, omit_defaults=True):
     costs: dict[str, float | None] | None = None
 
 
-class PolicySummary(msgspec.Struct):
+class SummaryResponse(msgspec.Struct):
     """What the policy knows of every arm now, or of every row of features in the `request` of the latest decision."""
 
     name: str
