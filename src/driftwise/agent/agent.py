@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftwise.agent.pending import PendingNotes
 from driftwise.agent.rounds import Rounds
 from driftwise.agent.serialization import (
     decode_agent,
@@ -90,7 +91,14 @@ class Agent(Rounds):
     # ---- the two verbs ----
 
     def decide(
-        self, actions: object = None, *, override: object = None, at: int | None = None, **request: object
+        self,
+        actions: object = None,
+        *,
+        override: object = None,
+        at: int | None = None,
+        id: int | None = None,
+        note: object = None,
+        **request: object,
     ) -> Decision:
         """Choose for the next round. Keep the decision, or its id, for the reward.
 
@@ -103,7 +111,9 @@ class Agent(Rounds):
         place of the policy's own choice, and the policy learns from it like from any other. Where nobody knows the
         propensity it is nan. With budgets, it is paid for whatever is left.
 
-        `at` is the round, where rounds pass without decisions: not before the next one.
+        `at` is the round, where rounds pass without decisions: not before the next one. `id` is by what `learn` and
+        `cancel` find the decision, where a journal numbers decisions: a number larger than all before; without it, the
+        round. `note` is stored with the pending decision (`notes`), and saved with the agent if msgpack can encode it.
         """
         with self._lock:
             t, context, adapter = self.t if at is None else whole("at", at, low=self.t), self._context, self._adapter
@@ -112,8 +122,9 @@ class Agent(Rounds):
                 context = adapter.read_request(t, _without_none(actions=actions, **request))
             if len(self._pending) >= self.max_pending:
                 self._find_oldest()
+            id = t if id is None else self._new_id(id)
             if not self._bare:
-                return self._decide_among(t, context, outside)
+                return self._decide_among(t, context, outside, id, note)
             over = self._ends(self._oldest) if len(self._pending) >= self.max_pending else None
             if self._joint:
                 chosen = -1 if outside is None else outside[0]
@@ -136,7 +147,7 @@ class Agent(Rounds):
                     self._learn(self._plain, self._state, *over)
                 del pending[self._oldest]
                 self.forgotten += 1
-            pending[t] = registry.uids[index], propensity, ()
+            pending[id] = t, registry.uids[index], propensity, (), note
             return Decision(t, registry.names[index], propensity, (), np.uint64(own))
 
     def learn(self, decision: Decision | int, reward: object = None, **outcome: object) -> OutcomeStatus:
@@ -157,14 +168,14 @@ class Agent(Rounds):
         else:
             value = adapter.read_outcome(_without_none(reward=reward, **outcome))
         with self._lock:
-            t, (chosen, propensity, row) = self._waiting_for(decision)
+            id, (t, chosen, propensity, row, _) = self._waiting_for(decision)
             place, stale = adapter.locate(chosen, row), self._count_stale()
             if not self._bare:
-                self._learn_about(t, value, place)
+                self._learn_about(id, value, place)
             elif place is not None:
                 step = t, place[0], propensity, row, self._rng, value, self.t - 1, True
                 self._learn(self._plain, self._state, *step)
-            del self._pending[t]
+            del self._pending[id]
             if place is None:
                 self.ignored += 1
                 return IGNORED
@@ -183,22 +194,22 @@ class Agent(Rounds):
         """What the policy would read of an outcome of a pending decision; None where it would learn nothing."""
         value = self._adapter.read_outcome(_without_none(**outcome))
         with self._lock:
-            _, (chosen, _, row) = self._waiting_for(decision)
+            _, (_, chosen, _, row, _) = self._waiting_for(decision)
             return None if self._adapter.locate(chosen, row) is None else self._adapter.complete(value, chosen, row)
 
     def cancel(self, decision: Decision | int) -> None:
         """Call off a decision that never happened: nothing is learned from it, and nothing was spent."""
         with self._lock:
-            t, (chosen, *_) = self._waiting_for(decision)
+            id, (_, chosen, *_) = self._waiting_for(decision)
             before = self._adapter.checkpoint()
             try:
                 self._adapter.cancel(chosen)
-                steps = self._settle(t)
+                steps = self._settle(id)
                 if self._past is not None:
                     self._past.note(*steps)
             except BaseException as error:
                 raise self._undone(before, error) from None
-            del self._pending[t]
+            del self._pending[id]
 
     # ---- what changes on the way ----
 
@@ -270,6 +281,11 @@ class Agent(Rounds):
         return tuple(self._pending)
 
     @property
+    def notes(self) -> PendingNotes:
+        """The notes of the decisions that wait for a reward, by id, oldest first: a live view."""
+        return PendingNotes(self._pending)
+
+    @property
     def stale(self) -> int:
         """Rewards that came too late to count: their round had left the window, or their batch had ended."""
         return self._count_stale()
@@ -316,13 +332,14 @@ class Agent(Rounds):
             return encode_agent(self)
 
     @classmethod
-    def loads(cls, blob: bytes, *, policy: type | None = None) -> "Agent":
+    def loads(cls, blob: bytes, *, policy: type | None = None, note: object = Any) -> "Agent":
         """An agent that continues where the saved one stopped.
 
         `policy` is needed for a class that is not in driftwise's table. Bytes written by another version of the
-        policy's code are accepted when they fit, with a warning: the run goes on, though not bit for bit.
+        policy's code are accepted when they fit, with a warning: the run goes on, though not bit for bit. `note` is the
+        type of the notes.
         """
-        saved = decode_agent(blob, policy)
+        saved = decode_agent(blob, policy, note)
         agent = cls.__new__(cls)
         agent._set_up(saved.policy, saved.adapter, saved.seed, saved.max_pending, saved.propensity_samples)
         agent._bind(saved.policy, saved.adapter, states.unpack(saved.state, agent._state))

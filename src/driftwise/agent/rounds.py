@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.agent.bound import Bound
+from driftwise.agent.pending import Pending
 from driftwise.agent.rollback import Rewind, Step
-from driftwise.agent.serialization import Pending
 from driftwise.agent.views import add_views
 from driftwise.core import serialization as states
 from driftwise.core.adapter import AnyAdapter
@@ -75,21 +75,28 @@ class Rounds:
         t: Any = decision.t if isinstance(decision, Decision) else decision
         t = int(t) if isinstance(t, np.integer) else t
         pending = self._pending.get(t) if type(t) is int else None
-        if pending is None:
+        if pending is None or (isinstance(decision, Decision) and pending[0] != t):
             raise DecisionError(self._why_unknown(t))
         return t, pending
 
-    def _settle(self, t: int) -> list[Step]:
+    def _new_id(self, id: int) -> int:
+        """The id of a decision that the caller numbers: ids grow, as rounds do."""
+        last = next(reversed(self._pending), -1)
+        if type(id) is not int or id <= last:
+            raise DecisionError(f"id={id!r} is not a whole number above that of the last pending decision, {last}")
+        return id
+
+    def _settle(self, id: int) -> list[Step]:
         """A decision of which nothing will ever be known pends no longer for the policy; the steps it took."""
-        step = self._ends(t)
+        step = self._ends(id)
         if step is None:
             return []
         self._learn(self._plain, self._state, *step)
         return [(self._learn, step)]
 
-    def _ends(self, t: int) -> tuple[Any, ...] | None:
+    def _ends(self, id: int) -> tuple[Any, ...] | None:
         """What tells the policy that a decision pends no longer, though nothing came of it; None where nothing must."""
-        chosen, propensity, row = self._pending[t]
+        t, chosen, propensity, row, _ = self._pending[id]
         place = self._adapter.locate(chosen, row) if self._pends else None
         if place is None:
             return None
@@ -107,7 +114,9 @@ class Rounds:
 
     # ---- rounds in which more than one bare arm is chosen, and more can fail ----
 
-    def _decide_among(self, t: int, context: object, outside: tuple[Any, float] | None) -> Decision:
+    def _decide_among(
+        self, t: int, context: object, outside: tuple[Any, float] | None, id: int, note: object
+    ) -> Decision:
         """Choose between rows, slates, points, with budgets or of many arms."""
         adapter, before, full = self._adapter, self._adapter.checkpoint(), len(self._pending) >= self.max_pending
         if outside is not None:
@@ -120,7 +129,8 @@ class Rounds:
                 propensity = self._count(self._plain, self._state, t, context, own, index, self.propensity_samples)
             over: list[Step] = []
             if full:
-                adapter.settle(self._oldest, self._pending[self._oldest][0], None)
+                oldest, chosen, *_ = self._pending[self._oldest]
+                adapter.settle(oldest, chosen, None)
                 over = self._settle(self._oldest)
             index, propensity = adapter.refine(index, propensity, context, t, np.uint64(own), outside is not None)
             decision, pending = self._publish(t, index, propensity, context, np.uint64(own), over)
@@ -131,12 +141,12 @@ class Rounds:
             del self._pending[self._oldest]
             self.forgotten += 1
         if pending is not None:
-            self._pending[t] = pending
+            self._pending[id] = t, *pending, note
         return decision
 
     def _publish(
         self, t: int, index: object, propensity: float, context: object, own: np.uint64, over: list[Step]
-    ) -> tuple[Decision, Pending | None]:
+    ) -> tuple[Decision, tuple[Any, float, Any] | None]:
         """A decision, and what to keep of it until its outcome comes; None where nothing will.
 
         `over` are the steps that gave an older decision up.
@@ -161,9 +171,9 @@ class Rounds:
             self._past.note(*steps)
         return decision, None if ends else (chosen, propensity, row)
 
-    def _learn_about(self, t: int, value: object, place: tuple[Any, Any] | None) -> None:
+    def _learn_about(self, id: int, value: object, place: tuple[Any, Any] | None) -> None:
         """Learn what came of a decision that is still known; one that is not is settled all the same."""
-        adapter, before, (chosen, propensity, row) = self._adapter, self._adapter.checkpoint(), self._pending[t]
+        adapter, before, (t, chosen, propensity, row, _) = self._adapter, self._adapter.checkpoint(), self._pending[id]
         answer = None if place is None else adapter.complete(value, chosen, row)
         try:
             adapter.settle(t, chosen, value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import msgspec
 
+from driftwise.agent.pending import Pending
 from driftwise.core import verbs
 from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import ArmRegistry
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from driftwise.agent.rounds import Rounds
 
 Value = Union[bool, int, float, str, "SavedPolicy"]
-Pending = tuple[Any, float, Any]  # what waits for its outcome: the lasting key of its action, the propensity, its row
 
 
 class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
@@ -38,7 +38,10 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class AgentBytes(msgspec.Struct, forbid_unknown_fields=True):
-    """Everything an agent is. `facts` and `arrays` are its adapter's, `rows` those of pending decisions."""
+    """Everything an agent is. `facts` and `arrays` are its adapter's, `rows` and `notes` those of pending decisions.
+
+    A pending decision is its id, its round, the lasting key of its action, and the propensity.
+    """
 
     policy: str
     parameters: dict[str, Value]
@@ -51,7 +54,7 @@ class AgentBytes(msgspec.Struct, forbid_unknown_fields=True):
     next_uid: int
     seed: int
     t: int
-    pending: list[tuple[int, int | list[int], float]]
+    pending: list[tuple[int, int, int | list[int], float]]
     max_pending: int
     counters: dict[str, int]
     state: list[Packed]
@@ -59,6 +62,7 @@ class AgentBytes(msgspec.Struct, forbid_unknown_fields=True):
     arrays: list[Packed]
     rows: list[Packed]
     propensity_samples: int = 0
+    notes: list[Any] = []
 
 
 class AgentParts(NamedTuple):
@@ -109,15 +113,19 @@ def encode_agent(agent: "Rounds") -> Callable[[], bytes]:
     pending = agent._pending.copy()
 
     def write() -> bytes:
-        content.pending = [(t, chosen, propensity) for t, (chosen, propensity, _) in pending.items()]
-        content.rows = adapter.encode_rows([row for *_, row in pending.values()])
+        content.pending = [(id, t, chosen, propensity) for id, (t, chosen, propensity, *_) in pending.items()]
+        content.rows = adapter.encode_rows([row for *_, row, _ in pending.values()])
+        content.notes = [note for *_, note in pending.values()]
         return seal(msgspec.msgpack.encode(content))
 
     return write
 
 
-def decode_agent(blob: bytes, kind: type | None) -> AgentParts:
-    """The parts of the agent that some bytes hold; `kind` is the class of its policy, where the table has it not."""
+def decode_agent(blob: bytes, kind: type | None, note: Any = Any) -> AgentParts:
+    """The parts of the agent that some bytes hold; `kind` is the class of its policy, where the table has it not.
+
+    `note` is the type of the notes of pending decisions.
+    """
     try:
         content = msgspec.msgpack.decode(unseal(blob), type=AgentBytes)
     except msgspec.DecodeError as error:
@@ -130,9 +138,15 @@ def decode_agent(blob: bytes, kind: type | None) -> AgentParts:
     arrays = {each.path: each for each in content.arrays}
     adapter = FAMILIES[problem.family].adapter.decode(policy, problem, registry, content.facts, arrays)
     rows = adapter.decode_rows(content.rows, len(content.pending))
+    try:
+        notes = msgspec.convert(content.notes, list[note])
+    except msgspec.ValidationError as error:
+        raise StateError(f"the saved notes of pending decisions are of another type: {error}") from None
+    if len(notes) != len(content.pending):
+        raise StateError("the saved notes do not fit the saved pending decisions")
     pending = {
-        t: (adapter.check_key(t, chosen), propensity, row)
-        for (t, chosen, propensity), row in zip(content.pending, rows, strict=True)
+        id: (t, adapter.check_key(t, chosen), propensity, row, note)
+        for (id, t, chosen, propensity), row, note in zip(content.pending, rows, notes, strict=True)
     }
     if content.tag != code_tag(*kinds([policy])):
         warnings.warn(f"{content.policy} has changed since this agent was saved: choices may differ", stacklevel=3)

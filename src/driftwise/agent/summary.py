@@ -111,7 +111,7 @@ def _record(name: Arm, table: Summary, row: int, units: dict[str, float], pendin
 def _pending_by_arm(agent: "Agent") -> Counter[Arm]:
     """How many pending decisions chose each arm."""
     places, names, counts = agent.adapter.registry.index_by_uid, agent.adapter.registry.names, Counter[Arm]()
-    for chosen, _, _ in agent._pending.values():
+    for _, chosen, *_ in agent._pending.values():
         for number in chosen if isinstance(chosen, tuple) else (chosen,):
             if number in places:
                 counts[names[places[number]]] += 1

@@ -484,7 +484,7 @@ def test_bytes_that_do_not_fit_are_refused() -> None:
         adapter.problem = good
         with pytest.raises(StateError, match="the saved arms do not fit the saved problem"):
             Agent.loads(blob)
-    row = agent._pending[3][2]
+    row = agent._pending[3][3]
     row[1, 0] = 7
     with pytest.raises(StateError, match="the saved decisions do not fit the states of this agent"):
         Agent.loads(agent.dumps())
