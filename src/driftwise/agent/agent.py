@@ -287,7 +287,7 @@ class Agent(Rounds):
     @property
     def stale(self) -> int:
         """Rewards that came too late to count: their round had left the window, or their batch had ended."""
-        return self._count_stale()
+        return int(self._count_stale())
 
     @property
     def alarms(self) -> int:

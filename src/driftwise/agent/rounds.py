@@ -5,6 +5,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -239,8 +240,13 @@ def _counters(state: State, name: str) -> list[Any]:
 
 
 def _total(counters: list[NDArray[np.int64]]) -> Callable[[], int]:
-    """A function that adds counters up: quick where there is one, as in most states."""
-    return counters[0].item if len(counters) == 1 else lambda: sum(counter.item() for counter in counters)
+    """A function that adds counters up.
+
+    None of them is written in Python: what has been learned must not be lost to a call that fails after it.
+    """
+    if len(counters) > 1:
+        return partial(np.add.reduce, counters, axis=None)
+    return counters[0].item if counters else int
 
 
 def _without_text(policy: Policy) -> Policy:
