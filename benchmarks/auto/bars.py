@@ -6,7 +6,7 @@ Every setting of a coarse grid plays every world; in long runs those far behind 
 left out. What is kept in `bars.csv` are the best settings of a world, with
 their mean regret over the even seeds and over the odd ones. A world that is there with as many seeds is not played
 again, so the command can be stopped and started. Where nothing drifts, the best of a hundred settings on few seeds is a
-lucky one: there the bar is tuned on one half of the seeds and judged on the other, both ways.
+lucky one: there are more seeds, and the two halves show how lucky.
 """
 
 import argparse
@@ -137,11 +137,7 @@ def bar_of(name: str, late: bool, horizon: int) -> Bar | None:
         return None
     halves, seeds = np.array([[float(r["even"]), float(r["odd"])] for r in rows]), int(rows[0]["seeds"])
     best = int(np.argmin(halves.sum(axis=1)))
-    regret = float(halves[best].mean())
-    if COURSES[name].still:
-        even, odd = np.argmin(halves, axis=0)
-        regret = float(0.5 * (halves[even, 1] + halves[odd, 0]))
-    return Bar(regret, rows[best]["setting"], seeds)
+    return Bar(float(halves[best].mean()), rows[best]["setting"], seeds)
 
 
 def main() -> None:

@@ -119,7 +119,15 @@ class FilterBankUCB(NamedTuple):
 @kernel
 def _advance(policy: FilterBankUCB, state: FilterBankUCBState, t: int, rng: Any) -> None:
     """Come to round `t`, and say what each arm is worth there."""
-    _pass_time(policy, state, t)
+    if state.clock[0] < t:  # rounds without a reward: what was learned before them counts in them
+        _look_at_all(state, state.clock[0])
+        _pass_time(policy, state, t)
+    _look_at_all(state, t)
+
+
+@kernel
+def _look_at_all(state: FilterBankUCBState, t: int) -> None:
+    """Write mean and variance of every arm at round `t`, and how far it may have strayed."""
     reach = SPREAD * state.spread[2]
     for arm in range(len(state.counts)):
         if state.counts[arm] > 0:
