@@ -89,7 +89,7 @@ class FilterBankUCBTwin(Twin):
     def _pass(self, t: int) -> None:
         """Round `t` passes."""
         seen, k = self._seen(), self.problem.n_arms
-        step = self.policy.alertness * math.sqrt(3.0 / k) * math.log((t + 1 + 500.0) / (t + 500.0))
+        step = self.policy.alertness * math.sqrt(3.0 / k) * 16.0 * math.log((16_000.0 + t + 1) / (16_000.0 + t))
         for arm in seen:
             g = min((max(self.mean[seen]) - self.mean[arm]) ** 2 / (4.0 * self.r2), 1000.0)
             self.alert[arm] += step * g**2 / (1.0 + g)

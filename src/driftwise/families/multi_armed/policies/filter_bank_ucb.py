@@ -4,14 +4,16 @@
     x_k = clip(u_k + 2 D(n_k) - v_k, 0, 2 V)                   how far an arm may have strayed while nobody looked:
                                                                D from `variogram.py`, u_k the variance after the last
                                                                reward of k, n_k the rounds since
-    a round passes   variances of k in units of R^2 grow by max(rho_j, h_k) in filter j, up to 2 V / R^2 + 1,
-                     h_k = a sqrt(3 / K) g^2 / (1 + g) / (t + 500),   g = min((max_i m_i - m_k)^2 / (c R)^2, 1000)
+    n_k rounds pass  the variance of k in filter j, in units of R^2, grows by max(rho_j n_k, the sum of h_k), up to
+                     2 V / R^2 + 1,
+                     h_k = a sqrt(3 / K) g^2 / (1 + g) / (1000 + t / 16),  g = min((max_i m_i - m_k)^2 / (c R)^2, 1000)
     y of arm k       R^2 from `reward_noise.py`; the filters of k start from variance + x_k / R^2
     V                mean squared distance of the m_k from their mean G over the last 10^4 rewards; the variance of all
                      rewards until every arm has one
 
 The growth h_k keeps an eye on arms that the filters have given up. An arm is tried when its variance reaches g, and a
-reward takes g^2 / (1 + g) off it: so each arm is tried about a log T times more than the filters ask for.
+reward takes g^2 / (1 + g) off it: so each of three arms is tried once in 1000 rounds more than the filters ask for, once
+in t / 16 rounds later on, and 16 log T times in all; less often where there are more arms.
 
 | symbol | field | |
 |---|---|---|
@@ -52,7 +54,8 @@ WIDTH = 2.0
 STRAYING = 2.0
 SPREAD = 2.0
 FARTHEST = 1000.0
-CALM = 500.0  # rounds before alertness is at its best
+VISITS = 16.0
+EVERY = 1000.0  # rounds between visits at first
 SPREAD_MEMORY = 1e4
 
 
@@ -83,8 +86,8 @@ class FilterBankUCB(NamedTuple):
     Parameters
     ----------
     alertness : float
-        How many visits idle arms get beside what the filters ask for: about alertness x log(rounds) each. More finds
-        hidden changes sooner, and costs that much where nothing changes.
+        Visits to idle arms beside those that the filters ask for: about 16 x alertness x log(1 + rounds / 16,000) to
+        each of three arms. More finds hidden changes sooner, and costs that much where nothing changes.
     floor : float
         Share of decisions made uniformly at random; above 0 every arm has a known chance in every decision.
 
@@ -146,8 +149,9 @@ def _pass_time(policy: FilterBankUCB, state: FilterBankUCBState, t: int) -> None
     for arm in range(n_arms):
         if state.counts[arm] > 0:
             top = max(top, state.estimates[arm])
-    # The sum of 1 / (t + 500) over the rounds that pass, as its integral: many rounds at once, or one by one.
-    step = policy.alertness * math.sqrt(3.0 / n_arms) * math.log((t + CALM) / (before + CALM))
+    # The sum of 1 / (1000 + t / 16) over the rounds that pass, as its integral: many rounds at once, or one by one.
+    visits = VISITS * math.log((t + VISITS * EVERY) / (before + VISITS * EVERY))
+    step = policy.alertness * math.sqrt(3.0 / n_arms) * visits
     scale = WIDTH * WIDTH * state.noise.variance[0]
     for arm in range(n_arms):
         if state.counts[arm] > 0:
