@@ -23,7 +23,6 @@ from driftwise.core.seeding import key
 from driftwise.core.spec import describe
 from driftwise.core.types import Floats, new_trace
 from driftwise.core.validation import cast
-from driftwise.families.composite.worlds.delayed import Delayed
 from driftwise.families import (
     POLICIES,
     DiscountedThompson,
@@ -33,6 +32,7 @@ from driftwise.families import (
     SlidingThompson,
     SlidingUCB,
 )
+from driftwise.families.composite.worlds.delayed import Delayed
 
 FILE = Path(__file__).with_name("bars.csv")
 FIELDS = ("world", "late", "horizon", "seeds", "setting", "even", "odd")

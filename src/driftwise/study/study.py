@@ -75,6 +75,7 @@ class Study:
     def cells_of(self, world: str, policy: str) -> list["Cell"]:
         """All runs of one policy in one world, each with the key its results are stored under."""
         a_world, a_policy = self.worlds[world], self.policies[policy]
+        parts = [*inside(a_world), *inside(self.player(world, policy))]
         comparator = FAMILIES[a_world.problem(self.horizon).family].comparator
         facts = {
             "world": values(a_world),
@@ -82,7 +83,7 @@ class Study:
             "horizon": self.horizon,
             "seed": self.seed,
             "marks": list(self.marks),
-            "tag": code_tag(play, enter, comparator, *map(type, [*inside(a_world), *inside(self.player(world, policy))])),
+            "tag": code_tag(play, enter, comparator, *map(type, parts)),
         }
         return [_cell(world, policy, run, facts | {"run": run}) for run in range(self.runs)]
 
