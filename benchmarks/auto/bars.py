@@ -50,7 +50,7 @@ class Bar(NamedTuple):
 
 def windows(horizon: int) -> list[int]:
     """Eight windows up to the whole run."""
-    return [int(round(each)) for each in np.geomspace(horizon / (3_000 if horizon > 10_000 else 100), horizon, 8)]
+    return [round(float(each)) for each in np.geomspace(horizon / (3_000 if horizon > 10_000 else 100), horizon, 8)]
 
 
 def grid(name: str, horizon: int) -> Iterator[Any]:

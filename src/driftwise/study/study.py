@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from driftwise.core.family import FAMILIES, check_fit, resolve
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.loop import play
-from driftwise.core.protocols import Policy, Record, World
+from driftwise.core.protocols import Policy, World
+from driftwise.core.types import Record
 from driftwise.core.validation import cast, whole
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
@@ -63,8 +64,7 @@ class Study:
 
     def player(self, world: str, policy: str) -> Policy:
         """The policy that plays in a world under a label: where that is `auto`, the one of the world's family."""
-        player: Policy = resolve(self.policies[policy], self.worlds[world].problem(self.horizon).family)
-        return player
+        return resolve(self.policies[policy], self.worlds[world].problem(self.horizon).family)
 
     def cells(self) -> Iterator["Cell"]:
         """Every (world, policy, run) of the study."""
