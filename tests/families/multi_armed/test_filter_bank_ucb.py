@@ -100,7 +100,7 @@ def test_rounds_without_decisions_may_pass_at_once_or_one_by_one() -> None:
             advance(policy, state, t, at(key(1), t))
         states.append(state)
     for name in ("alerts", "variances", "extras", "estimates"):
-        np.testing.assert_allclose(*(getattr(state, name) for state in states), rtol=1e-9)
+        np.testing.assert_allclose(getattr(states[0], name), getattr(states[1], name), rtol=1e-9)
 
 
 def choices(factor: float, shift: float, rounds: int = 4000) -> list[Any]:
@@ -147,7 +147,7 @@ def test_more_alertness_means_more_visits_to_arms_that_were_given_up() -> None:
 
 def test_with_a_floor_every_arm_has_its_share_and_says_so() -> None:
     agent = Agent(FilterBankUCB(floor=0.2), ["a", "b", "c", "d"], seed=3)
-    chances = {}
+    chances: dict[float, list[Any]] = {}
     for _ in range(600):
         decision = agent.decide()
         chances.setdefault(decision.propensity, []).append(decision.action)

@@ -30,7 +30,7 @@ class FilterBankUCBTwin(Twin):
         self.n_noise, self.h, self.r2 = 0, 0.0, 1e-300
         self.n_spread, self.g, self.v = 0, 0.0, 0.0
         self.alert, self.u, self.x = np.zeros(k), np.zeros(k), np.zeros(k)
-        self.mean, self.var = np.zeros(k), np.zeros(k)
+        self.estimate, self.var = np.zeros(k), np.zeros(k)
         self.snapshots: dict[tuple[int, int], tuple[float, float]] = {}
         self.played: dict[tuple[int, int], bool] = {}
         self.n_q, self.e_q, self.d_q = dict.fromkeys(SCALES, 0), dict.fromkeys(SCALES, 0.0), dict.fromkeys(SCALES, 0.0)
@@ -60,7 +60,7 @@ class FilterBankUCBTwin(Twin):
     def _index(self, arm: int, pending: int) -> float:
         if self.rewards[arm]:
             total = self.var[arm] + self.x[arm]
-            return float(self.mean[arm] + 2.0 * math.sqrt(total) / (1.0 + pending * total / self.r2))
+            return float(self.estimate[arm] + 2.0 * math.sqrt(total) / (1.0 + pending * total / self.r2))
         if not pending:
             return math.inf
         if not self.all:
@@ -70,7 +70,7 @@ class FilterBankUCBTwin(Twin):
     def _variances(self, arm: int, t: int) -> Floats:
         """Of every filter at round `t`, in units of the noise."""
         grown = np.maximum(RHO * (t - self.last[arm]), self.alert[arm])
-        return np.minimum(self.p[arm] + grown, 2.0 * self.v / self.r2 + 1.0)
+        return np.asarray(np.minimum(self.p[arm] + grown, 2.0 * self.v / self.r2 + 1.0))
 
     def _mixture(self, arm: int, t: int) -> tuple[float, float]:
         mean = self.w @ self.m[arm]
@@ -82,7 +82,7 @@ class FilterBankUCBTwin(Twin):
 
     def _look(self, t: int) -> None:
         for arm in self._seen():
-            self.mean[arm], self.var[arm] = self._mixture(arm, t)
+            self.estimate[arm], self.var[arm] = self._mixture(arm, t)
             strayed = self.u[arm] + 2.0 * self._straying(t - self.last[arm]) - self.var[arm]
             self.x[arm] = np.clip(strayed, 0.0, 2.0 * self.v)
 
@@ -91,7 +91,7 @@ class FilterBankUCBTwin(Twin):
         seen, k = self._seen(), self.problem.n_arms
         step = self.policy.alertness * math.sqrt(3.0 / k) * 16.0 * math.log((16_000.0 + t + 1) / (16_000.0 + t))
         for arm in seen:
-            g = min((max(self.mean[seen]) - self.mean[arm]) ** 2 / (4.0 * self.r2), 1000.0)
+            g = min((max(self.estimate[seen]) - self.estimate[arm]) ** 2 / (4.0 * self.r2), 1000.0)
             self.alert[arm] += step * g**2 / (1.0 + g)
         for q in SCALES:
             if (t + 1) % 2**q == 0:
@@ -108,11 +108,11 @@ class FilterBankUCBTwin(Twin):
                 continue
             if (q, arm) in self.snapshots:
                 mean, var = self.snapshots[q, arm]
-                d = (self.mean[arm] - mean) ** 2
+                d = (self.estimate[arm] - mean) ** 2
                 d = d if d >= 9.0 * (self.var[arm] + var) else 0.0
                 self.n_q[q] = min(self.n_q[q] + 1, 64)
                 self.e_q[q] += (d - self.e_q[q]) / self.n_q[q]
-            self.snapshots[q, arm] = self.mean[arm], self.var[arm]
+            self.snapshots[q, arm] = self.estimate[arm], self.var[arm]
 
     def _learn(self, entry: Entry) -> None:
         arm, y, now = entry.arm, entry.reward, entry.arrival
@@ -128,7 +128,7 @@ class FilterBankUCBTwin(Twin):
         self.rewards[arm].append(y)
         self.last[arm], self.alert[arm], self.x[arm] = now + 1, 0.0, 0.0
         self.played |= {(q, arm): True for q in SCALES}
-        self.mean[arm], self.var[arm] = self._mixture(arm, now + 1)
+        self.estimate[arm], self.var[arm] = self._mixture(arm, now + 1)
         self.u[arm] = self.var[arm]
         self._spread()
 
@@ -154,7 +154,7 @@ class FilterBankUCBTwin(Twin):
             self.n_spread = int(len(seen) == self.problem.n_arms)
             self.g, self.v = float(np.mean(self.all)), float(np.var(self.all))
             return
-        apart = self.mean[seen] - self.g
+        apart = self.estimate[seen] - self.g
         self.n_spread = min(self.n_spread + 1, 10_000)
         self.g += float(apart.mean()) / (self.n_spread + 1)
         self.v += (float((apart**2).mean()) - self.v) / (self.n_spread + 1)

@@ -18,11 +18,11 @@ Known in advance: nothing of the drift; with budgets the horizon.
 Regret: that of the policy of the family. `docs/auto.md` has what was measured.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from driftwise.core.family import ANY, Family, resolve
+from driftwise.core.family import ANY, FAMILIES, Family
 from driftwise.core.protocols import Policy
-from driftwise.core.types import About, Problem
+from driftwise.core.types import About, Problem, Record
 from driftwise.core.validation import cast
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
@@ -47,9 +47,10 @@ class Auto(NamedTuple):
     alertness: float = 1.0
     floor: float = 0.0
 
-    def init(self, problem: Problem) -> Any:
+    def init(self, problem: Problem) -> Record:
         """The state of the policy that plays this problem."""
-        return resolve(self, problem.family).init(problem)
+        state: Record = self.for_family(FAMILIES[problem.family]).init(problem)
+        return state
 
     def for_family(self, family: Family) -> Policy:
         """The policy of a family, with the options that it has; others must be at their defaults."""
@@ -63,7 +64,8 @@ class Auto(NamedTuple):
                     f"{name}={value} is not possible in a {family.name} problem: auto is {kind.__name__} there, "
                     f"which has no {name}"
                 )
-        return cast(kind(**options))
+        policy: Policy = cast(kind(**options))
+        return policy
 
 
 register(Auto, about=About("nothing of the drift", "that of the family's policy", "docs/auto.md", family=ANY))

@@ -179,7 +179,7 @@ def _look_at(state: FilterBankUCBState, arm: int, t: int) -> None:
 def _bonus(state: FilterBankUCBState, arm: int, pending: int) -> float:
     """What an arm with rewards, and so many decisions under way, may be better than its mean."""
     variance = state.variances[arm] + state.extras[arm]
-    return WIDTH * math.sqrt(variance) / (1.0 + pending * variance / state.noise.variance[0])
+    return float(WIDTH * math.sqrt(variance) / (1.0 + pending * variance / state.noise.variance[0]))
 
 
 @kernel
