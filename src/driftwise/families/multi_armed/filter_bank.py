@@ -67,15 +67,22 @@ def mixture(bank: FilterBank, arm: int, t: int, noise: float, grown: float, most
 
     Variances in units of it have grown by `grown` at least since the last reward, and are not above `most`.
     """
-    mean, idle = 0.0, float(t - bank.rounds[arm])
-    for j in range(MODELS):
-        mean += bank.weights[j] * bank.means[arm, j]
+    mean, idle = _mean(bank, arm), float(t - bank.rounds[arm])
     within, between = 0.0, 0.0
     for j in range(MODELS):
         apart = bank.means[arm, j] - mean
         within += bank.weights[j] * min(bank.variances[arm, j] + max(PACES[j] * idle, grown), most)
         between += bank.weights[j] * apart * apart
     return mean, noise * within + between
+
+
+@kernel
+def _mean(bank: FilterBank, arm: int) -> float:
+    """The mean of the mixture; what filters agree on is not rounded away, however far from zero."""
+    first, rest = bank.means[arm, 0], 0.0
+    for j in range(1, MODELS):
+        rest += bank.weights[j] * (bank.means[arm, j] - first)
+    return float(first + rest)
 
 
 @kernel
@@ -107,9 +114,7 @@ def correct(
 @kernel
 def _mix_states(bank: FilterBank, arm: int, noise: float) -> None:
     """Let filters that nobody believes know of an arm what the mixture does."""
-    mean, variance = 0.0, 0.0
-    for j in range(MODELS):
-        mean += bank.weights[j] * bank.means[arm, j]
+    mean, variance = _mean(bank, arm), 0.0
     for j in range(MODELS):
         apart = bank.means[arm, j] - mean
         variance += bank.weights[j] * (bank.variances[arm, j] + apart * apart / noise)

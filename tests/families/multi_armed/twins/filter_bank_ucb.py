@@ -22,7 +22,7 @@ class FilterBankUCBTwin(Twin):
     def __init__(self, policy: Any, problem: Problem) -> None:
         super().__init__(policy, problem)
         k, models = problem.n_arms, len(RHO)
-        self.round, self.read = 0, 0
+        self.round, self.learned = 0, 0
         self.m, self.p, self.w = np.zeros((k, models)), np.ones((k, models)), np.full(models, 1.0 / models)
         self.rewards: list[list[float]] = [[] for _ in range(k)]
         self.last = np.zeros(k)
@@ -41,9 +41,9 @@ class FilterBankUCBTwin(Twin):
             self._look(self.round)
             self._pass(self.round)
             self.round += 1
-            while self.read < len(self.log) and self.log[self.read].arrival < self.round:
-                self._learn(self.log[self.read])
-                self.read += 1
+            while self.learned < len(self.log) and self.log[self.learned].arrival < self.round:
+                self._learn(self.log[self.learned])
+                self.learned += 1
         self._look(t)
         return np.array([self._index(arm, len(rounds)) for arm, rounds in enumerate(self.under_way(t))])
 
