@@ -1,6 +1,6 @@
 """`auto` for arms against the bar of every world: the regret of each, and their ratio.
 
-    python -m benchmarks.auto [--horizon 1000 100000] [--late] [--alertness 1] [WORLD ...]
+    python -m benchmarks.auto [--horizon 100000] [--late] [--alertness 1] [WORLD ...]
 
 The bars are read from `bars.csv`; `auto` plays the same seeds. `--late` makes rewards 50 rounds late in the mean and
 loses a fifth of them, for `auto` and for the bar alike.
@@ -44,19 +44,20 @@ def table(names: list[str], late: bool, horizon: int, alertness: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("worlds", nargs="*", help="all, unless some are named")
-    parser.add_argument("--horizon", type=int, nargs="+", default=[1_000, 100_000])
+    parser.add_argument("--horizon", type=int, action="append", help="1000 and 100000, unless given")
     parser.add_argument("--late", action="store_true")
     parser.add_argument("--alertness", type=float, default=1.0)
     options = parser.parse_args()
-    for horizon in options.horizon:
+    if unknown := [name for name in options.worlds if name not in COURSES]:
+        parser.error(f"unknown worlds: {', '.join(unknown)}; there are {', '.join(COURSES)}")
+    for horizon in options.horizon or [1_000, 100_000]:
         for title, group in (("developed on", DEVELOPMENT), ("held out", HELD_OUT)):
             names = [name for name in group if not options.worlds or name in options.worlds]
+            if not names:
+                continue
             print(f"T = {horizon}, {'late rewards, ' if options.late else ''}worlds {title}")
             print(f"{'world':10s} {'bar':>9s} {'auto':>9s} {'ratio':>7s}")
             table(names, options.late, horizon, options.alertness)
-    unknown = [name for name in options.worlds if name not in COURSES]
-    if unknown:
-        parser.error(f"unknown worlds: {', '.join(unknown)}")
 
 
 if __name__ == "__main__":

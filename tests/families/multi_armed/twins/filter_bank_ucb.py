@@ -45,7 +45,7 @@ class FilterBankUCBTwin(Twin):
                 self._learn(self.log[self.learned])
                 self.learned += 1
         self._look(t)
-        return np.array([self._index(arm, len(rounds)) for arm, rounds in enumerate(self.under_way(t))])
+        return np.array([self._index(arm, rounds) for arm, rounds in enumerate(self.under_way(t))])
 
     def choose(self, t: int) -> int:
         """The arm with the largest index."""
@@ -57,15 +57,15 @@ class FilterBankUCBTwin(Twin):
         chances[self.choose(t)] += 1.0 - self.policy.floor
         return chances
 
-    def _index(self, arm: int, pending: int) -> float:
+    def _index(self, arm: int, pending: list[int]) -> float:
         if self.rewards[arm]:
-            total = self.var[arm] + self.x[arm]
-            return float(self.estimate[arm] + 2.0 * math.sqrt(total) / (1.0 + pending * total / self.r2))
+            total, waiting = self.var[arm] + self.x[arm], sum(s >= self.last[arm] for s in pending)
+            return float(self.estimate[arm] + 2.0 * math.sqrt(total / (1.0 + waiting * total / self.r2)))
         if not pending:
             return math.inf
         if not self.all:
             return -math.inf
-        return float(np.mean(self.all) + 2.0 * np.std(self.all) / (1.0 + pending))
+        return float(np.mean(self.all) + 2.0 * np.std(self.all) / (1.0 + len(pending)))
 
     def _variances(self, arm: int, t: int) -> Floats:
         """Of every filter at round `t`, in units of the noise."""
