@@ -240,6 +240,8 @@ def _counters(state: State, name: str) -> list[Any]:
 
 def _total(counters: list[NDArray[np.int64]]) -> Callable[[], int]:
     """A function that adds counters up: quick where there is one, as in most states."""
+    if not counters:
+        return int  # 0, and nothing that could fail once a reward is learned
     return counters[0].item if len(counters) == 1 else lambda: sum(counter.item() for counter in counters)
 
 
