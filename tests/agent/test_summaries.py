@@ -112,11 +112,23 @@ def check_episodes(twin: Any, t: int, out: Summary) -> None:
     agree(out.high - out.estimate, np.where(np.isnan(out.estimate), math.nan, (HIGH - LOW) * np.array(radii)))
 
 
+def check_filters(twin: Any, t: int, out: Summary) -> None:
+    agree(out.index, twin.indices(t))
+    known = np.array([bool(arm) for arm in twin.by_arm(t)])
+    bonus = 2.0 * np.sqrt(twin.var + twin.x)
+    agree(out.estimate, np.where(known, twin.estimate, math.nan))
+    agree(out.low, np.where(known, twin.estimate - bonus, math.nan))
+    agree(out.high, np.where(known, twin.estimate + bonus, math.nan))
+    assert (out.count <= [len(arm) for arm in twin.by_arm(t)]).all()
+    agree(out.pending, [len(rounds) for rounds in twin.under_way(t)])
+
+
 CHECKS: dict[str, Callable[[Any, int, Summary], None]] = {
     **dict.fromkeys(INDEXED, check_bounds),
     **dict.fromkeys(BETA, check_beta),
     **dict.fromkeys(NORMAL, check_normal),
     **dict.fromkeys(CHANCES, check_chances),
+    "filter-bank-ucb": check_filters,
     "uniform": check_uniform,
     "epsilon-greedy": check_values,
     "ser4": check_passes,
@@ -202,13 +214,14 @@ def test_items(name: str) -> None:
 
 
 def test_every_policy_with_arms_says_something_of_them() -> None:
-    assert {name for name, kind in POLICIES.items() if kind not in summarise.kernels} == set(POINTED)
+    assert {name for name, kind in POLICIES.items() if kind not in summarise.kernels} == {"auto", *POINTED}
 
 
 # Those whose estimate is not what rewards average to: random trials of rewards, or a prior that draws them to 0.
 SHRUNK = {*BETA, *FEATURED}
 # Those that count less than came: discounted, forgotten with a block, or never counted.
 FADED = {"discounted-thompson", "discounted-ucb", "discounted-lin-ucb", "discounted-lin-thompson", "kalman-mixture"}
+FADED |= {"filter-bank-ucb"}
 
 
 @pytest.mark.parametrize("name", everyday(*ARMED, *SLATED, *BUDGETED, *FEATURED))

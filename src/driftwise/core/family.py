@@ -7,7 +7,7 @@ never compares names. A new family is a folder in `families/` and a line in `fam
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from driftwise.core.adapter import AnyAdapter
 from driftwise.core.fixtures import Fixtures
@@ -20,6 +20,7 @@ from driftwise.core.words import Words
 from driftwise.errors import ParameterError
 
 ANY = "any"  # the family of policies over policies
+PolicyT = TypeVar("PolicyT", bound=Policy)
 
 
 class Late(NamedTuple):
@@ -61,6 +62,8 @@ class Family:
         Whether a choice is a point of `dim` coordinates, not an arm or several.
     late : Late, optional
         What late outcomes need; None where worlds of this family cannot be delayed.
+    auto : type, optional
+        The policy that `auto` is in problems of this family.
     policies, worlds, oracles : mapping
         What there is of each, by name.
     """
@@ -78,13 +81,14 @@ class Family:
     guests: tuple[str, ...] = ()
     points: bool = False
     late: Late | None = None
+    auto: type[Any] | None = None
     policies: Mapping[str, type] = field(default_factory=dict)
     worlds: Mapping[str, type] = field(default_factory=dict)
     oracles: Mapping[str, type] = field(default_factory=dict)
 
     def accepts(self, name: str) -> bool:
         """Whether policies of the family `name` play problems of this one."""
-        return name == self.name or name in self.guests
+        return name in (self.name, ANY, *self.guests)
 
 
 FAMILIES: dict[str, Family] = {}
@@ -102,6 +106,13 @@ def family_of(policy: Policy) -> str:
         return family_of(_instance(policy.policy))
     about = ABOUT.get(type(policy))
     return about.family if about else Problem(1).family
+
+
+def resolve(policy: PolicyT, family: str) -> PolicyT:
+    """The policy that plays problems of a family: itself, unless it leaves that to the family, as `auto` does."""
+    choose = getattr(policy, "for_family", None)
+    player: PolicyT = policy if choose is None else choose(FAMILIES[family])
+    return player
 
 
 def _instance(policy: Policy) -> Policy:
