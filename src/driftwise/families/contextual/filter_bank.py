@@ -27,6 +27,7 @@ PACES = 10.0 ** np.arange(-8.0, 1.0)
 PRIOR = 1e4  # variance of everything before the first reward
 OFFSET_PACE = 1e-9  # above rounding, and a memory of some 30,000 rounds
 CLIP = 9.0
+SWITCHES, MOST_SWITCHES = 1e3, 1e-3
 
 
 class FilterBank(NamedTuple):
@@ -116,6 +117,15 @@ def correct(bank: FilterBank, j: int, x: Floats, unit: float, error: float, late
 def predict(bank: FilterBank, j: int, x: Floats, unit: float) -> float:
     """What filter `j` expects of row x / unit."""
     return float(bank.offsets[j] + dot(x, bank.means[j]) / unit)
+
+
+@kernel
+def switch_rate(bank: FilterBank) -> float:
+    """How often the pace may change: seldom where nothing drifts, and at most MOST_SWITCHES a round."""
+    rate = 0.0
+    for j in range(len(bank.weights)):
+        rate += bank.weights[j] * min(MOST_SWITCHES, SWITCHES * bank.paces[j])
+    return rate * rate / MOST_SWITCHES
 
 
 @kernel

@@ -10,7 +10,9 @@ The stray pace is that of `families/contextual/stray.py`, over R^2. After every 
     rows are in units of the first one learned that is not zero; rewards count from the first reward, y_1
     B += (sum_j w_j e_j^2 / (v_j + s_j) - B) / min(n - D, MEMORY)                  from reward D + 1 on
     R^2 = (mean (y - y_1)^2 + (n - D)^+ B) / (1 + (n - D)^+) + TINY
-    weights change from reward D + 1 on; then w <- (1 - h) w + h / M, h = 1 / (n + 10)
+    weights change from reward D + 1 on; then w <- (1 - h) w + h / M,
+    h = 1 / (n + 10) + 1000 (sum_j w_j min(1000 rho_j, 0.001))^2, w_j as they were before: the faster the drift, the
+        oftener its pace may change, and where nothing drifts hardly ever
     from reward 2 D + 1 on the ceiling of a variance is 4 |m*|^2 / (d R^2) + 1     of features alone; before, PRIOR
 
 With probability `floor` any row is drawn, each alike, so that a log of decisions can be evaluated later.
@@ -51,6 +53,7 @@ from driftwise.families.contextual.filter_bank import (
     new_filter_bank,
     predict,
     reweigh,
+    switch_rate,
     walk_bank,
 )
 from driftwise.families.contextual.pending_covariance import NarrowRoom, narrow_covariance, new_narrow_room
@@ -180,7 +183,7 @@ def _update(
     innovation = _correct_all(state, x, unit, y, late)
     seen = learned[COUNT] - (len(x) + 1.0)
     if seen > 0.0:
-        reweigh(bank, 1.0 / (learned[COUNT] + 10.0))
+        reweigh(bank, 1.0 / (learned[COUNT] + 10.0) + switch_rate(bank))
         learned[INNOVATION] += (innovation - learned[INNOVATION]) / min(seen, MEMORY)
     learned[SQUARES] += y * y
     more = max(0.0, seen)
