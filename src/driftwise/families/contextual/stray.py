@@ -22,7 +22,7 @@ from driftwise.core.types import Floats, PerFeature, Shared
 from driftwise.families.contextual.filter_bank import FilterBank, doubt, expect
 from driftwise.numerics.ridge import dot
 
-SCALES = 2 ** np.arange(3, 17)
+SHORTEST, SCALES = 8, 14
 MEMORY = 64
 Z = 3.0
 NEVER = -1
@@ -41,31 +41,37 @@ class Variogram(NamedTuple):
 
 def new_variogram(dim: int) -> Variogram:
     """Nothing noted."""
-    number = len(SCALES)
     return Variogram(
-        rows=np.zeros((number, dim)),
-        means=np.zeros(number),
-        variances=np.zeros(number),
-        rounds=np.full(number, NEVER, np.int64),
-        rates=np.zeros(number),
-        counts=np.zeros(number),
+        rows=np.zeros((SCALES, dim)),
+        means=np.zeros(SCALES),
+        variances=np.zeros(SCALES),
+        rounds=np.full(SCALES, NEVER, np.int64),
+        rates=np.zeros(SCALES),
+        counts=np.zeros(SCALES),
     )
 
 
 @kernel
 def any_due(variogram: Variogram, now: int) -> bool:
-    """Whether a scale is due: the shortest always is, when one is."""
-    return bool(variogram.rounds[0] == NEVER or now - variogram.rounds[0] >= 8)
+    """Whether a scale is due."""
+    for q in range(len(variogram.rounds)):
+        if _is_due(variogram, q, now):
+            return True
+    return False
+
+
+@kernel
+def _is_due(variogram: Variogram, q: int, now: int) -> bool:
+    return bool(variogram.rounds[q] == NEVER or now - variogram.rounds[q] >= SHORTEST * 2**q)
 
 
 @kernel(inline=False)
 def compare(variogram: Variogram, bank: FilterBank, x: Floats, unit: float, now: int) -> None:
     """Compare what is due with the mixture in `bank`, and note the row x / unit in its place."""
     for q in range(len(variogram.rounds)):
-        since = now - variogram.rounds[q]
-        if variogram.rounds[q] != NEVER and since < 8 * 2**q:
+        if not _is_due(variogram, q, now):
             continue
-        row = variogram.rows[q]
+        row, since = variogram.rows[q], now - variogram.rounds[q]
         if variogram.rounds[q] != NEVER:
             apart = expect(bank, row, 1.0) - variogram.means[q]
             square = apart * apart
