@@ -1,1 +1,1 @@
-"""How a policy with nothing to set fares against linear policies tuned in hindsight: `python -m benchmarks.auto_features`."""
+"""`python -m benchmarks.auto_features`: a policy with nothing to set against linear policies tuned in hindsight."""

@@ -1,6 +1,6 @@
 """The table: regret of `filter-bank-lin-ucb`, told nothing, over that of the best setting of the bars, world by world.
 
-    python -m benchmarks.auto_features [WORLD ...]       the bars must have been played: benchmarks.auto_features.bars
+python -m benchmarks.auto_features [WORLD ...]       the bars must have been played: benchmarks.auto_features.bars
 """
 
 import sys

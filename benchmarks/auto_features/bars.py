@@ -1,6 +1,6 @@
 """The bars: windowed and discounted policies at every memory and radius of a grid, told the noise.
 
-    python -m benchmarks.auto_features.bars [WORLD ...]       plays what is missing, and appends it to regrets.csv
+python -m benchmarks.auto_features.bars [WORLD ...]       plays what is missing, and appends it to regrets.csv
 """
 
 import csv
@@ -50,9 +50,7 @@ Key = tuple[str, str, int]
 
 def worlds() -> dict[str, Any]:
     """Every world by name; those with late and lost rewards have `+late` behind it."""
-    late = {
-        f"{name}+late": Delayed(world=DEVELOPMENT[name], delay=50, kind="geometric", lost=0.2) for name in LATE
-    }
+    late = {f"{name}+late": Delayed(world=DEVELOPMENT[name], delay=50, kind="geometric", lost=0.2) for name in LATE}
     return {**DEVELOPMENT, **HELD_OUT, **LOGISTIC, **late, **FIGURE_4}
 
 

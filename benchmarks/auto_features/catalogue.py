@@ -29,9 +29,7 @@ HELD_OUT = {
     "basis6-knots": Features(dim=6, actions="basis", sd=0.25, drift="knots", pace=3000),
     "disjoint5x2-still": Features(dim=10, n_actions=5, context_dim=2, actions="disjoint", sd=0.5, norm=2.0),
     "fixed15-turn-quiet": Features(dim=5, n_actions=15, actions="fixed", sd=0.03, drift="turn", pace=15000),
-    "fresh5-ou-large": Features(
-        dim=5, n_actions=30, sd=20.0, norm=100.0, drift="ou", pace=500, feature_scale=7.0
-    ),
+    "fresh5-ou-large": Features(dim=5, n_actions=30, sd=20.0, norm=100.0, drift="ou", pace=500, feature_scale=7.0),
 }
 
 LOGISTIC = {

@@ -1,16 +1,16 @@
 """Worlds with features: how the parameter drifts, which rows are shown, and how rewards spread.
 
-    drift     still       theta stands still
-              abrupt      a new theta after every `pace` rounds
-              walk        a random walk with steps of `pace` a round, pulled back so that its length stays about `norm`
-              ou          coordinates revert to their mean within `pace` rounds
-              knots       straight lines between random directions, a knot every `pace` rounds
-              turn        a turn in a random plane every `pace` rounds
-              local       one coordinate at a time jumps, every `pace` rounds
-              half        still in the first half of the run, then a walk with steps of `pace`
-    actions   fresh, fixed, basis, as in the worlds of the library; or
-              disjoint    `n_actions` arms with a parameter each, and a context of random numbers that they share
-    tails     0: Gaussian noise; else Student's t with so many degrees of freedom, scaled to the same deviation
+drift     still       theta stands still
+          abrupt      a new theta after every `pace` rounds
+          walk        a random walk with steps of `pace` a round, pulled back so that its length stays about `norm`
+          ou          coordinates revert to their mean within `pace` rounds
+          knots       straight lines between random directions, a knot every `pace` rounds
+          turn        a turn in a random plane every `pace` rounds
+          local       one coordinate at a time jumps, every `pace` rounds
+          half        still in the first half of the run, then a walk with steps of `pace`
+actions   fresh, fixed, basis, as in the worlds of the library; or
+          disjoint    `n_actions` arms with a parameter each, and a context of random numbers that they share
+tails     0: Gaussian noise; else Student's t with so many degrees of freedom, scaled to the same deviation
 """
 
 from collections.abc import Callable, Iterator
@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
-from driftwise.families.contextual.worlds.base import FeatureTape, FeaturedWorld, Path
+from driftwise.families.contextual.worlds.base import FeaturedWorld, FeatureTape, Path
 
 Rng = np.random.Generator
 
 
 @dataclass(frozen=True, kw_only=True)
 class DriftingFeatures(FeaturedWorld):
-    """A world of the benchmark; `context_dim` is the length of the context of disjoint arms, whose first number is 1."""
+    """A world of the benchmark; `context_dim` is the length of the context of disjoint arms, which begins with 1."""
 
     drift: str = "still"
     pace: float = 0.0
@@ -47,7 +47,9 @@ class DriftingFeatures(FeaturedWorld):
 
     def path(self, horizon: int, seed: int) -> Path:
         """The whole path is drawn at once: runs of a benchmark are short."""
-        theta = self.norm * PATHS[self.drift](generator(seed, "path"), horizon, self.dim, self.pace) / self.feature_scale
+        theta = (
+            self.norm * PATHS[self.drift](generator(seed, "path"), horizon, self.dim, self.pace) / self.feature_scale
+        )
         return lambda start, stop: theta[start:stop]
 
     def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[FeatureTape]:

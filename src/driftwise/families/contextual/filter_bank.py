@@ -5,7 +5,8 @@
     a round passes     Sigma_j <- Sigma_j + rho_j on the features and OFFSET_PACE on b; no feature above the ceiling:
                        rows and columns of those that would be are scaled down
     Y of x comes       s_j = z' Sigma_j z,  v_j = 1 + age rho_j |x|^2,  e_j = Y - <z, m_j>
-                       m_j <- m_j + Sigma_j z e_j / (v_j + s_j),  Sigma_j <- Sigma_j - Sigma_j z z' Sigma_j / (v_j + s_j)
+                       m_j <- m_j + Sigma_j z e_j / (v_j + s_j)
+                       Sigma_j <- Sigma_j - Sigma_j z z' Sigma_j / (v_j + s_j)
     weights            w_j <- w_j exp(-log(v_j + s_j) / 2 - min(e_j^2 / (R^2 (v_j + s_j)), CLIP) / 2), normalised
 
 Features and the offset are kept apart, because features come and go with arms: `means`, `covariances` of features,
@@ -27,7 +28,8 @@ PACES = 10.0 ** np.arange(-8.0, 1.0)
 PRIOR = 1e4  # variance of everything before the first reward
 OFFSET_PACE = 1e-9  # above rounding, and a memory of some 30,000 rounds
 CLIP = 9.0
-SWITCHES, MOST_SWITCHES = 1e3, 1e-3
+DRIFTS = 1e-6  # a pace that forgets within a thousand rounds
+MOST_SWITCHES = 1e-3  # of the pace, a round
 
 
 class FilterBank(NamedTuple):
@@ -120,12 +122,12 @@ def predict(bank: FilterBank, j: int, x: Floats, unit: float) -> float:
 
 
 @kernel
-def switch_rate(bank: FilterBank) -> float:
-    """How often the pace may change: seldom where nothing drifts, and at most MOST_SWITCHES a round."""
-    rate = 0.0
+def drift_belief(bank: FilterBank) -> float:
+    """The weight of paces that forget within a thousand rounds, slower ones in part: 0 where nothing drifts."""
+    belief = 0.0
     for j in range(len(bank.weights)):
-        rate += bank.weights[j] * min(MOST_SWITCHES, SWITCHES * bank.paces[j])
-    return rate * rate / MOST_SWITCHES
+        belief += bank.weights[j] * min(1.0, bank.paces[j] / DRIFTS)
+    return belief
 
 
 @kernel

@@ -54,10 +54,10 @@ def new_variogram(dim: int) -> Variogram:
 @kernel
 def any_due(variogram: Variogram, now: int) -> bool:
     """Whether a scale is due."""
+    due = False
     for q in range(len(variogram.rounds)):
-        if _is_due(variogram, q, now):
-            return True
-    return False
+        due = due or _is_due(variogram, q, now)
+    return due
 
 
 @kernel

@@ -1,13 +1,14 @@
 """A bank of Kalman filters with nothing to set, from the first round on at every decision.
 
-Every filter j is a law N(m, R^2 S) of (theta, b), b an offset: z = (x / l, 1), l the length of the first row that is not
-zero, and rewards count from the first one.
+Every filter j is a law N(m, R^2 S) of (theta, b), b an offset: z = (x / l, 1), l the length of the first row that is
+not zero, and rewards count from the first one.
 
     walk      S += rho_j on the features, 1e-9 on b; a feature whose variance p would exceed the ceiling: scaled sqrt(.)
     correct   s = z'Sz, v = 1 + age rho_j |x / l|^2:  m += S z e / (v + s),  S -= S z z' S / (v + s)
     reweigh   from reward d + 2 on, w <- w exp(-log(v + s) / 2 - min(e^2 / (R^2 (v + s)), 9) / 2) / sum, then
-              (1 - h) w + h / 9, h = 1 / (n + 10) + 1000 (sum w min(1000 rho, 0.001))^2 with the weights before
-    noise     B = mean of sum w e^2 / (v + s) over the last 2000 or so, R^2 = (mean y^2 + k B) / (1 + k), k = (n - d - 1)^+
+              (1 - h) w + h / 9, h = 1 / (n + 10) + 0.001 g^2, g = sum w min(10^6 rho, 1) with the weights before
+    noise     B = mean of sum w e^2 / (v + s) over the last 2000 or so, k = (n - d - 1)^+
+              R^2 = (mean y^2 + k B) / (1 + k)
     ceiling   1e4; from reward 2 d + 3 on 4 |m*|^2 / (d R^2) + 1
     stray     a tenth filter whose pace is the largest rate of the variogram, over R^2; with one it counts half in the
               covariance of the mixture
@@ -73,7 +74,7 @@ class Bank:
         if seen > 0:
             self.innovation += (self.weights @ normed - self.innovation) / min(seen, 2000)
             logs = np.log(self.weights) - 0.5 * (np.log(totals[:9]) + np.minimum(normed / self.noise, 9.0))
-            share = 1.0 / (self.n + 10) + 1e3 * (self.weights @ np.minimum(1e3 * PACES, 1e-3)) ** 2
+            share = 1.0 / (self.n + 10) + 1e-3 * self.drift_belief() ** 2
             likely = np.exp(logs - logs.max())
             self.weights = (1.0 - share) * likely / likely.sum() + share / 9.0
         self.squares += y * y
@@ -82,6 +83,12 @@ class Bank:
             theta = (self.weights @ self.means[:9])[:-1]
             self.ceiling = float(4.0 * theta @ theta / (self.dim * self.noise) + 1.0)
         self.note(z)
+
+    def drift_belief(self) -> float:
+        return float(self.weights @ np.minimum(1e6 * PACES, 1.0))
+
+    def width(self) -> float:
+        return float(np.sqrt(2.1**2 + 2.0 * (1.0 - self.drift_belief()) * np.log(1.0 + self.n / 100.0)))
 
     def note(self, z: Floats) -> None:
         """The variogram."""
@@ -136,4 +143,4 @@ class FilterBankLinUCBTwin(KalmanMixtureTwin):
         bank, mean, covariance = self.beliefs_at(t)
         rows = np.array([bank.row(x) for x in context])
         spreads = np.sqrt(np.maximum(0.0, np.einsum("ai,ij,aj->a", rows, covariance, rows)))
-        return np.array(rows @ mean + 2.1 * spreads)
+        return np.array(rows @ mean + bank.width() * spreads)
