@@ -2,8 +2,8 @@
 
     model j    theta walks, theta_{t+1} = theta_t + N(0, R^2 rho_j I);  reward = b + <x, theta> + N(0, R^2)
     z = (x, 1)     the row, and the constant that the offset b belongs to
-    a round passes     Sigma_j <- Sigma_j + rho_j on the features and OFFSET_PACE on b; no feature above the ceiling:
-                       rows and columns of those that would be are scaled down
+    a round passes     Sigma_j <- Sigma_j + rho_j on the features and OFFSET_PACE on b; rows and columns of variances
+                       above the ceiling are scaled down to it
     Y of x comes       s_j = z' Sigma_j z,  v_j = 1 + age rho_j |x|^2,  e_j = Y - <z, m_j>
                        m_j <- m_j + Sigma_j z e_j / (v_j + s_j)
                        Sigma_j <- Sigma_j - Sigma_j z z' Sigma_j / (v_j + s_j)
@@ -73,7 +73,7 @@ def walk_bank(bank: FilterBank, ceiling: float) -> None:
     """One round passes."""
     for j in range(len(bank.paces)):
         widen(bank.covariances[j], bank.crosses[j], bank.paces[j], ceiling)
-        bank.spreads[j] += OFFSET_PACE
+        bank.spreads[j] = widen_offset(bank.spreads[j], bank.crosses[j], OFFSET_PACE, ceiling)
 
 
 @kernel
@@ -87,6 +87,18 @@ def widen(covariance: Floats, cross: Floats, step: float, ceiling: float) -> Non
             for k in range(len(cross)):
                 covariance[i, k] *= ratio
                 covariance[k, i] *= ratio
+
+
+@kernel
+def widen_offset(spread: float, cross: Floats, step: float, ceiling: float) -> float:
+    """The same for the offset, whose variance is returned."""
+    wider = spread + step
+    if wider <= ceiling:
+        return wider
+    ratio = math.sqrt(ceiling / wider)
+    for i in range(len(cross)):
+        cross[i] *= ratio
+    return ceiling
 
 
 @kernel
@@ -179,6 +191,7 @@ def mix(bank: FilterBank, noise: float, ahead: int, ceiling: float) -> None:
 def _add_covariance(bank: FilterBank, j: int, weight: float, ahead: int, ceiling: float) -> None:
     """Add a multiple of Sigma_j, some rounds from now."""
     dim, own, cross, out = len(bank.mean) - 1, bank.covariances[j], bank.crosses[j], bank.covariance
+    spread = bank.spreads[j]
     if ahead > 0:
         own, cross = bank.room, bank.image[:dim]
         for i in range(dim):
@@ -186,12 +199,13 @@ def _add_covariance(bank: FilterBank, j: int, weight: float, ahead: int, ceiling
             for k in range(dim):
                 own[i, k] = bank.covariances[j, i, k]
         widen(own, cross, ahead * bank.paces[j], ceiling)
+        spread = widen_offset(spread, cross, ahead * OFFSET_PACE, ceiling)
     for i in range(dim):
         for k in range(dim):
             out[i, k] += weight * own[i, k]
         out[i, dim] += weight * cross[i]
         out[dim, i] += weight * cross[i]
-    out[dim, dim] += weight * (bank.spreads[j] + ahead * OFFSET_PACE)
+    out[dim, dim] += weight * spread
 
 
 @kernel

@@ -3,7 +3,7 @@
 Every filter j is a law N(m, R^2 S) of (theta, b), b an offset: z = (x / l, 1), l the length of the first row that is
 not zero, and rewards count from the first one.
 
-    walk      S += rho_j on the features, 1e-9 on b; a feature whose variance p would exceed the ceiling: scaled sqrt(.)
+    walk      S += rho_j on the features, 1e-9 on b; what would exceed the ceiling is scaled down to it
     correct   s = z'Sz, v = 1 + age rho_j |x / l|^2:  m += S z e / (v + s),  S -= S z z' S / (v + s)
     reweigh   from reward d + 2 on, w <- w exp(-log(v + s) / 2 - min(e^2 / (R^2 (v + s)), 9) / 2) / sum, then
               (1 - h) w + h / 9, h = 1 / (n + 10) + 0.001 g^2, g = sum w min(10^6 rho, 1) with the weights before
@@ -41,12 +41,9 @@ class Bank:
         return np.append(x / (self.unit or 1.0), 1.0)
 
     def widened(self, j: int, rounds: int) -> Floats:
-        step = np.append(np.full(self.dim, rounds * self.paces[j]), 0.0)
-        wider = self.covariances[j] + np.diag(step)
-        scales = np.append(np.minimum(1.0, np.sqrt(self.ceiling / np.diag(wider)[:-1])), 1.0)
-        wider = scales[:, None] * wider * scales
-        wider[-1, -1] += rounds * 1e-9
-        return np.array(wider)
+        wider = self.covariances[j] + np.diag(np.append(np.full(self.dim, rounds * self.paces[j]), rounds * 1e-9))
+        scales = np.minimum(1.0, np.sqrt(self.ceiling / np.diag(wider)))
+        return np.array(scales[:, None] * wider * scales)
 
     def walk(self, until: int) -> None:
         for _ in range(self.clock, until):
@@ -86,9 +83,6 @@ class Bank:
 
     def drift_belief(self) -> float:
         return float(self.weights @ np.minimum(1e6 * PACES, 1.0))
-
-    def width(self) -> float:
-        return float(np.sqrt(2.1**2 + 2.0 * (1.0 - self.drift_belief()) * np.log(1.0 + self.n / 100.0)))
 
     def note(self, z: Floats) -> None:
         """The variogram."""
@@ -143,4 +137,4 @@ class FilterBankLinUCBTwin(KalmanMixtureTwin):
         bank, mean, covariance = self.beliefs_at(t)
         rows = np.array([bank.row(x) for x in context])
         spreads = np.sqrt(np.maximum(0.0, np.einsum("ai,ij,aj->a", rows, covariance, rows)))
-        return np.array(rows @ mean + bank.width() * spreads)
+        return np.array(rows @ mean + 2.1 * spreads)

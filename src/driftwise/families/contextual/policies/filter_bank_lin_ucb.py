@@ -1,7 +1,6 @@
 """Upper bounds from a bank of Kalman filters, with nothing to set: pace, noise and scale are learned from rewards.
 
-    index of x = <x, m*> + c sqrt(z' C z)      z = (x, 1);  m*, C the mean and covariance of the mixture
-    c^2 = WIDTH^2 + 2 (1 - g) log(1 + n / GROWTH)      g = sum_j w_j min(10^6 rho_j, 1): does anything drift?
+    index of x = <z, m*> + WIDTH sqrt(z' C z)      z = (x, 1);  m*, C the mean and covariance of the mixture
     C = sum_j w_j (R^2 Sigma_j + (m_j - m*)(m_j - m*)'); with a stray pace, the mean of that and of R^2 Sigma of the
         filter that has the stray pace
 
@@ -12,8 +11,8 @@ The stray pace is that of `families/contextual/stray.py`, over R^2. After every 
     B += (sum_j w_j e_j^2 / (v_j + s_j) - B) / min(n - D, MEMORY)                  from reward D + 1 on
     R^2 = (mean (y - y_1)^2 + (n - D)^+ B) / (1 + (n - D)^+) + TINY
     weights change from reward D + 1 on; then w <- (1 - h) w + h / M,
-    h = 1 / (n + 10) + 0.001 g^2, with g before: where it drifts, the pace of the drift may change
-    from reward 2 D + 1 on the ceiling of a variance is 4 |m*|^2 / (d R^2) + 1     of features alone; before, PRIOR
+    h = 1 / (n + 10) + 0.001 g^2, g = sum_j w_j min(10^6 rho_j, 1) with the weights before
+    from reward 2 D + 1 on the ceiling of a variance is 4 |m*|^2 / (d R^2) + 1, theta alone in m*; before, PRIOR
 
 With probability `floor` any row is drawn, each alike, so that a log of decisions can be evaluated later.
 
@@ -63,7 +62,7 @@ from driftwise.families.contextual.stray import Variogram, any_due, compare, new
 from driftwise.families.contextual.summaries import put_row, rewards_worth
 from driftwise.numerics.ridge import dot
 
-WIDTH, GROWTH = 2.1, 100.0
+WIDTH = 2.1
 MEMORY = 2000.0
 TINY = 1e-300  # so that constant rewards have a noise
 COUNT, FIRST, SQUARES, INNOVATION, NOISE, LENGTH, CEILING = range(7)
@@ -147,22 +146,15 @@ def _narrow(state: FilterBankLinUCBState) -> None:
 
 
 @kernel
-def _width(state: FilterBankLinUCBState) -> float:
-    """The factor c: it grows with the logarithm of rewards as far as nothing seems to drift."""
-    still = 1.0 - drift_belief(state.bank)
-    return math.sqrt(WIDTH * WIDTH + 2.0 * still * math.log(1.0 + state.learned[COUNT] / GROWTH))
-
-
-@kernel
 def _select(
     policy: FilterBankLinUCB, state: FilterBankLinUCBState, t: int, context: Any, rng: Any
 ) -> tuple[int, float]:
     _believe(state, t)
     if any_pending(state.pending):
         _narrow(state)
-    best, top, unit, rows, width = 0, -np.inf, _unit(state), len(context), _width(state)
+    best, top, unit, rows = 0, -np.inf, _unit(state), len(context)
     for row in range(rows):
-        index = expect(state.bank, context[row], unit) + width * math.sqrt(doubt(state.bank, context[row], unit))
+        index = expect(state.bank, context[row], unit) + WIDTH * math.sqrt(doubt(state.bank, context[row], unit))
         if index > top:
             best, top = row, index
     if policy.floor == 0.0:
@@ -242,7 +234,7 @@ def _summarise(policy: FilterBankLinUCB, state: FilterBankLinUCBState, t: int, c
         _narrow(state)
     for row in range(len(context)):
         mean = state.learned[FIRST] + expect(bank, context[row], unit)
-        put_row(out, row, mean, _width(state) * math.sqrt(doubt(bank, context[row], unit)), True)
+        put_row(out, row, mean, WIDTH * math.sqrt(doubt(bank, context[row], unit)), True)
 
 
 register(
