@@ -5,7 +5,7 @@
         filter that has the stray pace
 
 The filters are those of `families/contextual/filter_bank.py`: paces rho_j = 10^-8 .. 1, an offset, clipped likelihoods.
-The stray pace is that of `families/contextual/stray.py`, over R^2. After every reward, n of them, d features, D = d + 1:
+The stray pace is that of `families/contextual/stray.py`, over R^2. After each of n rewards, with d features, D = d + 1:
 
     rows are in units of the first one learned that is not zero; rewards count from the first reward, y_1
     B += (sum_j w_j e_j^2 / (v_j + s_j) - B) / min(n - D, MEMORY)                  from reward D + 1 on
