@@ -124,7 +124,7 @@ def correct(bank: FilterBank, j: int, x: Floats, unit: float, error: float, late
             covariance[i, k] -= image[i] * image[k] / total  # in this order it stays symmetric to the bit
     bank.offsets[j] += tail * error / total
     bank.spreads[j] = max(0.0, bank.spreads[j] - tail * tail / total)
-    return total
+    return float(total)
 
 
 @kernel

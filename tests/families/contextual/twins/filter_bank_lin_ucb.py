@@ -87,17 +87,17 @@ class Bank:
     def note(self, z: Floats) -> None:
         """The variogram."""
         mean, covariance = self.mixture(0)
-        for lag in 2 ** np.arange(3, 17):
+        for lag in (2**q for q in range(3, 17)):
             if lag in self.notes and self.clock - self.notes[lag][0] < lag:
                 continue
             if lag in self.notes:
                 then, old, before, doubt = self.notes[lag]
-                square = (old @ mean - before) ** 2
+                square = float((old @ mean - before) ** 2)
                 if square < 9.0 * (old @ covariance @ old + doubt):
                     square = 0.0
                 average, count = self.rates.get(lag, (0.0, 0))
                 count = min(count + 1, 64)
-                rate = square / (old @ old * (self.clock - then))
+                rate = square / float(old @ old * (self.clock - then))
                 self.rates[lag] = (average + (rate - average) / count, count)
             self.notes[lag] = (self.clock, z, float(z @ mean), float(z @ covariance @ z))
         self.paces[9] = max((rate * n / (n + 1) for rate, n in self.rates.values()), default=0.0) / self.noise
