@@ -1,4 +1,4 @@
-"""`filter-bank-lin-ucb` agrees with its slow twin, and needs to be told neither the scale nor the offset of anything."""
+"""`filter-bank-lin-ucb` agrees with its slow twin; neither scale nor offset of anything matters to it."""
 
 import numpy as np
 import pytest
