@@ -220,8 +220,8 @@ def test_every_policy_with_arms_says_something_of_them() -> None:
 # Those whose estimate is not what rewards average to: random trials of rewards, or a prior that draws them to 0.
 SHRUNK = {*BETA, *FEATURED}
 # Those that count less than came: discounted, forgotten with a block, or never counted.
-FADED = {"discounted-thompson", "discounted-ucb", "discounted-lin-ucb", "discounted-lin-thompson", "kalman-mixture"}
-FADED |= {"filter-bank-ucb"}
+FADED = {"discounted-thompson", "discounted-ucb", "discounted-lin-ucb", "discounted-lin-thompson"}
+FADED |= {"kalman-mixture", "filter-bank-ucb", "filter-bank-lin-ucb"}
 
 
 @pytest.mark.parametrize("name", everyday(*ARMED, *SLATED, *BUDGETED, *FEATURED))

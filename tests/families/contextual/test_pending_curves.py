@@ -103,6 +103,7 @@ KINDS: dict[str, tuple[str, Problem, dict[str, Any]]] = {
     "kalman": ("kalman-mixture", PROBLEM, {"models": 4, "share": 0.05}),
     "kalman, learned units": ("kalman-mixture", LEARNED, {"models": 3, "share": 0.05}),
     "kalman, capped": ("kalman-mixture", PROBLEM, {"models": 3, "prior_sd": 0.3}),
+    "kalman, nothing to set": ("filter-bank-lin-ucb", PROBLEM, {}),
     **{f"gp {window}": ("sliding-gp-ucb", PROBLEM, {"window": window, "length": 0.6}) for window in (1, 9, 200)},
     "gp of the noise": ("sliding-gp-ucb", PROBLEM, {"window": 40, "length": 0.6, "ridge": 0.0}),
     **{f"glm {window}": ("sliding-glm-ucb", PROBLEM, {"window": window, "beta_scale": 0.02}) for window in (2, 9, 200)},

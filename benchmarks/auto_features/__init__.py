@@ -1,0 +1,1 @@
+"""`python -m benchmarks.auto_features`: a policy with nothing to set against linear policies tuned in hindsight."""

@@ -1,0 +1,61 @@
+"""`filter-bank-lin-ucb` agrees with its slow twin; neither scale nor offset of anything matters to it."""
+
+import numpy as np
+import pytest
+
+from driftwise.core.seeding import at, key
+from driftwise.core.types import Decision, Floats, Outcome, Problem
+from driftwise.core.verbs import advance, select, update
+from driftwise.errors import ParameterError
+from driftwise.families import FilterBankLinUCB
+from tests.families.contextual.twins.filter_bank_lin_ucb import FilterBankLinUCBTwin
+
+DIM, ROUNDS = 3, 150
+PROBLEM = Problem(5, -np.inf, np.inf, dim=DIM, family="contextual")
+
+
+def choices(features: float = 1.0, factor: float = 1.0, shift: float = 0.0, floor: float = 0.0) -> list[int]:
+    policy, luck, chosen = FilterBankLinUCB(floor=floor), np.random.default_rng(3), []
+    state, theta = policy.init(PROBLEM), luck.standard_normal(DIM)
+    for t in range(ROUNDS):
+        rows = luck.standard_normal((5, DIM))
+        own = at(key(2), t)
+        advance(policy, state, t, own)
+        row, propensity = select(policy, state, t, features * rows, own)
+        assert propensity == pytest.approx(1.0 if floor == 0.0 else floor / 5 + (1 - floor) * (propensity > floor / 5))
+        reward = factor * (rows[row] @ theta + 0.3 * luck.standard_normal()) + shift
+        update(policy, state, Decision(t, row, propensity, features * rows[row], own), Outcome(float(reward)), t)
+        chosen.append(int(row))
+    return chosen
+
+
+@pytest.mark.parametrize("other", [{"features": 8.0}, {"factor": 0.25}, {"factor": 100.0, "shift": 1000.0}])
+def test_neither_scale_nor_offset_matters(other: dict[str, float]) -> None:
+    assert choices(**other) == choices()
+
+
+def test_a_floor_explores() -> None:
+    assert choices(floor=0.5) != choices()
+
+
+def test_beliefs_are_those_of_the_twin() -> None:
+    """The fixed rows drift steadily, so that the variogram finds a stray pace."""
+    policy, luck = FilterBankLinUCB(), np.random.default_rng(5)
+    state, twin, rows = policy.init(PROBLEM), FilterBankLinUCBTwin(policy, PROBLEM), luck.standard_normal((5, DIM))
+    theta: Floats = luck.standard_normal(DIM)
+    for t in range(ROUNDS):
+        own = at(key(2), t)
+        advance(policy, state, t, own)
+        row, _ = select(policy, state, t, rows, own)
+        if t % 15 == 14:
+            for found, expected in zip((state.bank.mean, state.bank.covariance), twin.estimate(t), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+        reward = float(rows[row] @ (theta + 0.03 * t) + 0.1 * luck.standard_normal())
+        update(policy, state, Decision(t, row, 1.0, rows[row], own), Outcome(reward), t)
+        twin.learn(t, rows[row], reward)
+    assert state.bank.paces[-1] > 0.0
+
+
+def test_a_floor_is_a_share() -> None:
+    with pytest.raises(ParameterError, match=r"floor=1.5 is outside \[0, 1\]"):
+        FilterBankLinUCB(floor=1.5).init(PROBLEM)

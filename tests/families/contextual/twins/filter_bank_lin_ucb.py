@@ -1,0 +1,140 @@
+"""A bank of Kalman filters with nothing to set, from the first round on at every decision.
+
+Every filter j is a law N(m, R^2 S) of (theta, b), b an offset: z = (x / l, 1), l the length of the first row that is
+not zero, and rewards count from the first one.
+
+    walk      S += rho_j on the features, 1e-9 on b; what would exceed the ceiling is scaled down to it
+    correct   s = z'Sz, v = 1 + age rho_j |x / l|^2:  m += S z e / (v + s),  S -= S z z' S / (v + s)
+    reweigh   from reward d + 2 on, w <- w exp(-log(v + s) / 2 - min(e^2 / (R^2 (v + s)), 9) / 2) / sum, then
+              (1 - h) w + h / 9, h = 1 / (n + 10) + 0.001 g^2, g = sum w min(10^6 rho, 1) with the weights before
+    noise     B = mean of sum w e^2 / (v + s) over the last 2000 or so, k = (n - d - 1)^+
+              R^2 = (mean y^2 + k B) / (1 + k)
+    ceiling   1e4; from reward 2 d + 3 on 4 |m*|^2 / (d R^2) + 1
+    stray     a tenth filter whose pace is the largest rate of the variogram, over R^2; with one it counts half in the
+              covariance of the mixture
+
+The beliefs are about the round `clock`, as those of the twin of `kalman-mixture`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from driftwise.core.types import Floats, Problem
+from tests.families.contextual.twins.kalman_mixture import KalmanMixtureTwin
+
+PACES = 10.0 ** np.arange(-8.0, 1.0)
+
+
+class Bank:
+    """All that was learned from some rewards."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim, self.clock, self.n, self.unit, self.first = dim, 0, 0, 0.0, 0.0
+        self.squares, self.innovation, self.noise, self.ceiling = 0.0, 0.0, 1.0, 1e4
+        self.paces, self.weights = np.append(PACES, 0.0), np.full(9, 1.0 / 9.0)
+        self.means, self.covariances = np.zeros((10, dim + 1)), np.tile(1e4 * np.eye(dim + 1), (10, 1, 1))
+        self.notes: dict[int, tuple[int, Floats, float, float]] = {}
+        self.rates: dict[int, tuple[float, int]] = {}
+
+    def row(self, x: Floats) -> Floats:
+        return np.append(x / (self.unit or 1.0), 1.0)
+
+    def widened(self, j: int, rounds: int) -> Floats:
+        wider = self.covariances[j] + np.diag(np.append(np.full(self.dim, rounds * self.paces[j]), rounds * 1e-9))
+        scales = np.minimum(1.0, np.sqrt(self.ceiling / np.diag(wider)))
+        return np.array(scales[:, None] * wider * scales)
+
+    def walk(self, until: int) -> None:
+        for _ in range(self.clock, until):
+            self.covariances = np.array([self.widened(j, 1) for j in range(10)])
+        self.clock = max(self.clock, until)
+
+    def mixture(self, ahead: int) -> tuple[Floats, Floats]:
+        mean = self.weights @ self.means[:9]
+        apart = self.means[:9] - mean
+        wider = self.noise * np.array([self.widened(j, ahead) if ahead else self.covariances[j] for j in range(10)])
+        covariance = np.einsum("j,jik->ik", self.weights, wider[:9]) + (self.weights * apart.T) @ apart
+        return mean, covariance if self.paces[9] == 0.0 else 0.5 * (covariance + wider[9])
+
+    def learn(self, x: Floats, y: float, age: int) -> None:
+        self.n += 1
+        self.unit = self.unit or float(np.linalg.norm(x))
+        self.first = y if self.n == 1 else self.first
+        z, y, seen = self.row(x), y - self.first, self.n - self.dim - 1
+        images = self.covariances @ z
+        totals = 1.0 + age * self.paces * (z[:-1] @ z[:-1]) + images @ z
+        errors = y - self.means @ z
+        self.means = self.means + images * (errors / totals)[:, None]
+        self.covariances = self.covariances - images[:, :, None] * images[:, None, :] / totals[:, None, None]
+        normed = (errors**2 / totals)[:9]
+        if seen > 0:
+            self.innovation += (self.weights @ normed - self.innovation) / min(seen, 2000)
+            logs = np.log(self.weights) - 0.5 * (np.log(totals[:9]) + np.minimum(normed / self.noise, 9.0))
+            share = 1.0 / (self.n + 10) + 1e-3 * self.drift_belief() ** 2
+            likely = np.exp(logs - logs.max())
+            self.weights = (1.0 - share) * likely / likely.sum() + share / 9.0
+        self.squares += y * y
+        self.noise = (self.squares / self.n + max(0, seen) * self.innovation) / (1 + max(0, seen)) + 1e-300
+        if self.n > 2 * (self.dim + 1):
+            theta = (self.weights @ self.means[:9])[:-1]
+            self.ceiling = float(4.0 * theta @ theta / (self.dim * self.noise) + 1.0)
+        self.note(z)
+
+    def drift_belief(self) -> float:
+        return float(self.weights @ np.minimum(1e6 * PACES, 1.0))
+
+    def note(self, z: Floats) -> None:
+        """The variogram."""
+        mean, covariance = self.mixture(0)
+        for lag in (2**q for q in range(3, 17)):
+            if lag in self.notes and self.clock - self.notes[lag][0] < lag:
+                continue
+            if lag in self.notes:
+                then, old, before, doubt = self.notes[lag]
+                square = float((old @ mean - before) ** 2)
+                if square < 9.0 * (old @ covariance @ old + doubt):
+                    square = 0.0
+                average, count = self.rates.get(lag, (0.0, 0))
+                count = min(count + 1, 64)
+                rate = square / float(old @ old * (self.clock - then))
+                self.rates[lag] = (average + (rate - average) / count, count)
+            self.notes[lag] = (self.clock, z, float(z @ mean), float(z @ covariance @ z))
+        self.paces[9] = max((rate * n / (n + 1) for rate, n in self.rates.values()), default=0.0) / self.noise
+
+
+class FilterBankLinUCBTwin(KalmanMixtureTwin):
+    """Everything from the start, one round and one reward after another."""
+
+    def __init__(self, policy: Any, problem: Problem) -> None:
+        super().__init__(policy, problem)
+        self.dim = problem.dim
+
+    def bank(self, t: int) -> Bank:
+        """What is believed at decision `t`."""
+        bank = Bank(self.dim)
+        for entry in self.known(t):
+            bank.walk(max(self.quiet_round(bank.clock, entry.arrival), entry.t))
+            bank.learn(entry.x, entry.y, bank.clock - entry.t)
+        bank.walk(self.quiet_round(bank.clock, t))
+        return bank
+
+    def beliefs_at(self, t: int) -> tuple[Bank, Floats, Floats]:
+        """The bank, and mean and covariance of the mixture while rows are under way."""
+        bank = self.bank(t)
+        mean, covariance = bank.mixture(t - bank.clock)
+        if under_way := self.under_way(t):
+            rows = [np.append(x / (bank.unit or 1.0), 0.0) for x in under_way.values()]
+            told = sum(np.outer(row, row) for row in rows) / bank.noise
+            covariance = np.linalg.inv(np.linalg.inv(covariance) + told)
+        return bank, mean, np.array(covariance)
+
+    def estimate(self, t: int) -> tuple[Floats, Floats]:
+        """Mean and covariance of the parameter and the offset."""
+        return self.beliefs_at(t)[1:]
+
+    def indices(self, t: int, context: Floats) -> Floats:
+        bank, mean, covariance = self.beliefs_at(t)
+        rows = np.array([bank.row(x) for x in context])
+        spreads = np.sqrt(np.maximum(0.0, np.einsum("ai,ij,aj->a", rows, covariance, rows)))
+        return np.array(rows @ mean + 2.1 * spreads)
