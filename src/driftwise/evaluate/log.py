@@ -20,7 +20,7 @@ from driftwise.errors import LogError
 if TYPE_CHECKING:
     import polars as pl
 
-    from driftwise.evaluate.rows import Rows
+    from driftwise.evaluate.rows import LogRows
 
 
 class Log:
@@ -205,7 +205,7 @@ class Log:
         )
 
     @classmethod
-    def _of(cls, rows: "Rows") -> "Log":
+    def _of(cls, rows: "LogRows") -> "Log":
         return cls(
             arms=rows.arms,
             actions=rows.actions,

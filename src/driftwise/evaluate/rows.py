@@ -22,7 +22,7 @@ BLANK = ("", "na", "nan", "null", "none", "n/a")
 TRUTH = {"true": "1", "yes": "1", "false": "0", "no": "0"}
 
 
-class Rows(NamedTuple):
+class LogRows(NamedTuple):
     """What a `Log` is made of."""
 
     arms: tuple[str, ...]
@@ -50,7 +50,7 @@ class Rule(NamedTuple):
 
 def read_rows(
     scan: Scan, options: ColumnOptions, *, timezone: str | None = None, time_format: str | None = None
-) -> Rows:
+) -> LogRows:
     """Every row that can be used, in the order of the file."""
     head = _head(scan)
     columns, guessed = choose_columns(options, head.columns, _looks(head))
@@ -71,7 +71,7 @@ def read_rows(
     propensities = None
     if columns.propensity:
         propensities = _possible(scan, columns, _array(table, "propensity"), keep, notes)
-    return Rows(
+    return LogRows(
         arms=arms,
         actions=actions,
         rewards=_array(table, "reward"),
