@@ -6,60 +6,27 @@ decides in every row, and sees the rewards of a random share of its decisions, t
 would learn faster. Both assume that choices change neither who comes next nor what later choices earn.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Floats
 from driftwise.core.validation import number, one_of, whole
 from driftwise.evaluate.comparison import LOGGED, compare
-from driftwise.evaluate.estimators import ESTIMATORS, Terms, effective_sample_size, switch_threshold
+from driftwise.evaluate.estimators import ESTIMATORS, effective_sample_size, switch_threshold
 from driftwise.evaluate.evaluation import Evaluation, PeriodValue, PolicyEvaluation
+from driftwise.evaluate.evidence import Evidence, Sample, Settings, earnings, evidence_of
 from driftwise.evaluate.intervals import mean_interval
 from driftwise.evaluate.log import Log
-from driftwise.evaluate.logged_problem import arms_of, check_reward_range, problem_of, reward_range_of, tape_of
+from driftwise.evaluate.logged_problem import arms_of, check_reward_range, reward_range_of
 from driftwise.evaluate.logged_rows import LoggedRows, rows_as_logged, rows_of
-from driftwise.evaluate.overlap import FEW, LEAST_SIZE, check_weights
+from driftwise.evaluate.overlap import LEAST_SIZE, check_weights
 from driftwise.evaluate.periods import Period, periods_of
-from driftwise.evaluate.replay import ROUNDS, replay_policy
-from driftwise.evaluate.reward_model import RewardModel, design, fit_rewards
-from driftwise.evaluate.targets import Candidate, Learner, LoggedChoices, Mixture, Proposals, read_policies
+from driftwise.evaluate.replay import ROUNDS
+from driftwise.evaluate.reward_model import design, fit_rewards
+from driftwise.evaluate.targets import Learner, LoggedChoices, read_policies
 
 METHODS = (*ESTIMATORS, "replay")
-LEAST_ACCEPTANCE = 0.02
-
-
-class Settings(NamedTuple):
-    """How to evaluate; see `evaluate`."""
-
-    method: str
-    rounds: str
-    acceptance: float | None
-    threshold: float | None
-    replays: int
-    seed: int
-
-
-class Sample(NamedTuple):
-    """What is the same for every policy. `seen` are the rows with the context that policies are given."""
-
-    rows: LoggedRows
-    seen: LoggedRows
-    model: RewardModel | None
-    ends: tuple[float, float] | None
-    periods: list[Period]
-    reward_range: tuple[float, float]
-    problem: ProblemValue | None
-
-
-class Evidence(NamedTuple):
-    """What a log has to say of one policy: the terms of estimators, the share of rows it learned from, and doubts."""
-
-    terms: Terms
-    method: str
-    acceptance: float | None = None
-    warnings: tuple[str, ...] = ()
+WITH_MODEL = ("dr", "switch-dr")
 
 
 def evaluate(
@@ -130,14 +97,15 @@ def evaluate(
     if learners and reward_range is None and span != (0.0, 1.0):
         notes.append(f"policies are told that rewards lie in [{span[0]:g}, {span[1]:g}], as all of these do")
     seen = rows._replace(context=_standardised(rows)) if standardise else rows
-    model = None if only_logged else fit_rewards(len(arms), rows.actions, rows.rewards, rows.context)
+    predicts = settings.method in WITH_MODEL and not only_logged
+    model = fit_rewards(len(arms), rows.actions, rows.rewards, rows.context) if predicts else None
     known = rows.known
     times = None if rows.times is None else rows.times[known]
     spells = periods_of(periods, int(known.sum()), times, log.dated, log.timezone)
     sample = Sample(rows, seen, model, _two_values(rows.rewards[known]), spells, span, problem)
-    evidence = {name: _evidence(each, sample, settings) for name, each in candidates.items()}
+    evidence = {name: evidence_of(each, sample, settings) for name, each in candidates.items()}
     found = {name: _value(each, sample, settings) for name, each in evidence.items()}
-    logged, earned = _value(_earned(sample), sample, settings)
+    logged, earned = _value(earnings(sample), sample, settings)
     contributions = {name: each for name, (_, each) in found.items() if name != LOGGED}
     sizes = {name: each.effective_sample_size for name, (each, _) in found.items()}
     units = None if rows.units is None else rows.units[known]
@@ -173,70 +141,6 @@ def _two_values(rewards: Floats) -> tuple[float, float] | None:
     if low == high:
         return (0.0, 1.0) if low in (0.0, 1.0) else None
     return (low, high) if ((rewards == low) | (rewards == high)).all() else None
-
-
-# ---- one policy ----
-
-
-def _earned(sample: Sample) -> Evidence:
-    rewards = sample.rows.rewards[sample.rows.known]
-    ones = np.ones(len(rewards))
-    return Evidence(Terms(ones, rewards, ones, ones), "ips")
-
-
-def _evidence(candidate: Candidate, sample: Sample, settings: Settings) -> Evidence:
-    if isinstance(candidate, Learner):
-        return _replayed(candidate, sample, settings)
-    if isinstance(candidate, LoggedChoices):
-        return _earned(sample)
-    rows, model, known = sample.rows, sample.model, sample.rows.known
-    assert model is not None
-    table = candidate.probabilities
-    target = Mixture(table if table.ndim == 1 else table[rows.places])
-    weights = target.chances(rows.actions) / rows.propensities
-    terms = Terms(weights, rows.rewards, model.predict(rows.actions), target.expect(model))
-    method = "snips" if settings.method == "replay" else settings.method
-    return Evidence(Terms(*(each[known] for each in terms)), method)
-
-
-def _replayed(learner: Learner, sample: Sample, settings: Settings) -> Evidence:
-    """Terms from replays of a policy that learns, averaged over them."""
-    rows, model, known = sample.rows, sample.model, sample.rows.known
-    assert model is not None
-    n, smallest = len(rows.actions), float(rows.propensities.min())
-    acceptance = settings.acceptance or max(smallest, LEAST_ACCEPTANCE)
-    horizon = n if settings.rounds == "log" else max(1, round(acceptance * n))
-    value = problem_of(learner.policy, sample.seen, sample.reward_range, horizon, sample.problem)
-    problem, tape = tape_of(learner.policy, value, sample.seen)
-    weights, expectations, accepted = np.zeros(n), np.zeros(n), np.zeros(n)
-    for i in range(settings.replays):
-        replay = replay_policy(
-            learner.policy, problem, tape, acceptance=acceptance, rounds=settings.rounds, seed=settings.seed + i
-        )
-        target = Proposals(replay.proposals)
-        weights += target.chances(rows.actions) / rows.propensities
-        expectations += target.expect(model)
-        accepted += replay.accepted
-    own = accepted if settings.method == "replay" else weights
-    terms = Terms(own, rows.rewards, model.predict(rows.actions), expectations)
-    terms = Terms(terms[0] / settings.replays, *terms[1:3], terms[3] / settings.replays)
-    share = float(accepted.sum()) / n / settings.replays
-    warnings = _replay_doubts(share * n, acceptance, rows.propensities)
-    method = "snips" if settings.method == "replay" else settings.method
-    return Evidence(Terms(*(each[known] for each in terms)), method, share, warnings)
-
-
-def _replay_doubts(n_accepted: float, acceptance: float, propensities: Floats) -> tuple[str, ...]:
-    found = []
-    below = float((propensities < acceptance * (1.0 - 1e-9)).mean())
-    if below:
-        found.append(
-            f"{below:.1%} of the rows have a propensity below the acceptance {acceptance:g}: there the policy learns "
-            "less often than elsewhere"
-        )
-    if n_accepted < FEW:
-        found.append(f"the policy learned from {n_accepted:.0f} rows only: it has hardly begun")
-    return tuple(found)
 
 
 def _value(evidence: Evidence, sample: Sample, settings: Settings) -> tuple[PolicyEvaluation, Floats | None]:

@@ -89,3 +89,17 @@ def check_weights(weights: Floats, scaled: bool = True) -> tuple[str | None, lis
     if weights.max() > HEAVY * weights.sum():
         found.append(f"one row has {weights.max() / weights.sum():.0%} of all weight: a small propensity decides")
     return None, found
+
+
+def check_replay(n_accepted: float, acceptance: float, propensities: Floats) -> tuple[str, ...]:
+    """What is doubtful about a replay."""
+    found = []
+    below = float((propensities < acceptance * (1.0 - 1e-9)).mean())
+    if below:
+        found.append(
+            f"{below:.1%} of the rows have a propensity below the acceptance {acceptance:g}: there the policy learns "
+            "less often than elsewhere"
+        )
+    if n_accepted < FEW:
+        found.append(f"the policy learned from {n_accepted:.0f} rows only: it has hardly begun")
+    return tuple(found)

@@ -1,6 +1,7 @@
 """Periods of a log: equal numbers of rows, or hours, days, weeks or months of the calendar."""
 
 from datetime import datetime
+from itertools import pairwise
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -37,7 +38,7 @@ def periods_of(
     def at(row: int) -> str | float | None:
         return None if times is None else moment(float(times[row]), dated, timezone)
 
-    return [Period(a, b, at(a), at(b - 1)) for a, b in zip(edges, edges[1:], strict=False)]
+    return [Period(a, b, at(a), at(b - 1)) for a, b in pairwise(edges)]
 
 
 def moment(time: float, dated: bool, timezone: str) -> str | float:
