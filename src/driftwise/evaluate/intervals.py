@@ -26,8 +26,8 @@ class Interval(NamedTuple):
     high: float
 
     def as_dict(self) -> dict[str, object]:
-        """As JSON."""
-        return {"mean": self.mean, "ci95": [self.low, self.high]}
+        """As JSON; an end that is not known is None."""
+        return {"mean": self.mean, "ci95": [end if math.isfinite(end) else None for end in (self.low, self.high)]}
 
 
 def mean_interval(

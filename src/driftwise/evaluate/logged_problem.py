@@ -99,8 +99,8 @@ def _check_reach(context: Floats, reach: float) -> None:
     largest = np.abs(context).max(axis=0)
     if largest.max() > LARGEST * reach:
         raise FeatureError(
-            f"context column {int(np.argmax(largest))} reaches {largest.max():g}, far beyond reach={reach:g}: scale the "
-            "columns, or have them standardised (standardise=True)"
+            f"context column {int(np.argmax(largest))} reaches {largest.max():g}, far beyond reach={reach:g}: "
+            "scale the columns, or have them standardised (standardise=True)"
         )
 
 

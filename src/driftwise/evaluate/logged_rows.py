@@ -42,7 +42,7 @@ def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows
         propensities = estimate_propensities(len(log.arms), log.actions, log.context)
         given = "context and time" if log.context is not None else "time"
         notes.append(
-            f"propensities are estimated from how often arms were chosen: right if choices were random given the {given}"
+            f"propensities are estimated from how often arms were chosen: choices must be random given the {given}"
         )
     elif unknown.any():
         places = np.flatnonzero(~unknown)
