@@ -38,7 +38,8 @@ def step(s: Floats) -> Floats:
 
 
 def season(s: Floats) -> Floats:
-    return 0.5 + 0.3 * np.sin(20.0 * s[:, None] + np.array([0.0, 2.0, 4.0]))
+    means: Floats = 0.5 + 0.3 * np.sin(20.0 * s[:, None] + np.array([0.0, 2.0, 4.0]))
+    return means
 
 
 def ramp(s: Floats) -> Floats:

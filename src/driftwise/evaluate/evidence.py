@@ -7,6 +7,7 @@ what it proposes is drawn from its own probabilities, so that nobody needs to kn
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Floats
@@ -14,6 +15,7 @@ from driftwise.evaluate.estimators import Terms
 from driftwise.evaluate.logged_problem import problem_of, tape_of
 from driftwise.evaluate.logged_rows import LoggedRows
 from driftwise.evaluate.overlap import check_replay
+from driftwise.evaluate.paths import Paths, PathSums, Redraws
 from driftwise.evaluate.periods import Period
 from driftwise.evaluate.replay import replay_policy
 from driftwise.evaluate.reward_model import RewardModel
@@ -39,17 +41,27 @@ class Sample(NamedTuple):
     rows: LoggedRows
     seen: LoggedRows
     model: RewardModel | None
+    redraws: Redraws | None  # where a policy learns
     ends: tuple[float, float] | None
     periods: list[Period]
     reward_range: tuple[float, float]
     problem: ProblemValue | None
 
+    def path_sums(self) -> PathSums:
+        """A collector of paths."""
+        assert self.redraws is not None
+        return PathSums(self.redraws, self.rows.known, np.array([each.start for each in self.periods]))
+
 
 class Evidence(NamedTuple):
-    """What a log has to say of one policy: the terms of estimators, the share of rows it learned from, and doubts."""
+    """What a log has to say of one policy: terms of estimators, the share of rows it learned from, and doubts.
+
+    `paths` tell what luck adds to the error, where any of the policies learns.
+    """
 
     terms: Terms
     method: str
+    paths: Paths | None = None
     acceptance: float | None = None
     warnings: tuple[str, ...] = ()
 
@@ -58,7 +70,7 @@ def earnings(sample: Sample) -> Evidence:
     """The log on itself: every row counts once."""
     rewards = sample.rows.rewards[sample.rows.known]
     ones = np.ones(len(rewards))
-    return Evidence(Terms(ones, rewards, ones, ones), "ips")
+    return Evidence(Terms(ones, rewards, ones, ones), "ips", _straight(sample, np.ones(len(sample.rows.actions))))
 
 
 def evidence_of(candidate: Candidate, sample: Sample, settings: Settings) -> Evidence:
@@ -69,8 +81,19 @@ def evidence_of(candidate: Candidate, sample: Sample, settings: Settings) -> Evi
         return earnings(sample)
     table = candidate.probabilities
     target = Mixture(table if table.ndim == 1 else table[sample.rows.places])
+    weights, expectations = _weigh(target, sample)
     method = "snips" if settings.method == "replay" else settings.method
-    return Evidence(_known(sample, *_weigh(target, sample)), method)
+    return Evidence(_known(sample, weights, expectations), method, _straight(sample, weights))
+
+
+def _straight(sample: Sample, weights: Floats) -> Paths | None:
+    """The paths of a policy that does not learn: they are all the same, but noise is shared with those that do."""
+    if sample.redraws is None:
+        return None
+    sums = sample.path_sums()
+    for _ in sample.redraws.rewards:
+        sums.add(weights, np.zeros(len(weights)))
+    return sums.paths()
 
 
 def _weigh(target: Target, sample: Sample) -> tuple[Floats, Floats]:
@@ -96,14 +119,27 @@ def _replayed(learner: Learner, sample: Sample, settings: Settings) -> Evidence:
     value = problem_of(learner.policy, sample.seen, sample.reward_range, horizon, sample.problem)
     problem, tape = tape_of(learner.policy, value, sample.seen)
     weights, expectations, accepted = np.zeros(n), np.zeros(n), np.zeros(n)
-    for i in range(settings.replays):
+
+    def play(rewards: Floats, seed: int) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         replay = replay_policy(
-            learner.policy, problem, tape, acceptance=acceptance, rounds=settings.rounds, seed=settings.seed + i
+            learner.policy,
+            problem,
+            tape._replace(rewards=rewards),
+            acceptance=acceptance,
+            rounds=settings.rounds,
+            seed=seed,
         )
-        own, expected = _weigh(Proposals(replay.proposals), sample)
-        weights, expectations, accepted = weights + own, expectations + expected, accepted + replay.accepted
+        return *_weigh(Proposals(replay.proposals), sample), replay.accepted
+
+    for i in range(settings.replays):
+        own, expected, taken = play(rows.rewards, settings.seed + i)
+        weights, expectations, accepted = weights + own, expectations + expected, accepted + taken
+    assert sample.redraws is not None
+    sums = sample.path_sums()
+    for i, rewards in enumerate(sample.redraws.rewards):
+        sums.add(*play(rewards, settings.seed + settings.replays + i)[:2])
     method, share = settings.method, float(accepted.mean()) / settings.replays
     if method == "replay":
         method, weights = "snips", accepted
     terms = _known(sample, weights / settings.replays, expectations / settings.replays)
-    return Evidence(terms, method, share, check_replay(share * n, acceptance, rows.propensities))
+    return Evidence(terms, method, sums.paths(), share, check_replay(share * n, acceptance, rows.propensities))

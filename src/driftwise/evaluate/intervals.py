@@ -36,17 +36,19 @@ def mean_interval(
     size: float | None = None,
     units: Ints | None = None,
     ends: tuple[float, float] | None = None,
+    variance: float = 0.0,
 ) -> Interval:
     """The mean of contributions, with its interval.
 
     `size` is the effective number of rows, all of them where it is None. `ends` are the two values that rewards have,
-    where they have just two.
+    where they have just two. `variance` is added to that of the mean.
     """
     mean, n = float(contributions.mean()), len(contributions)
     size = float(n) if size is None else min(float(n), size)
     if n < 2 or size < 2.0:
         return Interval(mean, -math.inf, math.inf)
     error, groups = standard_error(contributions, units)
+    error = math.hypot(error, math.sqrt(variance))
     quantile = float(stdtrit(max(1.0, min(size, groups) - 1.0), LEVEL))
     if ends is not None and ends[0] <= mean <= ends[1] and ends[0] < ends[1]:
         return _wilson(mean, error, size, ends, quantile)

@@ -11,16 +11,17 @@ import numpy as np
 from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Floats
 from driftwise.core.validation import number, one_of, whole
-from driftwise.evaluate.comparison import LOGGED, compare
+from driftwise.evaluate.comparison import LOGGED, Contender, compare
 from driftwise.evaluate.estimators import ESTIMATORS, effective_sample_size, switch_threshold
 from driftwise.evaluate.evaluation import Evaluation, PeriodValue, PolicyEvaluation
 from driftwise.evaluate.evidence import Evidence, Sample, Settings, earnings, evidence_of
-from driftwise.evaluate.intervals import mean_interval
+from driftwise.evaluate.intervals import Interval, mean_interval
 from driftwise.evaluate.log import Log
 from driftwise.evaluate.logged_problem import arms_of, check_reward_range, reward_range_of
 from driftwise.evaluate.logged_rows import LoggedRows, rows_as_logged, rows_of
 from driftwise.evaluate.overlap import LEAST_SIZE, check_weights
-from driftwise.evaluate.periods import Period, periods_of
+from driftwise.evaluate.paths import redraw
+from driftwise.evaluate.periods import periods_of
 from driftwise.evaluate.replay import ROUNDS
 from driftwise.evaluate.reward_model import design, fit_rewards
 from driftwise.evaluate.targets import Learner, LoggedChoices, read_policies
@@ -97,19 +98,26 @@ def evaluate(
     if learners and reward_range is None and span != (0.0, 1.0):
         notes.append(f"policies are told that rewards lie in [{span[0]:g}, {span[1]:g}], as all of these do")
     seen = rows._replace(context=_standardised(rows)) if standardise else rows
-    predicts = settings.method in WITH_MODEL and not only_logged
+    predicts = learners or (settings.method in WITH_MODEL and not only_logged)
     model = fit_rewards(len(arms), rows.actions, rows.rewards, rows.context) if predicts else None
     known = rows.known
     times = None if rows.times is None else rows.times[known]
     spells = periods_of(periods, int(known.sum()), times, log.dated, log.timezone)
-    sample = Sample(rows, seen, model, _two_values(rows.rewards[known]), spells, span, problem)
+    ends = _two_values(rows.rewards[known])
+    redraws = redraw(model, rows.actions, rows.rewards, ends, span, seed) if learners and model is not None else None
+    sample = Sample(rows, seen, model, redraws, ends, spells, span, problem)
     evidence = {name: evidence_of(each, sample, settings) for name, each in candidates.items()}
     found = {name: _value(each, sample, settings) for name, each in evidence.items()}
-    logged, earned = _value(earnings(sample), sample, settings)
-    contributions = {name: each for name, (_, each) in found.items() if name != LOGGED}
-    sizes = {name: each.effective_sample_size for name, (each, _) in found.items()}
+    own = earnings(sample)
+    logged, earned = _value(own, sample, settings)
+    others = {
+        name: Contender(each, evidence[name].paths, result.effective_sample_size)
+        for name, (result, each) in found.items()
+        if name != LOGGED and each is not None
+    }
+    assert earned is not None
     units = None if rows.units is None else rows.units[known]
-    comparisons = compare(contributions | {LOGGED: earned}, sizes, units)
+    comparisons = compare(Contender(earned, own.paths, float(len(earned))), others, units)
     results = {name: each for name, (each, _) in found.items()}
     return Evaluation(len(log), log.arms, results, logged, comparisons, (*log.notes, *notes))
 
@@ -156,15 +164,16 @@ def _value(evidence: Evidence, sample: Sample, settings: Settings) -> tuple[Poli
     estimator, units = ESTIMATORS[evidence.method], sample.rows.units
     units = None if units is None else units[sample.rows.known]
 
-    def value_of(start: int, stop: int) -> PeriodValue:
+    def value_of(start: int, stop: int, period: int | None = None) -> tuple[Interval | None, float]:
         part = terms.rows(start, stop)
         part_size = effective_sample_size(part.weights)
         own = None if units is None else units[start:stop]
-        found = mean_interval(estimator(part, threshold), size=part_size, units=own, ends=sample.ends)
-        return PeriodValue(Period(start, stop, None, None), found if part_size >= LEAST_SIZE else None, part_size)
+        luck = 0.0 if evidence.paths is None else evidence.paths.variance(period)
+        found = mean_interval(estimator(part, threshold), size=part_size, units=own, ends=sample.ends, variance=luck)
+        return found if part_size >= LEAST_SIZE else None, part_size
 
-    periods = tuple(value_of(each.start, each.stop)._replace(period=each) for each in sample.periods)
-    whole_log = value_of(0, len(terms.weights))
+    periods = tuple(PeriodValue(each, *value_of(each.start, each.stop, i)) for i, each in enumerate(sample.periods))
+    value, _ = value_of(0, len(terms.weights))
     warnings = (*evidence.warnings, *doubts)
-    result = PolicyEvaluation(whole_log.value, method, size, periods, evidence.acceptance, warnings)
+    result = PolicyEvaluation(value, method, size, periods, evidence.acceptance, warnings)
     return result, estimator(terms, threshold)

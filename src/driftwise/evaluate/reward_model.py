@@ -99,8 +99,8 @@ def _moments(n_arms: int, x: Floats, y: Floats, arms: Ints) -> tuple[Floats, Flo
     """Sums of x x' and x y by arm."""
     width = x.shape[1]
     if width == 1:
-        gram = np.bincount(arms, weights=x[:, 0] ** 2, minlength=n_arms).reshape(-1, 1, 1)
-        return gram, np.bincount(arms, weights=x[:, 0] * y, minlength=n_arms).reshape(-1, 1)
+        squares, products = (np.bincount(arms, weights=x[:, 0] * each, minlength=n_arms) for each in (x[:, 0], y))
+        return squares.reshape(-1, 1, 1).astype(np.float64), products.reshape(-1, 1).astype(np.float64)
     gram, total = np.zeros((n_arms, width, width)), np.zeros((n_arms, width))
     order = np.argsort(arms, kind="stable")
     bounds = np.searchsorted(arms[order], np.arange(n_arms + 1))
