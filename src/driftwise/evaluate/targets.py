@@ -114,7 +114,7 @@ def _name(policy: object) -> str:
         return policy.strip()
     if isinstance(policy, np.ndarray):
         raise ParameterError("probabilities need a name: give a mapping, as in {'mine': probabilities}")
-    return describe(policy, POLICIES) if hasattr(policy, "_fields") else repr(policy)
+    return describe(policy, POLICIES) if isinstance(policy, tuple) and hasattr(policy, "_fields") else repr(policy)
 
 
 def _probabilities(table: Any, n_arms: int, n_rows: int) -> Floats:
