@@ -19,6 +19,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, Ints
+from driftwise.evaluate.diagnosis.permutation import summed
 
 LEAST_SEGMENT = 10  # rewards
 TOLERANCE = 0.05  # of the log: a date this far off is still of use
@@ -129,7 +130,7 @@ def _profiles(arm: int, rows: Ints, values: Floats, noise: float, edges: Ints, p
         return []
     bins = np.searchsorted(edges, rows, side="right")
     counts = np.bincount(bins, minlength=len(edges)).astype(float)
-    sums = np.bincount(bins, weights=(values - values.mean()) / noise, minlength=len(edges))
+    sums = summed(bins, (values - values.mean()) / noise, len(edges))
     firsts = np.searchsorted(bins, segments(counts, sums, penalty))  # the first reward of every segment
     bounds = [0, *(int(each) for each in firsts), len(values)]
     return [
@@ -151,7 +152,8 @@ def _date(profiles: Sequence[Profile], n_rows: int) -> Date:
     logs: Floats = np.sum([profile.at(rows) for profile in profiles], axis=0)
     shares: Floats = np.cumsum(np.exp(logs - logs.max()))
     shares /= shares[-1]
-    low, middle, high = (int(rows[min(np.searchsorted(shares, each), len(rows) - 1)]) for each in (0.025, 0.5, 0.975))
+    quantiles = np.minimum(np.searchsorted(shares, (0.025, 0.5, 0.975)), len(rows) - 1)
+    low, middle, high = (int(row) for row in rows[quantiles])
     reach = int(TOLERANCE * n_rows)
     if high - low > 2 * reach:
         ahead = np.searchsorted(rows, rows + reach, side="right") - 1

@@ -12,7 +12,15 @@ from driftwise.errors import LogError
 from driftwise.evaluate.diagnosis.change_points import ChangePoint, change_points
 from driftwise.evaluate.diagnosis.delays import Delays, delays_of
 from driftwise.evaluate.diagnosis.logging_policy import Overlap, overlap
-from driftwise.evaluate.diagnosis.permutation import LEVEL, DriftTest, drift_test, exchangeable, n_bins_for, noise_of
+from driftwise.evaluate.diagnosis.permutation import (
+    LEVEL,
+    DriftTest,
+    drift_test,
+    exchangeable,
+    n_bins_for,
+    noise_of,
+    summed,
+)
 from driftwise.evaluate.diagnosis.recommendation import Recommendation, recommend_for
 from driftwise.evaluate.diagnosis.seasons import Seasons, find_seasons
 from driftwise.evaluate.diagnosis.smoothing import SmoothMeans, smooth
@@ -148,8 +156,7 @@ def _binned(rows: Ints, arms: Ints, values: Floats, edges: Ints, n_arms: int) ->
     cells = np.searchsorted(edges, rows, side="right") * n_arms + arms
     size = len(edges) * n_arms
     counts: Floats = np.bincount(cells, minlength=size).astype(float)
-    sums: Floats = np.bincount(cells, weights=values, minlength=size)
-    return counts.reshape(-1, n_arms), sums.reshape(-1, n_arms)
+    return counts.reshape(-1, n_arms), summed(cells, values, size).reshape(-1, n_arms)
 
 
 def _arm(log: "Log", k: int, arms: Ints, values: Floats, noise: float, moved: MeanVariation) -> ArmDiagnosis:

@@ -95,8 +95,8 @@ def _sum_notes(found: Overlap, names: tuple[str, ...], actions: Ints, propensiti
     if not off:
         return []
     return [
-        "propensities do not add up to 1 over the arms: the sum of 1 / propensity over the rows of an arm should be the "
-        f"number of rows of the log, and is that many times as much for {_listed(off)}"
+        "propensities do not add up to 1 over the arms: the sum of 1 / propensity over the rows of an arm should be "
+        f"the number of rows of the log, and is that many times as much for {_listed(off)}"
     ]
 
 

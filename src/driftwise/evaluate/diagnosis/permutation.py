@@ -5,15 +5,15 @@ rewards are put into random order within their arm and season, several hundred t
 compared with those of its permutations:
 
     cusum     max over arms and splits of |z|, the difference of means before and after in standard errors
-    pooled    the same for all arms together: what moves them all
     spread_j  sum over arms and 2^j equal stretches of n (mean - mean of the arm)^2: oscillations and walks
 
 Each is measured from its median, in units of the distance from there to its 95 % quantile; the largest of them is
 compared with the largest of every permutation. So the level is that of one test, exactly, if rewards of an arm are
-independent of each other. Actions stay in their places: a logging policy that adapts
-may choose by past rewards, which leaves rewards that are yet to come as they are. What it does not leave is the order
-of the rewards before it drops an arm, since it drops arms after bad ones; `guard` leaves the last rewards before long
-absences out of the test.
+independent of each other.
+
+Time is counted in rewards of the arm, not by the clock: a logging policy that adapts chooses an arm more often after
+good rewards, which ties the clock to the rewards, but the next reward of an arm does not depend on when it is drawn.
+What is left is that such a policy may stop choosing an arm after bad rewards; see docs/logs.md for what that does.
 
 Long logs are permuted in runs of consecutive rewards of an arm, at most `MOST_RUNS` in all.
 """
@@ -39,8 +39,8 @@ class Exchangeable(NamedTuple):
     """Runs of rewards, in order of their strata: those of a stratum may change places.
 
     `values` are sums over a run of rewards less the mean of their stratum, in units of the noise of their arm; `cells`
-    say where a run lies, bin x n_arms + arm; stratum i has the runs `starts[i]` to `starts[i + 1]`; a run has `length`
-    rewards.
+    say where a run lies, bin x n_arms + arm, in bins of equal numbers of an arm's rewards; stratum i has the runs
+    `starts[i]` to `starts[i + 1]`; a run has `length` rewards.
     """
 
     values: Floats
@@ -89,10 +89,17 @@ def exchangeable(arms: Ints, values: Floats, slots: Ints, n_arms: int, *, noise:
     runs = sizes // length  # rewards at the end that fill no run are left out of the test
     whole = np.repeat(first, runs * length) + _counts_up(runs * length)
     middle = order[whole[length // 2 :: length]]
-    cells = (middle * n_bins // len(values)) * n_arms + arms[middle]
+    cells = (_place_in_arm(arms, n_arms)[middle] * n_bins // np.bincount(arms, minlength=n_arms)[arms[middle]]) * n_arms
     sums = residuals[whole].reshape(-1, length).sum(axis=1)
     starts = np.concatenate([[0], np.cumsum(runs)])
-    return Exchangeable(sums, cells, starts.astype(np.int64), length, n_bins, n_arms)
+    return Exchangeable(sums, cells + arms[middle], starts.astype(np.int64), length, n_bins, n_arms)
+
+
+def _place_in_arm(arms: Ints, n_arms: int) -> Ints:
+    """How many rewards of the same arm came before."""
+    places = np.empty(len(arms), np.int64)
+    places[np.argsort(arms, kind="stable")] = _counts_up(np.bincount(arms, minlength=n_arms))
+    return places
 
 
 def _counts_up(sizes: Ints) -> Ints:
@@ -130,8 +137,13 @@ def joint_statistic(table: Floats) -> Floats:
 
 
 def _sums(runs: Exchangeable) -> Floats:
-    sums: Floats = np.bincount(runs.cells, weights=runs.values, minlength=runs.n_bins * runs.n_arms)
-    return sums.reshape(runs.n_bins, runs.n_arms)
+    return summed(runs.cells, runs.values, runs.n_bins * runs.n_arms).reshape(runs.n_bins, runs.n_arms)
+
+
+def summed(cells: Ints, values: Floats, size: int) -> Floats:
+    """The sum of the values in each cell."""
+    sums: Floats = np.bincount(cells, weights=values, minlength=size).astype(np.float64)
+    return sums
 
 
 @kernel
@@ -158,10 +170,6 @@ def statistics(sums: Floats, counts: Floats) -> tuple[list[str], Floats]:
     inside = (before >= LEAST_SIDE) & (total - before >= LEAST_SIDE)
     scale = np.where(inside, np.sqrt(np.where(inside, sizes, 1.0)), np.inf)
     names, columns = ["cusum"], [np.abs(split / scale).max(axis=(1, 2))]
-    together = np.sqrt(np.where(inside, sizes, 0.0).sum(axis=1))
-    pooled = (split * inside).sum(axis=2) / np.where(together > 0.0, together, np.inf)
-    names.append("pooled")
-    columns.append(np.abs(pooled).max(axis=1))
     stretches = 2
     while stretches <= len(counts):
         part = counts.reshape(stretches, -1, counts.shape[1]).sum(axis=1)

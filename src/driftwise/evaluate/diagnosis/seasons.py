@@ -13,7 +13,7 @@ import numpy as np
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats, Ints
-from driftwise.evaluate.diagnosis.permutation import joint_statistic
+from driftwise.evaluate.diagnosis.permutation import joint_statistic, summed
 
 LEVEL = 0.01
 PERMUTATIONS = 499
@@ -118,7 +118,7 @@ def _season(
     cells = arms * (n_cycles * cycle) + (ticks - first * cycle)
     size = n_arms * n_cycles * cycle
     counts = np.bincount(cells, minlength=size).reshape(n_arms, -1).astype(float)
-    sums: Floats = np.bincount(cells, weights=residuals, minlength=size).reshape(n_arms, -1)
+    sums = summed(cells, residuals, size).reshape(n_arms, -1)
     means = sums / np.maximum(counts, 1.0) - _moving_average(sums, counts, cycle)
     weights = np.sqrt(counts).reshape(n_arms, n_cycles, cycle)
     scores = np.where(weights > 0.0, means.reshape(weights.shape) * weights, 0.0)
