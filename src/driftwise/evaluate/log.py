@@ -9,7 +9,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
+    from driftwise.evaluate.evaluation import Evaluation
     from driftwise.evaluate.rows import LogRows
 
 
@@ -239,6 +240,12 @@ class Log:
         from driftwise.evaluate.frames import frame_of_log
 
         return frame_of_log(self)
+
+    def evaluate(self, policies: object, **options: Any) -> "Evaluation":
+        """What policies would have earned, with intervals; `driftwise.evaluate.off_policy.evaluate` has the options."""
+        from driftwise.evaluate.off_policy import evaluate
+
+        return evaluate(self, policies, **options)
 
     def __len__(self) -> int:
         return len(self.actions)
