@@ -20,6 +20,7 @@ from driftwise.errors import LogError
 if TYPE_CHECKING:
     import polars as pl
 
+    from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
     from driftwise.evaluate.evaluation import Evaluation
     from driftwise.evaluate.rows import LogRows
 
@@ -223,6 +224,14 @@ class Log:
             timezone=rows.timezone,
             notes=rows.notes,
         )
+
+    # ---- what can be asked ----
+
+    def diagnose(self, *, name: str = "LOG", seed: int = 0) -> "Diagnosis":
+        """Does it drift, when, how far, and what should run? `name` stands in the command that is recommended."""
+        from driftwise.evaluate.diagnosis.diagnosis import diagnose
+
+        return diagnose(self, name=name, seed=seed)
 
     # ---- out ----
 
