@@ -19,7 +19,7 @@ def draw(n: int = 4000, seed: int = 0, **options: Any) -> dw.Log:
     rng = np.random.default_rng(seed)
     actions = rng.choice(3, n, p=SHARES)
     rewards = (rng.random(n) < MEANS[actions]).astype(float)
-    fields = {"arms": ["a", "b", "c"], "propensities": SHARES[actions]} | options
+    fields: dict[str, Any] = {"arms": ["a", "b", "c"], "propensities": SHARES[actions]} | options
     return dw.Log.from_arrays(actions, rewards, **fields)
 
 
@@ -149,7 +149,7 @@ def test_units_widen_intervals() -> None:
     habits = rng.random(200)[units]
     actions = rng.integers(0, 2, 4000)
     order = rng.permutation(4000)
-    fields = {"propensities": np.full(4000, 0.5)}
+    fields: dict[str, Any] = {"propensities": np.full(4000, 0.5)}
     rewards = (rng.random(4000) < habits).astype(float)
     alone = dw.Log.from_arrays(actions[order], rewards[order], **fields).evaluate(["logged"]).logged.value
     together = dw.Log.from_arrays(actions[order], rewards[order], units=units[order], **fields).evaluate(["logged"])
