@@ -86,7 +86,7 @@ def test_a_deployment_from_its_store(tmp_path: Path) -> None:
 
     async def serve() -> None:
         async with running(store) as engine:
-            await create(engine, policy="exp3:gamma=1.0")
+            await create(engine, policy="uniform")
             for i in range(300):
                 decision = await decide(engine)
                 await learn(engine, decision["id"], reward=float(decision["action"] == "blue" or i % 5 == 0))

@@ -53,7 +53,7 @@ class Sample(NamedTuple):
         return PathSums(self.redraws, self.rows.known, np.array([each.start for each in self.periods]))
 
 
-class Evidence(NamedTuple):
+class PolicyEvidence(NamedTuple):
     """What a log has to say of one policy: terms of estimators, the share of rows it learned from, and doubts.
 
     `paths` tell what luck adds to the error, where any of the policies learns.
@@ -66,14 +66,14 @@ class Evidence(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def earnings(sample: Sample) -> Evidence:
+def earnings(sample: Sample) -> PolicyEvidence:
     """The log on itself: every row counts once."""
     rewards = sample.rows.rewards[sample.rows.known]
     ones = np.ones(len(rewards))
-    return Evidence(Terms(ones, rewards, ones, ones), "ips", _straight(sample, np.ones(len(sample.rows.actions))))
+    return PolicyEvidence(Terms(ones, rewards, ones, ones), "ips", _straight(sample, np.ones(len(sample.rows.actions))))
 
 
-def evidence_of(candidate: Candidate, sample: Sample, settings: Settings) -> Evidence:
+def evidence_of(candidate: Candidate, sample: Sample, settings: Settings) -> PolicyEvidence:
     """The evidence on a policy."""
     if isinstance(candidate, Learner):
         return _replayed(candidate, sample, settings)
@@ -83,7 +83,7 @@ def evidence_of(candidate: Candidate, sample: Sample, settings: Settings) -> Evi
     target = Mixture(table if table.ndim == 1 else table[sample.rows.places])
     weights, expectations = _weigh(target, sample)
     method = "snips" if settings.method == "replay" else settings.method
-    return Evidence(_known(sample, weights, expectations), method, _straight(sample, weights))
+    return PolicyEvidence(_known(sample, weights, expectations), method, _straight(sample, weights))
 
 
 def _straight(sample: Sample, weights: Floats) -> Paths | None:
@@ -110,7 +110,7 @@ def _known(sample: Sample, weights: Floats, expectations: Floats) -> Terms:
     return Terms(weights[known], rows.rewards[known], predictions[known], expectations[known])
 
 
-def _replayed(learner: Learner, sample: Sample, settings: Settings) -> Evidence:
+def _replayed(learner: Learner, sample: Sample, settings: Settings) -> PolicyEvidence:
     """The evidence of replays, averaged over them."""
     rows = sample.rows
     n, smallest = len(rows.actions), float(rows.propensities.min())
@@ -142,4 +142,4 @@ def _replayed(learner: Learner, sample: Sample, settings: Settings) -> Evidence:
     if method == "replay":
         method, weights = "snips", accepted
     terms = _known(sample, weights / settings.replays, expectations / settings.replays)
-    return Evidence(terms, method, sums.paths(), share, check_replay(share * n, acceptance, rows.propensities))
+    return PolicyEvidence(terms, method, sums.paths(), share, check_replay(share * n, acceptance, rows.propensities))

@@ -14,7 +14,7 @@ from driftwise.core.validation import number, one_of, whole
 from driftwise.evaluate.comparison import LOGGED, Contender, compare
 from driftwise.evaluate.estimators import ESTIMATORS, effective_sample_size, switch_threshold
 from driftwise.evaluate.evaluation import Evaluation, PeriodValue, PolicyEvaluation
-from driftwise.evaluate.evidence import Evidence, Sample, Settings, earnings, evidence_of
+from driftwise.evaluate.evidence import PolicyEvidence, Sample, Settings, earnings, evidence_of
 from driftwise.evaluate.intervals import Interval, mean_interval
 from driftwise.evaluate.log import Log
 from driftwise.evaluate.logged_problem import arms_of, check_reward_range, reward_range_of
@@ -86,7 +86,7 @@ def evaluate(
     >>> log = Log.from_arrays(actions, rewards, arms=["old", "new"], propensities=np.full(1000, 0.5))
     >>> found = evaluate(log, ["fixed:old", "fixed:new"])
     >>> {name: round(each.value.mean, 2) for name, each in found.policies.items()}
-    {'fixed:old': 0.3, 'fixed:new': 0.61}
+    {'fixed:old': 0.27, 'fixed:new': 0.62}
     """
     settings = _settings(method, rounds, acceptance, threshold, replays, seed)
     arms = arms_of(log.arms, problem)
@@ -151,7 +151,7 @@ def _two_values(rewards: Floats) -> tuple[float, float] | None:
     return (low, high) if ((rewards == low) | (rewards == high)).all() else None
 
 
-def _value(evidence: Evidence, sample: Sample, settings: Settings) -> tuple[PolicyEvaluation, Floats | None]:
+def _value(evidence: PolicyEvidence, sample: Sample, settings: Settings) -> tuple[PolicyEvaluation, Floats | None]:
     """The value of a policy, in all and by period, and what each row contributes to it; None where it has none."""
     terms, replays = evidence.terms, evidence.acceptance is not None and settings.method == "replay"
     method = "replay" if replays else evidence.method
