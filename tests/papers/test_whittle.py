@@ -6,7 +6,7 @@ from driftwise.papers import paper
 from driftwise.papers.whittle.studies import CELLS, FRESH, RECOMMENDED, WORLDS, fresh, studies, table
 from driftwise.papers.whittle.table import ROWS, published
 from driftwise.study.claims import Evidence, choose, judge, needed
-from driftwise.study.plots.style import NARROW, svg
+from driftwise.report.style import NARROW, svg
 from driftwise.study.run import run
 
 PAPER = "whittle"

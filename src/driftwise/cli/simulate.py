@@ -132,7 +132,7 @@ def _show(study: Any, results: Any) -> None:
 
 
 def _report(study: Any, results: Any, out: Path) -> Path:
-    import driftwise.study.plots.style  # noqa: F401  # says which extra figures need
+    import driftwise.report.style  # noqa: F401  # says which extra figures need
     from driftwise.study.report import write_report
 
     report: Path = write_report(study, results, out / "report.html")

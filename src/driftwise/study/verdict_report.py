@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from driftwise.measure.summary import Estimate
+from driftwise.report.formatting import brief, spread
+from driftwise.report.style import NARROW, WIDE, Figure, Sheet, svg
+from driftwise.report.templates import Markup, fill, write
 from driftwise.study.claims import DIFFERS, KNOWN, MATCHES, Verdict, summary
-from driftwise.study.formatting import brief, spread
-from driftwise.study.plots.style import NARROW, WIDE, Figure, Sheet, svg
-from driftwise.study.templates import Markup, fill, write
 
 
 class Drawing(NamedTuple):
@@ -28,6 +28,7 @@ def write_verdicts(path: Path, verdicts: Sequence[Verdict], drawings: Sequence[D
     """Write the page; `about` holds title, source, notes, scale, runs, seed and command."""
     groups = [(name, list(members)) for name, members in groupby(verdicts, key=lambda each: each.id.split("/")[0])]
     page = fill(
+        "study",
         "verdicts.html",
         headline=headline(verdicts),
         rows=verdicts,

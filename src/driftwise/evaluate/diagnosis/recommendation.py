@@ -17,12 +17,12 @@ class Recommendation(NamedTuple):
     command: str
 
 
-def recommend_for(found: "Diagnosis", log_name: str) -> Recommendation:
-    """The policy that a diagnosis speaks for."""
+def recommend_for(found: "Diagnosis", source: str) -> Recommendation:
+    """The policy that a diagnosis speaks for; `source` is the log as the command line names it."""
     policy, why = _choice(found)
     others = [other for other in (_windowed(found), _lasting(found)) if other != policy]
-    words = ["driftwise", "evaluate", log_name, "--policy", policy, *(w for each in others for w in ("--policy", each))]
-    return Recommendation(policy, why, shlex.join(words))
+    options = " ".join(f"--policy {shlex.quote(each)}" for each in (policy, *others))
+    return Recommendation(policy, why, f"driftwise evaluate {source} {options}")
 
 
 def _choice(found: "Diagnosis") -> tuple[str, str]:
