@@ -12,7 +12,7 @@ from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Floats
 from driftwise.core.validation import number, one_of, whole
 from driftwise.evaluate.comparison import LOGGED, Contender, compare
-from driftwise.evaluate.estimators import ESTIMATORS, effective_sample_size, switch_threshold
+from driftwise.evaluate.estimators import ESTIMATORS, Terms, effective_sample_size, switch_threshold
 from driftwise.evaluate.evaluation import Evaluation, PeriodValue, PolicyEvaluation
 from driftwise.evaluate.evidence import PolicyEvidence, Sample, Settings, earnings, evidence_of
 from driftwise.evaluate.intervals import Interval, mean_interval
@@ -28,6 +28,7 @@ from driftwise.evaluate.targets import Learner, LoggedChoices, read_policies
 
 METHODS = (*ESTIMATORS, "replay")
 WITH_MODEL = ("dr", "switch-dr")
+RARE = 10.0  # effective rows
 
 
 def evaluate(
@@ -151,6 +152,11 @@ def _two_values(rewards: Floats) -> tuple[float, float] | None:
     return (low, high) if ((rewards == low) | (rewards == high)).all() else None
 
 
+def _is_rare(terms: Terms, ends: tuple[float, float]) -> bool:
+    """Whether one of the two values of rewards has a few effective rows only."""
+    return any(effective_sample_size(terms.weights[terms.rewards == end]) < RARE for end in ends)
+
+
 def _value(evidence: PolicyEvidence, sample: Sample, settings: Settings) -> tuple[PolicyEvaluation, Floats | None]:
     """The value of a policy, in all and by period, and what each row contributes to it; None where it has none."""
     terms, replays = evidence.terms, evidence.acceptance is not None and settings.method == "replay"
@@ -169,7 +175,14 @@ def _value(evidence: PolicyEvidence, sample: Sample, settings: Settings) -> tupl
         part_size = effective_sample_size(part.weights)
         own = None if units is None else units[start:stop]
         luck = 0.0 if evidence.paths is None else evidence.paths.variance(period)
-        found = mean_interval(estimator(part, threshold), size=part_size, units=own, ends=sample.ends, variance=luck)
+        found = mean_interval(
+            estimator(part, threshold),
+            size=part_size,
+            units=own,
+            ends=sample.ends,
+            rare=sample.ends is not None and _is_rare(part, sample.ends),
+            variance=luck,
+        )
         return found if part_size >= LEAST_SIZE else None, part_size
 
     periods = tuple(PeriodValue(each, *value_of(each.start, each.stop, i)) for i, each in enumerate(sample.periods))
