@@ -7,6 +7,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.errors import DriftwiseError
+from driftwise.evaluate.adaptivity import SURE, dependence
 from driftwise.evaluate.evaluation import Evaluation
 from driftwise.evaluate.propensity_model import estimate_propensities
 
@@ -252,3 +253,20 @@ def test_small_propensities_bound_the_acceptance() -> None:
     actions = rng.choice(2, 20_000, p=shares)
     found = log_of(actions, propensities=shares[actions]).evaluate(["ucb1"], acceptance=0.2)
     assert any("have a propensity below the acceptance 0.2" in each for each in found.policies["ucb1"].warnings)
+
+
+def test_a_log_of_a_policy_that_learns_says_so() -> None:
+    """UCB without a column of propensities: its arms take turns, so that shares alone would look random."""
+    rng, agent = np.random.default_rng(0), dw.Agent(dw.UCB1(), ["a", "b", "c"])
+    actions, rewards = [], []
+    for _ in range(2000):
+        decision = agent.decide()
+        actions.append(str(decision.action))
+        rewards.append(float(rng.random() < MEANS["abc".index(actions[-1])]))
+        agent.learn(decision, reward=rewards[-1])
+    found = dw.Log.from_arrays(actions, rewards).evaluate(["fixed:a"])
+    assert any(note.startswith("choices follow recent rewards") for note in found.notes)
+
+
+def test_random_choices_follow_nothing() -> None:
+    assert all(abs(dependence(3, log.actions, log.rewards)) < SURE for log in (draw(3000, seed) for seed in range(20)))

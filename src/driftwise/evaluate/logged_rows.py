@@ -60,7 +60,7 @@ def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows
     lost = int((~rows.known).sum())
     if lost:
         notes.append(f"{lost:,} rows without a reward count for no value: as if it were lost whatever was chosen")
-    return rows, notes + check_randomness(log.arms, rows.actions, rows.propensities, estimate)
+    return rows, notes + check_randomness(log.arms, rows.actions, rows.rewards, rows.propensities, estimate)
 
 
 def _more(log: Log) -> tuple[Floats | None, Floats | None, Floats | None, Ints | None]:

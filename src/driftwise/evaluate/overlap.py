@@ -4,6 +4,8 @@ import numpy as np
 
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
+from driftwise.evaluate.adaptivity import SURE as SURE_OF_LEARNING
+from driftwise.evaluate.adaptivity import dependence
 from driftwise.evaluate.estimators import effective_sample_size
 
 LEAST_SIZE = 20  # effective rows below which no value is given
@@ -21,13 +23,15 @@ DETERMINISTIC = (
 )
 
 
-def check_randomness(arms: tuple[str, ...], actions: Ints, propensities: Floats, estimated: bool) -> list[str]:
+def check_randomness(
+    arms: tuple[str, ...], actions: Ints, rewards: Floats, propensities: Floats, estimated: bool
+) -> list[str]:
     """Refuse a log in which nothing was left to chance; what else is odd about its propensities, a sentence each."""
     if len(arms) == 1 or not (actions != actions[0]).any():
         name = arms[int(actions[0])]
         raise LogError(f"every row chose the arm {name!r}: the log cannot tell what other arms would have earned")
     if estimated:
-        return _check_pattern(arms, actions)
+        return _check_pattern(arms, actions) + _check_adaptivity(arms, actions, rewards)
     if (propensities >= SURE).mean() >= SURE:
         raise LogError(f"every propensity is 1: {DETERMINISTIC}")
     return _fit(arms, actions, propensities)
@@ -49,6 +53,16 @@ def _check_pattern(arms: tuple[str, ...], actions: Ints) -> list[str]:
     return [
         f"{sure:.0%} of choices follow from the one before: they were not random, and shares of arms are taken for "
         "propensities all the same"
+    ]
+
+
+def _check_adaptivity(arms: tuple[str, ...], actions: Ints, rewards: Floats) -> list[str]:
+    found = dependence(len(arms), actions, rewards)
+    if abs(found) < SURE_OF_LEARNING:
+        return []
+    return [
+        f"choices follow recent rewards ({found:.0f} standard deviations): the log comes from a policy that learns, "
+        "perhaps a deterministic one; shares of arms are not its propensities, and values may be far off"
     ]
 
 
