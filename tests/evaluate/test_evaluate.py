@@ -1,14 +1,17 @@
 """`Log.evaluate`: known truths, periods, comparisons, and one clear sentence for what cannot be evaluated."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.cli.evaluation_table import show_evaluation
 from driftwise.errors import DriftwiseError
 from driftwise.evaluate.adaptivity import SURE, dependence
 from driftwise.evaluate.evaluation import Evaluation
+from driftwise.evaluate.off_policy import METHODS
 from driftwise.evaluate.propensity_model import estimate_propensities
 
 MEANS = np.array([0.2, 0.5, 0.35])
@@ -270,3 +273,31 @@ def test_a_log_of_a_policy_that_learns_says_so() -> None:
 
 def test_random_choices_follow_nothing() -> None:
     assert all(abs(dependence(3, log.actions, log.rewards)) < SURE for log in (draw(3000, seed) for seed in range(20)))
+
+
+def strange_log(rng: np.random.Generator) -> dw.Log:
+    """Few rows, lost rewards, propensities that do not fit, rewards of any scale, units, late rewards."""
+    n = int(rng.choice([1, 2, 5, 30, 60, 300]))
+    rewards = [rng.integers(0, 2, n) * 1.0, rng.normal(size=n) * 10.0 ** rng.uniform(-3, 6), np.full(n, -2.0)]
+    chosen = rewards[rng.integers(0, 3)]
+    chosen[rng.random(n) < rng.choice([0.0, 0.5])] = np.nan
+    propensities = rng.choice([1.0 / 3.0, 0.01, 1.0], n)
+    propensities[rng.random(n) < rng.choice([0.0, 0.3])] = np.nan
+    times = START + np.sort(rng.random(n)) * 1e6
+    fields: dict[str, Any] = {"units": rng.integers(0, 1 + n // 3, n)} if rng.random() < 0.3 else {}
+    fields |= {"times": times, "rewarded_at": times + rng.exponential(1e4, n)} if rng.random() < 0.5 else {}
+    return dw.Log.from_arrays(rng.integers(0, 3, n), chosen, arms=["a", "b", "c"], propensities=propensities, **fields)
+
+
+def test_a_strange_log_is_evaluated_or_refused() -> None:
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        policies = list(rng.choice(["fixed:b", "uniform", "logged", "ucb1"], 2, replace=False))
+        method, rounds = str(rng.choice(METHODS)), str(rng.choice(["log", "accepted"]))
+        try:
+            found = strange_log(rng).evaluate(policies, method=method, rounds=rounds, periods=3)
+        except DriftwiseError as refusal:
+            assert "\n" not in str(refusal)
+        else:
+            json.dumps(found.as_dict(), allow_nan=False)
+            show_evaluation(found)

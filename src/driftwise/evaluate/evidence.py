@@ -14,7 +14,7 @@ from driftwise.core.types import Floats
 from driftwise.evaluate.estimators import Terms
 from driftwise.evaluate.logged_problem import problem_of, tape_of
 from driftwise.evaluate.logged_rows import LoggedRows
-from driftwise.evaluate.overlap import check_replay
+from driftwise.evaluate.overlap import LEAST_SIZE, check_replay
 from driftwise.evaluate.paths import Paths, PathSums, Redraws
 from driftwise.evaluate.periods import Period
 from driftwise.evaluate.replay import replay_policy
@@ -64,13 +64,15 @@ class PolicyEvidence(NamedTuple):
     paths: Paths | None = None
     acceptance: float | None = None
     warnings: tuple[str, ...] = ()
+    least_size: float = LEAST_SIZE  # effective rows below which no value is given
 
 
 def earnings(sample: Sample) -> PolicyEvidence:
     """The log on itself: every row counts once."""
     rewards = sample.rows.rewards[sample.rows.known]
     ones = np.ones(len(rewards))
-    return PolicyEvidence(Terms(ones, rewards, ones, ones), "ips", _straight(sample, np.ones(len(sample.rows.actions))))
+    paths = _straight(sample, np.ones(len(sample.rows.actions)))
+    return PolicyEvidence(Terms(ones, rewards, ones, ones), "ips", paths, least_size=1)
 
 
 def evidence_of(candidate: Candidate, sample: Sample, settings: Settings) -> PolicyEvidence:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.core.types import Floats, Ints
+from driftwise.errors import LogError
 from driftwise.evaluate.log import Log
 from driftwise.evaluate.overlap import check_randomness
 from driftwise.evaluate.propensity_model import estimate_propensities
@@ -57,6 +58,8 @@ def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows
     everything = np.arange(len(log))
     rows = LoggedRows(arms, everything, log.actions, log.rewards, propensities, *_more(log))
     rows = rows if len(places) == len(log) else rows.at(places)
+    if not rows.known.any():
+        raise LogError("no row that has a propensity has a reward")
     lost = int((~rows.known).sum())
     if lost:
         notes.append(f"{lost:,} rows without a reward count for no value: as if it were lost whatever was chosen")

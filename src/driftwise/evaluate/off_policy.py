@@ -19,7 +19,7 @@ from driftwise.evaluate.intervals import Interval, mean_interval
 from driftwise.evaluate.log import Log
 from driftwise.evaluate.logged_problem import arms_of, check_reward_range, reward_range_of
 from driftwise.evaluate.logged_rows import LoggedRows, rows_as_logged, rows_of
-from driftwise.evaluate.overlap import LEAST_SIZE, check_weights
+from driftwise.evaluate.overlap import check_weights
 from driftwise.evaluate.paths import redraw
 from driftwise.evaluate.periods import periods_of
 from driftwise.evaluate.replay import ROUNDS
@@ -162,7 +162,7 @@ def _value(evidence: PolicyEvidence, sample: Sample, settings: Settings) -> tupl
     terms, replays = evidence.terms, evidence.acceptance is not None and settings.method == "replay"
     method = "replay" if replays else evidence.method
     size = effective_sample_size(terms.weights)
-    why, doubts = check_weights(terms.weights, scaled=not replays)
+    why, doubts = check_weights(terms.weights, evidence.least_size, scaled=not replays)
     if why is not None:
         warnings = (why, *evidence.warnings)
         return PolicyEvaluation(None, method, size, (), evidence.acceptance, warnings), None
@@ -183,7 +183,7 @@ def _value(evidence: PolicyEvidence, sample: Sample, settings: Settings) -> tupl
             rare=sample.ends is not None and _is_rare(part, sample.ends),
             variance=luck,
         )
-        return found if part_size >= LEAST_SIZE else None, part_size
+        return found if part_size >= evidence.least_size else None, part_size
 
     periods = tuple(PeriodValue(each, *value_of(each.start, each.stop, i)) for i, each in enumerate(sample.periods))
     value, _ = value_of(0, len(terms.weights))

@@ -87,15 +87,15 @@ def _fit(arms: tuple[str, ...], actions: Ints, propensities: Floats) -> list[str
     ]
 
 
-def check_weights(weights: Floats, scaled: bool = True) -> tuple[str | None, list[str]]:
+def check_weights(weights: Floats, least_size: float, scaled: bool = True) -> tuple[str | None, list[str]]:
     """Why no value can be given for a policy with these weights, or None; and what is doubtful.
 
     `scaled` weights average 1 where the policy chooses only what the log could choose.
     """
     n, size = len(weights), effective_sample_size(weights)
-    if size < LEAST_SIZE:
+    if size < least_size:
         return (
-            f"the effective sample size is {size:.1f}, below {LEAST_SIZE}: the log chose too rarely what this policy "
+            f"the effective sample size is {size:.1f}, below {least_size:g}: the log chose too rarely what this policy "
             "chooses"
         ), []
     found = []
