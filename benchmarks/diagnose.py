@@ -127,6 +127,4 @@ if __name__ == "__main__":
         write(int(sys.argv[2]), sys.argv[3])
     else:
         {"level": level, "power": power, "adaptive": adaptive, "speed": speed, "memory": memory}[sys.argv[1]]()
-        print(
-            f"{time.process_time() - start:.0f} s processor time, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB"
-        )
+        print(f"{time.process_time() - start:.0f} s processor time")
