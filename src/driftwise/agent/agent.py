@@ -7,10 +7,9 @@ The code is bound when the agent is made: kernels registered later are used by a
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from driftwise.agent.serialization import (
 )
 from driftwise.agent.summary import ArmSummary, summary_of
 from driftwise.core import serialization as states
-from driftwise.core.adapter import Adapter, no_view
+from driftwise.core.adapter import Adapter
 from driftwise.core.arm_registry import plain_name
 from driftwise.core.encoding import Arm
 from driftwise.core.family import FAMILIES
@@ -33,7 +32,8 @@ from driftwise.core.validation import cast, whole
 from driftwise.errors import ArmError, ParameterError
 from driftwise.families.multi_armed.problem import MultiArmed
 
-FIRST = itemgetter(0)
+# Members of an enum are looked up slowly in Python 3.11.
+LEARNED, STALE, IGNORED = OutcomeStatus.LEARNED, OutcomeStatus.STALE, OutcomeStatus.IGNORED
 
 
 class Agent(Rounds):
@@ -155,7 +155,7 @@ class Agent(Rounds):
             value = adapter.read_outcome(_given(reward=reward, **outcome))
         with self._lock:
             t, (chosen, propensity, row) = self._waiting_for(decision)
-            place, stale = adapter.locate(chosen, row), sum(map(FIRST, self._stale))
+            place, stale = adapter.locate(chosen, row), self._count_stale()
             if not self._bare:
                 self._learn_about(t, value, place)
             elif place is not None:
@@ -164,9 +164,8 @@ class Agent(Rounds):
             del self._pending[t]
             if place is None:
                 self.ignored += 1
-                return OutcomeStatus.IGNORED
-            # Not by the property: what has been learned must not be lost to a call that fails now.
-            return OutcomeStatus.STALE if sum(map(FIRST, self._stale)) > stale else OutcomeStatus.LEARNED
+                return IGNORED
+            return STALE if self._count_stale() > stale else LEARNED
 
     def validate_requests(self, *requests: Mapping[str, Any]) -> None:
         """Refuse, as `decide` would, requests that the next decisions cannot be made from."""
@@ -270,7 +269,7 @@ class Agent(Rounds):
     @property
     def stale(self) -> int:
         """Rewards that came too late to count: their round had left the window, or their batch had ended."""
-        return int(sum(counter[0] for counter in self._stale))
+        return self._count_stale()
 
     @property
     def alarms(self) -> int:
@@ -282,15 +281,9 @@ class Agent(Rounds):
         """A copy of the policy's state."""
         return states.clone(self._state)
 
-    def __getattr__(self, name: str) -> Any:
-        """What only agents of some families tell: `remaining` budgets, the `ranking` of restless arms, ..."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        with self._lock:
-            views = self._adapter.views()
-            if name not in views:
-                no_view(f"an agent of {type(self.policy).__name__}", name, views)
-            return views[name](self.t)
+    if TYPE_CHECKING:  # attributes of some families: agent/views.py
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __repr__(self) -> str:
         return f"Agent({self.policy}, {self._adapter.describe()}, t={self.t}, pending={len(self._pending)})"

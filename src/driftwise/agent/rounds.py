@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from driftwise.agent.bound import Bound
 from driftwise.agent.rollback import Rewind, Step
 from driftwise.agent.serialization import Pending
+from driftwise.agent.views import add_views
 from driftwise.core import serialization as states
 from driftwise.core.adapter import Adapter
 from driftwise.core.arm_registry import ArmRegistry
@@ -31,6 +32,7 @@ class Rounds:
             raise ParameterError(
                 f"propensity_samples={samples} counts how often an arm is chosen: this agent does not choose one arm"
             )
+        add_views(type(self))
         self.seed, self.max_pending, self.propensity_samples = seed, max_pending, samples
         self.t = 0
         self.forgotten = self.ignored = 0
@@ -54,10 +56,10 @@ class Rounds:
         learn = bound(learn_once, *decision, example.outcome, 0, True, holds=quick)
         count = bound(share_of, *choice, 0, self.propensity_samples, holds=True) if self.propensity_samples else None
         past = None if adapter.bare else Rewind(plain, state, tuple(example))
-        stale, alarms = _counters(state, "stale"), _counters(state, "alarms")
+        count_stale, alarms = _total(_counters(state, "stale")), _counters(state, "alarms")
         # From here on nothing can fail, so that an agent changes as a whole or not at all.
         self.policy, self._plain, self._adapter, self._state, self._past = policy, plain, adapter, state, past
-        self._bare, self._context, self._stale, self._alarms = adapter.bare, adapter.context, stale, alarms
+        self._bare, self._context, self._count_stale, self._alarms = adapter.bare, adapter.context, count_stale, alarms
         self._decide, self._learn, self._count = decide, learn, count
         self._joint, self._pends, self._pend = joint, pends, wait
 
@@ -216,6 +218,11 @@ def _goes_on(before: Problem, after: Problem) -> bool:
 def _counters(state: Any, name: str) -> list[Any]:
     """The arrays of a state that are called so, wherever in it they are."""
     return [array for path, array in states.arrays(state) if path.split(".")[-1] == name]
+
+
+def _total(counters: list[Any]) -> Callable[[], int]:
+    """A function that adds counters up: quick where there is one, as in most states."""
+    return counters[0].item if len(counters) == 1 else lambda: sum(counter.item() for counter in counters)
 
 
 def _without_text(policy: Any) -> Any:

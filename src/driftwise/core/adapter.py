@@ -24,7 +24,7 @@ import math
 import numbers
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple
 
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Facts
@@ -57,6 +57,7 @@ class Adapter:
     outcome_fields: ClassVar[tuple[str, ...]] = ("reward",)  # what `learn` takes
     arm_fields: ClassVar[tuple[str, ...]] = ()  # what `add_arm` takes beside a name
     change_fields: ClassVar[tuple[str, ...]] = ("horizon",)  # what `change` takes
+    view_names: ClassVar[tuple[str, ...]] = ()  # attributes that only agents of this family have: see `views`
     bare: ClassVar[bool] = False
     quick: ClassVar[bool] = True
     repeats: ClassVar[bool] = True
@@ -217,7 +218,7 @@ class Adapter:
     # ---- what a program may ask of some families only ----
 
     def views(self) -> Mapping[str, Callable[[int], Any]]:
-        """What only agents of this family tell, by name: functions of the round to come."""
+        """Attributes that only agents of this family have, by `view_names`: functions of the round to come."""
         return {}
 
     def describe(self) -> str:
@@ -258,9 +259,3 @@ def later_horizon(horizon: Any, t: int) -> int:
     if rounds <= t:
         raise ParameterError(f"horizon={rounds} has passed: {t} rounds have been decided already")
     return rounds
-
-
-def no_view(agent: str, name: str, views: Mapping[str, Any]) -> NoReturn:
-    """Refuse to tell what this family does not have."""
-    known = f"; beside what all agents tell, it tells {', '.join(views)}" if views else ""
-    raise AttributeError(f"{agent} has no `{name}`{known}")

@@ -7,7 +7,6 @@ what it proposes is drawn from its own probabilities, so that nobody needs to kn
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Floats
@@ -17,7 +16,7 @@ from driftwise.evaluate.logged_rows import LoggedRows
 from driftwise.evaluate.overlap import LEAST_SIZE, check_replay
 from driftwise.evaluate.paths import Paths, PathSums, Redraws
 from driftwise.evaluate.periods import Period
-from driftwise.evaluate.replay import replay_policy
+from driftwise.evaluate.replay import Replay, replay_policy
 from driftwise.evaluate.reward_model import RewardModel
 from driftwise.evaluate.targets import Candidate, Learner, Mixture, Proposals, Target
 
@@ -83,7 +82,7 @@ def evidence_of(candidate: Candidate, sample: Sample, settings: Settings) -> Pol
         return earnings(sample)
     table = candidate.probabilities
     target = Mixture(table if table.ndim == 1 else table[sample.rows.places])
-    weights, expectations = _weigh(target, sample)
+    weights, expectations = _weigh(target, sample.rows, sample.model)
     method = "snips" if settings.method == "replay" else settings.method
     return PolicyEvidence(_known(sample, weights, expectations), method, _straight(sample, weights))
 
@@ -98,10 +97,9 @@ def _straight(sample: Sample, weights: Floats) -> Paths | None:
     return sums.paths()
 
 
-def _weigh(target: Target, sample: Sample) -> tuple[Floats, Floats]:
+def _weigh(target: Target, rows: LoggedRows, model: RewardModel | None) -> tuple[Floats, Floats]:
     """The weight of every row, and the prediction for what the policy chooses there."""
-    rows = sample.rows
-    expectations = np.zeros(len(rows.actions)) if sample.model is None else target.expect(sample.model)
+    expectations = np.zeros(len(rows.actions)) if model is None else target.expect(model)
     return target.chances(rows.actions) / rows.propensities, expectations
 
 
@@ -122,8 +120,8 @@ def _replayed(learner: Learner, sample: Sample, settings: Settings) -> PolicyEvi
     problem, tape = tape_of(learner.policy, value, sample.seen)
     weights, expectations, accepted = np.zeros(n), np.zeros(n), np.zeros(n)
 
-    def play(rewards: Floats, seed: int) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        replay = replay_policy(
+    def play(rewards: Floats, seed: int) -> Replay:
+        return replay_policy(
             learner.policy,
             problem,
             tape._replace(rewards=rewards),
@@ -131,15 +129,16 @@ def _replayed(learner: Learner, sample: Sample, settings: Settings) -> PolicyEvi
             rounds=settings.rounds,
             seed=seed,
         )
-        return *_weigh(Proposals(replay.proposals), sample), replay.accepted
 
     for i in range(settings.replays):
-        own, expected, taken = play(rows.rewards, settings.seed + i)
-        weights, expectations, accepted = weights + own, expectations + expected, accepted + taken
+        replay = play(rows.rewards, settings.seed + i)
+        own, expected = _weigh(Proposals(replay.proposals), rows, sample.model)
+        weights, expectations, accepted = weights + own, expectations + expected, accepted + replay.accepted
     assert sample.redraws is not None
     sums = sample.path_sums()
     for i, rewards in enumerate(sample.redraws.rewards):
-        sums.add(*play(rewards, settings.seed + settings.replays + i)[:2])
+        replay = play(rewards, settings.seed + settings.replays + i)
+        sums.add(*_weigh(Proposals(replay.proposals), rows, sample.redraws.model))
     method, share = settings.method, float(accepted.mean()) / settings.replays
     if method == "replay":
         method, weights = "snips", accepted

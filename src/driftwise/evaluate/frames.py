@@ -41,7 +41,8 @@ def frame_of_log(log: "Log") -> "pl.DataFrame":
         columns["unit"] = log.units
     if log.rewarded_at is not None:
         columns["rewarded_at"] = _dates(log.rewarded_at, log)
-    for names, matrix in ((log.context_names, log.context), (log.cost_names, log.costs)):
+    costs = [name if name == "cost" else f"cost_{name}" for name in log.cost_names]
+    for names, matrix in ((log.context_names, log.context), (costs, log.costs)):
         columns |= {name: matrix[:, i] for i, name in enumerate(names) if matrix is not None}
     return pl.DataFrame(columns)
 

@@ -7,6 +7,7 @@
 `log.notes` says what was guessed, assumed and left out.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -221,7 +222,7 @@ class Log:
             units=rows.units,
             rewarded_at=rows.rewarded_at,
             costs=rows.costs,
-            cost_names=rows.columns.costs,
+            cost_names=tuple(re.sub(r"^costs?[ _](?=.)", "", name) for name in rows.columns.costs),
             dated=rows.dated,
             timezone=rows.timezone,
             notes=rows.notes,

@@ -6,6 +6,8 @@ decides in every row, and sees the rewards of a random share of its decisions, t
 would learn faster. Both assume that choices change neither who comes next nor what later choices earn.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from driftwise.core.problem import ProblemValue
@@ -17,14 +19,14 @@ from driftwise.evaluate.evaluation import Evaluation, PeriodValue, PolicyEvaluat
 from driftwise.evaluate.evidence import PolicyEvidence, Sample, Settings, earnings, evidence_of
 from driftwise.evaluate.intervals import Interval, mean_interval
 from driftwise.evaluate.log import Log
-from driftwise.evaluate.logged_problem import arms_of, check_reward_range, reward_range_of
+from driftwise.evaluate.logged_problem import arms_of, check_reward_range, reads_context, reward_range_of
 from driftwise.evaluate.logged_rows import LoggedRows, rows_as_logged, rows_of
 from driftwise.evaluate.overlap import check_weights
 from driftwise.evaluate.paths import redraw
 from driftwise.evaluate.periods import periods_of
 from driftwise.evaluate.replay import ROUNDS
-from driftwise.evaluate.reward_model import design, fit_rewards
-from driftwise.evaluate.targets import Learner, LoggedChoices, read_policies
+from driftwise.evaluate.reward_model import design, fit_rewards, smooth_rewards
+from driftwise.evaluate.targets import Candidate, Learner, LoggedChoices, read_policies
 
 METHODS = (*ESTIMATORS, "replay")
 WITH_MODEL = ("dr", "switch-dr")
@@ -98,14 +100,19 @@ def evaluate(
     span = reward_range_of(rows.rewards) if reward_range is None else check_reward_range(reward_range, rows.rewards)
     if learners and reward_range is None and span != (0.0, 1.0):
         notes.append(f"policies are told that rewards lie in [{span[0]:g}, {span[1]:g}], as all of these do")
+    if not standardise and _lacks_constant(rows, candidates):
+        notes.append("no context column is constant, so that linear policies have no intercept; standardise adds one")
     seen = rows._replace(context=_standardised(rows)) if standardise else rows
-    predicts = learners or (settings.method in WITH_MODEL and not only_logged)
+    predicts = settings.method in WITH_MODEL and not only_logged
     model = fit_rewards(len(arms), rows.actions, rows.rewards, rows.context) if predicts else None
     known = rows.known
     times = None if rows.times is None else rows.times[known]
     spells = periods_of(periods, int(known.sum()), times, log.dated, log.timezone)
     ends = _two_values(rows.rewards[known])
-    redraws = redraw(model, rows.actions, rows.rewards, ends, span, seed) if learners and model is not None else None
+    redraws = None
+    if learners:
+        smooth = smooth_rewards(len(arms), rows.actions, rows.rewards, rows.context)
+        redraws = redraw(smooth, rows.actions, rows.rewards, ends, span, seed)
     sample = Sample(rows, seen, model, redraws, ends, spells, span, problem)
     evidence = {name: evidence_of(each, sample, settings) for name, each in candidates.items()}
     found = {name: _value(each, sample, settings) for name, each in evidence.items()}
@@ -142,6 +149,12 @@ def _standardised(rows: LoggedRows) -> Floats | None:
     features = design(rows.context, len(rows.actions))
     scaled: Floats = features / np.sqrt(features.shape[1])
     return scaled
+
+
+def _lacks_constant(rows: LoggedRows, candidates: Mapping[str, Candidate]) -> bool:
+    """Whether a policy that reads the context is given no column for an intercept."""
+    readers = [each for each in candidates.values() if isinstance(each, Learner) and reads_context(each.policy)]
+    return bool(readers) and rows.context is not None and bool((np.ptp(rows.context, axis=0) > 0.0).all())
 
 
 def _two_values(rewards: Floats) -> tuple[float, float] | None:

@@ -2,9 +2,9 @@
 
 With other rewards from the same world the policy would have learned something else, and chosen other arms. Rows say
 nothing of that: their spread is that of an estimate for the path that was replayed. So the log is drawn again, with the
-same choices and with rewards of the same predicted means, and the policy is replayed on each of these logs. Added to
-the variance of the estimate are the variance of what its paths are worth, and twice the covariance of that with the
-noise of the rewards they followed.
+same choices and with rewards of the means that rows before and after suggest, and the policy is replayed on each of
+these logs. Added to the variance of the estimate are the variance of what its paths are worth, and twice the covariance
+of that with the noise of the rewards they followed.
 """
 
 from typing import NamedTuple
@@ -21,10 +21,11 @@ MAX_ROWS = 4_000_000  # in all logs together
 
 
 class Redraws(NamedTuple):
-    """Rewards of logs that are drawn again, a row each, and the means they are drawn from."""
+    """Rewards of logs that are drawn again, a row each, the means they are drawn from, and the model of these."""
 
     rewards: Floats
     means: Floats
+    model: RewardModel
 
 
 class Paths(NamedTuple):
@@ -71,7 +72,7 @@ def redraw(
         for row in out:
             row[:] = np.clip(means + errors[rng.integers(0, len(errors), len(row))], *reward_range)
     out[:, ~known] = np.nan
-    return Redraws(out, means)
+    return Redraws(out, means, model)
 
 
 class PathSums:

@@ -7,7 +7,6 @@ import platform
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from driftwise.core.extras import needed_for
 from driftwise.errors import ParameterError
@@ -21,7 +20,7 @@ from driftwise.report.formatting import brief, count, interval, percent, spread
 FILTERS = {"spread": spread, "percent": percent, "interval": interval, "count": count, "brief": brief}
 
 
-def fill(home: str, template: str, **content: Any) -> str:
+def fill(home: str, template: str, **content: object) -> str:
     """A page of the templates in the package `home`; whatever it is given is escaped unless marked as safe."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader("driftwise", home), PackageLoader("driftwise", "report")]),

@@ -63,7 +63,7 @@ def window_figure(found: "Diagnosis", sheet: Sheet) -> Figure:
     scale = 100.0 / max(curve.all_rewards, 1e-300)
     x, gain, half = np.log2(curve.windows), curve.gains * scale, 1.96 * curve.standard_errors * scale
     with plain():
-        title = "Predicting better than all rows do, % of squared error, by window"
+        title = "What a window gains over all rows, %"
         figure, (axes,) = panels([title], [(float(x[0]), float(x[-1]))], sheet, right=24.0)
         axes.axhline(0.0, color=INK, alpha=0.45, lw=0.8)
         axes.plot(x, gain, color=pen(0)[0], lw=1.5, zorder=3)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from driftwise.evaluate.diagnosis.figures import rates_figure, window_figure
-from driftwise.evaluate.diagnosis.summary import facts, verdict, window_words
+from driftwise.evaluate.diagnosis.summary import facts, short_date, verdict, window_words
 from driftwise.report.style import NARROW, WIDE, pen, svg
 from driftwise.report.templates import Markup, fill, write
 
@@ -30,7 +30,11 @@ def render(found: "Diagnosis", *, title: str) -> str:
         title=title,
         found=found,
         headline=verdict(found),
-        changes=[*zip(found.changes, found.dates, strict=True)],
+        changes=[
+            (change, [short_date(date) for date in dates])
+            for change, dates in zip(found.changes, found.dates, strict=True)
+        ],
+        span=found.span and [short_date(date) for date in found.span],
         facts=[*facts(found)],
         drawings=drawings,
         pens=[pen(place) for place in range(len(found.arms))],

@@ -36,11 +36,11 @@ def _choice(found: "Diagnosis") -> tuple[str, str]:
     window = found.window.best
     if "auto" in families.POLICIES:
         memory = f"; a window of {window:,} rows would have predicted best" if window else ""
-        return "auto", f"the log drifts (p = {found.p_value:.2g}){memory}, and auto learns how much to remember"
+        return "auto", f"the log drifts{memory}, and auto learns how much to remember"
     if window is None:
-        why = f"the log drifts (p = {found.p_value:.2g}), but too slowly for a window shorter than the log to pay"
+        why = "the log drifts, but so little that no window predicts better than all rows"
         return _lasting(found), why
-    return _windowed(found), f"the log drifts (p = {found.p_value:.2g}), and a window of {window:,} rows predicts best"
+    return _windowed(found), f"the log drifts, and a window of {window:,} rows predicts best"
 
 
 def _windowed(found: "Diagnosis") -> str:

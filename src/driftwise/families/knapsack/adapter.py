@@ -131,6 +131,7 @@ class KnapsackAdapter(Adapter):
 
     outcome_fields = ("reward", "costs")
     change_fields = ("horizon", "budgets")
+    view_names = ("remaining", "reserved", "can_pay", "prices")
     _appraise: Callable[..., None]
     context = None
 

@@ -70,6 +70,7 @@ class RestlessAdapter(Adapter):
     outcome_fields = ("states", "rewards")
     arm_fields = ("arm_type", "activation_cost")
     change_fields = ("horizon", "n_active")
+    view_names = ("ranking", "indices")
     quick = False  # a round may plan for thousands of arms
     counts = False
     rank: Callable[..., None]
