@@ -120,6 +120,14 @@ def test_contextual_policies_use_the_context() -> None:
     assert value(scaled, "lin-ucb").mean > 0.7
 
 
+def test_auto_is_the_policy_of_the_family() -> None:
+    """Its choices are those of the policy that agents play in its place."""
+    log = draw(2000)
+    named = type(dw.Agent(dw.Auto(), ["a", "b"]).policy)()
+    found = log.evaluate({"auto": dw.Auto(), "named": named})
+    assert found.policies["auto"] == found.policies["named"]
+
+
 def test_a_problem_may_bring_rows_of_features() -> None:
     problem = dw.Contextual({"y": [1.0, 0.0], "n": [0.0, 1.0]}, context_dim=1)
     shared = contextual_log().evaluate(["lin-ucb"], problem=problem)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from driftwise.core.family import FAMILIES, family_of
+from driftwise.core.family import FAMILIES, family_of, resolve
 from driftwise.core.problem import ProblemValue, RewardProblem, read_range
 from driftwise.core.types import Floats, Problem
 from driftwise.errors import FeatureError, LogError, ParameterError
@@ -40,6 +40,12 @@ PROBLEMS: dict[str, Callable[[list[str], LoggedRows, tuple[float, float], int], 
     "multi-armed": _bare,
     "contextual": _with_context,
 }
+
+
+def player_of(policy: Any, context: Floats | None, problem: ProblemValue | None = None) -> Any:
+    """The policy that plays a log: itself, unless it leaves that to the family of the problem, as `auto` does."""
+    value = MultiArmed if context is None else Contextual
+    return resolve(policy, str(value.__struct_config__.tag) if problem is None else problem.kind)
 
 
 def reads_context(policy: Any) -> bool:

@@ -19,7 +19,7 @@ from driftwise.evaluate.evaluation import Evaluation, PeriodValue, PolicyEvaluat
 from driftwise.evaluate.evidence import PolicyEvidence, Sample, Settings, earnings, evidence_of
 from driftwise.evaluate.intervals import Interval, mean_interval
 from driftwise.evaluate.log import Log
-from driftwise.evaluate.logged_problem import arms_of, check_reward_range, reads_context, reward_range_of
+from driftwise.evaluate.logged_problem import arms_of, check_reward_range, player_of, reads_context, reward_range_of
 from driftwise.evaluate.logged_rows import LoggedRows, rows_as_logged, rows_of
 from driftwise.evaluate.overlap import check_weights
 from driftwise.evaluate.paths import redraw
@@ -96,6 +96,10 @@ def evaluate(
     candidates = read_policies(policies, arms, len(log))
     only_logged = all(isinstance(each, LoggedChoices) for each in candidates.values())
     rows, notes = (rows_as_logged(log), []) if only_logged else rows_of(log, arms, estimate)
+    candidates = {
+        name: Learner(player_of(each.policy, rows.context, problem)) if isinstance(each, Learner) else each
+        for name, each in candidates.items()
+    }
     learners = any(isinstance(each, Learner) for each in candidates.values())
     span = reward_range_of(rows.rewards) if reward_range is None else check_reward_range(reward_range, rows.rewards)
     if learners and reward_range is None and span != (0.0, 1.0):
