@@ -20,6 +20,7 @@ from driftwise.evaluate.diagnosis.permutation import (
     noise_of,
     permute,
     statistics,
+    summed,
 )
 from driftwise.evaluate.diagnosis.seasons import find_seasons, local_hours
 from driftwise.evaluate.diagnosis.summary import to_dict
@@ -180,7 +181,7 @@ def test_statistics_equal_their_definition() -> None:
     random = np.random.default_rng(0)
     arms, values = random.integers(0, 2, 80), random.normal(size=80)
     runs = exchangeable(arms, values, np.zeros(80, np.int64), 2, noise=np.ones(2))
-    sums = np.bincount(runs.cells, weights=runs.values, minlength=runs.n_bins * 2).reshape(runs.n_bins, 2)
+    sums = summed(runs.cells, runs.values, runs.n_bins * 2).reshape(runs.n_bins, 2)
     names, table = statistics(sums[None], runs.counts)
     own = [values[arms == k] - values[arms == k].mean() for k in range(2)]
     edges = [[int(np.ceil(len(each) * b / runs.n_bins)) for b in range(runs.n_bins + 1)] for each in own]
