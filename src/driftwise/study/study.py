@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from driftwise.core.family import FAMILIES, check_fit
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.loop import play
-from driftwise.core.protocols import Policy, Record, World
+from driftwise.core.protocols import Policy, World
+from driftwise.core.types import Record
 from driftwise.core.validation import cast, whole
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
