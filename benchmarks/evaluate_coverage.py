@@ -3,6 +3,9 @@
     python benchmarks/evaluate_coverage.py fixed     fixed policies: 200 logs of each kind, every method
     python benchmarks/evaluate_coverage.py learning  policies that learn, against agents that play for real
 
+    python benchmarks/evaluate_coverage.py contexts  the same with a context, for LinUCB
+    python benchmarks/evaluate_coverage.py pairs     differences between policies, and values by period
+
 Two more arguments may follow: a part of the names of the logs to draw, and how many of each.
 
 The truth of a fixed policy is the mean of its arms' means over the rows of the log. That of a policy that learns is
@@ -38,7 +41,8 @@ def step(s: Floats) -> Floats:
 
 
 def season(s: Floats) -> Floats:
-    return 0.5 + 0.3 * np.sin(20.0 * s[:, None] + np.array([0.0, 2.0, 4.0]))
+    means: Floats = 0.5 + 0.3 * np.sin(20.0 * s[:, None] + np.array([0.0, 2.0, 4.0]))
+    return means
 
 
 def ramp(s: Floats) -> Floats:
@@ -145,6 +149,65 @@ def learning(kinds: dict[str, Kind], n_logs: int = 200) -> None:
                 )
 
 
+def contexts(kinds: dict[str, Kind], n_logs: int = 100, n_rows: int = 1000) -> None:
+    """LinUCB where the sign of a number says which of two arms pays, and the arms change places at mid-log."""
+    policy, found, inside, real = dw.SlidingLinUCB(window=300, scale=0.3), [], [], []
+
+    def means_of(x: Floats) -> Floats:
+        late = np.arange(n_rows) >= n_rows // 2
+        first = np.where((x > 0.0) != late, 0.7, 0.3)
+        return np.column_stack([first, 1.0 - first])
+
+    problem = dw.Contextual(["a", "b"], context_dim=2, horizon=n_rows)
+    for seed in range(n_logs):
+        rng = np.random.default_rng(10**6 + seed)
+        x, luck, seen = rng.normal(size=n_rows), rng.random(n_rows), rng.random(n_rows)
+        means, agent, total = means_of(x), dw.Agent(policy, problem, seed=10**6 + seed), 0.0
+        for t in range(n_rows):
+            decision = agent.decide(context=[0.5, 0.3 * x[t]])
+            mean = means[t, "ab".index(str(decision.action))]
+            total += mean / n_rows
+            if seen[t] < 0.5:
+                agent.learn(decision, reward=float(luck[t] < mean))
+            else:
+                agent.cancel(decision)
+        real.append(total)
+    truth, doubt = np.mean(real), np.std(real) / np.sqrt(n_logs)
+    for seed in range(n_logs):
+        rng = np.random.default_rng(seed)
+        x, actions = rng.normal(size=n_rows), rng.integers(0, 2, n_rows)
+        rewards = rng.random(n_rows) < means_of(x)[np.arange(n_rows), actions]
+        context = np.column_stack([np.full(n_rows, 0.5), 0.3 * x])
+        log = dw.Log.from_arrays(actions, rewards, arms=["a", "b"], context=context, propensities=np.full(n_rows, 0.5))
+        value = log.evaluate({"p": policy}, periods=1, seed=seed).policies["p"].value
+        assert value is not None
+        found.append(value.mean)
+        inside.append(value.low <= truth <= value.high)
+    error = np.hypot(np.std(found) / np.sqrt(n_logs), doubt)
+    print(
+        f"SlidingLinUCB: truth {truth:.4f}, mean {np.mean(found):.4f}, "
+        f"bias/se {(np.mean(found) - truth) / error:.2f}, covered {np.mean(inside):.1%}"
+    )
+
+
+def pairs(kinds: dict[str, Kind], n_logs: int = 200) -> None:
+    """Differences of fixed policies, and their values in each of five periods."""
+    for title, kind in kinds.items():
+        apart, by_period = [], []
+        for seed in range(n_logs):
+            log, means = log_of(kind, np.random.default_rng(seed))
+            found = log.evaluate(["fixed:a", "uniform"], periods=5)
+            truth = (means.mean(axis=1) - means[:, 0]).mean()
+            differences = {(each.policy, each.against): each.difference for each in found.comparisons}
+            apart.append(differences["uniform", "fixed:a"].low <= truth <= differences["uniform", "fixed:a"].high)
+            for each_period in found.policies["fixed:a"].periods:
+                part = means[each_period.period.start : each_period.period.stop, 0].mean()
+                if each_period.value is not None:
+                    by_period.append(each_period.value.low <= part <= each_period.value.high)
+        print(f"{title:<48} differences {np.mean(apart):.1%}, periods {np.mean(by_period):.1%}", flush=True)
+
+
 if __name__ == "__main__":
-    what, some = {"fixed": fixed, "learning": learning}[sys.argv[1]], sys.argv[2:3] or [""]
+    modes = {"fixed": fixed, "learning": learning, "contexts": contexts, "pairs": pairs}
+    what, some = modes[sys.argv[1]], sys.argv[2:3] or [""]
     what({title: kind for title, kind in KINDS.items() if some[0] in title}, *map(int, sys.argv[3:]))

@@ -8,7 +8,8 @@ import pytest
 import driftwise as dw
 from driftwise.core.random import uniform
 from driftwise.core.seeding import at, key
-from driftwise.evaluate.logged_problem import LoggedRows, problem_of, tape_of
+from driftwise.evaluate.logged_problem import problem_of, tape_of
+from driftwise.evaluate.logged_rows import LoggedRows
 from driftwise.evaluate.logged_tape import arrivals_of
 from driftwise.evaluate.replay import replay_policy
 

@@ -3,6 +3,7 @@
 import math
 
 import click
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -38,16 +39,15 @@ def _values(evaluation: Evaluation) -> Table:
     shown = f"periods from {scale[0]:.3g} to {scale[1]:.3g}" if means else ""
     methods = sorted({each.method for each in rows.values()})
     caption = f"± 95%; {', '.join(methods)}; {shown}"
-    table = Table(title=f"{evaluation.rows:,} rows, {len(evaluation.arms)} arms", caption=caption)
+    table = Table(title=f"{evaluation.rows:,} rows, {len(evaluation.arms)} arms", caption=caption, box=box.SIMPLE_HEAD)
     table.add_column("policy", overflow="fold")
-    for name in ("reward per decision", "against the log"):
+    for name in ("reward per\ndecision", "against\nthe log", "effective\nrows"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("effective\nrows", justify="right")
     table.add_column("by period", no_wrap=True)
     gains = {each.policy: each.difference for each in evaluation.comparisons if each.against == LOGGED}
     ranking = sorted(rows.items(), key=lambda item: -(item[1].value.mean if item[1].value else -math.inf))
     for name, each in ((LOGGED, evaluation.logged), *ranking):
-        gain = _text(gains[name], "+") if name in gains else ""
+        gain = _text(gains[name], "+", _digits(each.value)) if name in gains else ""
         table.add_row(name, _text(each.value), gain, f"{each.effective_sample_size:,.0f}", _bars(each, scale))
     return table
 
@@ -67,15 +67,20 @@ def _differences(evaluation: Evaluation) -> list[str]:
     return lines
 
 
-def _text(value: Interval | None, sign: str = "") -> str:
-    """An estimate and half the width of its interval, with as many digits as that justifies."""
+def _text(value: Interval | None, sign: str = "", digits: int | None = None) -> str:
+    """An estimate and half the width of its interval, with as many digits as that justifies, or so many."""
     if value is None:
         return "not known"
-    half = 0.5 * (value.high - value.low)
-    if not 0.0 < half < math.inf:
+    digits = _digits(value) if digits is None else digits
+    if digits is None:
         return f"{value.mean:{sign}.4g}"
-    digits = max(0, 1 - math.floor(math.log10(half)))
-    return f"{value.mean:{sign},.{digits}f} ± {half:,.{digits}f}"
+    return f"{value.mean:{sign},.{digits}f} ± {0.5 * (value.high - value.low):,.{digits}f}"
+
+
+def _digits(value: Interval | None) -> int | None:
+    """How many digits after the point an interval justifies; None where it has no width."""
+    half = 0.0 if value is None else 0.5 * (value.high - value.low)
+    return max(0, 1 - math.floor(math.log10(half))) if 0.0 < half < math.inf else None
 
 
 def _bars(result: PolicyEvaluation, scale: tuple[float, float]) -> str:

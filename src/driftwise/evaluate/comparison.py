@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from driftwise.core.types import Floats, Ints
 from driftwise.evaluate.intervals import Interval, mean_interval
+from driftwise.evaluate.paths import Paths
 
 LOGGED = "logged"
 
@@ -26,16 +27,24 @@ class Comparison(NamedTuple):
         return {"policy": self.policy, "against": self.against, "difference": self.difference.as_dict()}
 
 
-def compare(
-    contributions: Mapping[str, Floats | None], sizes: Mapping[str, float], units: Ints | None
-) -> tuple[Comparison, ...]:
-    """Every policy against what was earned, and against every other one; policies without a value are left out."""
-    names = [name for name, each in contributions.items() if each is not None and name != LOGGED]
-    pairs = [*((name, LOGGED) for name in names), *((b, a) for a, b in combinations(names, 2))]
+class Contender(NamedTuple):
+    """What rows contribute to the value of a policy, its paths, and its effective sample size."""
+
+    contributions: Floats
+    paths: Paths | None
+    size: float
+
+
+def compare(logged: Contender, policies: Mapping[str, Contender], units: Ints | None) -> tuple[Comparison, ...]:
+    """Every policy against what was earned, and against every other one."""
+    pairs = [*((name, LOGGED) for name in policies), *((b, a) for a, b in combinations(policies, 2))]
     found = []
     for policy, against in pairs:
-        one, other = contributions[policy], contributions[against]
-        assert one is not None and other is not None
-        size = min(sizes.get(name, float(len(one))) for name in (policy, against))
-        found.append(Comparison(policy, against, mean_interval(one - other, size=size, units=units)))
+        one, other = policies[policy], logged if against == LOGGED else policies[against]
+        luck = 0.0
+        if one.paths is not None and other.paths is not None:
+            luck = one.paths.minus(other.paths).variance()
+        difference = one.contributions - other.contributions
+        interval = mean_interval(difference, size=min(one.size, other.size), units=units, variance=luck)
+        found.append(Comparison(policy, against, interval))
     return tuple(found)

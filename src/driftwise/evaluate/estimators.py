@@ -53,7 +53,8 @@ def self_normalised(terms: Terms, threshold: float = np.inf) -> Floats:
     if not total > 0.0:
         return np.full(len(terms.weights), np.nan)
     value = terms.weights @ terms.rewards / total
-    return value + (terms.weights * (terms.rewards - value)) * (len(terms.weights) / total)
+    first_order: Floats = value + (terms.weights * (terms.rewards - value)) * (len(terms.weights) / total)
+    return first_order
 
 
 def switch_doubly_robust(terms: Terms, threshold: float = np.inf) -> Floats:

@@ -13,9 +13,10 @@ from driftwise.core.types import Floats
 from driftwise.evaluate.estimators import Terms
 from driftwise.evaluate.logged_problem import problem_of, tape_of
 from driftwise.evaluate.logged_rows import LoggedRows
-from driftwise.evaluate.overlap import check_replay
+from driftwise.evaluate.overlap import LEAST_SIZE, check_replay
+from driftwise.evaluate.paths import Paths, PathSums, Redraws
 from driftwise.evaluate.periods import Period
-from driftwise.evaluate.replay import replay_policy
+from driftwise.evaluate.replay import Replay, replay_policy
 from driftwise.evaluate.reward_model import RewardModel
 from driftwise.evaluate.targets import Candidate, Learner, Mixture, Proposals, Target
 
@@ -39,29 +40,41 @@ class Sample(NamedTuple):
     rows: LoggedRows
     seen: LoggedRows
     model: RewardModel | None
+    redraws: Redraws | None  # where a policy learns
     ends: tuple[float, float] | None
     periods: list[Period]
     reward_range: tuple[float, float]
     problem: ProblemValue | None
 
+    def path_sums(self) -> PathSums:
+        """A collector of paths."""
+        assert self.redraws is not None
+        return PathSums(self.redraws, self.rows.known, np.array([each.start for each in self.periods]))
 
-class Evidence(NamedTuple):
-    """What a log has to say of one policy: the terms of estimators, the share of rows it learned from, and doubts."""
+
+class PolicyEvidence(NamedTuple):
+    """What a log has to say of one policy: terms of estimators, the share of rows it learned from, and doubts.
+
+    `paths` tell what luck adds to the error, where any of the policies learns.
+    """
 
     terms: Terms
     method: str
+    paths: Paths | None = None
     acceptance: float | None = None
     warnings: tuple[str, ...] = ()
+    least_size: float = LEAST_SIZE  # effective rows below which no value is given
 
 
-def earnings(sample: Sample) -> Evidence:
+def earnings(sample: Sample) -> PolicyEvidence:
     """The log on itself: every row counts once."""
     rewards = sample.rows.rewards[sample.rows.known]
     ones = np.ones(len(rewards))
-    return Evidence(Terms(ones, rewards, ones, ones), "ips")
+    paths = _straight(sample, np.ones(len(sample.rows.actions)))
+    return PolicyEvidence(Terms(ones, rewards, ones, ones), "ips", paths, least_size=1)
 
 
-def evidence_of(candidate: Candidate, sample: Sample, settings: Settings) -> Evidence:
+def evidence_of(candidate: Candidate, sample: Sample, settings: Settings) -> PolicyEvidence:
     """The evidence on a policy."""
     if isinstance(candidate, Learner):
         return _replayed(candidate, sample, settings)
@@ -69,14 +82,24 @@ def evidence_of(candidate: Candidate, sample: Sample, settings: Settings) -> Evi
         return earnings(sample)
     table = candidate.probabilities
     target = Mixture(table if table.ndim == 1 else table[sample.rows.places])
+    weights, expectations = _weigh(target, sample.rows, sample.model)
     method = "snips" if settings.method == "replay" else settings.method
-    return Evidence(_known(sample, *_weigh(target, sample)), method)
+    return PolicyEvidence(_known(sample, weights, expectations), method, _straight(sample, weights))
 
 
-def _weigh(target: Target, sample: Sample) -> tuple[Floats, Floats]:
+def _straight(sample: Sample, weights: Floats) -> Paths | None:
+    """The paths of a policy that does not learn: they are all the same, but noise is shared with those that do."""
+    if sample.redraws is None:
+        return None
+    sums = sample.path_sums()
+    for _ in sample.redraws.rewards:
+        sums.add(weights, np.zeros(len(weights)))
+    return sums.paths()
+
+
+def _weigh(target: Target, rows: LoggedRows, model: RewardModel | None) -> tuple[Floats, Floats]:
     """The weight of every row, and the prediction for what the policy chooses there."""
-    rows = sample.rows
-    expectations = np.zeros(len(rows.actions)) if sample.model is None else target.expect(sample.model)
+    expectations = np.zeros(len(rows.actions)) if model is None else target.expect(model)
     return target.chances(rows.actions) / rows.propensities, expectations
 
 
@@ -87,7 +110,7 @@ def _known(sample: Sample, weights: Floats, expectations: Floats) -> Terms:
     return Terms(weights[known], rows.rewards[known], predictions[known], expectations[known])
 
 
-def _replayed(learner: Learner, sample: Sample, settings: Settings) -> Evidence:
+def _replayed(learner: Learner, sample: Sample, settings: Settings) -> PolicyEvidence:
     """The evidence of replays, averaged over them."""
     rows = sample.rows
     n, smallest = len(rows.actions), float(rows.propensities.min())
@@ -96,14 +119,28 @@ def _replayed(learner: Learner, sample: Sample, settings: Settings) -> Evidence:
     value = problem_of(learner.policy, sample.seen, sample.reward_range, horizon, sample.problem)
     problem, tape = tape_of(learner.policy, value, sample.seen)
     weights, expectations, accepted = np.zeros(n), np.zeros(n), np.zeros(n)
-    for i in range(settings.replays):
-        replay = replay_policy(
-            learner.policy, problem, tape, acceptance=acceptance, rounds=settings.rounds, seed=settings.seed + i
+
+    def play(rewards: Floats, seed: int) -> Replay:
+        return replay_policy(
+            learner.policy,
+            problem,
+            tape._replace(rewards=rewards),
+            acceptance=acceptance,
+            rounds=settings.rounds,
+            seed=seed,
         )
-        own, expected = _weigh(Proposals(replay.proposals), sample)
+
+    for i in range(settings.replays):
+        replay = play(rows.rewards, settings.seed + i)
+        own, expected = _weigh(Proposals(replay.proposals), rows, sample.model)
         weights, expectations, accepted = weights + own, expectations + expected, accepted + replay.accepted
+    assert sample.redraws is not None
+    sums = sample.path_sums()
+    for i, rewards in enumerate(sample.redraws.rewards):
+        replay = play(rewards, settings.seed + settings.replays + i)
+        sums.add(*_weigh(Proposals(replay.proposals), rows, sample.redraws.model))
     method, share = settings.method, float(accepted.mean()) / settings.replays
     if method == "replay":
         method, weights = "snips", accepted
     terms = _known(sample, weights / settings.replays, expectations / settings.replays)
-    return Evidence(terms, method, share, check_replay(share * n, acceptance, rows.propensities))
+    return PolicyEvidence(terms, method, sums.paths(), share, check_replay(share * n, acceptance, rows.propensities))

@@ -3,7 +3,8 @@
 The variance is that of rows around the mean of their neighbourhood, about a hundred rows: drift moves the mean that is
 estimated, but it is no error of the estimate. Rows of one unit are added before they are squared. Student's quantile
 has the effective number of rows as its degrees of freedom. Where rewards have two values, the interval is Wilson's for
-as many rows as have this variance: it is right for rare rewards too, and never empty where none was seen.
+as many rows as have this variance, and no more than the effective ones where one of the values is rare: then the spread
+of rows says little. It is right for rare rewards too, and never empty where none was seen.
 """
 
 import math
@@ -36,20 +37,23 @@ def mean_interval(
     size: float | None = None,
     units: Ints | None = None,
     ends: tuple[float, float] | None = None,
+    rare: bool = False,
+    variance: float = 0.0,
 ) -> Interval:
     """The mean of contributions, with its interval.
 
     `size` is the effective number of rows, all of them where it is None. `ends` are the two values that rewards have,
-    where they have just two.
+    where they have just two; `rare` says that one of them was hardly seen. `variance` is added to that of the mean.
     """
     mean, n = float(contributions.mean()), len(contributions)
     size = float(n) if size is None else min(float(n), size)
     if n < 2 or size < 2.0:
         return Interval(mean, -math.inf, math.inf)
     error, groups = standard_error(contributions, units)
+    error = math.hypot(error, math.sqrt(variance))
     quantile = float(stdtrit(max(1.0, min(size, groups) - 1.0), LEVEL))
-    if ends is not None and ends[0] <= mean <= ends[1] and ends[0] < ends[1]:
-        return _wilson(mean, error, size, ends, quantile)
+    if ends is not None and (rare or ends[0] <= mean <= ends[1]):
+        return _wilson(mean, error, size, ends, quantile, rare)
     return Interval(mean, mean - quantile * error, mean + quantile * error)
 
 
@@ -68,13 +72,14 @@ def standard_error(contributions: Floats, units: Ints | None = None) -> tuple[fl
     return float(np.sqrt(sums @ sums)) / n, int(np.count_nonzero(np.bincount(units)))
 
 
-def _wilson(mean: float, error: float, size: float, ends: tuple[float, float], quantile: float) -> Interval:
+def _wilson(mean: float, error: float, size: float, ends: tuple[float, float], quantile: float, rare: bool) -> Interval:
     """Wilson's interval for a share whose standard error is known, by the number of rows that would have that error."""
     low, span = ends[0], ends[1] - ends[0]
-    share, spread = (mean - low) / span, (error / span) ** 2
+    share, spread = min(1.0, max(0.0, (mean - low) / span)), (error / span) ** 2
     variance = share * (1.0 - share)
     rows = variance / spread if spread > 0.0 and variance > 0.0 else size
-    square = quantile**2 / rows
+    square = quantile**2 / (min(rows, size) if rare else rows)
     centre = (share + 0.5 * square) / (1.0 + square)
     half = math.sqrt(square * variance + 0.25 * square**2) / (1.0 + square)
-    return Interval(mean, low + span * min(share, max(0.0, centre - half)), low + span * max(share, centre + half))
+    bottom, top = low + span * max(0.0, centre - half), low + span * (centre + half)
+    return Interval(mean, min(mean, bottom), max(mean, top))

@@ -42,6 +42,11 @@ PROBLEMS: dict[str, Callable[[list[str], LoggedRows, tuple[float, float], int], 
 }
 
 
+def reads_context(policy: Any) -> bool:
+    """Whether a policy is given the context."""
+    return PROBLEMS.get(family_of(policy)) is _with_context
+
+
 def problem_of(
     policy: Any, rows: LoggedRows, reward_range: tuple[float, float], horizon: int, problem: ProblemValue | None = None
 ) -> ProblemValue:

@@ -1,11 +1,12 @@
 """The rows of a log that an evaluation uses: with propensities, known or estimated, and with chance in them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.core.types import Floats, Ints
+from driftwise.errors import LogError
 from driftwise.evaluate.log import Log
 from driftwise.evaluate.overlap import check_randomness
 from driftwise.evaluate.propensity_model import estimate_propensities
@@ -31,6 +32,13 @@ class LoggedRows(NamedTuple):
         """Which rewards came."""
         return ~np.isnan(self.rewards)
 
+    def at(self, places: Ints) -> "LoggedRows":
+        """Some of the rows."""
+        changed: dict[str, Any] = {
+            name: each if each is None else each[places] for name, each in self._asdict().items() if name != "arms"
+        }
+        return self._replace(**changed)
+
 
 def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows, list[str]]:
     """The rows that can be used, and what was assumed of them."""
@@ -47,13 +55,15 @@ def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows
     elif unknown.any():
         places = np.flatnonzero(~unknown)
         notes.append(f"{unknown.sum():,} rows without a propensity are left out")
-    rows = LoggedRows(arms, places, log.actions, log.rewards, propensities, *_more(log))
-    if len(places) < len(log):
-        rows = LoggedRows(arms, places, *(None if each is None else each[places] for each in rows[2:]))
+    everything = np.arange(len(log))
+    rows = LoggedRows(arms, everything, log.actions, log.rewards, propensities, *_more(log))
+    rows = rows if len(places) == len(log) else rows.at(places)
+    if not rows.known.any():
+        raise LogError("no row that has a propensity has a reward")
     lost = int((~rows.known).sum())
     if lost:
         notes.append(f"{lost:,} rows without a reward count for no value: as if it were lost whatever was chosen")
-    return rows, notes + check_randomness(log.arms, rows.actions, rows.propensities, estimate)
+    return rows, notes + check_randomness(log.arms, rows.actions, rows.rewards, rows.propensities, estimate)
 
 
 def _more(log: Log) -> tuple[Floats | None, Floats | None, Floats | None, Ints | None]:

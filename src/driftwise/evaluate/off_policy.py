@@ -6,27 +6,31 @@ decides in every row, and sees the rewards of a random share of its decisions, t
 would learn faster. Both assume that choices change neither who comes next nor what later choices earn.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Floats
 from driftwise.core.validation import number, one_of, whole
-from driftwise.evaluate.comparison import LOGGED, compare
-from driftwise.evaluate.estimators import ESTIMATORS, effective_sample_size, switch_threshold
+from driftwise.evaluate.comparison import LOGGED, Contender, compare
+from driftwise.evaluate.estimators import ESTIMATORS, Terms, effective_sample_size, switch_threshold
 from driftwise.evaluate.evaluation import Evaluation, PeriodValue, PolicyEvaluation
-from driftwise.evaluate.evidence import Evidence, Sample, Settings, earnings, evidence_of
-from driftwise.evaluate.intervals import mean_interval
+from driftwise.evaluate.evidence import PolicyEvidence, Sample, Settings, earnings, evidence_of
+from driftwise.evaluate.intervals import Interval, mean_interval
 from driftwise.evaluate.log import Log
-from driftwise.evaluate.logged_problem import arms_of, check_reward_range, reward_range_of
+from driftwise.evaluate.logged_problem import arms_of, check_reward_range, reads_context, reward_range_of
 from driftwise.evaluate.logged_rows import LoggedRows, rows_as_logged, rows_of
-from driftwise.evaluate.overlap import LEAST_SIZE, check_weights
-from driftwise.evaluate.periods import Period, periods_of
+from driftwise.evaluate.overlap import check_weights
+from driftwise.evaluate.paths import redraw
+from driftwise.evaluate.periods import periods_of
 from driftwise.evaluate.replay import ROUNDS
-from driftwise.evaluate.reward_model import design, fit_rewards
-from driftwise.evaluate.targets import Learner, LoggedChoices, read_policies
+from driftwise.evaluate.reward_model import design, fit_rewards, smooth_rewards
+from driftwise.evaluate.targets import Candidate, Learner, LoggedChoices, read_policies
 
 METHODS = (*ESTIMATORS, "replay")
 WITH_MODEL = ("dr", "switch-dr")
+RARE = 10.0  # effective rows
 
 
 def evaluate(
@@ -85,7 +89,7 @@ def evaluate(
     >>> log = Log.from_arrays(actions, rewards, arms=["old", "new"], propensities=np.full(1000, 0.5))
     >>> found = evaluate(log, ["fixed:old", "fixed:new"])
     >>> {name: round(each.value.mean, 2) for name, each in found.policies.items()}
-    {'fixed:old': 0.3, 'fixed:new': 0.61}
+    {'fixed:old': 0.27, 'fixed:new': 0.62}
     """
     settings = _settings(method, rounds, acceptance, threshold, replays, seed)
     arms = arms_of(log.arms, problem)
@@ -96,20 +100,32 @@ def evaluate(
     span = reward_range_of(rows.rewards) if reward_range is None else check_reward_range(reward_range, rows.rewards)
     if learners and reward_range is None and span != (0.0, 1.0):
         notes.append(f"policies are told that rewards lie in [{span[0]:g}, {span[1]:g}], as all of these do")
+    if not standardise and _lacks_constant(rows, candidates):
+        notes.append("no context column is constant, so that linear policies have no intercept; standardise adds one")
     seen = rows._replace(context=_standardised(rows)) if standardise else rows
     predicts = settings.method in WITH_MODEL and not only_logged
     model = fit_rewards(len(arms), rows.actions, rows.rewards, rows.context) if predicts else None
     known = rows.known
     times = None if rows.times is None else rows.times[known]
     spells = periods_of(periods, int(known.sum()), times, log.dated, log.timezone)
-    sample = Sample(rows, seen, model, _two_values(rows.rewards[known]), spells, span, problem)
+    ends = _two_values(rows.rewards[known])
+    redraws = None
+    if learners:
+        smooth = smooth_rewards(len(arms), rows.actions, rows.rewards, rows.context)
+        redraws = redraw(smooth, rows.actions, rows.rewards, ends, span, seed)
+    sample = Sample(rows, seen, model, redraws, ends, spells, span, problem)
     evidence = {name: evidence_of(each, sample, settings) for name, each in candidates.items()}
     found = {name: _value(each, sample, settings) for name, each in evidence.items()}
-    logged, earned = _value(earnings(sample), sample, settings)
-    contributions = {name: each for name, (_, each) in found.items() if name != LOGGED}
-    sizes = {name: each.effective_sample_size for name, (each, _) in found.items()}
+    own = earnings(sample)
+    logged, earned = _value(own, sample, settings)
+    others = {
+        name: Contender(each, evidence[name].paths, result.effective_sample_size)
+        for name, (result, each) in found.items()
+        if name != LOGGED and each is not None
+    }
+    assert earned is not None
     units = None if rows.units is None else rows.units[known]
-    comparisons = compare(contributions | {LOGGED: earned}, sizes, units)
+    comparisons = compare(Contender(earned, own.paths, float(len(earned))), others, units)
     results = {name: each for name, (each, _) in found.items()}
     return Evaluation(len(log), log.arms, results, logged, comparisons, (*log.notes, *notes))
 
@@ -135,6 +151,12 @@ def _standardised(rows: LoggedRows) -> Floats | None:
     return scaled
 
 
+def _lacks_constant(rows: LoggedRows, candidates: Mapping[str, Candidate]) -> bool:
+    """Whether a policy that reads the context is given no column for an intercept."""
+    readers = [each for each in candidates.values() if isinstance(each, Learner) and reads_context(each.policy)]
+    return bool(readers) and rows.context is not None and bool((np.ptp(rows.context, axis=0) > 0.0).all())
+
+
 def _two_values(rewards: Floats) -> tuple[float, float] | None:
     """The two values of rewards, where there are no more; a constant 0 or 1 is one of 0 and 1."""
     low, high = float(rewards.min()), float(rewards.max())
@@ -143,12 +165,17 @@ def _two_values(rewards: Floats) -> tuple[float, float] | None:
     return (low, high) if ((rewards == low) | (rewards == high)).all() else None
 
 
-def _value(evidence: Evidence, sample: Sample, settings: Settings) -> tuple[PolicyEvaluation, Floats | None]:
+def _is_rare(terms: Terms, ends: tuple[float, float]) -> bool:
+    """Whether one of the two values of rewards has a few effective rows only."""
+    return any(effective_sample_size(terms.weights[terms.rewards == end]) < RARE for end in ends)
+
+
+def _value(evidence: PolicyEvidence, sample: Sample, settings: Settings) -> tuple[PolicyEvaluation, Floats | None]:
     """The value of a policy, in all and by period, and what each row contributes to it; None where it has none."""
     terms, replays = evidence.terms, evidence.acceptance is not None and settings.method == "replay"
     method = "replay" if replays else evidence.method
     size = effective_sample_size(terms.weights)
-    why, doubts = check_weights(terms.weights, scaled=not replays)
+    why, doubts = check_weights(terms.weights, evidence.least_size, scaled=not replays)
     if why is not None:
         warnings = (why, *evidence.warnings)
         return PolicyEvaluation(None, method, size, (), evidence.acceptance, warnings), None
@@ -156,15 +183,23 @@ def _value(evidence: Evidence, sample: Sample, settings: Settings) -> tuple[Poli
     estimator, units = ESTIMATORS[evidence.method], sample.rows.units
     units = None if units is None else units[sample.rows.known]
 
-    def value_of(start: int, stop: int) -> PeriodValue:
+    def value_of(start: int, stop: int, period: int | None = None) -> tuple[Interval | None, float]:
         part = terms.rows(start, stop)
         part_size = effective_sample_size(part.weights)
         own = None if units is None else units[start:stop]
-        found = mean_interval(estimator(part, threshold), size=part_size, units=own, ends=sample.ends)
-        return PeriodValue(Period(start, stop, None, None), found if part_size >= LEAST_SIZE else None, part_size)
+        luck = 0.0 if evidence.paths is None else evidence.paths.variance(period)
+        found = mean_interval(
+            estimator(part, threshold),
+            size=part_size,
+            units=own,
+            ends=sample.ends,
+            rare=sample.ends is not None and _is_rare(part, sample.ends),
+            variance=luck,
+        )
+        return found if part_size >= evidence.least_size else None, part_size
 
-    periods = tuple(value_of(each.start, each.stop)._replace(period=each) for each in sample.periods)
-    whole_log = value_of(0, len(terms.weights))
+    periods = tuple(PeriodValue(each, *value_of(each.start, each.stop, i)) for i, each in enumerate(sample.periods))
+    value, _ = value_of(0, len(terms.weights))
     warnings = (*evidence.warnings, *doubts)
-    result = PolicyEvaluation(whole_log.value, method, size, periods, evidence.acceptance, warnings)
+    result = PolicyEvaluation(value, method, size, periods, evidence.acceptance, warnings)
     return result, estimator(terms, threshold)

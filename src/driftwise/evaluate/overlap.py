@@ -4,6 +4,8 @@ import numpy as np
 
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
+from driftwise.evaluate.adaptivity import SURE as SURE_OF_LEARNING
+from driftwise.evaluate.adaptivity import dependence
 from driftwise.evaluate.estimators import effective_sample_size
 
 LEAST_SIZE = 20  # effective rows below which no value is given
@@ -12,35 +14,55 @@ SURE = 0.999  # a propensity that leaves no room for another arm
 FAR = 0.1  # how far a mean weight may be from 1
 ERRORS = 5.0  # ... or how many standard errors
 HEAVY = 0.05  # share of all weight in one row
-PATTERN = 0.99
+PATTERN, MOSTLY = 0.99, 0.9  # choices that follow from the one before; an arm that is chosen nearly always
+FEW_CHANGES = 0.1  # changes of the arm, as a share of those that random choices would make
+MAX_ARMS = 1000  # in a table of which arm follows which
+DETERMINISTIC = (
+    "the log comes from a deterministic policy and cannot tell what others would have earned; log a share of random "
+    "choices"
+)
 
 
-def check_randomness(arms: tuple[str, ...], actions: Ints, propensities: Floats, estimated: bool) -> list[str]:
+def check_randomness(
+    arms: tuple[str, ...], actions: Ints, rewards: Floats, propensities: Floats, estimated: bool
+) -> list[str]:
     """Refuse a log in which nothing was left to chance; what else is odd about its propensities, a sentence each."""
     if len(arms) == 1 or not (actions != actions[0]).any():
         name = arms[int(actions[0])]
         raise LogError(f"every row chose the arm {name!r}: the log cannot tell what other arms would have earned")
+    if estimated:
+        return _check_pattern(arms, actions) + _check_adaptivity(arms, actions, rewards)
     if (propensities >= SURE).mean() >= SURE:
-        how = "in every stretch of this log a single arm was chosen" if estimated else "every propensity is 1"
-        raise LogError(
-            f"{how}: it comes from a deterministic policy, and cannot tell what others would have earned; "
-            "log a share of random choices"
-        )
-    return _pattern(arms, actions) if estimated else _fit(arms, actions, propensities)
+        raise LogError(f"every propensity is 1: {DETERMINISTIC}")
+    return _fit(arms, actions, propensities)
 
 
-def _pattern(arms: tuple[str, ...], actions: Ints) -> list[str]:
-    """Whether each arm is followed by a certain other one."""
+def _check_pattern(arms: tuple[str, ...], actions: Ints) -> list[str]:
+    """Refuse arms that were chosen in long runs, each at its own time; doubt arms that follow each other in turn."""
+    shares = np.bincount(actions, minlength=len(arms)) / len(actions)
+    changes = float((actions[1:] != actions[:-1]).mean())
+    if changes < FEW_CHANGES * (1.0 - shares @ shares):
+        raise LogError(f"arms were chosen in long runs, each at its own time: {DETERMINISTIC}")
     n_arms = len(arms)
-    if n_arms > 1000 or len(actions) < FEW:
+    if n_arms > MAX_ARMS or len(actions) < FEW:
         return []
     counts = np.bincount(actions[:-1] * n_arms + actions[1:], minlength=n_arms**2).reshape(n_arms, n_arms)
     sure = counts.max(axis=1).sum() / counts.sum()
-    if sure < PATTERN or np.bincount(actions).max() / len(actions) > 0.9:
+    if sure < PATTERN or shares.max() > MOSTLY:
         return []
     return [
         f"{sure:.0%} of choices follow from the one before: they were not random, and shares of arms are taken for "
         "propensities all the same"
+    ]
+
+
+def _check_adaptivity(arms: tuple[str, ...], actions: Ints, rewards: Floats) -> list[str]:
+    found = dependence(len(arms), actions, rewards)
+    if abs(found) < SURE_OF_LEARNING:
+        return []
+    return [
+        f"choices follow recent rewards ({found:.0f} standard deviations): the log comes from a policy that learns, "
+        "perhaps a deterministic one; shares of arms are not its propensities, and values may be far off"
     ]
 
 
@@ -65,15 +87,15 @@ def _fit(arms: tuple[str, ...], actions: Ints, propensities: Floats) -> list[str
     ]
 
 
-def check_weights(weights: Floats, scaled: bool = True) -> tuple[str | None, list[str]]:
+def check_weights(weights: Floats, least_size: float, scaled: bool = True) -> tuple[str | None, list[str]]:
     """Why no value can be given for a policy with these weights, or None; and what is doubtful.
 
     `scaled` weights average 1 where the policy chooses only what the log could choose.
     """
     n, size = len(weights), effective_sample_size(weights)
-    if size < LEAST_SIZE:
+    if size < least_size:
         return (
-            f"the effective sample size is {size:.1f}, below {LEAST_SIZE}: the log chose too rarely what this policy "
+            f"the effective sample size is {size:.1f}, below {least_size:g}: the log chose too rarely what this policy "
             "chooses"
         ), []
     found = []

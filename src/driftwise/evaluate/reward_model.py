@@ -62,6 +62,15 @@ def fit_rewards(n_arms: int, actions: Ints, rewards: Floats, context: Floats | N
     return RewardModel(features, stretches, coefficients)
 
 
+def smooth_rewards(n_arms: int, actions: Ints, rewards: Floats, context: Floats | None = None) -> RewardModel:
+    """A model that looks both ways: the one of `fit_rewards`, and that of the rows after, by how many there are."""
+    ahead = fit_rewards(n_arms, actions, rewards, context)
+    back = fit_rewards(n_arms, actions[::-1], rewards[::-1], None if context is None else context[::-1])
+    n_stretches = len(ahead.coefficients)
+    share = (np.arange(n_stretches) / max(1, n_stretches - 1))[:, None, None]
+    return ahead._replace(coefficients=share * ahead.coefficients + (1.0 - share) * back.coefficients[::-1])
+
+
 def design(context: Floats | None, n: int) -> Floats:
     """A column of ones, and the columns of the context with mean 0 and deviation 1; constant columns are left out."""
     if context is None:
@@ -99,8 +108,8 @@ def _moments(n_arms: int, x: Floats, y: Floats, arms: Ints) -> tuple[Floats, Flo
     """Sums of x x' and x y by arm."""
     width = x.shape[1]
     if width == 1:
-        gram = np.bincount(arms, weights=x[:, 0] ** 2, minlength=n_arms).reshape(-1, 1, 1)
-        return gram, np.bincount(arms, weights=x[:, 0] * y, minlength=n_arms).reshape(-1, 1)
+        squares, products = (np.bincount(arms, weights=x[:, 0] * each, minlength=n_arms) for each in (x[:, 0], y))
+        return squares.reshape(-1, 1, 1).astype(np.float64), products.reshape(-1, 1).astype(np.float64)
     gram, total = np.zeros((n_arms, width, width)), np.zeros((n_arms, width))
     order = np.argsort(arms, kind="stable")
     bounds = np.searchsorted(arms[order], np.arange(n_arms + 1))

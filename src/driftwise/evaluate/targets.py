@@ -39,7 +39,7 @@ class Proposals(NamedTuple):
 
     def chances(self, actions: Ints) -> Floats:
         """1 where the arms are the same."""
-        return (self.arms == actions).astype(np.float64)
+        return np.asarray(self.arms == actions, np.float64)
 
     def expect(self, model: RewardModel) -> Floats:
         """The prediction for the arm of each row."""
@@ -114,7 +114,7 @@ def _name(policy: object) -> str:
         return policy.strip()
     if isinstance(policy, np.ndarray):
         raise ParameterError("probabilities need a name: give a mapping, as in {'mine': probabilities}")
-    return describe(policy, POLICIES) if hasattr(policy, "_fields") else repr(policy)
+    return describe(policy, POLICIES) if isinstance(policy, tuple) and hasattr(policy, "_fields") else repr(policy)
 
 
 def _probabilities(table: Any, n_arms: int, n_rows: int) -> Floats:
@@ -123,14 +123,14 @@ def _probabilities(table: Any, n_arms: int, n_rows: int) -> Floats:
             f"probabilities have shape {table.shape}: they need {n_arms} columns, a row per row of the log ({n_rows})"
         )
     try:
-        table = np.ascontiguousarray(table, np.float64)
+        numbers: Floats = np.ascontiguousarray(table, np.float64)
     except (TypeError, ValueError):
         raise ParameterError("probabilities are not made of numbers") from None
-    if not ((table >= 0.0) & (table <= 1.0)).all():
-        wrong = table[~((table >= 0.0) & (table <= 1.0))][0]
+    if not ((numbers >= 0.0) & (numbers <= 1.0)).all():
+        wrong = numbers[~((numbers >= 0.0) & (numbers <= 1.0))][0]
         raise ParameterError(f"probabilities hold {wrong:g}, which is outside [0, 1]")
-    sums = np.atleast_1d(table.sum(axis=-1))
+    sums = np.atleast_1d(numbers.sum(axis=-1))
     if np.abs(sums - 1.0).max() > SUM_TOLERANCE:
         row = int(np.argmax(np.abs(sums - 1.0)))
         raise ParameterError(f"probabilities of row {row} sum to {sums[row]:g}, not to 1")
-    return table
+    return numbers
