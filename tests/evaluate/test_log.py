@@ -1,6 +1,7 @@
 """Logs from files, frames and arrays: the same rows whatever they come in, and a sentence for whatever is odd."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,8 +66,12 @@ def test_every_kind_of_file_has_the_same_rows(csv: Path, tmp_path: Path, kind: s
 @pytest.mark.parametrize("library", ["pandas", "polars", "lazy", "arrow"])
 def test_every_kind_of_frame_has_the_same_rows(csv: Path, library: str) -> None:
     frame = pl.read_csv(csv, try_parse_dates=True)
-    frames = {"pandas": lambda: pd.read_csv(csv, parse_dates=["timestamp"]), "polars": lambda: frame}
-    frames |= {"lazy": frame.lazy, "arrow": lambda: pa.table(frame.to_dict(as_series=False))}
+    frames: dict[str, Callable[[], object]] = {
+        "pandas": lambda: pd.read_csv(csv, parse_dates=["timestamp"]),
+        "polars": lambda: frame,
+        "lazy": frame.lazy,
+        "arrow": lambda: pa.table(frame.to_dict(as_series=False)),
+    }
     assert same(dw.Log.from_frame(frames[library]()), dw.Log.read(csv))
 
 

@@ -174,8 +174,7 @@ class Agent(Rounds):
             if not self._bare:
                 self._learn_about(id, value, place)
             elif place is not None:
-                step = t, place[0], propensity, row, self._rng, value, self.t - 1, True
-                self._learn(self._plain, self._state, *step)
+                self._learn(self._plain, self._state, t, place[0], propensity, row, self._rng, value, self.t - 1, True)
             del self._pending[id]
             if place is None:
                 self.ignored += 1

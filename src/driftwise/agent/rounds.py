@@ -72,12 +72,14 @@ class Rounds:
 
     def _waiting_for(self, decision: Decision | int) -> tuple[int, Pending]:
         """A decision that is pending, by itself or its id."""
-        t: Any = decision.t if isinstance(decision, Decision) else decision
-        t = int(t) if isinstance(t, np.integer) else t
-        pending = self._pending.get(t) if type(t) is int else None
-        if pending is None or (isinstance(decision, Decision) and pending[0] != t):
-            raise DecisionError(self._why_unknown(t))
-        return t, pending
+        by_round = isinstance(decision, Decision)
+        id: Any = decision.t if by_round else decision  # type: ignore[union-attr]
+        if isinstance(id, np.integer):
+            id = int(id)
+        pending = self._pending.get(id) if type(id) is int else None
+        if pending is None or (by_round and pending[0] != id):
+            raise DecisionError(self._why_unknown(id))
+        return id, pending
 
     def _new_id(self, id: int) -> int:
         """The id of a decision that the caller numbers: ids grow, as rounds do."""

@@ -189,11 +189,15 @@ class Fixtures(ABC):
 
     def available(self, tape: Any, t: int) -> Floats:
         """Where there are costs: what may have been spent of each resource by round `t`."""
-        raise NotImplementedError
+        raise self._missing("available")
 
     def transitions(self, tape: Any) -> TransitionTables:
         """Where arms have states: how they move in a tape, and what the problem says of that."""
-        raise NotImplementedError
+        raise self._missing("transitions")
+
+    def _missing(self, hook: str) -> TypeError:
+        """The error for a family that has costs or states, whose fixtures do not say what."""
+        return TypeError(f"{type(self).__name__} must define `{hook}`: its family has costs or states of arms")
 
     # ---- what agents read ----
 
@@ -245,7 +249,7 @@ class Fixtures(ABC):
 
     def cost_scale(self, factor: float) -> Arguments:
         """Where there are costs: what a problem says of them, times a factor."""
-        raise NotImplementedError
+        raise self._missing("cost_scale")
 
 
 def random_rows(rng: Rng, count: int) -> Floats:

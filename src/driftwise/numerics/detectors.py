@@ -158,14 +158,14 @@ def empty_halves(halves: Halves, arm: int) -> None:
 
 
 class Prefixes(NamedTuple):
-    """`sums[k, i]` is the sum of the first i rewards kept of arm k, `kept[k]` how many there are.
+    """`sums[k, i]` is the sum of the first i rewards kept of arm k, `n_rewards[k]` how many there are.
 
-    `bounds[k]` is at least the largest G of the arm, `fits[k]` is fit(1..kept). `thresholds[n]` is what G must reach
-    with n rewards; `powers[i]` is i ln i.
+    `bounds[k]` is at least the largest G of the arm, `fits[k]` is fit(1..n_rewards). `thresholds[n]` is what G must
+    reach with n rewards; `powers[i]` is i ln i.
     """
 
     sums: PerArm
-    kept: PerArm
+    n_rewards: PerArm
     bounds: PerArm
     fits: PerArm
     thresholds: Cache
@@ -177,7 +177,7 @@ def new_prefixes(n_arms: int, thresholds: Floats) -> Prefixes:
     whole = np.arange(len(thresholds), dtype=np.float64)
     return Prefixes(
         sums=np.zeros((n_arms, len(thresholds))),
-        kept=np.zeros(n_arms, np.int64),
+        n_rewards=np.zeros(n_arms, np.int64),
         bounds=np.zeros(n_arms),
         fits=np.zeros(n_arms),
         thresholds=thresholds,
@@ -224,11 +224,11 @@ def _inverse(x: float) -> float:
 @kernel
 def likelihood_ratio(prefixes: Prefixes, arm: int, reward: float, due: bool, stride: int) -> bool:
     """Take a reward of `arm`; whether some split s, a multiple of `stride`, gives an alarm. Not asked unless `due`."""
-    if prefixes.kept[arm] + 1 == prefixes.sums.shape[1]:
+    if prefixes.n_rewards[arm] + 1 == prefixes.sums.shape[1]:
         _drop_half(prefixes, arm)
-    n = prefixes.kept[arm] + 1
+    n = prefixes.n_rewards[arm] + 1
     total = prefixes.sums[arm, n - 1] + reward
-    prefixes.sums[arm, n], prefixes.kept[arm] = total, n
+    prefixes.sums[arm, n], prefixes.n_rewards[arm] = total, n
     fit = best_fit(prefixes.powers, total, n)
     prefixes.bounds[arm] += max(0.0, prefixes.fits[arm] - fit)
     prefixes.fits[arm] = fit
@@ -241,7 +241,7 @@ def likelihood_ratio(prefixes: Prefixes, arm: int, reward: float, due: bool, str
 @kernel
 def forget_prefixes(prefixes: Prefixes, arm: int) -> None:
     """Start over for one arm; `sums[arm, 0]` is 0 always."""
-    prefixes.kept[arm], prefixes.bounds[arm], prefixes.fits[arm] = 0, 0.0, 0.0
+    prefixes.n_rewards[arm], prefixes.bounds[arm], prefixes.fits[arm] = 0, 0.0, 0.0
 
 
 @kernel
@@ -285,7 +285,7 @@ def _drop_half(prefixes: Prefixes, arm: int) -> None:
     base = prefixes.sums[arm, half]
     for i in range(half, size + 1):
         prefixes.sums[arm, i - half] = prefixes.sums[arm, i] - base
-    kept = size - half
-    prefixes.kept[arm] = kept
-    prefixes.fits[arm] = best_fit(prefixes.powers, prefixes.sums[arm, kept], kept)
+    rest = size - half
+    prefixes.n_rewards[arm] = rest
+    prefixes.fits[arm] = best_fit(prefixes.powers, prefixes.sums[arm, rest], rest)
     prefixes.bounds[arm] = math.inf

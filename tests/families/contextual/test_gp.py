@@ -100,7 +100,7 @@ def test_agrees_with_its_twin_whatever_rewards_do(shape: str, window: int) -> No
         for when, x, y in arrived:
             pair.tell(when, x, y, t)
     pair.come_to(300)
-    assert pair.state.process.held[0] == 0
+    assert pair.state.process.n_pairs[0] == 0
     assert pair.state.process.repairs[0] == 0
 
 
@@ -138,7 +138,7 @@ def test_confidence_follows_the_horizon(horizon: int) -> None:
 def whole_error(pair: Pair) -> float:
     """|L L' - A| / rho, computed at once."""
     process, window = pair.state.process, pair.state.window
-    held = int(process.held[0])
+    held = int(process.n_pairs[0])
     points = window.features[process.slots[:held]]
     upper = np.triu(process.factor[:held, :held])
     gap = upper.T @ upper - pair.twin.kernel(points, points) - pair.twin.rho() * np.eye(held)
@@ -381,6 +381,6 @@ def test_bandit_over_bandit_learns_the_window(literal: int) -> None:
     memory = block if literal else state.hedge.windows[state.hedge.chosen[0]]
     assert state.inner.window.size[0] == memory
     inside = ROUNDS - state.start[0]
-    assert state.inner.process.held[0] == min(inside, memory)
+    assert state.inner.process.n_pairs[0] == min(inside, memory)
     assert state.total[0] == pytest.approx(trace.rewards[-inside:].sum())
     assert missed(trace, tape) < 1.0

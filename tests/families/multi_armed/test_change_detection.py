@@ -144,7 +144,7 @@ def compare_ratios(pair: Pair, t: int, chosen: int, propensity: float) -> None:
     reading, prefixes = compare_restarts(pair, t), pair.state.prefixes
     for k, rewards in enumerate(reading.rewards):
         kept = pair.twin.kept(rewards)
-        assert prefixes.kept[k] == len(kept)
+        assert prefixes.n_rewards[k] == len(kept)
         np.testing.assert_allclose(prefixes.sums[k, : len(kept) + 1], np.cumsum([0.0, *kept]), rtol=CLOSE, atol=CLOSE)
         assert prefixes.bounds[k] >= pair.twin.ratios(kept).max(initial=0.0) - CLOSE
     compare_choice(pair, t, chosen)

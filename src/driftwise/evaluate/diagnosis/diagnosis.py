@@ -136,7 +136,7 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
         variation=total,
         seasons=seasons,
         delays=delays_of(log.times, log.rewarded_at),
-        window=window_curve(rows, arms, values, len(log), n_arms),
+        window=window_curve(rows, arms, values, len(log), n_arms, drifting=drifting),
         overlap=overlap(log.actions, log.propensities, log.arms),
         smooth=smooth(raw_counts, raw_sums, noise),
         edges=edges,

@@ -19,7 +19,8 @@ BLOCKS = 40
 class WindowCurve(NamedTuple):
     """Mean squared errors of windows, and how much less that is than with all rewards, with its standard error.
 
-    `best` is the window of the least error, None where none is better than all rewards by two standard errors.
+    `best` is the window of the least error, None where none is better than all rewards. In a log that does not drift
+    it must be better by two standard errors.
     """
 
     windows: Ints
@@ -30,7 +31,9 @@ class WindowCurve(NamedTuple):
     best: int | None
 
 
-def window_curve(rows: Ints, arms: Ints, values: Floats, n_rows: int, n_arms: int) -> WindowCurve:
+def window_curve(
+    rows: Ints, arms: Ints, values: Floats, n_rows: int, n_arms: int, *, drifting: bool = False
+) -> WindowCurve:
     """The curve of a log: rewards `values` of `arms` at its `rows`."""
     windows = _windows(n_rows)
     stride = -(-len(values) // MOST_PREDICTIONS)
@@ -52,7 +55,7 @@ def window_curve(rows: Ints, arms: Ints, values: Floats, n_rows: int, n_arms: in
             first = np.searchsorted(place, place[asked] - window)
             guess = (sums[asked] - sums[first] + mean) / (asked - first + 1)
             losses[i] += np.bincount(block, weights=(reward[asked] - guess) ** 2, minlength=BLOCKS)
-    return _summary(windows, losses, counts)
+    return _summary(windows, losses, counts, 0.0 if drifting else 2.0)
 
 
 def _windows(n_rows: int) -> Ints:
@@ -62,7 +65,7 @@ def _windows(n_rows: int) -> Ints:
     return windows[windows <= max(SHORTEST, n_rows // 2)]
 
 
-def _summary(windows: Ints, losses: Floats, counts: Floats) -> WindowCurve:
+def _summary(windows: Ints, losses: Floats, counts: Floats, needed: float) -> WindowCurve:
     used = counts > 0
     total = counts.sum()
     gains = losses[-1, used] - losses[:-1, used]
@@ -70,7 +73,7 @@ def _summary(windows: Ints, losses: Floats, counts: Floats) -> WindowCurve:
     per_block = gains / counts[used] - gain[:, None]
     error = np.sqrt((per_block**2).sum(axis=1) / max(1, used.sum() - 1) / used.sum())
     best = int(np.argmax(gain))
-    clear = gain[best] > 2.0 * error[best]
+    clear = gain[best] > needed * error[best]
     return WindowCurve(
         windows,
         losses[:-1].sum(axis=1) / total,

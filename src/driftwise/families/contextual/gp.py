@@ -39,7 +39,7 @@ class Process(NamedTuple):
     factor: Cache
     gram: Cache
     slots: Cache
-    held: Cache
+    n_pairs: Cache
     error: Cache
     fresh: Cache
     repairs: Shared
@@ -61,7 +61,7 @@ def new_process(window: int, length: float, variance: float, ridge: float) -> Pr
         factor=np.zeros((window, window)),
         gram=np.zeros((window, window)),
         slots=np.zeros(window, np.int64),
-        held=np.zeros(1, np.int64),
+        n_pairs=np.zeros(1, np.int64),
         error=np.zeros(1),
         fresh=np.zeros(1),
         repairs=np.zeros(1, np.int64),
@@ -81,7 +81,7 @@ def new_process(window: int, length: float, variance: float, ridge: float) -> Pr
 @kernel
 def forget_all(process: Process) -> None:
     """As if no pair had ever come."""
-    process.held[0] = 0
+    process.n_pairs[0] = 0
     process.error[0] = 0.0
     process.fresh[0] = 0.0
 
@@ -98,9 +98,9 @@ def covariance(process: Process, x: Floats, z: Floats) -> float:
 @kernel(inline=False)
 def include(process: Process, features: Floats, slot: int) -> None:
     """Add a row for the pair in `slot`."""
-    count, factor, row = process.held[0], process.factor, process.row
+    count, factor, row = process.n_pairs[0], process.factor, process.row
     process.slots[count] = slot
-    process.held[0] = count + 1
+    process.n_pairs[0] = count + 1
     _compare(process, features, count)
     for i in range(count):
         row[i] = process.gram[slot, process.slots[i]]
@@ -131,18 +131,18 @@ def _compare(process: Process, features: Floats, place: int) -> None:
 def exclude(process: Process, slot: int) -> None:
     """Take the row of `slot` away; nothing happens when it has none."""
     place = 0
-    while place < process.held[0] and process.slots[place] != slot:
+    while place < process.n_pairs[0] and process.slots[place] != slot:
         place += 1
-    if place == process.held[0]:
+    if place == process.n_pairs[0]:
         return
-    last, factor, row = process.held[0] - 1, process.factor, process.row
+    last, factor, row = process.n_pairs[0] - 1, process.factor, process.row
     for j in range(place, last):
         row[j] = factor[place, j + 1]
         process.slots[j] = process.slots[j + 1]
     for k in range(place):
         for j in range(place, last):
             factor[k, j] = factor[k, j + 1]
-    process.held[0] = last
+    process.n_pairs[0] = last
     _close_gap(factor, row, place, last)
 
 
@@ -171,7 +171,7 @@ def audit(process: Process, turn: int) -> None:
 @kernel(inline=False)
 def _felt(process: Process, turn: int) -> float:
     """|E z| / rho for random signs z."""
-    count, factor, row, signs, image = process.held[0], process.factor, process.row, process.signs, process.image
+    count, factor, row, signs, image = process.n_pairs[0], process.factor, process.row, process.signs, process.image
     rng = stream(0, turn)
     for slot in range(len(image)):
         image[slot] = 0.0
@@ -197,7 +197,7 @@ def _felt(process: Process, turn: int) -> float:
 @kernel(inline=False)
 def refactor(process: Process, turn: int) -> None:
     """The factor from K itself, and its error."""
-    count, factor = process.held[0], process.factor
+    count, factor = process.n_pairs[0], process.factor
     for i in range(count):
         for j in range(i, count):
             factor[i, j] = process.gram[process.slots[i], process.slots[j]]
@@ -224,21 +224,21 @@ def rebuild(process: Process, features: Floats, filled: Floats, size: int) -> No
     there = 0
     for slot in range(size):
         there += filled[slot]
-    if there == process.held[0]:
+    if there == process.n_pairs[0]:
         return
-    process.held[0] = 0
+    process.n_pairs[0] = 0
     for slot in range(size):
         if filled[slot]:
-            process.slots[process.held[0]] = slot
-            _compare(process, features, process.held[0])
-            process.held[0] += 1
+            process.slots[process.n_pairs[0]] = slot
+            _compare(process, features, process.n_pairs[0])
+            process.n_pairs[0] += 1
     refactor(process, size)
 
 
 @kernel(inline=False)
 def solve(process: Process, rewards: Floats) -> None:
     """Write L^-1 y to `weights`."""
-    count, factor, weights = process.held[0], process.factor, process.weights
+    count, factor, weights = process.n_pairs[0], process.factor, process.weights
     for i in range(count):
         weights[i] = rewards[process.slots[i]]
     for k in range(count):
@@ -250,7 +250,7 @@ def solve(process: Process, rewards: Floats) -> None:
 @kernel(inline=False)
 def predict(process: Process, features: Floats, context: Floats, start: int, stop: int) -> None:
     """Write means and squared spreads of rows start .. stop - 1, at most COLUMNS; `weights` must be solved for."""
-    count, block, wide = process.held[0], process.block, stop - start
+    count, block, wide = process.n_pairs[0], process.block, stop - start
     for a in range(wide):
         process.means[a] = 0.0
         process.squares[a] = process.variance[0]
@@ -272,9 +272,9 @@ def predict(process: Process, features: Floats, context: Floats, start: int, sto
 def information_gain(process: Process) -> float:
     """1/2 ln det(I + K / rho)."""
     total = 0.0
-    for i in range(process.held[0]):
+    for i in range(process.n_pairs[0]):
         total += math.log(process.factor[i, i])
-    return total - 0.5 * float(process.held[0]) * math.log(process.ridge[0])
+    return total - 0.5 * float(process.n_pairs[0]) * math.log(process.ridge[0])
 
 
 def most_gain(points: Floats, rounds: int, *, length: float, variance: float, ridge: float) -> float:

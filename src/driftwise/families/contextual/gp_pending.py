@@ -52,7 +52,7 @@ def new_pending_points(window: int) -> PendingPoints:
 def prepare(points: PendingPoints, ring: PendingRing, process: Process, window: FeatureWindow) -> int:
     """Gather what is under way, and factorise; how many different rows there are."""
     n_points = _gather(points, ring, window)
-    for k in range(process.held[0]):
+    for k in range(process.n_pairs[0]):
         for j in range(n_points):
             points.block[k, j] = covariance(process, window.features[process.slots[k]], ring.rows[points.slots[j]])
         for i in range(k):
@@ -65,7 +65,7 @@ def prepare(points: PendingPoints, ring: PendingRing, process: Process, window: 
         for j in range(i + 1):
             points.matrix[i, j] = covariance(process, ring.rows[points.slots[i]], ring.rows[points.slots[j]])
         points.matrix[i, i] += process.ridge[0] / points.times[i]
-    for k in range(process.held[0]):
+    for k in range(process.n_pairs[0]):
         for i in range(n_points):
             weight = points.block[k, i]
             for j in range(i + 1):
@@ -111,7 +111,7 @@ def narrow(
     for a in range(min(len(process.squares), len(context) - start)):
         for j in range(n_points):
             answer[j] = covariance(process, ring.rows[points.slots[j]], context[start + a])
-        for k in range(process.held[0]):
+        for k in range(process.n_pairs[0]):
             weight = process.block[k, a]
             for j in range(n_points):
                 answer[j] -= points.block[k, j] * weight

@@ -26,7 +26,7 @@ def least_loss(past: Past, rows: Rows) -> Floats:
     values, slopes = rows(start)
     linear = past.is_linear and BALL not in past.domain.kinds
     point = _by_highs(past, values, slopes) if linear else _by_slsqp(past, rows, start)
-    if point is not None and _kept(rows, point):
+    if point is not None and _satisfies(rows, point):
         return point
     nearest, broken = _least_broken(past, rows)
     if broken > 10 * SLACK * max(1.0, float(np.abs(values).max())):
@@ -52,7 +52,7 @@ def _once(rows: Rows) -> Rows:
     return remembered
 
 
-def _kept(rows: Rows, point: Floats) -> bool:
+def _satisfies(rows: Rows, point: Floats) -> bool:
     values = rows(point)[0]
     return float(values.max(initial=0.0)) <= 1e-7 * max(1.0, float(np.abs(values).max(initial=0.0)))
 
@@ -88,27 +88,27 @@ def _by_slsqp(past: Past, rows: Rows, start: Floats) -> Floats | None:
         value, slope = past.loss(point)
         return value / rounds, slope / rounds
 
-    kept = [{"type": "ineq", "fun": lambda x: -rows(x)[0], "jac": lambda x: -rows(x)[1]}]
+    rows_hold = [{"type": "ineq", "fun": lambda x: -rows(x)[0], "jac": lambda x: -rows(x)[1]}]
     solution = _slsqp(
         fun=mean_loss,
         x0=start,
         bounds=np.stack([past.domain.lows, past.domain.highs], axis=1),
-        constraints=_shape(past.domain) + (kept if len(rows(start)[0]) else []),
+        constraints=_shape(past.domain) + (rows_hold if len(rows(start)[0]) else []),
     )
     return past.domain.project(solution.x) if np.isfinite(solution.x).all() else None
 
 
 def _shape(domain: Domain, extra: int = 0) -> list[dict[str, Any]]:
     """What makes the domain, beside its bounds, for variables that begin with a point."""
-    asked: list[dict[str, Any]] = []
+    constraints: list[dict[str, Any]] = []
     sums, totals = _simplex_sums(domain)
     if len(sums):
         wide = np.hstack([sums, np.zeros((len(sums), extra))])
-        asked.append({"type": "eq", "fun": lambda x: wide @ x - totals, "jac": lambda x: wide})
+        constraints.append({"type": "eq", "fun": lambda x: wide @ x - totals, "jac": lambda x: wide})
     for part in (part for part, kind in enumerate(domain.kinds) if kind == BALL):
         here = slice(domain.starts[part], domain.stops[part])
-        asked.append(_inside_ball(domain.centres[here], float(domain.sizes[part]), here))
-    return asked
+        constraints.append(_inside_ball(domain.centres[here], float(domain.sizes[part]), here))
+    return constraints
 
 
 def _inside_ball(centre: Floats, radius: float, here: slice) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _least_broken(past: Past, rows: Rows) -> tuple[Floats, float]:
     values, _ = rows(domain.centres)
     most = float(values.max())
     ones = np.ones((len(values), 1))
-    kept = {
+    rows_hold = {
         "type": "ineq",
         "fun": lambda z: z[-1] - rows(z[:-1])[0],
         "jac": lambda z: np.hstack([-rows(z[:-1])[1], ones]),
@@ -139,7 +139,7 @@ def _least_broken(past: Past, rows: Rows) -> tuple[Floats, float]:
         fun=lambda z: (z[-1], np.append(np.zeros(domain.dim), 1.0)),
         x0=np.append(domain.centres, most),
         bounds=[*zip(domain.lows, domain.highs, strict=True), (None, most)],
-        constraints=[*_shape(domain, 1), kept],
+        constraints=[*_shape(domain, 1), rows_hold],
     )
     point = domain.project(solution.x[:-1])
     return point, float(rows(point)[0].max())

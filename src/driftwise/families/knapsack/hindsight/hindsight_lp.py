@@ -1,4 +1,4 @@
-"""The best plan in hindsight for a run with budgets: what regret is held against.
+"""The best plan in hindsight for a run with budgets: what regret is measured against.
 
     LP(T) = max sum_t mu_t' x_t   such that   sum_t C_t x_t <= B,   sum_i x_{t,i} <= 1,   x >= 0
           = min over q >= 0 of   B'q + sum_t max(0, max_i (mu_{t,i} - q'C_{t,.i}))
@@ -6,8 +6,8 @@
 No policy earns more in expectation, whatever it knows. The rounds hang together by d budgets only, and given prices q
 for the resources they fall apart: each takes the arm that is worth most once its costs are paid for. The right-hand
 side is convex in d prices, and every question, "what at these prices?", is answered by a plan: what it earns and spends
-is a plane under the function (`caution.py` says what to ask next). The lowest point above all planes is the best
-lottery over the plans found so far (`lottery.py`). So both sides are certain: the lottery keeps within the budgets and
+is a plane under the function (`cutting_planes.py` says what to ask next). The lowest point above all planes is the best
+lottery over the plans so far (`master_lp.py`). So both sides are certain: the lottery keeps within the budgets and
 earns `value`, and at `prices` nobody earns more than `bound`.
 
 A budget may also arrive in portions: by the end of round `ends[k]` no more than `budgets[k]` may have been spent. Each
@@ -149,7 +149,7 @@ class _Search:
 
     def __init__(self, means: Means, limits: Floats, units: Units) -> None:
         self.means, self.limits, self.units = means, limits, units
-        self.asked: list[Floats] = []
+        self.prices_tried: list[Floats] = []
         self.lottery = Lottery(limits.size)
         self.unit = means.horizon * max(float(means.rewards.max()), np.finfo(float).tiny)  # nobody earns more
         self.value, self.bound, self.caution = 0.0, np.inf, CAUTION
@@ -158,14 +158,14 @@ class _Search:
 
     def ask(self) -> None:
         """One more plan, and the best lottery with it."""
-        prices = between(self.best, self.lowest, self.caution) if self.asked else self.lowest
+        prices = between(self.best, self.lowest, self.caution) if self.prices_tried else self.lowest
         reward, spent = self.at(prices)
         ceiling = reward + float((prices * (self.limits - spent)).sum())
-        if self.asked:
+        if self.prices_tried:
             self.caution = next_caution(self.caution, ceiling < self.bound)
         if ceiling < self.bound:
             self.bound, self.best = ceiling, prices
-        self.asked.append(prices)
+        self.prices_tried.append(prices)
         self.lottery.add(reward / self.unit, (spent / self.limits).ravel())
         value, self.weights, shares = self.lottery.best()
         self.value, self.lowest = self.unit * value, self.unit * shares.reshape(self.limits.shape) / self.limits
@@ -184,7 +184,7 @@ class _Search:
         choices = np.empty((len(drawn), len(self.units.counts)), np.int32)
         total, rewards = np.zeros_like(self.limits), np.zeros(len(self.units.counts))
         for arms, which in zip(choices, drawn, strict=True):
-            total += self.weights[which] * self.at(self.asked[which], arms)[1]
+            total += self.weights[which] * self.at(self.prices_tried[which], arms)[1]
             earned = self.means.rewards[self.units.segments, arms]
             rewards += self.weights[which] * np.where(arms >= 0, earned, 0.0)
         value = float(self.units.counts @ rewards)
@@ -253,8 +253,8 @@ def _units(means: Means, ends: Sequence[int]) -> Units:
         numbers = np.arange(segments, dtype=np.int32)
         return Units(numbers, np.zeros(segments, np.int32), means.counts, means.rows)
     stages = np.searchsorted(np.asarray(ends), np.arange(means.horizon), side="right")
-    found, rows, counts = np.unique(stages * segments + means.rows, return_inverse=True, return_counts=True)
-    named, staged = (found % segments).astype(np.int32), (found // segments).astype(np.int32)
+    cells, rows, counts = np.unique(stages * segments + means.rows, return_inverse=True, return_counts=True)
+    named, staged = (cells % segments).astype(np.int32), (cells // segments).astype(np.int32)
     return Units(named, staged, counts.astype(np.float64), rows.astype(np.int32))
 
 

@@ -90,7 +90,7 @@ def _nearest(table: Floats, counts: Floats, tolerance: float, questions: int) ->
 
 
 class _Search:
-    """Centres asked, planes found, and what follows from them. A plane is value + slope (centre - asked)."""
+    """Centres tried, planes, and what follows from them. A plane is value + slope (centre - tried)."""
 
     def __init__(self, table: Floats, counts: Floats) -> None:
         self.table, self.counts = table, counts
@@ -104,16 +104,16 @@ class _Search:
 
     def ask(self) -> None:
         """A plane more for each stretch, and the lowest point of the model with it."""
-        asked = between(self.best, self.lowest, self.caution)
+        centre = between(self.best, self.lowest, self.caution)
         values, slopes = np.empty(len(self.cuts) - 1), np.empty((len(self.cuts) - 1, *self.table.shape[1:]))
-        shaped = asked.reshape(self.table.shape[1:])
+        shaped = centre.reshape(self.table.shape[1:])
         distances(self.table, self.counts, self.cuts, shaped, np.empty(self.table.shape[2]), values, slopes)
         total, flat = float(values.sum()), slopes.reshape(len(values), -1)
         self.caution = next_caution(self.caution, total < self.value)
         if total < self.value:
-            self.value, self.best = total, asked
+            self.value, self.best = total, centre
         self.slopes = np.vstack([self.slopes, flat])
-        self.heights = np.append(self.heights, values - flat @ asked)
+        self.heights = np.append(self.heights, values - flat @ centre)
         self._solve()
 
     def _solve(self) -> None:
