@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 import driftwise as dw
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats, Ints
 
 
@@ -103,7 +104,7 @@ def fixed(kinds: dict[str, Kind], n_logs: int = 200) -> None:
                 )
 
 
-def earned_for_real(policy: object, kind: Kind, seed: int, sight: float, reward_range: tuple[float, float]) -> float:
+def earned_for_real(policy: Policy, kind: Kind, seed: int, sight: float, reward_range: tuple[float, float]) -> float:
     """The mean reward of an agent that decides in every row and sees a share of its rewards."""
     rng = np.random.default_rng(10**6 + seed)
     s = (np.arange(kind.n_rows) + 0.5) / kind.n_rows
@@ -124,7 +125,13 @@ def earned_for_real(policy: object, kind: Kind, seed: int, sight: float, reward_
 
 
 def learning(kinds: dict[str, Kind], n_logs: int = 200) -> None:
-    policies = [dw.Thompson(), dw.SlidingUCB(window=300), dw.DiscountedThompson(), dw.EXP3(gamma=0.1), dw.UCB1()]
+    policies: list[Policy] = [
+        dw.Thompson(),
+        dw.SlidingUCB(window=300),
+        dw.DiscountedThompson(),
+        dw.EXP3(gamma=0.1),
+        dw.UCB1(),
+    ]
     print(f"{'log':<36}{'policy':<20}{'method':<8}{'truth':>8}{'mean':>8}{'bias/se':>9}{'covered':>9}")
     for title, kind in kinds.items():
         sight = float(kind.shares(np.linspace(0.0, 1.0, kind.n_rows)).min())
@@ -135,8 +142,8 @@ def learning(kinds: dict[str, Kind], n_logs: int = 200) -> None:
                 found, inside = [], []
                 for seed in range(n_logs):
                     log, _ = log_of(kind, np.random.default_rng(seed))
-                    options = {"method": method, "periods": 1, "seed": seed, "acceptance": sight}
-                    value = log.evaluate({"p": policy}, **options).policies["p"].value
+                    found_here = log.evaluate({"p": policy}, method=method, periods=1, seed=seed, acceptance=sight)
+                    value = found_here.policies["p"].value
                     if value is not None:
                         found.append(value.mean)
                         inside.append(value.low <= truth <= value.high)

@@ -1,11 +1,28 @@
 """What an evaluation of policies on a log returns."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
+from driftwise.core.problem import ProblemValue
 from driftwise.evaluate.comparison import Comparison
 from driftwise.evaluate.intervals import Interval
 from driftwise.evaluate.periods import Period
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """What `Log.evaluate` takes; `driftwise.evaluate.off_policy.evaluate` says what each means."""
+
+    method: str
+    periods: int | str
+    rounds: str
+    acceptance: float | None
+    threshold: float | None
+    replays: int
+    reward_range: tuple[float, float] | None
+    problem: ProblemValue | None
+    standardise: bool
+    estimate: bool
+    seed: int
 
 
 class PeriodValue(NamedTuple):

@@ -10,7 +10,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from driftwise.agent import Agent
     from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
-    from driftwise.evaluate.evaluation import Evaluation
+    from driftwise.evaluate.evaluation import EvaluateOptions, Evaluation
     from driftwise.evaluate.rows import LogRows
     from driftwise.families.multi_armed.worlds.local_level import LocalLevel
 
@@ -259,7 +259,7 @@ class Log:
 
         return frame_of_log(self)
 
-    def evaluate(self, policies: object, **options: Any) -> "Evaluation":
+    def evaluate(self, policies: object, **options: "Unpack[EvaluateOptions]") -> "Evaluation":
         """What policies would have earned, with intervals; `driftwise.evaluate.off_policy.evaluate` has the options."""
         from driftwise.evaluate.off_policy import evaluate
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from driftwise.core.family import FAMILIES, family_of, resolve
 from driftwise.core.problem import ProblemValue, RewardProblem, read_range
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats, Problem
 from driftwise.errors import FeatureError, LogError, ParameterError
 from driftwise.evaluate.logged_rows import LoggedRows
@@ -42,19 +43,23 @@ PROBLEMS: dict[str, Callable[[list[str], LoggedRows, tuple[float, float], int], 
 }
 
 
-def player_of(policy: Any, context: Floats | None, problem: ProblemValue | None = None) -> Any:
+def player_of(policy: Policy, context: Floats | None, problem: ProblemValue | None = None) -> Policy:
     """The policy that plays a log: itself, unless it leaves that to the family of the problem, as `auto` does."""
     value = MultiArmed if context is None else Contextual
     return resolve(policy, str(value.__struct_config__.tag) if problem is None else problem.kind)
 
 
-def reads_context(policy: Any) -> bool:
+def reads_context(policy: Policy) -> bool:
     """Whether a policy is given the context."""
     return PROBLEMS.get(family_of(policy)) is _with_context
 
 
 def problem_of(
-    policy: Any, rows: LoggedRows, reward_range: tuple[float, float], horizon: int, problem: ProblemValue | None = None
+    policy: Policy,
+    rows: LoggedRows,
+    reward_range: tuple[float, float],
+    horizon: int,
+    problem: ProblemValue | None = None,
 ) -> ProblemValue:
     """The problem for one policy: the one that the caller gives where its family fits, else what the log says."""
     family = family_of(policy)
@@ -85,7 +90,7 @@ def arms_of(arms: tuple[str, ...], problem: ProblemValue | None) -> tuple[str, .
     return (*arms, *(name for name in names if name not in arms))
 
 
-def tape_of(policy: Any, value: ProblemValue, rows: LoggedRows) -> tuple[Problem, LoggedArms | LoggedContexts]:
+def tape_of(policy: Policy, value: ProblemValue, rows: LoggedRows) -> tuple[Problem, LoggedArms | LoggedContexts]:
     """What the policy may know, and the tape of its replay."""
     adapter: Any = FAMILIES[value.kind].adapter.of(policy, value)
     arrivals = arrivals_of(rows.rewards, rows.times, rows.rewarded_at)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from driftwise.core.dispatch import decision_of
 from driftwise.core.kernel import kernel
+from driftwise.core.protocols import Policy
 from driftwise.core.random import stream, uniform
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Ints, Outcome, Problem
@@ -81,7 +82,7 @@ def replay(
 
 
 def replay_policy(
-    policy: Any,
+    policy: Policy,
     problem: Problem,
     tape: LoggedArms | LoggedContexts,
     *,

@@ -9,10 +9,12 @@ In Python a policy may also be an array of probabilities, a row per row of the l
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from driftwise.core.protocols import Policy
 from driftwise.core.spec import describe, lookup, parse
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import ParameterError
@@ -65,7 +67,7 @@ class Mixture(NamedTuple):
 class Learner(NamedTuple):
     """A policy that learns: what it chooses is known after its replay."""
 
-    policy: Any
+    policy: Policy
 
 
 class LoggedChoices(NamedTuple):
@@ -95,7 +97,7 @@ def read_policy(policy: object, arms: Sequence[str], n_rows: int) -> Candidate:
     if not isinstance(policy, str):
         if isinstance(policy, type) or not hasattr(policy, "init"):
             raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB(window=500)")
-        return Learner(policy)
+        return Learner(cast(Policy, policy))
     kind, _, rest = (part.strip() for part in policy.partition(":"))
     if kind == "fixed":
         if not rest:
@@ -117,7 +119,7 @@ def _name(policy: object) -> str:
     return describe(policy, POLICIES) if isinstance(policy, tuple) and hasattr(policy, "_fields") else repr(policy)
 
 
-def _probabilities(table: Any, n_arms: int, n_rows: int) -> Floats:
+def _probabilities(table: NDArray[Any], n_arms: int, n_rows: int) -> Floats:
     if table.shape not in ((n_arms,), (n_rows, n_arms)):
         raise ParameterError(
             f"probabilities have shape {table.shape}: they need {n_arms} columns, a row per row of the log ({n_rows})"
