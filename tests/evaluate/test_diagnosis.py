@@ -17,7 +17,6 @@ from driftwise.evaluate.diagnosis.permutation import (
     Exchangeable,
     drift_test,
     exchangeable,
-    noise_of,
     permute,
     statistics,
     summed,
@@ -73,6 +72,17 @@ def test_without_drift() -> None:
 def test_the_level_holds() -> None:
     """Binomial(40, 0.025) exceeds 5 with probability 0.0005."""
     assert sum(drawn(seed, 300).diagnose().drifts for seed in range(40)) <= 5
+
+
+def test_the_level_holds_with_many_arms() -> None:
+    """Weights that follow the order of rewards would break it. Binomial(40, 0.025) exceeds 5 with odds of 1:2000."""
+    called = 0
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        arms, values = random.integers(0, 100, 2000), random.random(2000)
+        runs = exchangeable(arms, values, np.zeros(2000, np.int64), 100)
+        called += drift_test(runs, seed=seed, permutations=199).p_value <= 0.025
+    assert called <= 5
 
 
 def test_steps_are_found_and_dated() -> None:
@@ -153,7 +163,7 @@ def test_seasons_hold_their_level() -> None:
         random = np.random.default_rng(seed)
         times = START + np.sort(random.uniform(0, 28 * DAY, 2000))
         arms, values = random.integers(0, 3, 2000), random.random(2000)
-        found = find_seasons(times, "UTC", arms, values, 3, noise=noise_of(arms, values, 3), seed=seed)
+        found = find_seasons(times, "UTC", arms, values, 3, seed=seed)
         called += len(found.present)
     assert called <= 4
 
@@ -180,10 +190,11 @@ def test_permutations_keep_strata_and_reach_every_order() -> None:
 def test_statistics_equal_their_definition() -> None:
     random = np.random.default_rng(0)
     arms, values = random.integers(0, 2, 80), random.normal(size=80)
-    runs = exchangeable(arms, values, np.zeros(80, np.int64), 2, noise=np.ones(2))
+    runs = exchangeable(arms, values, np.zeros(80, np.int64), 2)
     sums = summed(runs.cells, runs.values, runs.n_bins * 2).reshape(runs.n_bins, 2)
     names, table = statistics(sums[None], runs.counts)
     own = [values[arms == k] - values[arms == k].mean() for k in range(2)]
+    own = [each / each.std() for each in own]
     edges = [[int(np.ceil(len(each) * b / runs.n_bins)) for b in range(runs.n_bins + 1)] for each in own]
     cusum = max(
         abs(each[:cut].sum()) / np.sqrt(cut * (len(each) - cut) / len(each))
@@ -204,13 +215,13 @@ def test_runs_of_long_logs_keep_every_reward_of_their_stratum(monkeypatch: pytes
     monkeypatch.setattr("driftwise.evaluate.diagnosis.permutation.MOST_RUNS", 25)
     random = np.random.default_rng(1)
     arms, slots, values = random.integers(0, 2, 100), random.integers(0, 3, 100), random.normal(size=100)
-    runs = exchangeable(arms, values, slots, 2, noise=np.ones(2))
+    runs = exchangeable(arms, values, slots, 2)
     expected = []
     for k in range(2):
-        for slot in range(3):
-            own = values[(arms == k) & (slots == slot)]
-            own = own - own.mean()
-            expected += [own[i : i + 4].sum() for i in range(0, len(own) // 4 * 4, 4)]
+        strata = [values[(arms == k) & (slots == slot)] for slot in range(3)]
+        strata = [own - own.mean() for own in strata]
+        spread = np.concatenate(strata).std()
+        expected += [own[i : i + 4].sum() / spread for own in strata for i in range(0, len(own) // 4 * 4, 4)]
     assert runs.length == 4 and np.allclose(runs.values, expected)
 
 

@@ -110,11 +110,10 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
     arms, values, n_arms = log.actions[rows], log.rewards[rows], len(log.arms)
     times = None if log.times is None or not log.dated else log.times[rows]
     constant = bool(values.min() == values.max())
-    noise = noise_of(arms, values, n_arms)
-    seasons = find_seasons(times, log.timezone, arms, values, n_arms, noise=noise, seed=seed)
+    seasons = find_seasons(times, log.timezone, arms, values, n_arms, seed=seed)
     level = _without_seasons(arms, values, seasons, n_arms)
     noise = noise_of(arms, level, n_arms)
-    test = None if constant else drift_test(exchangeable(arms, values, seasons.slots, n_arms, noise=noise), seed=seed)
+    test = None if constant else drift_test(exchangeable(arms, values, seasons.slots, n_arms), seed=seed)
     edges = np.linspace(0, len(log), n_bins_for(len(rows), n_arms) + 1).astype(np.int64)[1:]
     drifting = test is not None and test.p_value <= LEVEL
     penalty = test.split_threshold if test else 0.0

@@ -42,7 +42,7 @@ def rates_figure(found: "Diagnosis", sheet: Sheet) -> Figure:
     with plain():
         right = max(text_width(label, sheet.letters, bold=True) for label in labels.values()) + 24
         title = "Mean reward over time, with 95 % bands"
-        figure, (axes,) = panels([title], [(float(x[0]), float(x[-1]))], sheet, right=right)
+        figure, (axes,) = panels([title], [_span(x)], sheet, right=right)
         ends = []
         for place, k in enumerate(arms):
             colour, stroke = pen(place)
@@ -64,7 +64,7 @@ def window_figure(found: "Diagnosis", sheet: Sheet) -> Figure:
     x, gain, half = np.log2(curve.windows), curve.gains * scale, 1.96 * curve.standard_errors * scale
     with plain():
         title = "What a window gains over all rows, %"
-        figure, (axes,) = panels([title], [(float(x[0]), float(x[-1]))], sheet, right=24.0)
+        figure, (axes,) = panels([title], [_span(x)], sheet, right=24.0)
         axes.axhline(0.0, color=INK, alpha=0.45, lw=0.8)
         axes.plot(x, gain, color=pen(0)[0], lw=1.5, zorder=3)
         axes.fill_between(x, gain - half, gain + half, color=pen(0)[0], alpha=0.16, lw=0)
@@ -83,6 +83,12 @@ def times_of(found: "Diagnosis") -> Floats:
     if found.edge_times is None:
         return np.concatenate([[0.0], found.edges.astype(float)])
     return found.edge_times
+
+
+def _span(x: Floats) -> tuple[float, float]:
+    """From the first to the last, with room where these are one."""
+    room = 0.5 if x[0] == x[-1] else 0.0
+    return float(x[0]) - room, float(x[-1]) + room
 
 
 def _mark_changes(axes: Axes, found: "Diagnosis", k: int, x: Floats, colour: str) -> None:

@@ -39,7 +39,7 @@ BATCH = 1 << 22  # numbers of permuted sums at a time: 32 MB
 class Exchangeable(NamedTuple):
     """Runs of rewards, in order of their strata: those of a stratum may change places.
 
-    `values` are sums over a run of rewards less the mean of their stratum, in units of the noise of their arm; `cells`
+    `values` are sums over a run of rewards less the mean of their stratum, in units of their arm's spread; `cells`
     say where a run lies, bin x n_arms + arm, in bins of equal numbers of an arm's rewards; stratum i has the runs
     `starts[i]` to `starts[i + 1]`; a run has `length` rewards.
     """
@@ -77,7 +77,7 @@ def n_bins_for(n_rewards: int, n_arms: int) -> int:
     return int(min(MOST_BINS, 2 ** int(np.log2(wanted))))
 
 
-def exchangeable(arms: Ints, values: Floats, slots: Ints, n_arms: int, *, noise: Floats) -> Exchangeable:
+def exchangeable(arms: Ints, values: Floats, slots: Ints, n_arms: int) -> Exchangeable:
     """Runs of rewards of an arm and a season, as long as it takes to have few enough."""
     n_bins, n_slots = n_bins_for(len(values), n_arms), int(slots.max(initial=0)) + 1
     length = -(-len(values) // MOST_RUNS)
@@ -86,7 +86,7 @@ def exchangeable(arms: Ints, values: Floats, slots: Ints, n_arms: int, *, noise:
     sizes = np.bincount(strata, minlength=n_arms * n_slots)
     first = np.cumsum(sizes) - sizes
     means = np.bincount(strata, weights=values, minlength=len(sizes)) / np.maximum(sizes, 1)
-    residuals = ((values - means[strata]) / noise[arms])[order]
+    residuals = ((values - means[strata]) / spread_of(arms, values - means[strata], n_arms)[arms])[order]
     runs = sizes // length  # rewards at the end that fill no run are left out of the test
     whole = np.repeat(first, runs * length) + _counts_up(runs * length)
     middle = order[whole[length // 2 :: length]]
@@ -179,6 +179,16 @@ def statistics(sums: Floats, counts: Floats) -> tuple[list[str], Floats]:
         columns.append((whole**2 / np.maximum(part, 1.0)).sum(axis=(1, 2)))
         stretches *= 2
     return names, np.stack(columns, axis=1)
+
+
+def spread_of(arms: Ints, residuals: Floats, n_arms: int) -> Floats:
+    """The standard deviation of each arm's residuals, which does not depend on their order.
+
+    The test must not weigh arms by their noise, which is taken from neighbours: by chance, arms whose neighbours are
+    alike would get more weight, and the same chance makes them look like drift.
+    """
+    spread = np.sqrt(summed(arms, residuals**2, n_arms) / np.maximum(np.bincount(arms, minlength=n_arms), 1))
+    return np.where(spread > 0.0, spread, 1.0)
 
 
 def noise_of(arms: Ints, values: Floats, n_arms: int) -> Floats:

@@ -13,13 +13,14 @@ import numpy as np
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats, Ints
-from driftwise.evaluate.diagnosis.permutation import joint_statistic, summed
+from driftwise.evaluate.diagnosis.permutation import joint_statistic, spread_of, summed
 
 LEVEL = 0.01
 PERMUTATIONS = 199
 MOST_CYCLES = 400  # beyond it, evenly spaced ones are tested
 LEAST_CYCLES = 3
 LEAST_REWARDS = 5  # on average, of an arm in a slot
+MOST_CELLS = 200_000
 HOUR, DAY = 3600.0, 86400.0
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -61,7 +62,7 @@ class Seasons(NamedTuple):
 
 
 def find_seasons(
-    times: Floats | None, timezone: str, arms: Ints, values: Floats, n_arms: int, *, noise: Floats, seed: int = 0
+    times: Floats | None, timezone: str, arms: Ints, values: Floats, n_arms: int, *, seed: int = 0
 ) -> Seasons:
     """Look for both; rewards of an arm are compared with that arm's own."""
     nothing = np.zeros(len(values), np.int64)
@@ -70,8 +71,9 @@ def find_seasons(
     hours = local_hours(times, timezone)
     days = hours // 24
     means = np.bincount(arms, weights=values, minlength=n_arms) / np.maximum(np.bincount(arms, minlength=n_arms), 1)
-    residuals = (values - means[arms]) / noise[arms]
-    scale, notes = float(noise[arms].mean()), []
+    spread = spread_of(arms, values - means[arms], n_arms)
+    residuals: Floats = (values - means[arms]) / spread[arms]
+    scale, notes = float(spread[arms].mean()), []
     hour = weekday = None
     if days[-1] - days[0] >= LEAST_CYCLES:
         hour = _season("hour", hours, 24, arms, residuals, n_arms, scale, seed)
@@ -116,6 +118,8 @@ def _season(
     """The test over cells (arm, cycle, slot), arm by arm and over all arms."""
     first = ticks[0] // cycle
     n_cycles = int(ticks[-1] // cycle - first) + 1
+    if n_arms * min(n_cycles, MOST_CYCLES) * cycle > MOST_CELLS:  # many arms: only what moves them all
+        arms, n_arms = np.zeros_like(arms), 1
     cells = arms * (n_cycles * cycle) + (ticks - first * cycle)
     size = n_arms * n_cycles * cycle
     counts = np.bincount(cells, minlength=size).reshape(n_arms, -1).astype(float)
