@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from driftwise.core.outcome_status import OutcomeStatus as OutcomeStatus
     from driftwise.core.types import Decision as Decision
     from driftwise.errors import DriftwiseError as DriftwiseError
+    from driftwise.evaluate.recommend import Recommendation as Recommendation
+    from driftwise.evaluate.recommend import recommend as recommend
     from driftwise.families import *  # noqa: F403
     from driftwise.families.convex.projections import ball as ball
     from driftwise.families.convex.projections import box as box
@@ -38,6 +40,7 @@ _HOMES = {
     "core.outcome_status": ["OutcomeStatus"],
     "core.types": ["Decision"],
     "errors": ["DriftwiseError"],
+    "evaluate.recommend": ["Recommendation", "recommend"],
     "families": ["FAMILIES", "POLICIES", "WORLDS", "ORACLES"],
     "families.convex.projections": ["ball", "box", "product", "simplex"],
     "families.restless.whittle.api": ["whittle_index"],
