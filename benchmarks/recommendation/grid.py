@@ -174,9 +174,7 @@ KINDS = {
             "abrupt": ("convex-linear:variation=4,cycles=3",),
         },
         policies=tuple(
-            f"virtual-queue:weight={weight},inertia={inertia}"
-            for weight in (0.3, 1, 3)
-            for inertia in (0.1, 0.3, 1)
+            f"virtual-queue:weight={weight},inertia={inertia}" for weight in (0.3, 1, 3) for inertia in (0.1, 0.3, 1)
         ),
     ),
 }

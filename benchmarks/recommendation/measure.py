@@ -4,7 +4,7 @@
     --again P       forget the rows of a policy and measure it anew, repeatable
     --out FILE      the table; default src/driftwise/evaluate/recommendations.csv
 
-Only rows that the table lacks are played, and it is written after every world: a stopped run goes on where it was, and a
+Only rows that the table lacks are played, and each is written at once: a stopped run goes on where it was, and a
 candidate that a later version adds (`benchmarks/recommendation/grid.py`) is played alone. A candidate that this version
 does not have, or that does not fit a world, is left out.
 

@@ -30,8 +30,8 @@ def recommend(
 ) -> None:
     """Say what to run, why, and what it costs if the drift is another.
 
-    All numbers were measured in simulated worlds and come with the package. On a terminal it asks for what is not given;
-    elsewhere defaults are taken: multi-armed, no horizon, no delay, unknown drift, no propensities.
+    All numbers were measured in simulated worlds and come with the package. On a terminal it asks for what is not
+    given; elsewhere defaults are taken: multi-armed, no horizon, no delay, unknown drift, no propensities.
     With a log of decisions, start with `driftwise diagnose LOG` instead.
     """
     from driftwise.evaluate.recommend import recommend as recommended

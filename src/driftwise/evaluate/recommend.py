@@ -114,7 +114,9 @@ class Recommendation:
     def __str__(self) -> str:
         lines = [f"run      {self.spec}", f"because  {self.reason}"]
         for drift, cost in self.cost_if_wrong.items():
-            best = "nothing lost less" if cost.best_policy == self.spec else f"at best {cost.best:.1%}, {cost.best_policy}"
+            best = (
+                "nothing lost less" if cost.best_policy == self.spec else f"at best {cost.best:.1%}, {cost.best_policy}"
+            )
             lines.append(f"if {drift:<6}it loses {cost.loss:.1%} of the attainable reward ({best})")
         lines += [f"note     {note}" for note in self.notes]
         return "\n".join([*lines, f"python   {self.code}", f"try it   {self.command}"])
