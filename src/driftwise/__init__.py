@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from driftwise.core.outcome_status import OutcomeStatus as OutcomeStatus
     from driftwise.core.types import Decision as Decision
     from driftwise.errors import DriftwiseError as DriftwiseError
+    from driftwise.evaluate.log import Log as Log
     from driftwise.evaluate.recommend import Recommendation as Recommendation
     from driftwise.evaluate.recommend import recommend as recommend
     from driftwise.families import *  # noqa: F403
@@ -40,6 +41,7 @@ _HOMES = {
     "core.outcome_status": ["OutcomeStatus"],
     "core.types": ["Decision"],
     "errors": ["DriftwiseError"],
+    "evaluate.log": ["Log"],
     "evaluate.recommend": ["Recommendation", "recommend"],
     "families": ["FAMILIES", "POLICIES", "WORLDS", "ORACLES"],
     "families.convex.projections": ["ball", "box", "product", "simplex"],

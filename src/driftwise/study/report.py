@@ -8,12 +8,12 @@ Needs the extra `report`.
 """
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-import driftwise
 from driftwise.core.family import drift_of, words_of
 from driftwise.core.seeding import key
 from driftwise.core.types import About
@@ -251,7 +251,7 @@ def recipe(study: Study) -> str:
     things = [each for thing in (*study.worlds.values(), *study.policies.values()) for each in inside(thing)]
     homes = {"driftwise": {"Study", "run"}, "driftwise.study.report": {"write_report"}}
     for kind in map(type, things):
-        public = getattr(driftwise, kind.__name__, None) is kind
+        public = getattr(import_module("driftwise"), kind.__name__, None) is kind
         homes.setdefault("driftwise" if public else kind.__module__, set()).add(kind.__name__)
     lines = [
         *(f"from {home} import {', '.join(sorted(names))}" for home, names in sorted(homes.items())),

@@ -4,11 +4,11 @@ Needs the extra `report`.
 """
 
 import platform
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import driftwise
 from driftwise.core.extras import needed_for
 from driftwise.errors import ParameterError
 
@@ -46,5 +46,5 @@ def write(page: str, path: Path) -> Path:
 
 def versions() -> dict[str, str]:
     """What made the numbers."""
-    own = {"driftwise": driftwise.__version__, "Python": platform.python_version()}
+    own = {"driftwise": import_module("driftwise").__version__, "Python": platform.python_version()}
     return own | {name: version(name) for name in ("numba", "numpy")}

@@ -61,7 +61,7 @@ def claims(scale: str) -> Iterator[Claim]:
 # ---- Lemma 2 ----
 
 
-class Log(NamedTuple):
+class RunRecord(NamedTuple):
     """What one run chose in each round, was paid, and spent (a column for each resource)."""
 
     arms: Ints
@@ -91,7 +91,7 @@ def _rooms(world: Any, seed: int) -> Floats:
     return np.concatenate([rewards.ravel(), costs.ravel()])
 
 
-def played_by(policy: SlidingKnapsackUCB, world: Any, means: Means, seed: int) -> Log:
+def played_by(policy: SlidingKnapsackUCB, world: Any, means: Means, seed: int) -> RunRecord:
     """Play a run, and read from the tape what it was paid and spent; a purchase that failed is left out."""
     tape, till = world.draw(ROUNDS, seed)
     problem = world.problem(ROUNDS)
@@ -101,10 +101,10 @@ def played_by(policy: SlidingKnapsackUCB, world: Any, means: Means, seed: int) -
     arms, rows = trace.actions[:rounds], means.rows[:rounds]
     chances = np.column_stack([means.rewards[rows, arms], *np.swapaxes(means.costs, 0, 1)[:, rows, arms]])
     drawn = (tape.noise[:rounds] < chances) * (arms >= 0)[:, None].astype(float)
-    return Log(arms, drawn[:, 0], drawn[:, 1:])
+    return RunRecord(arms, drawn[:, 0], drawn[:, 1:])
 
 
-def bounds(policy: SlidingKnapsackUCB, log: Log, means: Means) -> tuple[Floats, Floats]:
+def bounds(policy: SlidingKnapsackUCB, log: RunRecord, means: Means) -> tuple[Floats, Floats]:
     """Upper bounds (round, arm) and lower bounds (round, resource, arm) before each round, from the whole log."""
     horizon, arms, resources = means.horizon, means.n_arms, means.n_resources
     chosen = (log.arms[:, None] == np.arange(arms)).astype(float)

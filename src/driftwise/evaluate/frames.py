@@ -1,0 +1,53 @@
+"""Data frames of other libraries in, through narwhals, and a Polars frame out."""
+
+from typing import TYPE_CHECKING
+
+from driftwise.core.extras import needed_for
+from driftwise.core.types import Floats
+from driftwise.errors import LogError
+from driftwise.evaluate.reading import Scan
+
+with needed_for("a log as a data frame"):
+    import narwhals as nw
+    import polars as pl
+
+if TYPE_CHECKING:
+    from driftwise.evaluate.log import Log
+
+
+def scan_frame(frame: object) -> Scan:
+    """The rows of a data frame of any library that narwhals reads."""
+    if isinstance(frame, pl.LazyFrame):
+        return Scan(frame, False, "the frame")
+    try:
+        known = nw.from_native(frame)  # type: ignore[call-overload]
+    except TypeError:
+        raise LogError(f"{type(frame).__name__} is not a data frame of pandas, Polars or Arrow") from None
+    eager = known.collect() if isinstance(known, nw.LazyFrame) else known
+    with needed_for("this data frame"):
+        return Scan(eager.to_polars().lazy(), False, "the frame")
+
+
+def frame_of_log(log: "Log") -> "pl.DataFrame":
+    """A column for each array of a log."""
+    columns: dict[str, object] = {}
+    if log.times is not None:
+        columns["time"] = _dates(log.times, log)
+    columns["action"] = pl.Series(log.arms, dtype=pl.Categorical).gather(log.actions)
+    columns["reward"] = pl.Series(log.rewards).fill_nan(None)
+    if log.propensities is not None:
+        columns["propensity"] = pl.Series(log.propensities).fill_nan(None)
+    if log.units is not None:
+        columns["unit"] = log.units
+    if log.rewarded_at is not None:
+        columns["rewarded_at"] = _dates(log.rewarded_at, log)
+    for names, matrix in ((log.context_names, log.context), (log.cost_names, log.costs)):
+        columns |= {name: matrix[:, i] for i, name in enumerate(names) if matrix is not None}
+    return pl.DataFrame(columns)
+
+
+def _dates(times: Floats, log: "Log") -> "pl.Series":
+    if not log.dated:
+        return pl.Series(times)
+    ticks = pl.Series(times * 1e6).fill_nan(None).round().cast(pl.Int64)
+    return ticks.cast(pl.Datetime("us", "UTC")).dt.convert_time_zone(log.timezone)

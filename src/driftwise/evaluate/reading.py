@@ -1,0 +1,98 @@
+"""Files of a log as lazy frames: CSV, JSON lines, JSON and Parquet, told apart by their first bytes."""
+
+import gzip
+from pathlib import Path
+from typing import NamedTuple
+
+from driftwise.core.extras import needed_for
+from driftwise.errors import LogError
+
+with needed_for("reading a log"):
+    import polars as pl
+
+SEPARATORS = ",;\t|"
+STRANGERS = {
+    b"SQLite format 3": "an SQLite database; the store of a service is read with its deployment's name",
+    b"PK\x03\x04": "a zip archive or an Excel file; export it as CSV",
+    b"\x89PNG": "a picture",
+    b"%PDF": "a PDF",
+    b"\xd0\xcf\x11\xe0": "an old Excel file; export it as CSV",
+    b"ARROW1": "an Arrow file; read it as a frame and use Log.from_frame",
+    b"<": "a web page or XML",
+}
+KINDS = "a log is CSV, JSON lines or Parquet"
+
+
+class Scan(NamedTuple):
+    """A lazy frame, its place in words, and what was assumed. In `text` all columns are as written."""
+
+    lazy: "pl.LazyFrame"
+    text: bool
+    place: str
+    notes: tuple[str, ...] = ()
+    decimal_comma: bool = False
+
+
+def scan_file(path: str | Path) -> Scan:
+    """The rows of a file, none of them read yet."""
+    path = Path(path)
+    start = _first_bytes(path)
+    if start.startswith(b"PAR1"):
+        return Scan(pl.scan_parquet(path), False, path.name)
+    for bytes_, words in STRANGERS.items():
+        if start.startswith(bytes_):
+            raise LogError(f"{path.name} is {words}: {KINDS}")
+    if b"\x00" in start:
+        raise LogError(f"{path.name} is neither text nor Parquet: {KINDS}")
+    try:
+        text = start.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.start < len(start) - 4:  # a character may be cut in two at the end
+            raise LogError(f"{path.name} is not text in UTF-8: {KINDS}") from None
+        text = start[: error.start].decode("utf-8-sig")
+    mark = text.lstrip()[:1]
+    if mark == "{":
+        return Scan(pl.scan_ndjson(path, infer_schema_length=None, ignore_errors=True), False, path.name)
+    if mark == "[":
+        return Scan(_json(path), False, path.name)
+    return _csv(path, text.lstrip("\r\n").splitlines()[0])
+
+
+def _first_bytes(path: Path) -> bytes:
+    try:
+        if path.is_dir():
+            raise LogError(f"{path} is a folder: {KINDS}")
+        with path.open("rb") as file:
+            start = file.read(1 << 16)
+        if start.startswith(b"\x1f\x8b"):
+            with gzip.open(path) as packed:
+                start = packed.read(1 << 16)
+    except OSError as error:
+        raise LogError(f"{path} cannot be read: {error.strerror or error}") from None
+    except EOFError:
+        raise LogError(f"{path} cannot be read: it is a gzip file that ends too early") from None
+    if not start.strip():
+        raise LogError(f"{path.name} is empty: {KINDS}")
+    return start
+
+
+def _json(path: Path) -> "pl.LazyFrame":
+    try:
+        return pl.read_json(path, infer_schema_length=None).lazy()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise LogError(f"{path.name} is not a JSON list of rows: {first_line(error)}") from None
+
+
+def _csv(path: Path, header: str) -> Scan:
+    """Columns as text: what a cell means is decided later, when a bad one can be quoted."""
+    separator = max(SEPARATORS, key=header.count)
+    if separator not in header:
+        raise LogError(f"{path.name} has one column, {header[:60]!r}: {KINDS} with at least an action and a reward")
+    notes = () if separator == "," else (f"{path.name} is split at {separator!r}",)
+    lazy = pl.scan_csv(path, separator=separator, infer_schema=False, truncate_ragged_lines=True)
+    return Scan(lazy, True, path.name, notes, separator == ";")
+
+
+def first_line(error: Exception) -> str:
+    """The first line of what Polars says."""
+    return (str(error).splitlines() or [""])[0][:200]

@@ -1,0 +1,293 @@
+"""Rows of a log as arrays: cells become numbers in one pass, and rows that cannot be used are counted and quoted."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.core.extras import needed_for
+from driftwise.core.types import Floats, Ints
+from driftwise.errors import LogError
+from driftwise.evaluate.columns import ColumnOptions, Columns, Looks, choose_columns
+from driftwise.evaluate.reading import Scan, first_line
+from driftwise.evaluate.times import TimeColumn, looks_like_time, offset_note, seconds, time_column, zone_name
+
+with needed_for("reading a log"):
+    import polars as pl
+
+HEAD = 1000
+MOST_ARMS = 10_000
+BLANK = ("", "na", "nan", "null", "none", "n/a")
+TRUTH = {"true": "1", "yes": "1", "false": "0", "no": "0"}
+
+
+class LogRows(NamedTuple):
+    """What a `Log` is made of."""
+
+    arms: tuple[str, ...]
+    actions: Ints
+    rewards: Floats
+    times: Floats | None
+    propensities: Floats | None
+    context: Floats | None
+    units: Ints | None
+    rewarded_at: Floats | None
+    costs: Floats | None
+    columns: Columns
+    dated: bool
+    timezone: str
+    notes: list[str]
+
+
+class Rule(NamedTuple):
+    """Why a row is left out, and the columns to quote."""
+
+    why: str
+    broken: "pl.Expr"
+    columns: tuple[str, ...]
+
+
+def read_rows(
+    scan: Scan, options: ColumnOptions, *, timezone: str | None = None, time_format: str | None = None
+) -> LogRows:
+    """Every row that can be used, in the order of the file."""
+    head = _head(scan)
+    columns, guessed = choose_columns(options, head.columns, _looks(head))
+    notes = [*scan.notes]
+    if guessed:
+        notes.append(f"columns guessed by name or content: {columns.described()}")
+    unused = [name for name in head.columns if name not in columns.names]
+    if unused:
+        notes.append(f"columns not used: {', '.join(unused)}")
+    time = time_column(head[columns.time], timezone, time_format) if columns.time else None
+    late = time_column(head[columns.rewarded_at], timezone, time_format) if columns.rewarded_at else None
+    rules = _rules(scan, head, columns, time)
+    table = _collect(_parsed(scan, head, columns, time, late, rules))
+    notes += _zone_notes(table, columns, time, timezone)
+    keep = _usable(scan, table, rules, notes)
+    table = table.filter(pl.Series(keep)) if not keep.all() else table
+    arms, actions = _arms(table["action"])
+    propensities = None
+    if columns.propensity:
+        propensities = _possible(scan, columns, _array(table, "propensity"), keep, notes)
+    return LogRows(
+        arms=arms,
+        actions=actions,
+        rewards=_array(table, "reward"),
+        times=seconds(table["time"]) if time else None,
+        propensities=propensities,
+        context=_matrix(table, "context", len(columns.context)),
+        units=_numbered(table["unit"]) if columns.unit else None,
+        rewarded_at=_times(table["rewarded_at"]) if late else None,
+        costs=_matrix(table, "costs", len(columns.costs)),
+        columns=columns,
+        dated=time is not None and time.dated,
+        timezone=time.timezone if time else zone_name(timezone),
+        notes=notes,
+    )
+
+
+def _head(scan: Scan) -> "pl.DataFrame":
+    try:
+        head = scan.lazy.head(HEAD).collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise LogError(f"{scan.place} cannot be read: {first_line(error)}") from None
+    if not len(head):
+        raise LogError(f"{scan.place} has no rows")
+    return head
+
+
+def _looks(head: "pl.DataFrame") -> dict[str, Looks]:
+    """Whether a column could be a time, an action or a reward, by its first values."""
+
+    def number(name: str) -> bool:
+        values = head.select(_number(pl.col(name), head.schema[name], False)).to_series()
+        return values.null_count() <= 0.5 * len(values) and not looks_like_time(head[name])
+
+    def action(name: str) -> bool:
+        kind = head.schema[name]
+        if kind not in (pl.String, pl.Categorical, pl.Enum) or looks_like_time(head[name]) or number(name):
+            return False
+        return 2 <= head[name].n_unique() <= max(2, min(100, len(head) // 5))
+
+    return {"time": lambda name: looks_like_time(head[name]), "action": action, "reward": number}
+
+
+# ---- expressions ----
+
+
+def _number(column: "pl.Expr", kind: "pl.DataType", decimal_comma: bool) -> "pl.Expr":
+    """A cell as a float; null where it is none."""
+    if kind == pl.String:
+        text = column.str.strip_chars()
+        text = text.str.replace(",", ".", literal=True) if decimal_comma else text
+        return text.str.to_lowercase().replace(TRUTH).cast(pl.Float64, strict=False)
+    if kind == pl.Boolean or kind.is_numeric() or kind == pl.Null:
+        return column.cast(pl.Float64, strict=False)
+    return pl.lit(None, pl.Float64)
+
+
+def _missing(name: str, kind: "pl.DataType") -> "pl.Expr":
+    """Whether nothing stands in a cell."""
+    column = pl.col(name)
+    if kind == pl.String:
+        return column.is_null() | column.str.strip_chars().str.to_lowercase().is_in(BLANK)
+    return column.is_null() | (column.is_nan() if kind.is_float() else pl.lit(False))
+
+
+def _text(name: str, kind: "pl.DataType") -> "pl.Expr":
+    """A cell as the name of an arm; null where it is empty."""
+    text = pl.col(name).cast(pl.String)
+    text = text.str.strip_chars() if kind == pl.String else text
+    return pl.when(text == "").then(None).otherwise(text)
+
+
+def _rules(scan: Scan, head: "pl.DataFrame", columns: Columns, time: TimeColumn | None) -> list[Rule]:
+    """The rules a row must keep, in the order in which they are told."""
+    kinds = head.schema
+    for name in (columns.reward, columns.propensity, *columns.context, *columns.costs):
+        if name and head.select(_number(pl.col(name), kinds[name], scan.decimal_comma)).to_series().is_null().all():
+            known = head[name].drop_nulls()
+            if len(known) and not head.select(_missing(name, kinds[name])).to_series().all():
+                raise LogError(f"column {name!r} holds no numbers; it starts with {str(known[0])[:40]!r}")
+    rules = [Rule("have no action", _text(columns.action, kinds[columns.action]).is_null(), (columns.action,))]
+    if time:
+        broken = time.microseconds.is_null()
+        rules.append(Rule("have a time that cannot be read", broken, (columns.time,)))
+    reward = _number(pl.col(columns.reward), kinds[columns.reward], scan.decimal_comma)
+    broken = ~_missing(columns.reward, kinds[columns.reward]) & ~reward.is_finite().fill_null(False)
+    rules.append(Rule("have a reward that is not a finite number", broken, (columns.reward,)))
+    for what, names in (("context", columns.context), ("costs", columns.costs)):
+        for name in names:
+            value = _number(pl.col(name), kinds[name], scan.decimal_comma)
+            rules.append(Rule(f"have no number for {what} {name!r}", ~value.is_finite().fill_null(False), (name,)))
+    return rules
+
+
+def _parsed(
+    scan: Scan,
+    head: "pl.DataFrame",
+    columns: Columns,
+    time: TimeColumn | None,
+    late: TimeColumn | None,
+    rules: Sequence[Rule],
+) -> "pl.LazyFrame":
+    """All columns of the result; `rule` is the place of the first rule that a row breaks, counted from 1."""
+    kinds, comma = head.schema, scan.decimal_comma
+
+    def number(name: str) -> "pl.Expr":
+        return _number(pl.col(name), kinds[name], comma)
+
+    rule = pl.lit(0, pl.UInt8)
+    for place, each in reversed([*enumerate(rules, start=1)]):
+        rule = pl.when(each.broken).then(pl.lit(place, pl.UInt8)).otherwise(rule)
+    fields = {"rule": rule, "action": _text(columns.action, kinds[columns.action]).cast(pl.Categorical)}
+    fields["reward"] = number(columns.reward)
+    if time:
+        fields["time"] = time.microseconds
+        if time.offset is not None:
+            fields["offset"] = time.offset.cast(pl.Categorical)
+    if late:
+        fields["rewarded_at"] = late.microseconds
+    if columns.propensity:
+        fields["propensity"] = number(columns.propensity)
+    if columns.unit:
+        fields["unit"] = pl.col(columns.unit)
+    for role in ("context", "costs"):
+        fields |= {f"{role}{i}": number(name) for i, name in enumerate(getattr(columns, role))}
+    return scan.lazy.select(**fields)
+
+
+def _collect(lazy: "pl.LazyFrame") -> "pl.DataFrame":
+    try:
+        return lazy.collect(engine="streaming")
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise LogError(f"the log cannot be read: {first_line(error)}") from None
+
+
+# ---- what is wrong with rows ----
+
+
+def _zone_notes(table: "pl.DataFrame", columns: Columns, time: TimeColumn | None, timezone: str | None) -> list[str]:
+    if time is None:
+        return ["no column of times: rows are taken in the order of the file"]
+    if time.offset is None:
+        return [time.note]
+    counts = dict(table["offset"].cast(pl.String).drop_nulls().value_counts().iter_rows())
+    return [offset_note(columns.time, counts, timezone)]
+
+
+def _usable(scan: Scan, table: "pl.DataFrame", rules: Sequence[Rule], notes: list[str]) -> NDArray[np.bool_]:
+    """Which rows break no rule; the others are counted, and the first of each kind is quoted."""
+    rule = table["rule"].to_numpy()
+    counts = np.bincount(rule, minlength=len(rules) + 1)
+    for place, each in enumerate(rules, start=1):
+        if counts[place]:
+            row = int(np.argmax(rule == place))
+            quoted = _quote(scan, row, each.columns)
+            notes.append(f"{counts[place]:,} of {len(rule):,} rows {each.why} and are left out; the first is {quoted}")
+    if counts[0] == 0:
+        raise LogError(f"{scan.place} has no row that can be used: {notes[-1]}")
+    keep: NDArray[np.bool_] = rule == 0
+    return keep
+
+
+def _quote(scan: Scan, row: int, names: Sequence[str]) -> str:
+    """A row as it stands in the file, counted from 1 without the header."""
+    cells = scan.lazy.slice(row, 1).select(names).collect().row(0, named=True)
+    return f"row {row + 1:,}: " + ", ".join(f"{name}={_short(value)}" for name, value in cells.items())
+
+
+def _short(value: object) -> str:
+    return repr(value) if value is None or isinstance(value, int | float) else repr(str(value)[:60])
+
+
+def _possible(scan: Scan, columns: Columns, propensities: Floats, keep: NDArray[np.bool_], notes: list[str]) -> Floats:
+    """Propensities in (0, 1]; what cannot be a probability of something that happened counts as unknown."""
+    unknown = np.isnan(propensities)
+    impossible = ~unknown & ~((propensities > 0.0) & (propensities <= 1.0))
+    if impossible.any():
+        row = int(np.flatnonzero(keep)[np.argmax(impossible)])
+        above = propensities[impossible].max() > 1.0
+        hint = "; are they percentages?" if above and impossible.mean() > 0.5 else ""
+        notes.append(
+            f"{impossible.sum():,} of {len(propensities):,} propensities are outside (0, 1] and count as unknown; "
+            f"the first is {_quote(scan, row, (columns.propensity,))}{hint}"
+        )
+    if unknown.any():
+        notes.append(f"{unknown.sum():,} of {len(propensities):,} propensities are missing and count as unknown")
+    return np.where(impossible, np.nan, propensities)
+
+
+# ---- arrays ----
+
+
+def _arms(column: "pl.Series") -> tuple[tuple[str, ...], Ints]:
+    """Names of the arms in order, numbers as numbers, and the index of each row's."""
+    names = column.unique().cast(pl.String).drop_nulls().to_list()
+    if len(names) > MOST_ARMS:
+        raise LogError(f"the action column has {len(names):,} different values, more than {MOST_ARMS:,}: is it an id?")
+    try:
+        names.sort(key=float)
+    except ValueError:
+        names.sort()
+    return tuple(names), np.asarray(column.cast(pl.Enum(names)).to_physical().to_numpy(), np.int64)
+
+
+def _array(table: "pl.DataFrame", name: str) -> Floats:
+    return np.asarray(table[name].fill_null(np.nan).to_numpy(), np.float64)
+
+
+def _times(column: "pl.Series") -> Floats:
+    """Seconds since 1970; nan where there is none."""
+    return np.asarray(column.cast(pl.Float64).fill_null(np.nan).to_numpy(), np.float64) / 1e6
+
+
+def _matrix(table: "pl.DataFrame", role: str, width: int) -> Floats | None:
+    return np.column_stack([_array(table, f"{role}{i}") for i in range(width)]) if width else None
+
+
+def _numbered(column: "pl.Series") -> Ints:
+    """A number for each different value."""
+    return np.asarray(column.rank("dense").fill_null(0).to_numpy(), np.int64)
