@@ -37,6 +37,7 @@ DRIFTS = {
 }
 TRUST = 0.7  # the weight of what is said of the drift
 TIE = 0.005  # of losses that differ by no more than this, the candidate with less to set is better
+FAR = 5  # a horizon so many times longer or shorter than the nearest one measured is told
 ON_TIME = 10.0  # rounds within which a reward counts as on time
 ROUND_TRIP = 1000  # samples with which an agent counts propensities
 
@@ -112,16 +113,21 @@ class Recommendation:
         return plain | {"parameters": dict(self.parameters), "cost_if_wrong": costs, "notes": list(self.notes)}
 
     def __str__(self) -> str:
-        lines = [f"run      {self.spec}", f"because  {self.reason}"]
+        lines = [("run", self.spec), ("because", self.reason)]
         for drift, cost in self.cost_if_wrong.items():
-            best = (
-                "nothing lost less" if cost.best_policy == self.spec else f"at best {cost.best:.1%}, {cost.best_policy}"
-            )
-            lines.append(f"if {drift:<6}it loses {cost.loss:.1%} of the attainable reward ({best})")
-        lines += [f"note     {note}" for note in self.notes]
-        return "\n".join([*lines, f"python   {self.code}", f"try it   {self.command}"])
+            least = "no candidate less" if cost.best_policy == self.spec else f"{cost.best_policy}: {cost.best:.1%}"
+            lines.append((f"if {drift}", f"it {_share(cost.loss)} ({least})"))
+        lines += [*(("note", note) for note in self.notes), ("python", self.code), ("try it", self.command)]
+        return "\n".join(f"{label:<10} {text}" for label, text in lines)
 
     __repr__ = __str__
+
+
+def _share(loss: float) -> str:
+    """A loss in words; what is lost is negative where a comparator that never moves was beaten."""
+    return (
+        f"loses {loss:.1%} of the attainable reward" if loss >= 0.0 else f"earns {-loss:.1%} more than the comparator"
+    )
 
 
 def recommend(
@@ -192,6 +198,8 @@ class _Table(NamedTuple):
         if horizon:
             nearest = min({row.horizon for row in rows}, key=lambda each: abs(math.log(each / horizon)))
             rows = [row for row in rows if row.horizon == nearest]
+            if not nearest / FAR <= horizon <= nearest * FAR:
+                notes.append(f"the nearest horizon that was measured is {nearest:,}")
         return cls(tuple(rows), tuple(notes))
 
     @property
@@ -291,14 +299,14 @@ def _recommendation(
     lengths = sorted({row.horizon for row in table.rows})
     rounds = " or ".join(f"{length:,}" for length in lengths)
     reason = (
-        f"it loses {known:.1%} of the attainable reward in {where} "
+        f"it {_share(known)} in {where} "
         f"({len(losses)} candidates measured at {rounds} rounds{'' if horizon else ', as no horizon is known'})"
     )
     costs = {}
     for drift in table.drifts:
         if drift != stated:
-            winner = min(losses, key=lambda each, drift=drift: losses[each][drift])
-            costs[drift] = Cost(by_drift[drift], losses[winner][drift], winner)
+            least, winner = min((losses[policy][drift], policy) for policy in losses)
+            costs[drift] = Cost(by_drift[drift], least, winner)
     if needs_propensities and any(row.propensities == "sampled" for row in table.rows if row.policy == best):
         samples = f", propensity_samples={ROUND_TRIP}"
     else:
