@@ -13,11 +13,12 @@ demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML re
 serve: $(VENV)/.serve  ## the decision service with simulated clients, at http://127.0.0.1:8000
 	$(BIN)/driftwise serve --demo
 
+# worksteal: workers begin far apart in the list, so they rarely compile the same thing at the same time
 test: $(VENV)/.dev  ## contracts, slow twins, doctests
-	$(BIN)/pytest -n auto -m "not deep"
+	$(BIN)/pytest -n auto --dist worksteal -m "not deep"
 
 deep: $(VENV)/.dev  ## the same, and what takes long to compile
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 base:  ## in an environment of its own, without extras: the first commands work, and others say what they need
 	rm -rf $(VENV)-base
@@ -25,11 +26,12 @@ base:  ## in an environment of its own, without extras: the first commands work,
 	$(VENV)-base/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt .
 	$(VENV)-base/bin/python tests/base_install.py
 
-lint: $(VENV)/.dev  ## style, types, layers
+lint: $(VENV)/.dev  ## style, types, layers, share of Any
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/any_in_signatures.py
 
 bench: $(VENV)/.dev  ## speed and memory as ratios to plain C and to peers; writes out/bench.json
 	$(BIN)/python benchmarks/bench.py

@@ -86,15 +86,16 @@ EVERY_WORLD: dict[str, Any] = PLAIN | {
 }
 
 
-@pytest.mark.parametrize("name", [*map(tried, EVERY_POLICY)])
+# All checks of one policy stand together: workers take stretches of tests, and each compiles policies of its own.
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", [*map(tried, EVERY_POLICY)])
 def test_policy(name: str, check: Any) -> None:
     if why_not := check(EVERY_POLICY[name]):
         pytest.skip(why_not)
 
 
-@pytest.mark.parametrize("name", EVERY_WORLD)
 @pytest.mark.parametrize("check", WORLD_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", EVERY_WORLD)
 def test_world(name: str, check: Any) -> None:
     if why_not := check(EVERY_WORLD[name]):
         pytest.skip(why_not)

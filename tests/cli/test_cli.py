@@ -19,14 +19,14 @@ def driftwise(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
 
 
 def test_help_teaches() -> None:
-    told = driftwise("--help").stdout
+    text = driftwise("--help").stdout
     for word in ("demo", "simulate", "policies", "worlds", "driftwise simulate --world abrupt"):
-        assert word in told
+        assert word in text
 
 
 def test_policies_and_worlds_are_listed_with_what_they_need() -> None:
-    told = driftwise("policies").stdout
-    assert "sliding-ucb" in told and "a window fit for the drift" in told and "Garivier & Moulines 2011" in told
+    text = driftwise("policies").stdout
+    assert "sliding-ucb" in text and "a window fit for the drift" in text and "Garivier & Moulines 2011" in text
     assert "phases=5" in driftwise("worlds").stdout
     assert "index_k = mean_k + span sqrt(xi ln(min(t, w)) / n_k)" in driftwise("policies", "sliding-ucb").stdout
 
@@ -46,9 +46,9 @@ def test_simulate_json_is_one_document_and_nothing_else() -> None:
     document = json.loads(done.stdout)
     assert document["world"] == "abrupt" and document["horizon"] == 500 and document["runs"] == 3
     assert list(document["policies"]) == ["ucb1", "sliding-ucb:window=100,xi=0.5"]
-    for told in document["policies"].values():
-        assert told["regret"]["mean"] > 0 and told["regret"]["ci95"] > 0
-        assert 0 < told["optimal_rate"] < 1 and told["seconds"] > 0
+    for entry in document["policies"].values():
+        assert entry["regret"]["mean"] > 0 and entry["regret"]["ci95"] > 0
+        assert 0 < entry["optimal_rate"] < 1 and entry["seconds"] > 0
 
 
 def test_one_seed_has_no_interval() -> None:

@@ -141,8 +141,8 @@ def verdicts() -> dict[str, str]:
     of the cells asserted on would fail with probability below 0.02. Seeds are fixed.
     """
     chosen = paper(PAPER)
-    wanted = [f"table{n}/K={k}" for n in (2, 3, 4, 6) for k in (5, 10)]
-    claims = [claim for prefix in wanted for claim in choose(chosen.claims("quick"), prefix)]
+    prefixes = [f"table{n}/K={k}" for n in (2, 3, 4, 6) for k in (5, 10)]
+    claims = [claim for prefix in prefixes for claim in choose(chosen.claims("quick"), prefix)]
     reduced = {
         name: chosen.studies("quick", 100 if name.startswith("table2") else 30)[name]
         for name in needed(claims, chosen.studies("quick", None))
@@ -175,8 +175,8 @@ def test_rexp3_does_not_reach_table_4(verdicts: dict[str, str]) -> None:
 
 def test_the_wave_is_judged_without_simulation() -> None:
     chosen = paper(PAPER)
-    found = judge(choose(chosen.claims("quick"), "world"), Evidence({}, dw.Results()))
-    assert {each.id: (each.ours, each.verdict) for each in found} == {
+    verdicts = judge(choose(chosen.claims("quick"), "world"), Evidence({}, dw.Results()))
+    assert {each.id: (each.ours, each.verdict) for each in verdicts} == {
         "world/first-change": (2527.0, "known-deviation"),
         "world/changes": (13, "known-deviation"),
     }

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,9 @@ import driftwise as dw
 from driftwise.core.types import Decision, Outcome, Problem
 from driftwise.core.verbs import update
 from driftwise.errors import ParameterError
+from driftwise.families import SinePair
 from driftwise.families.contextual.regret_bounds import sliding_lin_ucb_bound
-from driftwise.papers import paper
+from driftwise.papers import only_world, paper
 from driftwise.papers.hedging_the_drift import auto_loans, gradual, piecewise, played_on
 from driftwise.papers.hedging_the_drift.growth import Growth, growth
 from driftwise.papers.hedging_the_drift.piecewise import Size
@@ -82,27 +84,31 @@ def test_full_is_the_papers_size() -> None:
 
 
 def test_studies_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-    monkeypatch.setattr(auto_loans, "_study", lambda name, *_: made.append(name))
+    names = []
+    monkeypatch.setattr(auto_loans, "_study", lambda name, *_: names.append(name))
     studies = paper(NAME).studies("quick", None)
-    assert "figure5/stand-in=1" in studies and len(studies) > 50 and made == []
+    assert "figure5/stand-in=1" in studies and len(studies) > 50 and names == []
     _ = studies["figure5/stand-in=2"]
-    assert made == ["figure5/stand-in=2"]
+    assert names == ["figure5/stand-in=2"]
 
 
 def test_windows_are_the_papers() -> None:
     studies = paper(NAME).studies("quick", None)
-    known = studies["figure2a/printed/T=30000"].policies
-    assert known["SW-UCB-thm3"].window == math.floor(60_000 ** (2 / 3))
-    assert known["SW-UCB-thm6"].window == math.floor(2 ** (1 / 3) * 30_000 ** (2 / 3))
-    assert known["EXP3.S"].gamma == pytest.approx((4 * math.log(60_000) / ((math.e - 1) ** 2 * 30_000)) ** (1 / 3))
-    assert studies["figure3/instance=0"].policies["SW-UCB-obl"].window == 6731
-    assert studies["figure4/instance=0"].policies["SW-UCB-obl"].window == 10209
-    assert 750 < studies["figure4/instance=0"].policies["SW-UCB-opt"].window < 900
-    swing = studies["figure2b/thirds/T=60000"].worlds["world"]
+
+    def parameter(study: str, policy: str, name: str) -> float:
+        return float(studies[study].policies[policy]._asdict()[name])
+
+    known = partial(parameter, "figure2a/printed/T=30000")
+    assert known("SW-UCB-thm3", "window") == math.floor(60_000 ** (2 / 3))
+    assert known("SW-UCB-thm6", "window") == math.floor(2 ** (1 / 3) * 30_000 ** (2 / 3))
+    assert known("EXP3.S", "gamma") == pytest.approx((4 * math.log(60_000) / ((math.e - 1) ** 2 * 30_000)) ** (1 / 3))
+    assert parameter("figure3/instance=0", "SW-UCB-obl", "window") == 6731
+    assert parameter("figure4/instance=0", "SW-UCB-obl", "window") == 10209
+    assert 750 < parameter("figure4/instance=0", "SW-UCB-opt", "window") < 900
+    swing = only_world(studies["figure2b/thirds/T=60000"], SinePair)
     assert swing.variation == pytest.approx(60_000 ** (1 / 3)) and swing.thirds == 1
-    bobs = studies["figure4/instance=3"].policies
-    assert [bobs[f"BOB-{reading}"].literal for reading in ("windowed", "literal")] == [0, 1]
+    literal = [parameter("figure4/instance=3", f"BOB-{reading}", "literal") for reading in ("windowed", "literal")]
+    assert literal == [0, 1]
 
 
 # ---- Figure 2 ----
@@ -110,8 +116,8 @@ def test_windows_are_the_papers() -> None:
 
 def test_sw_ucb_has_a_fifth_of_the_regret_of_exp3s(verdicts: dict[str, Verdict]) -> None:
     """Known before: 19.4% as printed; 15.2, 12.9 and 38.7% in other readings."""
-    found = verdicts["figure2a/ratio"]
-    assert found.verdict == "matches" and 0.17 < found.ours < 0.23
+    verdict = verdicts["figure2a/ratio"]
+    assert verdict.verdict == "matches" and 0.17 < verdict.ours < 0.23
     before = {"SW-UCB-exact": 0.152, "SW-UCB-thm3": 0.129, "SW-UCB-ridge=10": 0.387}
     for name, ratio in before.items():
         other = verdicts[f"figure2a/readings/printed/{name}"]
@@ -221,8 +227,8 @@ def test_who_wins_on_the_stand_in_depends_on_how_features_are_scaled(verdicts: d
 
 def test_no_run_crosses_the_bound(verdicts: dict[str, Verdict]) -> None:
     for figure in ("figure2a", "figure2b", "figure3", "figure4"):
-        found = verdicts[f"theorem3/bound/{figure}"]
-        assert found.verdict == "matches" and 0.0 < found.ours < 1.0
+        verdict = verdicts[f"theorem3/bound/{figure}"]
+        assert verdict.verdict == "matches" and 0.0 < verdict.ours < 1.0
 
 
 def test_the_bound_is_equation_60() -> None:
@@ -254,9 +260,9 @@ def test_the_best_window_is_near_where_the_bound_is_least() -> None:
 
 def test_the_errata_are_shown_without_simulation() -> None:
     chosen = paper(NAME)
-    found = judge(choose(chosen.claims("quick"), "erratum"), Evidence({}, dw.Results()))
-    told = {each.id: (round(each.ours, 3), each.verdict) for each in found}
-    assert told == {
+    judged = judge(choose(chosen.claims("quick"), "erratum"), Evidence({}, dw.Results()))
+    numbers = {each.id: (round(each.ours, 3), each.verdict) for each in judged}
+    assert numbers == {
         "erratum/phase/printed": (4.243, "known-deviation"),
         "erratum/phase/thirds": (1.33, "matches"),
         "erratum/eq90/printed": (0.887, "known-deviation"),
@@ -301,7 +307,7 @@ def test_every_figure_is_drawn(evidence: Evidence) -> None:
         for sheet in (WIDE, NARROW) if each.title.startswith("Figure 2(a)") else (WIDE,):
             ET.fromstring(svg(each.draw(sheet), title=each.title))
     assert all(text in svg(drawings[0].draw(WIDE)) for text in ("EXP3.S", "T^2/3", "120k"))
-    assert "made-up stand-ins, not the lending data" in drawings[-1].caption
+    assert "synthetic stand-ins, not the lending data" in drawings[-1].caption
     assert "company" in svg(drawings[-1].draw(WIDE))
 
 
@@ -318,4 +324,4 @@ def test_the_command_says_what_was_played(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert (document["paper"], document["data"], len(document["claims"])) == (NAME, "stand-in", 4)
-    assert "Figure 5 is played on four made-up stand-ins" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Figure 5 uses four synthetic stand-ins" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ from driftwise.core.verbs import advance
 from driftwise.families import KnapsackExample
 from driftwise.families.knapsack.hindsight.path_length import steps
 from driftwise.families.knapsack.hindsight.sandwich import chain
-from driftwise.papers import paper
+from driftwise.papers import only_world, paper
 from driftwise.papers.knapsacks import (
     errata_in_play,
     future,
@@ -103,16 +103,17 @@ def test_studies_have_the_names_they_are_found_by() -> None:
 
 def test_forms_have_the_windows_of_theorem_1() -> None:
     study = paper(NAME).studies("quick", None)["slope/T/rotating/d=2/at=64000/instance=3"]
-    v1, v2 = steps(study.worlds["world"].means(64_000, 0))
+    v1, v2 = steps(only_world(study, Carousel).means(64_000, 0))
     logs = math.log(12 * 5 * 64_000**3), math.log(12 * 5 * 2 * 64_000**3)
-    said = [
+    expected = [
         math.ceil(math.cbrt(5 * log) * (64_000 / v) ** (2 / 3)) for log, v in zip(logs, (v1, v2.max()), strict=True)
     ]
     assert set(study.policies) == set(FORMS)
-    for form in study.policies.values():
-        assert (form.window, form.cost_window) == pytest.approx(said, abs=1)
-    printed = study.policies["paper"]
-    assert (printed.conf, printed.scale, printed.clip, printed.resolve) == ("paper", 1.0, 0, 0)
+    forms = {name: form._asdict() for name, form in study.policies.items()}
+    for form in forms.values():
+        assert (form["window"], form["cost_window"]) == pytest.approx(expected, abs=1)
+    printed = [forms["paper"][name] for name in ("conf", "scale", "clip", "resolve")]
+    assert printed == ["paper", 1.0, 0, 0]
 
 
 def test_a_carousel_turns_whatever_the_seed_and_may_carry_an_arm_that_does_nothing() -> None:
@@ -128,10 +129,10 @@ def test_a_carousel_turns_whatever_the_seed_and_may_carry_an_arm_that_does_nothi
 def test_slopes_leave_out_run_after_run() -> None:
     sizes = np.array([1.0, 10.0, 100.0])
     noise = np.random.default_rng(0).lognormal(0.0, 0.3, (50, 3))
-    found = Power(sizes, sizes**0.5 * noise).slope()
+    slope = Power(sizes, sizes**0.5 * noise).slope()
     runs = np.polyfit(np.log(sizes), np.log((sizes**0.5 * noise).T), 1)[0]
-    assert abs(found.mean - 0.5) < 2.0 * found.ci95
-    assert found.ci95 == pytest.approx(1.96 * runs.std() / math.sqrt(50), rel=0.3)
+    assert abs(slope.mean - 0.5) < 2.0 * slope.ci95
+    assert slope.ci95 == pytest.approx(1.96 * runs.std() / math.sqrt(50), rel=0.3)
     assert math.isnan(Power(sizes, np.array([[1.0, 0.0, 1.0]])).slope().mean)
 
 
@@ -157,9 +158,9 @@ def test_regret_grows_with_t_and_v_where_arms_change_places(verdicts: dict[str, 
 
 
 def test_no_run_loses_more_than_theorem_1_allows(verdicts: dict[str, Verdict]) -> None:
-    found = [each for name, each in verdicts.items() if name.startswith("bound/theorem1")]
-    assert len(found) == len(slopes.SERIES)
-    assert all(each.verdict == "matches" and each.ours < 0.1 for each in found)
+    bounds = [each for name, each in verdicts.items() if name.startswith("bound/theorem1")]
+    assert len(bounds) == len(slopes.SERIES)
+    assert all(each.verdict == "matches" and each.ours < 0.1 for each in bounds)
 
 
 def test_the_bound_says_something_after_millions_of_rounds_only(verdicts: dict[str, Verdict]) -> None:
@@ -174,8 +175,8 @@ def test_the_bound_says_something_after_millions_of_rounds_only(verdicts: dict[s
 
 def test_lemma_2_is_never_broken(verdicts: dict[str, Verdict]) -> None:
     for name in theory.COVERED:
-        found = verdicts[f"coverage/lemma2/{name}"]
-        assert (found.verdict, found.ours) == ("matches", 0)
+        verdict = verdicts[f"coverage/lemma2/{name}"]
+        assert (verdict.verdict, verdict.ours) == ("matches", 0)
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 40, 150, 299])
@@ -197,11 +198,11 @@ def test_bounds_from_the_log_are_those_of_the_policy(monkeypatch: pytest.MonkeyP
 
 def test_regret_is_linear_in_w_and_near_the_least_there_is(verdicts: dict[str, Verdict]) -> None:
     """Known before, with T = 20,000: 619 as printed and 512 re-solved where 500 must be lost."""
-    found = {name: each for name, each in verdicts.items() if name.startswith("w-term")}
-    assert {each.verdict for each in found.values()} == {"matches"}
-    assert found["w-term/motivating/delta=0.1/at-least"].paper == pytest.approx(500.0)
-    assert found["w-term/lower-bound-3/d1=0.4,d2=0/at-least"].paper == pytest.approx(2000.0)
-    assert 500 <= found["w-term/motivating/delta=0.1/resolved"].ours < 525
+    terms = {name: each for name, each in verdicts.items() if name.startswith("w-term")}
+    assert {each.verdict for each in terms.values()} == {"matches"}
+    assert terms["w-term/motivating/delta=0.1/at-least"].paper == pytest.approx(500.0)
+    assert terms["w-term/lower-bound-3/d1=0.4,d2=0/at-least"].paper == pytest.approx(2000.0)
+    assert 500 <= terms["w-term/motivating/delta=0.1/resolved"].ours < 525
 
 
 @pytest.mark.parametrize("turn", [(0.2, 0.0), (0.0, 0.1), (0.1, 0.2), (0.0, 0.4)])
@@ -219,8 +220,8 @@ def test_the_least_regret_is_that_of_the_best_share_of_the_first_half(turn: tupl
 
 
 def test_example_c2_loses_in_proportion_to_t(verdicts: dict[str, Verdict]) -> None:
-    found = [each for name, each in verdicts.items() if name.startswith("example-c2")]
-    assert {each.verdict for each in found} == {"matches"}
+    examples = [each for name, each in verdicts.items() if name.startswith("example-c2")]
+    assert {each.verdict for each in examples} == {"matches"}
     assert verdicts["example-c2/regret/even-spending"].ours == pytest.approx(20_000 / 6, rel=0.04)
 
 
@@ -228,10 +229,10 @@ def test_example_c2_loses_in_proportion_to_t(verdicts: dict[str, Verdict]) -> No
 
 
 def test_measures_are_as_the_text_says(verdicts: dict[str, Verdict]) -> None:
-    found = {name: each for name, each in verdicts.items() if name.split("/")[0] in ("gap", "figure1", "chain")}
-    kinds = {name: each.verdict for name, each in found.items() if each.verdict != "matches"}
+    judged = {name: each for name, each in verdicts.items() if name.split("/")[0] in ("gap", "figure1", "chain")}
+    kinds = {name: each.verdict for name, each in judged.items() if each.verdict != "matches"}
     assert kinds in ({}, {"chain/printed/middle": "known-deviation"})
-    assert found["gap/cycles"].ours == pytest.approx(1.0, abs=0.01)
+    assert judged["gap/cycles"].ours == pytest.approx(1.0, abs=0.01)
 
 
 def test_random_instances_break_the_printed_chain_now_and_then() -> None:
@@ -245,11 +246,11 @@ def test_random_instances_break_the_printed_chain_now_and_then() -> None:
 
 
 def test_all_nineteen_errata_are_shown(verdicts: dict[str, Verdict]) -> None:
-    found = {name: each for name, each in verdicts.items() if name.startswith("erratum")}
-    assert {int(name.split("/")[2][:2]) for name in found} == set(range(1, 20))
-    for name, each in found.items():
+    errata = {name: each for name, each in verdicts.items() if name.startswith("erratum")}
+    assert {int(name.split("/")[2][:2]) for name in errata} == set(range(1, 20))
+    for name, each in errata.items():
         assert each.verdict == ("known-deviation" if "/printed/" in name else "matches"), name
-    unsaid = {name.split("/")[2] for name in found} - {name.split("/")[2] for name in found if "printed" in name}
+    unsaid = {name.split("/")[2] for name in errata} - {name.split("/")[2] for name in errata if "printed" in name}
     assert unsaid == {"07-null-arm", "18-first-rounds"}
 
 

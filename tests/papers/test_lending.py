@@ -36,7 +36,7 @@ def table(whole: Path) -> list[list[str]]:
         return [row for _, row in zip(range(ROWS + 1), csv.reader(file), strict=False)]
 
 
-def written(path: Path, rows: list[list[str]]) -> Path:
+def write_table(path: Path, rows: list[list[str]]) -> Path:
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)
     return path
@@ -54,31 +54,31 @@ def changed(rows: list[list[str]], column: str, value: str, places: list[int]) -
 
 
 def test_a_file_is_what_was_written(whole: Path) -> None:
-    found, made = read(whole), stand_in.loans(1, 3.0)
-    assert found.rows == 50_000 and found.left_out == ""
-    for name, one, other in zip(Loans._fields, found.loans, made, strict=True):
+    reading, loans = read(whole), stand_in.loans(1, 3.0)
+    assert reading.rows == 50_000 and reading.left_out == ""
+    for name, one, other in zip(Loans._fields, reading.loans, loans, strict=True):
         np.testing.assert_array_equal(one, other, err_msg=name)
 
 
 def test_columns_are_found_by_name(table: list[list[str]], tmp_path: Path) -> None:
-    kept = [table[0].index(name) for name in reversed(COLUMNS)]
-    bare = written(tmp_path / "bare.csv", [[row[place] for place in kept] for row in table])
-    for one, other in zip(read(bare).loans, read(written(tmp_path / "all.csv", table)).loans, strict=True):
+    columns = [table[0].index(name) for name in reversed(COLUMNS)]
+    bare = write_table(tmp_path / "bare.csv", [[row[place] for place in columns] for row in table])
+    for one, other in zip(read(bare).loans, read(write_table(tmp_path / "all.csv", table)).loans, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_days_are_read_as_people_write_them(table: list[list[str]], tmp_path: Path) -> None:
-    usual = read(written(tmp_path / "a.csv", table)).loans.day
+    usual = read(write_table(tmp_path / "a.csv", table)).loans.day
     for place, form in enumerate(("{2}-{0}-{1}", "{0:.0s}7/{1}/{2}", "{0}/{1}/{2} 00:00:00")):
         july = [row for row in table[1:] if row[table[0].index("Apply_Date")].startswith("07")]
         at = table[0].index("Apply_Date")
         again = [[*row[:at], form.format(*row[at].split("/")), *row[at + 1 :]] for row in july]
-        found = read(written(tmp_path / f"{place}.csv", [table[0], *again])).loans.day
-        np.testing.assert_array_equal(found, usual[: len(july)])
+        days = read(write_table(tmp_path / f"{place}.csv", [table[0], *again])).loans.day
+        np.testing.assert_array_equal(days, usual[: len(july)])
 
 
 def test_a_byte_order_mark_and_other_line_ends_do_no_harm(table: list[list[str]], tmp_path: Path) -> None:
-    plain = written(tmp_path / "plain.csv", table)
+    plain = write_table(tmp_path / "plain.csv", table)
     other = tmp_path / "other.csv"
     other.write_bytes(b"\xef\xbb\xbf" + plain.read_bytes().replace(b"\r\n", b"\n") + b"\n\n")
     assert len(read(other).loans.day) == ROWS
@@ -92,15 +92,15 @@ def test_a_byte_order_mark_and_other_line_ends_do_no_harm(table: list[list[str]]
 def test_what_cannot_be_read_is_left_out_and_told(
     table: list[list[str]], tmp_path: Path, column: str, value: str
 ) -> None:
-    found = read(written(tmp_path / "loans.csv", changed(table, column, value, [18, 400])))
-    assert len(found.loans.day) == ROWS - 2
-    assert found.left_out == f"2 of 2,500 rows cannot be read; the first is line 18: {column}={value!r}"
+    reading = read(write_table(tmp_path / "loans.csv", changed(table, column, value, [18, 400])))
+    assert len(reading.loans.day) == ROWS - 2
+    assert reading.left_out == f"2 of 2,500 rows cannot be read; the first is line 18: {column}={value!r}"
 
 
 def test_the_page_is_told_of_rows_left_out(table: list[list[str]], tmp_path: Path) -> None:
-    told = from_file(written(tmp_path / "loans.csv", changed(table, "mp", "?", [7]))).told
-    assert "the first 2,499 of its 2,500 applications by date" in told
-    assert "1 of 2,500 rows cannot be read; the first is line 7: mp='?'" in told
+    note = from_file(write_table(tmp_path / "loans.csv", changed(table, "mp", "?", [7]))).note
+    assert "the first 2,499 of its 2,500 applications by date" in note
+    assert "1 of 2,500 rows cannot be read; the first is line 7: mp='?'" in note
 
 
 def short(rows: list[list[str]]) -> list[list[str]]:
@@ -127,7 +127,7 @@ REFUSED: dict[str, tuple[Callable[[list[list[str]]], list[list[str]]], str]] = {
 def test_a_file_that_does_not_serve_is_refused_in_a_sentence(name: str, table: list[list[str]], tmp_path: Path) -> None:
     spoil, says = REFUSED[name]
     with pytest.raises(ParameterError) as caught:
-        read(written(tmp_path / "loans.csv", spoil(table)))
+        read(write_table(tmp_path / "loans.csv", spoil(table)))
     assert says in str(caught.value) and str(tmp_path / "loans.csv") in str(caught.value)
 
 
@@ -146,15 +146,15 @@ def test_what_is_no_file_or_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_the_stand_in_has_what_is_public_of_the_data() -> None:
     """The public numbers of the first 50,000: the answers are random, with a standard error of 0.0017; the rest 1%."""
-    made, found = stand_in.columns(2, 3.0), stand_in.loans(2, 3.0)
-    assert len(made) == 27 and {len(column) for column in made.values()} == {50_000}
-    assert len(np.unique(found.day)) == 276
-    assert abs(found.applied.mean() - 0.16364) < 0.005
-    assert found.fico.mean() == pytest.approx(731.27, rel=0.01)
-    assert found.payment.mean() == pytest.approx(584.87, rel=0.01)
-    assert (found.payment / found.amount).mean() == pytest.approx(0.020468, rel=0.01)
-    assert np.quantile(found.price, [0.05, 0.5, 0.95]) == pytest.approx([1000, 2441, 5742], rel=0.2)
-    assert set(made["Previous_Rate"][made["CarType"] != "R"]) == {""}
+    columns, loans = stand_in.columns(2, 3.0), stand_in.loans(2, 3.0)
+    assert len(columns) == 27 and {len(column) for column in columns.values()} == {50_000}
+    assert len(np.unique(loans.day)) == 276
+    assert abs(loans.applied.mean() - 0.16364) < 0.005
+    assert loans.fico.mean() == pytest.approx(731.27, rel=0.01)
+    assert loans.payment.mean() == pytest.approx(584.87, rel=0.01)
+    assert (loans.payment / loans.amount).mean() == pytest.approx(0.020468, rel=0.01)
+    assert np.quantile(loans.price, [0.05, 0.5, 0.95]) == pytest.approx([1000, 2441, 5742], rel=0.2)
+    assert set(columns["Previous_Rate"][columns["CarType"] != "R"]) == {""}
 
 
 def test_a_stand_in_is_made_by_its_number() -> None:
@@ -182,9 +182,9 @@ def test_how_borrowers_are_scaled_decides_the_variation() -> None:
 
 
 def few(rows: int = 600) -> Loans:
-    made = stand_in.loans(3, 3.0)
+    whole = stand_in.loans(3, 3.0)
     chosen = np.random.default_rng(0).permutation(1500)[:rows]  # several days, out of order
-    return Loans(made.day[chosen], *(column[chosen] for column in made[1:]))
+    return Loans(whole.day[chosen], *(column[chosen] for column in whole[1:]))
 
 
 def test_a_price_is_the_payments_worth_less_the_loan() -> None:
@@ -196,7 +196,7 @@ def test_a_price_is_the_payments_worth_less_the_loan() -> None:
 @pytest.mark.parametrize(("scaling", "intercept", "ridge"), [("minmax", 0, 0.6), ("z", 1, 0.0), ("max", 1, 0.6)])
 def test_a_market_is_what_the_formulas_say(scaling: str, intercept: int, ridge: float) -> None:
     loans = few()
-    found = market(loans, most=500, scaling=scaling, intercept=intercept, ridge=ridge, unit=10.0)
+    fit = market(loans, most=500, scaling=scaling, intercept=intercept, ridge=ridge, unit=10.0)
     order = sorted(range(len(loans.day)), key=lambda i: (loans.day[i], i))[:500]
     x = np.array(
         [
@@ -209,30 +209,30 @@ def test_a_market_is_what_the_formulas_say(scaling: str, intercept: int, ridge: 
         spread = {"minmax": np.ptp(column), "z": np.std(column), "max": np.abs(column).max()}[scaling]
         column[:] = (column - {"minmax": column.min(), "z": column.mean(), "max": 0.0}[scaling]) / spread
     x = np.hstack([np.ones((500, intercept)), x])
-    np.testing.assert_allclose(found.borrowers, x, atol=1e-12)
+    np.testing.assert_allclose(fit.borrowers, x, atol=1e-12)
     own = np.minimum(loans.price[order] / 10.0, 500.0) / 500.0
-    np.testing.assert_allclose(found.own, np.maximum(own, 0.0))
+    np.testing.assert_allclose(fit.own, np.maximum(own, 0.0))
     days = [loans.day[i] for i in order]
     for place, day in enumerate(sorted(set(days))):
         rows = [i for i in range(500) if days[i] == day]
-        assert set(found.day[rows]) == {place}
-        regressors = np.array([np.concatenate([x[i], found.own[i] * x[i]]) for i in rows])
-        taken = loans.applied[[order[i] for i in rows]]
+        assert set(fit.day[rows]) == {place}
+        regressors = np.array([np.concatenate([x[i], fit.own[i] * x[i]]) for i in rows])
+        accepts = loans.applied[[order[i] for i in rows]]
         normal = regressors.T @ regressors + ridge * np.eye(regressors.shape[1])
         if ridge:
-            np.testing.assert_allclose(normal @ found.theta[place], regressors.T @ taken, atol=1e-9)
+            np.testing.assert_allclose(normal @ fit.theta[place], regressors.T @ accepts, atol=1e-9)
         else:
-            residual = taken - regressors @ found.theta[place]
+            residual = accepts - regressors @ fit.theta[place]
             np.testing.assert_allclose(regressors.T @ residual, 0.0, atol=1e-9)
-    steps = [np.linalg.norm(b - a) for a, b in zip(found.theta, found.theta[1:], strict=False)]
-    assert found.variation == pytest.approx(sum(steps))
+    steps = [np.linalg.norm(b - a) for a, b in zip(fit.theta, fit.theta[1:], strict=False)]
+    assert fit.variation == pytest.approx(sum(steps))
 
 
 def test_a_tape_pays_price_times_demand_and_joins_without_a_seam() -> None:
-    world, found = Lending(instance=3), Lending(instance=3).market
+    world, known = Lending(instance=3), Lending(instance=3).market
     tape, _ = world.draw(1000, seed=5)
     for i, action in ((0, 0), (17, 50), (999, 23)):
-        q, x, theta = GRID[action], found.borrowers[i], found.theta[found.day[i]]
+        q, x, theta = GRID[action], known.borrowers[i], known.theta[known.day[i]]
         assert tape.levels.table[i, action] == pytest.approx(q * theta @ np.concatenate([x, q * x]))
         np.testing.assert_allclose(tape.sets[tape.which[i], action], np.concatenate([q * x, q * q * x]))
     blocks = list(world.tapes(1000, seed=5, size=300))
@@ -242,10 +242,10 @@ def test_a_tape_pays_price_times_demand_and_joins_without_a_seam() -> None:
 
 
 def test_the_company_pays_for_its_own_prices() -> None:
-    world, found = Lending(instance=3), Lending(instance=3).market
+    world, known = Lending(instance=3), Lending(instance=3).market
     table, total = world.draw(400, seed=0)[0].levels.table, 0.0
     for i, missed in enumerate(world.company(400)):
-        nearest = int(np.abs(GRID - found.own[i]).argmin())
+        nearest = int(np.abs(GRID - known.own[i]).argmin())
         total += table[i].max() - table[i, nearest]
         assert missed == pytest.approx(total)
 
@@ -258,9 +258,9 @@ def test_a_horizon_beyond_the_data_is_refused() -> None:
 
 
 def test_a_file_that_has_changed_is_not_mistaken_for_what_it_was(table: list[list[str]], tmp_path: Path) -> None:
-    (world,) = from_file(written(tmp_path / "loans.csv", table)).worlds.values()
+    (world,) = from_file(write_table(tmp_path / "loans.csv", table)).worlds.values()
     assert world.market.variation > 0.0
-    written(tmp_path / "loans.csv", changed(table, "mp", "600", [5]))
+    write_table(tmp_path / "loans.csv", changed(table, "mp", "600", [5]))
     with pytest.raises(ParameterError, match="has changed"):
         _ = replace(world, sd=0.2).market
 
@@ -274,7 +274,7 @@ def reproduce(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_file_is_played_and_said_to_be(table: list[list[str]], tmp_path: Path) -> None:
-    path = written(tmp_path / "my loans.csv", table)
+    path = write_table(tmp_path / "my loans.csv", table)
     words = ("hedging-the-drift", "--claim", "figure5", "--runs", "1", "--data", str(path), "--json")
     done = reproduce(*words, "--out", str(tmp_path / "out"))
     assert "Traceback" not in done.stderr and done.returncode in (0, 1), done.stderr
@@ -284,7 +284,7 @@ def test_a_file_is_played_and_said_to_be(table: list[list[str]], tmp_path: Path)
     assert {"figure5/variation", "figure5/literal/saves/company", "figure5/windowed/order"} <= set(rows)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "played on my loans.csv" in page and "the first 2,500 of its 2,500 applications" in page
-    assert "on the file given" in page and "stand-ins" not in page
+    assert "on the data file" in page and "stand-ins" not in page
     assert f"--data &#39;{path}&#39;" in page
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from driftwise.papers import paper
+from driftwise.families import AgeOfInformation, Climbing
+from driftwise.papers import only_world, paper
 from driftwise.papers.whittle.studies import CELLS, FRESH, RECOMMENDED, WORLDS, fresh, studies, table
 from driftwise.papers.whittle.table import ROWS, published
 from driftwise.study.claims import Evidence, choose, judge, needed
@@ -23,18 +24,18 @@ def test_every_printed_cell_is_a_claim_by_each_of_its_readings() -> None:
 
 def test_claims_rest_on_studies_that_there_are() -> None:
     for scale in ("quick", "full"):
-        made = studies(scale)
-        assert {name for claim in paper(PAPER).claims(scale) for name in claim.studies} == set(made)
+        every = studies(scale)
+        assert {name for claim in paper(PAPER).claims(scale) for name in claim.studies} == set(every)
 
 
 def test_windows_and_drift_are_the_papers() -> None:
-    made = studies("full")
-    study = made[table("ladder", (10, 4))]
+    every = studies("full")
+    study = every[table("ladder", (10, 4))]
     assert (study.horizon, study.runs, study.marks) == (5000, 50, (1000,))
-    assert study.policies["ours-literal"].window == 7
-    late = made["theorem2/world=ages/k=0.5/T=400"]
-    assert late.policies["ours-literal"].window == late.policies["ours-calibrated"].window == 7
-    assert late.worlds["world"].step == 0.05
+    assert study.policies["ours-literal"]._asdict()["window"] == 7
+    late = every["theorem2/world=ages/k=0.5/T=400"]
+    assert [late.policies[name]._asdict()["window"] for name in ("ours-literal", "ours-calibrated")] == [7, 7]
+    assert only_world(late, AgeOfInformation).step == 0.05
 
 
 def test_the_recommended_policy_is_tried_on_drift_paths_of_its_own() -> None:
@@ -42,7 +43,7 @@ def test_the_recommended_policy_is_tried_on_drift_paths_of_its_own() -> None:
         for cell in CELLS:
             study = studies("full")[fresh(world, cell)]
             assert (study.seed, list(study.policies), study.runs) == (FRESH, [RECOMMENDED], 50)
-            ours, theirs = (study.worlds["world"].path(50, seed) for seed in (0, FRESH))
+            ours, theirs = (only_world(study, Climbing, AgeOfInformation).path(50, seed) for seed in (0, FRESH))
             assert (ours != theirs).any()
 
 
@@ -50,9 +51,9 @@ def test_the_recommended_policy_is_tried_on_drift_paths_of_its_own() -> None:
 def test_a_part_is_played_judged_and_drawn() -> None:
     """Choosing at random on the smallest ladder, with two runs: within 1%, or within an interval that is wide."""
     chosen = choose(paper(PAPER).claims("quick"), "table1/world=ladder/N=10/M=1/Random")
-    made = needed(chosen, paper(PAPER).studies("quick", 2))
-    (study,) = made.values()
-    evidence = Evidence(made, run(study))
+    chosen_studies = needed(chosen, paper(PAPER).studies("quick", 2))
+    (study,) = chosen_studies.values()
+    evidence = Evidence(chosen_studies, run(study))
     (verdict,) = judge(chosen, evidence)
     assert verdict.verdict == "matches"
     assert abs(verdict.ours / 46_035 - 1.0) < 0.05

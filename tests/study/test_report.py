@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
 from driftwise.errors import ParameterError
 from driftwise.measure.summary import estimate, paired_difference
@@ -27,7 +28,11 @@ from driftwise.study.run import run
 from driftwise.study.study import Study
 
 NASTY = '<b>mean</b> & "$x$"'
-POLICIES = {"uniform": dw.Uniform(), "window": dw.SlidingUCB(window=321, xi=0.77), NASTY: dw.Thompson()}
+POLICIES: dict[str, Policy] = {
+    "uniform": dw.Uniform(),
+    "window": dw.SlidingUCB(window=321, xi=0.77),
+    NASTY: dw.Thompson(),
+}
 WORLDS = {"abrupt": dw.worlds.Abrupt(n_arms=4, phases=3), "seasons": dw.worlds.Sinusoidal(n_arms=3, amplitude=0.31)}
 
 
@@ -57,16 +62,16 @@ def drawings(page: str) -> list[ET.Element]:
 
 
 def lead(page: str) -> str:
-    found = re.search(r'<p class="lead">(.*?)</p>', page, re.S)
-    assert found
-    return html.unescape(re.sub(r"<[^>]*>", "", found[1]))
+    match = re.search(r'<p class="lead">(.*?)</p>', page, re.S)
+    assert match
+    return html.unescape(re.sub(r"<[^>]*>", "", match[1]))
 
 
 def test_everything_that_was_played_is_on_the_page(study: Study, page: str) -> None:
     for thing in [*WORLDS.values(), *POLICIES.values()]:
-        shown = report._entry("", thing)
-        assert shown.kind in page
-        for name, value in shown.parameters.items():
+        entry = report._entry("", thing)
+        assert entry.kind in page
+        for name, value in entry.parameters.items():
             assert f"<dt>{name}</dt><dd>{value}</dd>" in page
     for cell in study.cells():
         assert cell.facts["tag"] in page
@@ -109,7 +114,7 @@ def test_numbers_are_those_of_the_results(study: Study, results: Results, page: 
     section = page[page.index(f"<h2>{world}</h2>") :]
     body = section[section.index("<tbody>") : section.index("</tbody>")]
     rows = [[float(value) for value in re.findall(r'<data value="([^"]*)"', row)] for row in body.split("<tr")[1:]]
-    cells = {label: [study.cell(world, label, run) for run in range(study.runs)] for label in study.policies}
+    cells = {label: study.cells_of(world, label) for label in study.policies}
     regrets = {label: results.column(row, "regret") for label, row in cells.items()}
     order = sorted(regrets, key=lambda label: float(regrets[label].mean()))
     for place, (label, row) in enumerate(zip(order, rows, strict=True)):
@@ -118,9 +123,9 @@ def test_numbers_are_those_of_the_results(study: Study, results: Results, page: 
         speed = 1e9 * np.median(results.column(cells[label], "seconds")) / study.horizon
         means = [results.column(cells[label], name).mean() for name in names]
         assert row == pytest.approx([regrets[label].mean(), *gap, *means, speed])
-        shown = html.unescape(re.sub(r"<[^>]*>", "", body.split("<tr")[place + 1]))
-        assert spread(estimate(regrets[label])) in shown
-        assert ("least mean regret" in shown) == (place == 0)
+        line = html.unescape(re.sub(r"<[^>]*>", "", body.split("<tr")[place + 1]))
+        assert spread(estimate(regrets[label])) in line
+        assert ("least mean regret" in line) == (place == 0)
 
 
 def test_same_study_same_page(study: Study, results: Results) -> None:
@@ -128,11 +133,11 @@ def test_same_study_same_page(study: Study, results: Results) -> None:
 
 
 def test_recipe_plays_the_study_again(page: str, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = re.search(r"<pre>(.*?)</pre>", page, re.S)
-    assert found
+    match = re.search(r"<pre>(.*?)</pre>", page, re.S)
+    assert match
     monkeypatch.chdir(tmp_path)
     played: dict[str, object] = {}
-    exec(html.unescape(found[1]), played)
+    exec(html.unescape(match[1]), played)
     assert played["study"] == study
     assert (tmp_path / "report.html").exists()
 
@@ -142,7 +147,7 @@ def test_headline_claims_no_more_than_the_runs_carry() -> None:
     still: dict[str, Any] = {"still": dw.worlds.Stationary()}
     clear: dict[str, Any] = {"uniform": dw.Uniform(), "window": dw.SlidingUCB(window=100)}
     twins: dict[str, Any] = {"one": dw.UCB1(xi=0.5), "two": dw.UCB1(xi=0.5), "uniform": dw.Uniform()}
-    said = {
+    expected = {
         "one run": (small(abrupt, clear, 1), "Another run may say otherwise."),
         "few runs": (small(abrupt, clear, 3), "3 runs are too few to tell policies apart."),
         "a clear case": (small(abrupt, clear, 8), "lost least"),
@@ -150,7 +155,7 @@ def test_headline_claims_no_more_than_the_runs_carry() -> None:
         "alone": (small(still, {"one": dw.UCB1()}, 8), "no other policy to compare it with"),
         "two worlds": (small(abrupt | still, clear, 8), "told apart from every other in each of them."),
     }
-    for case, (study, words) in said.items():
+    for case, (study, words) in expected.items():
         assert words in lead(report.render(study, run(study))), case
 
 
@@ -162,9 +167,7 @@ def test_least_regret_is_set_against_the_best_that_assumes_no_drift() -> None:
         horizon=4000,
     )
     results = run(study)
-    ours, theirs = (
-        results.column([study.cell("seasons", name, i) for i in range(8)], "regret") for name in ("short", "thompson")
-    )
+    ours, theirs = (results.column(study.cells_of("seasons", name), "regret") for name in ("short", "thompson"))
     share = 1.0 - ours.mean() / theirs.mean()
     assert f"{share:.0%} l" in lead(report.render(study, results))
 
@@ -191,9 +194,11 @@ def words(page: str) -> str:
 
 def test_variation_is_told_of_every_world(study: Study, page: str) -> None:
     for world in WORLDS.values():
-        found = variation(world, study.horizon, int(key(study.seed, 0, "world")))
-        said = f"The variation of run 0 is {brief(found.l2)} in the l2 norm and {brief(found.sup)} in the sup norm."
-        assert said in words(page)
+        distance = variation(world, study.horizon, int(key(study.seed, 0, "world")))
+        sentence = (
+            f"The variation of run 0 is {brief(distance.l2)} in the l2 norm and {brief(distance.sup)} in the sup norm."
+        )
+        assert sentence in words(page)
 
 
 def test_fresh_actions_are_shown_by_the_parameter_behind_them() -> None:
@@ -226,9 +231,9 @@ def test_worlds_of_several_kinds_share_a_page() -> None:
         "fixed": dw.worlds.Rotating(dim=3, n_actions=4, actions="fixed"),
     }
     study = small(worlds, {"uniform": dw.Uniform()}, runs=2)
-    seen = words(report.render(study, run(study)))
-    assert "Drift: mean reward of each arm" in seen and "Drift: mean reward of each action" in seen
-    assert "Best option chosen is the share" in seen
+    text = words(report.render(study, run(study)))
+    assert "Drift: mean reward of each arm" in text and "Drift: mean reward of each action" in text
+    assert "Best option chosen is the share" in text
 
 
 def test_the_best_slate_is_as_many_heavy_lines_as_it_has_items() -> None:
@@ -270,11 +275,11 @@ def test_single_run_has_no_band_and_long_delays_no_trouble() -> None:
 def test_names_never_touch() -> None:
     draws = np.random.default_rng(0)
     for count in (1, 2, 7, 30):
-        wanted = draws.random(count) ** 3 * 100.0
-        placed = canvas.apart(wanted, gap=4.0, top=100.0)
+        positions = draws.random(count) ** 3 * 100.0
+        placed = canvas.apart(positions, gap=4.0, top=100.0)
         gap = min(4.0, 100.0 / max(1, count - 1))
         assert (np.diff(np.sort(placed)) >= gap - 1e-9).all()
-        assert (np.argsort(placed) == np.argsort(wanted)).all()
+        assert (np.argsort(placed) == np.argsort(positions)).all()
         assert -1e-9 <= placed.min() <= placed.max() <= 100.0 + 1e-9
 
 

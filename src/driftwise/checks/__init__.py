@@ -8,7 +8,6 @@ Where a promise does not apply to a policy of its kind, the check returns a sent
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from driftwise.checks.arms import (
     arms_can_be_renumbered,
@@ -30,6 +29,7 @@ from driftwise.checks.features import (
     update_reads_the_chosen_row,
 )
 from driftwise.checks.journal import JOURNAL_CHECKS as JOURNAL_CHECKS
+from driftwise.checks.journal import Open
 from driftwise.checks.pending import (
     every_arm_is_tried,
     late_rewards_still_teach,
@@ -64,8 +64,9 @@ from driftwise.checks.units import (
     rewards_have_no_unit,
 )
 from driftwise.checks.worlds import WORLD_CHECKS as WORLD_CHECKS
+from driftwise.core.protocols import Policy, World
 
-Check = Callable[[Any], str | None]
+Check = Callable[[Policy], str | None]
 
 POLICY_CHECKS: tuple[Check, ...] = (
     rejects_nonsense,
@@ -111,18 +112,18 @@ POLICY_CHECKS: tuple[Check, ...] = (
 )
 
 
-def check_policy(policy: Any) -> list[str]:
+def check_policy(policy: Policy) -> list[str]:
     """Run every check of a policy; what comes back says which promises do not apply to its kind, and why."""
     return [reason for check in POLICY_CHECKS if (reason := check(policy))]
 
 
-def check_world(world: Any) -> None:
+def check_world(world: World) -> None:
     """Run every check of a world."""
     for check in WORLD_CHECKS:
         check(world)
 
 
-def check_journal(fresh: Callable[[], Callable[[], Any]]) -> None:
+def check_journal(fresh: Callable[[], Open]) -> None:
     """Run every check of a journal. `fresh` makes a new, empty store, and returns what opens it."""
     for check in JOURNAL_CHECKS:
         check(fresh())

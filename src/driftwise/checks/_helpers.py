@@ -1,22 +1,22 @@
 """What several checks ask of policies and states."""
 
-from typing import Any
-
 import numpy as np
 
+from driftwise.core.protocols import Policy, Record
 from driftwise.core.serialization import lasting
 
 
-def called(policy: Any) -> str:
+def kind_name(policy: Policy) -> str:
     return type(policy).__name__
 
 
-def inside(policy: Any) -> Any:
+def inside(policy: Policy) -> Policy | None:
     """The policy inside a policy, if there is one."""
-    return getattr(policy, "policy", None)
+    inner: Policy | None = getattr(policy, "policy", None)
+    return inner
 
 
-def differences(one: Any, other: Any) -> list[str]:
+def differences(one: Record, other: Record) -> list[str]:
     """The arrays that differ beyond the last bits of sums; caches do not count."""
     pairs = zip(lasting(one), lasting(other), strict=True)
     return [
@@ -26,5 +26,5 @@ def differences(one: Any, other: Any) -> list[str]:
     ]
 
 
-def alike(one: Any, other: Any) -> bool:
+def alike(one: Record, other: Record) -> bool:
     return not differences(one, other)

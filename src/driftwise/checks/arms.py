@@ -1,24 +1,25 @@
 """Arms that come and go, change places, and are only names."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import alike, called, differences
+from driftwise.checks._helpers import alike, differences, kind_name
 from driftwise.checks.contract import ContractError, agent_for, decide, fixtures_of, learn, require, run_over, short_run
 from driftwise.core.fixtures import Fixtures, Rng, Usage
+from driftwise.core.protocols import Policy, Tape
 from driftwise.core.seeding import key
 from driftwise.core.serialization import regroup
-from driftwise.core.types import Decision
+from driftwise.core.types import Decision, Ints
 from driftwise.core.validation import cast
 
 
-def arms_come_and_go(policy: Any) -> str | None:
+def arms_come_and_go(policy: Policy) -> str | None:
     """A retired arm is never chosen again, and ignored where it takes its knowledge along; a new arm is tried."""
     fixtures, luck = fixtures_of(policy), np.random.default_rng(4)
     if fixtures.has_states:
-        return f"{called(policy)} is shown the states of its arms: `restless_arms_come_and_go` is its own"
+        return f"{kind_name(policy)} is shown the states of its arms: `restless_arms_come_and_go` is its own"
     for how, usage in fixtures.usages.items():
         if not usage.named:
             continue
@@ -36,31 +37,31 @@ def arms_come_and_go(policy: Any) -> str | None:
     return None
 
 
-def sizes_follow_the_arms(policy: Any) -> str | None:
+def sizes_follow_the_arms(policy: Policy) -> str | None:
     """A state that has learned nothing yet and is moved to other arms, or features, is as `init` gives it."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms"
+        return f"{kind_name(policy)} chooses points, not arms"
     problem, name = fixtures.problem, "dim" if fixtures.has_rows else "n_arms"
     if hasattr(policy, "settled"):  # what it sizes by the arms stays by choice
         policy = policy.settled(problem)
-    for kept in ([0, 1, 2, 3, -1], [0, 2, 3]):
-        other = fixtures.problem_with(kept)
-        arms, columns = (range(problem.n_arms), kept) if fixtures.has_rows else (kept, None)
+    for indices in ([0, 1, 2, 3, -1], [0, 2, 3]):
+        other = fixtures.problem_with(indices)
+        arms, columns = (range(problem.n_arms), indices) if fixtures.has_rows else (indices, None)
         moved = regroup(policy.init(problem), policy.init(other), arms, columns)
         wrong = differences(moved, policy.init(other))
         require(
             not wrong,
-            f"{policy}, moved from {getattr(problem, name)} to {len(kept)}, has still the old {', '.join(wrong)}",
+            f"{policy}, moved from {getattr(problem, name)} to {len(indices)}, has still the old {', '.join(wrong)}",
         )
     return None
 
 
-def arms_can_be_renumbered(policy: Any) -> str | None:
+def arms_can_be_renumbered(policy: Policy) -> str | None:
     """Regrouping arms, or features, and grouping them back gives the same state, up to what is recomputed."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms"
+        return f"{kind_name(policy)} chooses points, not arms"
     state, order = short_run(policy)[0], [2, 0, 3, 1, *range(4, fixtures.problem.n_arms)]
     back = [order.index(k) for k in range(len(order))]
     for one, other in (order, back), (back, order):
@@ -71,23 +72,25 @@ def arms_can_be_renumbered(policy: Any) -> str | None:
     return None
 
 
-def names_do_not_matter(policy: Any) -> str | None:
+def names_do_not_matter(policy: Policy) -> str | None:
     """Permuting the arms of the world permutes how often they are chosen (a z-test; false alarms below 1e-4)."""
     fixtures, runs, rounds = fixtures_of(policy), 80, 400
     if fixtures.has_rows:
-        return f"{called(policy)} chooses rows: `rows_do_not_matter` asks more of it"
+        return f"{kind_name(policy)} chooses rows: `rows_do_not_matter` is stricter"
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms"
+        return f"{kind_name(policy)} chooses points, not arms"
     if fixtures.has_states:
-        return f"{called(policy)} is shown the states of its arms: `indices_follow_their_arms` is its own"
+        return f"{kind_name(policy)} is shown the states of its arms: `indices_follow_their_arms` is its own"
     n_arms = fixtures.problem.n_arms
     if getattr(policy, "shortest", 8 * n_arms) < 8 * n_arms:
-        return f"{called(policy)} tries windows that hardly hold all arms: in those the lowest numbers are tried first"
+        return (
+            f"{kind_name(policy)} tries windows that hardly hold all arms: in those the lowest numbers are tried first"
+        )
     order = np.array([2, 0, 3, 1, *range(4, n_arms)])
     pulls = np.zeros((2, runs, n_arms))
     for run in range(runs):
         tape, _ = fixtures.world.draw(rounds, seed=run)
-        for side, world in enumerate((tape, _turned(tape, order))):
+        for side, world in enumerate((tape, _permute(tape, order))):
             _, trace = run_over(fixtures, policy, world, fixtures.world.nature(rounds), key(run, side), rounds)
             pulls[side, run] = np.bincount(trace.actions[trace.actions >= 0], minlength=n_arms)
     gaps = pulls[0][:, order] - pulls[1]
@@ -96,12 +99,14 @@ def names_do_not_matter(policy: Any) -> str | None:
     return None
 
 
-def _turned(tape: Any, order: Any) -> Any:
+def _permute(tape: Tape, order: Ints) -> Tape:
     """The same tape with its arms in another order."""
-    turned = {"levels": tape.levels._replace(table=np.ascontiguousarray(tape.levels.table[:, order]))}
-    if hasattr(tape, "costs"):
-        turned["costs"] = np.ascontiguousarray(tape.costs[:, :, order])
-    return tape._replace(**turned)
+    columns_by_name: dict[str, object] = {
+        "levels": tape.levels._replace(table=np.ascontiguousarray(tape.levels.table[:, order]))
+    }
+    if "costs" in tape._fields:
+        columns_by_name["costs"] = np.ascontiguousarray(tape._asdict()["costs"][:, :, order])
+    return tape._replace(**columns_by_name)
 
 
 def _has(decision: Decision, name: str) -> bool:

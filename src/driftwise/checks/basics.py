@@ -11,6 +11,7 @@ from driftwise.core.family import FAMILIES, check_fit, family_of
 from driftwise.core.fixtures import ROUNDS
 from driftwise.core.kernel import kinds
 from driftwise.core.loop import play
+from driftwise.core.protocols import Policy, Record
 from driftwise.core.seeding import key
 from driftwise.core.serialization import arrays
 from driftwise.core.types import Problem
@@ -21,19 +22,20 @@ from driftwise.errors import ParameterError
 SIZES = [name for name, kind in Problem.__annotations__.items() if kind is int and name != "horizon"]
 
 
-def rejects_nonsense(policy: Any) -> None:
+def rejects_nonsense(policy: Policy) -> None:
     """`init` refuses parameters that are not what they should be, and problems without choices: `ParameterError`."""
-    problem: Any = fixtures_of(policy).problem
+    problem = fixtures_of(policy).problem
     for name in policy._fields:
         wrong = (np.nan, np.inf, "x", None) + ((0, -1, 2.5) if name == "window" else ())
         for value in wrong:
             _refuses(lambda bad: cast(bad).init(problem), policy._replace(**{name: value}), f"{name}={value}")
     for name in (name for name in SIZES if getattr(problem, name)):
         for size in (0, -1, 1.5):
-            _refuses(lambda bad: policy.init(bad), problem._replace(**{name: size}), f"{name}={size}")
+            sizes: dict[str, Any] = {name: size}
+            _refuses(policy.init, problem._replace(**sizes), f"{name}={size}")
 
 
-def refuses_other_families(policy: Any) -> None:
+def refuses_other_families(policy: Policy) -> None:
     """Given a problem of another family, `init` raises nothing but `ParameterError`, and where the policy cannot play
     it, `check_fit` refuses it: studies and agents ask that first.
     """
@@ -47,7 +49,7 @@ def refuses_other_families(policy: Any) -> None:
         require(right, f"given a problem of the family {name}, init of {policy} raises {error!r}")
 
 
-def compiles_once(policy: Any) -> None:
+def compiles_once(policy: Policy) -> None:
     """Whole numbers written as floats, or floats as whole numbers, do not compile the loop again."""
     before = _signatures(policy)
     for kind in (float, int):
@@ -55,7 +57,7 @@ def compiles_once(policy: Any) -> None:
     require(before == _signatures(policy) == 1, f"the loop was compiled {_signatures(policy)} times for {policy}")
 
 
-def memory_is_bounded(policy: Any) -> None:
+def memory_is_bounded(policy: Policy) -> None:
     """A state does not grow with the rounds played, nor with the horizon: one that tries windows, as its root."""
     problem, policy = fixtures_of(policy).problem, cast(policy)
     sizes = {_bytes(short_run(policy, rounds)[0]) for rounds in (10, ROUNDS)}
@@ -65,7 +67,7 @@ def memory_is_bounded(policy: Any) -> None:
     require(long <= most, f"the state of {policy} takes {short} bytes for 10^4 rounds and {long} for 10^6")
 
 
-def _refuses(action: Callable[[Any], Any], bad: Any, what: str) -> None:
+def _refuses(action: Callable[[Any], object], bad: object, what: str) -> None:
     try:
         action(bad)
     except ParameterError:
@@ -73,7 +75,7 @@ def _refuses(action: Callable[[Any], Any], bad: Any, what: str) -> None:
     raise ContractError(f"{what} was accepted")
 
 
-def _error_of(action: Callable[..., Any], *args: Any) -> Exception | None:
+def _error_of(action: Callable[..., object], *args: object) -> Exception | None:
     """What calling this raises."""
     try:
         action(*args)
@@ -82,7 +84,7 @@ def _error_of(action: Callable[..., Any], *args: Any) -> Exception | None:
     return None
 
 
-def _rewritten(policy: Any, kind: type) -> Any:
+def _rewritten(policy: Policy, kind: type) -> Policy:
     """The same policy, with whole numbers written as `kind`."""
     plain = {name: value for name, value in policy._asdict().items() if isinstance(value, int | float)}
     changed = {name: kind(value) for name, value in plain.items() if value == int(value)}
@@ -90,11 +92,11 @@ def _rewritten(policy: Any, kind: type) -> Any:
     return policy._replace(**changed | ({} if inner is None else {"policy": _rewritten(inner, kind)}))
 
 
-def _bytes(state: Any) -> int:
+def _bytes(state: Record) -> int:
     return sum(array.nbytes for _, array in arrays(state, but=()))
 
 
-def _signatures(policy: Any) -> int:
+def _signatures(policy: Policy) -> int:
     """How often the loop has been compiled for a policy."""
     state, trace = short_run(policy)
     tape, nature = fixtures_of(policy).world.draw(ROUNDS, seed=1)

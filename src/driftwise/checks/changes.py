@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, decide, fixtures_of, learn, require
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS, Fixtures, Rng, Usage
+from driftwise.core.protocols import Policy, Record
 from driftwise.core.serialization import arrays, clone, equal, roles
 from driftwise.core.types import ArmIds, Cache, Derived, PerArm, PerRound, Scratch
 
@@ -18,7 +19,7 @@ RINGS = (PerRound, ArmIds)
 COUNTERS = ("stale", "alarms")
 
 
-def a_changed_problem_is_planned_anew(policy: Any) -> str | None:
+def a_changed_problem_is_planned_anew(policy: Policy) -> str | None:
     """After `change`, what a state derives from the problem is what `init` makes of the changed one.
 
     What was learned stays, unless the policy says that it begins anew. The agent goes on, also when it is saved.
@@ -26,7 +27,7 @@ def a_changed_problem_is_planned_anew(policy: Any) -> str | None:
     fixtures, learns = fixtures_of(policy), True
     for how, usage in fixtures.usages.items():
         for change in fixtures.changes:
-            what = f"{called(policy)} ({how}), after change({', '.join(change)}),"
+            what = f"{kind_name(policy)} ({how}), after change({', '.join(change)}),"
             agent, luck = agent_for(policy, usage, seed=3), np.random.default_rng(7)
             _live(agent, fixtures, usage, luck)
             problem, former, before = agent.problem, agent.policy.init(agent.problem), agent.state
@@ -40,10 +41,10 @@ def a_changed_problem_is_planned_anew(policy: Any) -> str | None:
                 _same(after, fresh, lambda kind: kind in ANEW, f"{what} still has the old")
                 _same(after, before, lambda kind: kind not in ANEW, f"{what} has lost the")
             _goes_on(agent, fixtures, usage, luck, what)
-    return None if learns else f"{called(policy)} begins anew with another horizon: nothing that was learned stays"
+    return None if learns else f"{kind_name(policy)} begins anew with another horizon: nothing that was learned stays"
 
 
-def _is_marked(former: Any, fresh: Any, what: str) -> None:
+def _is_marked(former: Record, fresh: Record, what: str) -> None:
     """What differs between two problems is `Derived`, or computed from the rest, or empty room of another length."""
     for path, kind, one, other in _pairs(former, fresh):
         same = one.shape == other.shape and np.array_equal(one, other, equal_nan=True)
@@ -55,7 +56,7 @@ def _is_marked(former: Any, fresh: Any, what: str) -> None:
         )
 
 
-def _same(state: Any, other: Any, of: Callable[[Any], bool], broken: str) -> None:
+def _same(state: Record, other: Record, of: Callable[[Any], bool], broken: str) -> None:
     """The arrays of some kinds are the same bit for bit; rings may have another length, and counters go on."""
     for path, kind, one, two in _pairs(state, other):
         longer = kind in RINGS and one.shape != two.shape
@@ -63,19 +64,19 @@ def _same(state: Any, other: Any, of: Callable[[Any], bool], broken: str) -> Non
         require(not compared or np.array_equal(one, two, equal_nan=True), f"{broken} {path}")
 
 
-def _pairs(one: Any, other: Any) -> list[tuple[str, Any, Any, Any]]:
+def _pairs(one: Record, other: Record) -> list[tuple[str, Any, Any, Any]]:
     """Path, role and both arrays, of all that two states hold."""
     kinds = dict(_roles(one))
     both = zip(arrays(one), arrays(other), strict=True)
     return [(path, kinds[path], a, b) for (path, a), (_, b) in both if kinds[path] is not Scratch]
 
 
-def _roles(state: Any, path: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for name, value in zip(state._fields, state, strict=True):
+def _roles(state: Record, path: str = "") -> list[tuple[str, Any]]:
+    kinds: list[tuple[str, Any]] = []
+    for name, value in state._asdict().items():
         here = f"{path}{name}"
-        found += _roles(value, f"{here}.") if hasattr(value, "_fields") else [(here, roles(type(state))[name])]
-    return found
+        kinds += _roles(value, f"{here}.") if hasattr(value, "_fields") else [(here, roles(type(state))[name])]
+    return kinds
 
 
 def _goes_on(agent: Agent, fixtures: Fixtures, usage: Usage, luck: Rng, what: str) -> None:
@@ -88,7 +89,7 @@ def _goes_on(agent: Agent, fixtures: Fixtures, usage: Usage, luck: Rng, what: st
         refreshed = clone(state)
         for arm in range(agent.problem.n_arms):
             verbs.refresh(refreshed, arm)
-        require(equal(state, refreshed), f"{what} goes by what was computed before")
+        require(equal(state, refreshed), f"{what} uses what was computed before the change")
     _live(agent, fixtures, usage, luck, rounds=20)
     require(equal(agent.state, Agent.loads(agent.dumps(), policy=type(agent.policy)).state), f"{what} cannot be saved")
 

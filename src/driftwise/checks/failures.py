@@ -17,16 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import ContractError, agent_for, fixtures_of, require
 from driftwise.core.family import FAMILIES, family_of
-from driftwise.core.fixtures import Fixtures, Rng, Usage
+from driftwise.core.fixtures import Arguments, Fixtures, Rng, Usage
 from driftwise.core.kernel import Kernel, kinds
+from driftwise.core.protocols import Policy
 from driftwise.core.validation import cast
 from driftwise.core.verbs import kernels_of
 from driftwise.errors import DriftwiseError
 
-Call = Callable[[Agent], Any]
+Call = Callable[[Agent], object]
 HERE = Path(__file__).parent
 CODE = str(HERE.parent)
 PENDING = 6  # so few may wait that the oldest is given up
@@ -34,23 +35,23 @@ LIFE = 12  # rounds
 KERNELS = {"decide": ("_decide",), "decide nothing": ("_decide", "_learn"), "learn": ("_learn",)}  # a verb runs
 
 
-DECISIONS: tuple[Any, ...] = (99, -1, "first", None, 1.5, True, [])
-NAMELESS: tuple[Any, ...] = (None, 1.5, [], {}, np.nan)
+DECISIONS: tuple[object, ...] = (99, -1, "first", None, 1.5, True, [])
+NAMELESS: tuple[object, ...] = (None, 1.5, [], {}, np.nan)
 
 
 class Bad(NamedTuple):
     """A call that must be refused."""
 
     verb: str
-    arguments: tuple[Any, ...]
-    words: dict[str, Any]
+    arguments: tuple[object, ...]
+    words: Arguments
 
 
 class Broken(Exception):
     """What a step that breaks raises: nothing in driftwise knows it."""
 
 
-def refused_calls_change_nothing(policy: Any) -> None:
+def refused_calls_change_nothing(policy: Policy) -> None:
     """Bad input is refused with a sentence, whatever the verb, and the agent goes on as if it had not been called."""
     fixtures = fixtures_of(policy)
     for how, usage in fixtures.usages.items():
@@ -69,7 +70,7 @@ def refused_calls_change_nothing(policy: Any) -> None:
         _live((agent, twin), fixtures, usage, luck, who)
 
 
-def broken_calls_change_nothing(policy: Any) -> None:
+def broken_calls_change_nothing(policy: Policy) -> None:
     """Whatever function breaks on the way, and whatever a kernel has written by then, the call leaves no trace."""
     fixtures = fixtures_of(policy)
     for how, usage in fixtures.usages.items():
@@ -85,11 +86,11 @@ def broken_calls_change_nothing(policy: Any) -> None:
         _live((agent, twin), fixtures, usage, luck, who)
 
 
-def bare_kernels_cannot_fail(policy: Any) -> str | None:
+def bare_kernels_cannot_fail(policy: Policy) -> str | None:
     """Agents for bare arms keep no copy of the state to go back to: no kernel of such a policy raises anything."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not FAMILIES[family_of(policy)].adapter.bare:
-        return f"{called(policy)} is rewound where a kernel fails"
+        return f"{kind_name(policy)} is rewound where a kernel fails"
     state = policy.init(fixtures.problem)
     for kernel in _reached([each for kind in kinds([policy, state]) for each in kernels_of(kind)]):
         raises = any(step.opname == "RAISE_VARARGS" for step in dis.get_instructions(kernel.function))
@@ -108,7 +109,7 @@ def _reached(kernels: list[Kernel[..., Any]]) -> list[Kernel[..., Any]]:
 # ---- two lives ----
 
 
-def _pair(policy: Any, fixtures: Fixtures, usage: Usage, luck: Rng) -> tuple[Agent, Agent]:
+def _pair(policy: Policy, fixtures: Fixtures, usage: Usage, luck: Rng) -> tuple[Agent, Agent]:
     """An agent that has decided and learned a little, with decisions that wait, and its twin."""
     one, other = (agent_for(policy, usage, seed=1, max_pending=PENDING) for _ in range(2))
     _live((one, other), fixtures, usage, luck, str(policy))
@@ -152,11 +153,11 @@ def _good_calls(agent: Agent, fixtures: Fixtures, usage: Usage, luck: Rng) -> It
         yield what, partial(_call, verb, arguments)
 
 
-def _call(verb: str, arguments: dict[str, Any], agent: Agent) -> Any:
+def _call(verb: str, arguments: Arguments, agent: Agent) -> object:
     return getattr(agent, verb)(**arguments)
 
 
-def _break_functions(agent: Agent, call: Call, what: str) -> Any:
+def _break_functions(agent: Agent, call: Call, what: str) -> object:
     """Let the call break at every function it runs, one after another; what it gives when it is left alone."""
     for at in range(100_000):
         before = agent.dumps()
@@ -174,7 +175,7 @@ def _broken(at: int, where: list[str]) -> Iterator[None]:
     """Raise where function number `at` of driftwise begins; its name is added to `where`."""
     left = at
 
-    def profile(frame: FrameType, event: str, arg: Any) -> None:
+    def profile(frame: FrameType, event: str, arg: object) -> None:
         nonlocal left
         code = frame.f_code
         ours = code.co_filename.startswith(CODE) and not code.co_filename.startswith(str(HERE))
@@ -185,19 +186,19 @@ def _broken(at: int, where: list[str]) -> Iterator[None]:
                 where.append(code.co_qualname)
                 raise Broken
 
-    kept = sys.getprofile()
+    former = sys.getprofile()
     sys.setprofile(profile)
     try:
         yield
     finally:
-        sys.setprofile(kept)
+        sys.setprofile(former)
 
 
 def _break_kernel(agent: Agent, name: str, call: Call, what: str, *, writes: bool) -> None:
     """Let a compiled half of a round fail, when it has written all that it writes or before."""
     kernel, before = getattr(agent, name), agent.dumps()
 
-    def fail(*arguments: Any) -> Any:
+    def fail(*arguments: object) -> None:
         if writes:
             kernel(*arguments)
         raise FloatingPointError("broken")
@@ -236,7 +237,7 @@ def _bad_calls(agent: Agent, fixtures: Fixtures, usage: Usage, luck: Rng) -> lis
     return calls
 
 
-def _bad_overrides(agent: Agent, fixtures: Fixtures) -> list[Any]:
+def _bad_overrides(agent: Agent, fixtures: Fixtures) -> list[object]:
     good = fixtures.external_action(agent.problem, agent.arms)
     actions = [(each, 1.0) for each in fixtures.bad_external_actions]
     propensities = [(good, each) for each in (0.0, 1.5, "much", None)]

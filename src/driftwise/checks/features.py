@@ -1,11 +1,9 @@
 """What policies that look at features promise besides."""
 
-from typing import Any
-
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import called, inside
+from driftwise.checks._helpers import inside, kind_name
 from driftwise.checks.contract import (
     ContractError,
     agent_for,
@@ -19,6 +17,7 @@ from driftwise.checks.contract import (
 )
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS, Fixtures, Usage, random_rows
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import equal
 from driftwise.core.types import Decision
@@ -29,28 +28,28 @@ from driftwise.errors import ArmError, DriftwiseError, FeatureError
 UNITS = ({"length": 1}, {"ridge": 2, "coverage": 2, "reach": 1, "norm": -1}, {"prior_sd": -1, "reach": 1})
 
 
-def rows_do_not_matter(policy: Any) -> str | None:
+def rows_do_not_matter(policy: Policy) -> str | None:
     """Permuting the rows of a matrix permutes the choice, unless it is drawn with a propensity below 1."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_rows:
-        return f"{called(policy)} is shown no rows"
+        return f"{kind_name(policy)} is shown no rows"
     luck = np.random.default_rng(5)
     state = short_run(policy)[0]
     for i in range(100):
         matrix, order = luck.uniform(0.1, 0.3, (6, 1)) * random_rows(luck, 6), luck.permutation(6)
-        own, turned = at(key(7), i), np.ascontiguousarray(matrix[order])
+        own, permutation = at(key(7), i), np.ascontiguousarray(matrix[order])
         row, propensity = select(policy, state, ROUNDS, fixtures.context_of(matrix), own)
-        other, _ = select(policy, state, ROUNDS, fixtures.context_of(turned), own)
+        other, _ = select(policy, state, ROUNDS, fixtures.context_of(permutation), own)
         before = order[other] if other >= 0 else other  # to choose nothing has no place
         require(bool(row == before or propensity < 1.0), f"{policy} chose row {row}, and {before} of permuted rows")
     return None
 
 
-def update_reads_the_chosen_row(policy: Any) -> str | None:
+def update_reads_the_chosen_row(policy: Policy) -> str | None:
     """What is learned depends on the features of the choice, not on which row they stood in."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_rows:
-        return f"{called(policy)} is shown no rows"
+        return f"{kind_name(policy)} is shown no rows"
     one, other, luck = policy.init(fixtures.problem), policy.init(fixtures.problem), np.random.default_rng(6)
     for t in range(100):
         row, outcome, own = fixtures.row(luck), fixtures.kernel_outcome(luck), at(key(8), t)
@@ -61,12 +60,12 @@ def update_reads_the_chosen_row(policy: Any) -> str | None:
     return None
 
 
-def features_have_no_unit(policy: Any) -> str | None:
+def features_have_no_unit(policy: Policy) -> str | None:
     """Features twice as large, and bounds and priors changed to match, lead to the same choices, bit for bit."""
     fixtures = fixtures_of(policy)
     doubled = _doubled(policy)
     if not fixtures.has_rows or doubled is None:
-        return f"{called(policy)} has nothing that could follow the unit of features"
+        return f"{kind_name(policy)} has nothing that could follow the unit of features"
     tape, nature = fixtures.world.draw(ROUNDS, seed=1)
     _, once = run_over(fixtures, policy, tape, nature, key(2), ROUNDS)
     tape, nature = fixtures.world.draw(ROUNDS, seed=1)
@@ -76,14 +75,14 @@ def features_have_no_unit(policy: Any) -> str | None:
     return None
 
 
-def bad_features_are_refused(policy: Any) -> str | None:
+def bad_features_are_refused(policy: Policy) -> str | None:
     """Features that are missing, ragged, not finite, all zero or too large are refused, and change nothing.
 
     Large ones may be met too late, when their reward comes; then too the agent goes on with others.
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_rows:
-        return f"{called(policy)} is shown no rows"
+        return f"{kind_name(policy)} is shown no rows"
     luck = np.random.default_rng(7)
     for how, usage in fixtures.usages.items():
         agent = agent_for(policy, usage, seed=1)
@@ -102,11 +101,11 @@ def bad_features_are_refused(policy: Any) -> str | None:
     return None
 
 
-def _doubled(policy: Any) -> Any:
+def _doubled(policy: Policy) -> Policy | None:
     """The same policy where features are twice as large; None when nothing in it has their unit."""
-    if inside(policy) is not None:
-        inner = _doubled(inside(policy))
-        return inner and policy._replace(policy=inner)
+    if (inner := inside(policy)) is not None:
+        changed_inner = _doubled(inner)
+        return None if changed_inner is None else policy._replace(policy=changed_inner)
     powers = next((powers for powers in UNITS if next(iter(powers)) in policy._fields), {})
     changed = {name: getattr(policy, name) * 2.0**power for name, power in powers.items() if name in policy._fields}
     return policy._replace(**changed) if changed else None

@@ -19,8 +19,8 @@ def starts_empty(open_it: Open) -> None:
     """A new store holds nothing."""
     journal = open_it()
     try:
-        found = [*journal.read(0), journal.latest(0), journal.answer("key"), journal.outcome(0, 0)]
-        require(found == [None, None, None], f"a new journal holds {found}")
+        content = [*journal.read(0), journal.latest(0), journal.answer("key"), journal.outcome(0, 0)]
+        require(content == [None, None, None], f"a new journal holds {content}")
     finally:
         journal.close()
 
@@ -102,8 +102,8 @@ def keeps_snapshots(open_it: Open) -> None:
         journal.save(Snapshot(7, number, f"at {number}".encode()))
     newest = journal.latest(7)
     require(newest == Snapshot(7, 6_300, b"at 6300"), f"the newest snapshot is {newest}")
-    found = {journal.latest(7, upto=upto) for upto in range(6_400)} - {None}
-    require(4 <= len(found) <= 20, f"{len(found)} snapshots are kept of 64")
+    snapshots = {journal.latest(7, upto=upto) for upto in range(6_400)} - {None}
+    require(4 <= len(snapshots) <= 20, f"{len(snapshots)} snapshots are kept of 64")
     require(journal.latest(8) is None, "a stream without a snapshot has one")
     journal.save(Snapshot(7, 6_300, b"again"))
     require(journal.latest(7) == Snapshot(7, 6_300, b"again"), "a snapshot was not replaced")
@@ -129,7 +129,7 @@ def closes_while_it_is_read(open_it: Open) -> None:
     journal = open_it()
     events = [_event(9, number) for number in range(3_000)]
     journal.append(events)
-    began, found = threading.Barrier(4), []
+    began, errors = threading.Barrier(4), []
 
     def read() -> None:
         began.wait()
@@ -137,7 +137,7 @@ def closes_while_it_is_read(open_it: Open) -> None:
             while True:
                 require([*journal.read(9)] == events, "a read came back otherwise while the journal was closed")
         except Exception as error:
-            found.append(error)
+            errors.append(error)
 
     readers = [threading.Thread(target=read, daemon=True) for _ in range(3)]
     for reader in readers:
@@ -146,7 +146,7 @@ def closes_while_it_is_read(open_it: Open) -> None:
     journal.close()
     for reader in readers:
         reader.join()
-    require(all(isinstance(error, JournalError) for error in found), f"readers met {found}")
+    require(all(isinstance(error, JournalError) for error in errors), f"readers met {errors}")
     open_it().close()
 
 

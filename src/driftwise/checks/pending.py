@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.checks._helpers import called, differences
+from driftwise.checks._helpers import differences, kind_name
 from driftwise.checks.contract import fixtures_of, require, run_over
 from driftwise.core import verbs
+from driftwise.core.protocols import Policy, Record
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import lasting
 from driftwise.core.types import Decision
@@ -22,11 +23,11 @@ LATE, HORIZON, RUNS = 100, 5000, 4
 TEACHES, FORGETS = 0.5, 0.75  # of the regret of uniform play: at most without delay, and at most with it
 
 
-def pending_leaves_no_trace(policy: Any) -> str | None:
+def pending_leaves_no_trace(policy: Policy) -> str | None:
     """A decision that pends and is over at once ends in the state it would have without; a cancelled one in none."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms: nothing that is under way says where to look next"
+        return f"{kind_name(policy)} chooses points, not arms: nothing that is under way says where to look next"
     straight, pended = policy.init(fixtures.problem), policy.init(fixtures.problem)
     luck, rng = np.random.default_rng(5), key(6)
     for t in range(300):
@@ -47,11 +48,11 @@ def pending_leaves_no_trace(policy: Any) -> str | None:
     return None
 
 
-def pending_is_carried_along(policy: Any) -> str | None:
+def pending_is_carried_along(policy: Policy) -> str | None:
     """Decisions that pend for a while, and are then all cancelled in any order, leave no trace."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms: nothing that is under way says where to look next"
+        return f"{kind_name(policy)} chooses points, not arms: nothing that is under way says where to look next"
     idle, busy = policy.init(fixtures.problem), policy.init(fixtures.problem)
     luck, rng = np.random.default_rng(7), key(8)
     waiting: list[Decision] = []
@@ -75,15 +76,15 @@ def pending_is_carried_along(policy: Any) -> str | None:
     return None
 
 
-def late_rewards_still_teach(policy: Any) -> str | None:
+def late_rewards_still_teach(policy: Policy) -> str | None:
     """Where it does well when rewards come at once, it does not play like one that never learns when they come late."""
     fixtures = fixtures_of(policy)
     world = fixtures.late_world()
     if world is None:
-        return f"{called(policy)} is not tried with late rewards here: its family has measures of its own"
+        return f"{kind_name(policy)} is not tried with late rewards here: its family has measures of its own"
     memory = _memory(policy.init(fixtures.problem._replace(horizon=HORIZON)))
     if memory < 4 * LATE:
-        return f"{called(policy)} forgets after {memory} rounds: of rewards {LATE} rounds late it can use too few"
+        return f"{kind_name(policy)} forgets after {memory} rounds: of rewards {LATE} rounds late it can use too few"
     study = Study(
         name="late rewards",
         worlds={"at once": world, "late": Delayed(world=world, delay=LATE)},
@@ -98,13 +99,13 @@ def late_rewards_still_teach(policy: Any) -> str | None:
         for name in study.policies
     }
     if regret["at once", "policy"] > TEACHES * regret["at once", "uniform"]:
-        return f"{called(policy)} learns too little in {HORIZON} rounds even when rewards come at once"
+        return f"{kind_name(policy)} learns too little in {HORIZON} rounds even when rewards come at once"
     share = regret["late", "policy"] / regret["late", "uniform"]
     require(share <= FORGETS, f"{policy} has {share:.2f} of uniform play's regret with rewards {LATE} rounds late")
     return None
 
 
-def _memory(state: Any) -> float:
+def _memory(state: Record) -> float:
     """Rounds after which a reward would come too late: those of a window, or of a block."""
     if hasattr(state, "hedge"):
         return int(state.hedge.block[0])
@@ -112,14 +113,14 @@ def _memory(state: Any) -> float:
     return len(window.rewards) if hasattr(window, "stale") else math.inf
 
 
-def every_arm_is_tried(policy: Any) -> str | None:
+def every_arm_is_tried(policy: Policy) -> str | None:
     """A policy that tries all arms when there are few also does when there are more than its window has rounds."""
     fixtures = fixtures_of(policy)
     few = fixtures.problem.n_arms
     many = 5 * few
     wide = fixtures.stationary_world(many)
     if wide is None or "window" not in policy._fields:
-        return f"{called(policy)} has no window that arms could be too many for"
+        return f"{kind_name(policy)} has no window that arms could be too many for"
     small, rounds = cast(policy._replace(window=max(2, 2 * (few // 2)))), 40 * many
     for late in (0, 3):
         world = Delayed(world=wide, delay=late) if late else wide

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, decide, fixtures_of, require, short_run
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS, Fixtures, Rng, Usage
+from driftwise.core.protocols import Policy, Record
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal, lasting, regroup, roles
 from driftwise.core.types import Decision, Moves, PerArm
@@ -18,14 +19,14 @@ from driftwise.errors import RewardError
 CROWD = 1200
 
 
-def restless_arms_come_and_go(policy: Any) -> str | None:
+def restless_arms_come_and_go(policy: Policy) -> str | None:
     """A retired arm is never chosen again, a new one is; what the others did in the meantime is learned.
 
     As many are activated as the latest `change` says.
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_states:
-        return f"{called(policy)} has no arms with states"
+        return f"{kind_name(policy)} has no arms with states"
     luck = np.random.default_rng(4)
     for how, usage in fixtures.usages.items():
         agent = agent_for(policy, usage, seed=2)
@@ -45,31 +46,31 @@ def restless_arms_come_and_go(policy: Any) -> str | None:
     return None
 
 
-def indices_follow_their_arms(policy: Any) -> str | None:
+def indices_follow_their_arms(policy: Policy) -> str | None:
     """Arms that change places take their indices along."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_states:
-        return f"{called(policy)} has no arms with states"
+        return f"{kind_name(policy)} has no arms with states"
     luck, played = np.random.default_rng(5), short_run(policy)[0]
-    order, kept = [2, 0, 3, 1], [0, 1, 2, 3]
-    state, turned = (regroup(played, policy.init(fixtures.problem_with(arms)), arms) for arms in (kept, order))
+    order, same_order = [2, 0, 3, 1], [0, 1, 2, 3]
+    state, permuted = (regroup(played, policy.init(fixtures.problem_with(arms)), arms) for arms in (same_order, order))
     for t in range(ROUNDS, ROUNDS + 20):
         states, one, other = fixtures.context(luck), np.zeros(len(order)), np.zeros(len(order))
-        for each in (state, turned):  # what is recomputed when arms move is so before the next decision
+        for each in (state, permuted):  # what is recomputed when arms move is so before the next decision
             verbs.advance(policy, each, t, at(key(7), t))
         verbs.rank(policy, state, t, states, one)
-        verbs.rank(policy, turned, t, np.ascontiguousarray(states[order]), other)
+        verbs.rank(policy, permuted, t, np.ascontiguousarray(states[order]), other)
         if np.isnan(one).all():
-            return f"{called(policy)} goes by no index"
+            return f"{kind_name(policy)} has no index"
         require(bool((one[order] == other).all()), f"{policy} gave other indices to arms that had changed places")
     return None
 
 
-def unseen_arms_teach_nothing(policy: Any) -> str | None:
+def unseen_arms_teach_nothing(policy: Policy) -> str | None:
     """Where a state was not seen, before or after, that arm teaches nothing; where none was, nothing is learned."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_states:
-        return f"{called(policy)} has no arms with states"
+        return f"{kind_name(policy)} has no arms with states"
     luck, state = np.random.default_rng(6), short_run(policy)[0]
     for arm in (*range(fixtures.problem.n_arms), None):
         for before in (True, False):
@@ -85,11 +86,11 @@ def unseen_arms_teach_nothing(policy: Any) -> str | None:
     return None
 
 
-def rewards_are_learned_or_refused(policy: Any) -> str | None:
+def rewards_are_learned_or_refused(policy: Policy) -> str | None:
     """Rewards that come with the states change what is learned; where they would not, they are refused."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_states:
-        return f"{called(policy)} has no arms with states"
+        return f"{kind_name(policy)} has no arms with states"
     for how, usage in fixtures.usages.items():
         agents = [agent_for(policy, usage, seed=3) for _ in range(3)]
         arms = agents[0].arms
@@ -111,7 +112,7 @@ def rewards_are_learned_or_refused(policy: Any) -> str | None:
     return None
 
 
-def _ignores_rewards(fixtures: Fixtures, policy: Any) -> bool:
+def _ignores_rewards(fixtures: Fixtures, policy: Policy) -> bool:
     """Whether `update` ends in the same state whatever the rewards."""
     luck, states = np.random.default_rng(8), [policy.init(fixtures.problem) for _ in range(2)]
     action, before, (_, rewards, after) = fixtures.action(luck), fixtures.context(luck), fixtures.kernel_outcome(luck)
@@ -120,11 +121,11 @@ def _ignores_rewards(fixtures: Fixtures, policy: Any) -> bool:
     return equal(*states)
 
 
-def crowds_can_be_chosen_from(policy: Any) -> str | None:
+def crowds_can_be_chosen_from(policy: Policy) -> str | None:
     """Half of many arms that are all alike are chosen, though the chance of just these is too small for a float."""
     problem = fixtures_of(policy).crowd(CROWD)
     if problem is None:
-        return f"{called(policy)} has no arms with states"
+        return f"{kind_name(policy)} has no arms with states"
     agent = Agent(policy, problem, seed=1)
     for _ in range(3):
         decision = agent.decide(states=[0] * CROWD)
@@ -135,13 +136,13 @@ def crowds_can_be_chosen_from(policy: Any) -> str | None:
     return None
 
 
-def _same_of(arm: int, one: Any, other: Any) -> bool:
+def _same_of(arm: int, one: Record, other: Record) -> bool:
     """Whether two states hold the same of one arm."""
     pairs = zip(lasting(one), lasting(other), strict=True)
     return all((a[arm] == b[arm]).all() for (path, a), (_, b) in pairs if _role(one, path) is PerArm)
 
 
-def _role(state: Any, path: str) -> Any:
+def _role(state: Record, path: str) -> object:
     """The role of an array, by its dotted path."""
     *outer, name = path.split(".")
     for each in outer:

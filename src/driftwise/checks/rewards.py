@@ -1,20 +1,19 @@
 """What becomes of rewards: late, out of order, twice, or across a restart."""
 
-from typing import Any
-
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import alike, called
+from driftwise.checks._helpers import alike, kind_name
 from driftwise.checks.contract import agent_for, fixtures_of, learn, require
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision
 from driftwise.core.validation import cast
 
 
-def late_rewards_enter_by_decision(policy: Any) -> str | None:
+def late_rewards_enter_by_decision(policy: Policy) -> str | None:
     """In a window it does not matter when or in which order rewards came, only which rounds they belong to.
 
     One that tries windows learns from the order too, by what it predicted; its windows do not.
@@ -22,7 +21,7 @@ def late_rewards_enter_by_decision(policy: Any) -> str | None:
     fixtures, policy = fixtures_of(policy), cast(policy)
     in_order, shuffled = (policy.init(fixtures.problem) for _ in range(2))
     if not hasattr(in_order, "window"):
-        return f"{called(policy)} has no window: its file says what becomes of a late reward"
+        return f"{kind_name(policy)} has no window: its file says what becomes of a late reward"
     window = shuffled.window
     size = min(len(window.rewards), 40)
     luck, rng = np.random.default_rng(1), key(4)
@@ -49,7 +48,7 @@ def late_rewards_enter_by_decision(policy: Any) -> str | None:
     return None
 
 
-def resumes_exactly(policy: Any) -> None:
+def resumes_exactly(policy: Policy) -> None:
     """An agent saved and loaded at any moment, decisions pending, continues bit for bit."""
     fixtures = fixtures_of(policy)
     for how, usage in fixtures.usages.items():

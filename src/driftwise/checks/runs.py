@@ -4,19 +4,20 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import fixtures_of, require, select, short_run
 from driftwise.core import verbs
 from driftwise.core.dispatch import decision_of
 from driftwise.core.family import trace_for
 from driftwise.core.fixtures import ROUNDS
 from driftwise.core.loop import play
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, dump, equal, load
 from driftwise.core.validation import cast
 
 
-def select_reads_only(policy: Any) -> None:
+def select_reads_only(policy: Policy) -> None:
     """`select` leaves the state as it was, and answers with something that exists."""
     fixtures, policy, luck = fixtures_of(policy), cast(policy), np.random.default_rng(0)
     state = short_run(policy)[0]
@@ -28,14 +29,14 @@ def select_reads_only(policy: Any) -> None:
     require(equal(before, state), f"select of {policy} changed the state")
 
 
-def same_seed_same_run(policy: Any) -> None:
+def same_seed_same_run(policy: Policy) -> None:
     """A run is a function of policy, world and seed."""
     one, other = (short_run(policy) for _ in range(2))
     require(equal(one[0], other[0]), f"two runs of {policy} with one seed ended in different states")
     require(bool((one[1].actions == other[1].actions).all()), f"two runs of {policy} with one seed chose differently")
 
 
-def loop_equals_verbs(policy: Any) -> None:
+def loop_equals_verbs(policy: Policy) -> None:
     """The compiled loop gives the same bits as calling one verb after another."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     state, trace = short_run(policy)
@@ -55,7 +56,7 @@ def loop_equals_verbs(policy: Any) -> None:
     require(equal(state, by_hand), f"{policy} ended in another state by hand than in the loop")
 
 
-def blocks_join(policy: Any) -> None:
+def blocks_join(policy: Policy) -> None:
     """A run cut into blocks is the same run."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     whole_state, whole_trace = short_run(policy)
@@ -73,14 +74,14 @@ def blocks_join(policy: Any) -> None:
     require(equal(state, whole_state), f"{policy} ended differently when played in blocks")
 
 
-def bytes_come_back(policy: Any) -> None:
+def bytes_come_back(policy: Policy) -> None:
     """`dump` and `load` give the same state, bit for bit."""
     state = short_run(policy)[0]
     again = load(dump(state), cast(policy).init(fixtures_of(policy).problem))
     require(equal(state, again), f"the state of {policy} did not survive dump and load")
 
 
-def propensities_are_frequencies(policy: Any) -> str | None:
+def propensities_are_frequencies(policy: Policy) -> str | None:
     """Where a policy knows propensities, actions are chosen that often (binomial, 5 standard errors)."""
     policy, draws = cast(policy), 4000
     state, context = short_run(policy)[0], fixtures_of(policy).context(np.random.default_rng(2))
@@ -90,7 +91,7 @@ def propensities_are_frequencies(policy: Any) -> str | None:
         action, propensity = select(policy, state, ROUNDS, context, at(key(6), i))
         propensities[action], counts[action] = propensity, counts.get(action, 0) + 1
     if all(np.isnan(list(propensities.values()))):
-        return f"{called(policy)} tells no propensities"
+        return f"{kind_name(policy)} has no propensities"
     for action, propensity in propensities.items():
         if not np.isnan(propensity):
             error, rate = np.sqrt(propensity * (1.0 - propensity) / draws), counts[action] / draws

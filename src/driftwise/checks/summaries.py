@@ -9,11 +9,12 @@ import numpy as np
 
 from driftwise.agent import Agent
 from driftwise.agent.summary import NUMBERS, ArmSummary
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, fixtures_of, learn, require, short_run
 from driftwise.core import verbs
 from driftwise.core.fixtures import DIM, Arguments, Fixtures, Rng, Usage
 from driftwise.core.fixtures import ROUNDS as PLAYED
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal
 from driftwise.core.summary import new_summary
@@ -28,7 +29,7 @@ FACTOR, SHIFT = 100.0, 1e3
 Counts = Counter[Any]
 
 
-def summaries_are_what_happened(policy: Any) -> str | None:
+def summaries_are_what_happened(policy: Policy) -> str | None:
     """With rewards from 0 to 10, all of them 5, an arm with rewards is estimated at 5.
 
     A policy that believes something beforehand, or turns rewards into random trials, is near: 5 lies in its interval.
@@ -37,18 +38,18 @@ def summaries_are_what_happened(policy: Any) -> str | None:
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
+        return f"{kind_name(policy)} chooses points, not arms: it has no summary of arms"
     if type(policy) not in verbs.summarise.kernels:
-        return f"{called(policy)} has no kernel for summarise: it says nothing of its arms"
+        return f"{kind_name(policy)} has no kernel for summarise: it says nothing of its arms"
     for how, usage in fixtures.usages.items():
         agent, request, *counts_by_arm = run_agent(fixtures, usage, policy, RANGE, lambda rng: REWARD)
         before, records = agent.dumps(), agent.summary(**request)
-        require(agent.dumps() == before, f"{policy} ({how}) changed when it was asked what it knows")
+        require(agent.dumps() == before, f"{policy} ({how}) changed when its summary was read")
         require(any(_says(each) for each in records), f"{policy} ({how}) says nothing of any arm")
         if fixtures.has_states:
             agent.decide(**request)
             same = all(_same(each.index, agent.indices[each.arm]) for each in records)
-            require(same, f"{policy} ({how}) ranked by other indices than it said it would")
+            require(same, f"{policy} ({how}) ranked by other indices than its summary has")
             continue
         for each in records:
             n_rewards, n_pending = (counts[each.arm] for counts in counts_by_arm)
@@ -59,11 +60,11 @@ def summaries_are_what_happened(policy: Any) -> str | None:
     return None
 
 
-def summarise_reads_only(policy: Any) -> str | None:
-    """The kernel leaves the state as it was, with a decision under way too, and says the same when asked again."""
+def summarise_reads_only(policy: Policy) -> str | None:
+    """The kernel leaves the state as it was, with a decision under way too, and gives the same again."""
     fixtures, policy, luck, rng = fixtures_of(policy), cast(policy), np.random.default_rng(12), key(13)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
+        return f"{kind_name(policy)} chooses points, not arms: it has no summary of arms"
     state, t = short_run(policy)[0], PLAYED
     verbs.advance(policy, state, t, at(rng, t))
     verbs.pend(policy, state, Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), at(rng, t)))
@@ -76,17 +77,17 @@ def summarise_reads_only(policy: Any) -> str | None:
         verbs.summarise(policy, state, t + 1, context, table)
     require(equal(before, state), f"summarise of {policy} changed the state")
     same = all(np.array_equal(one, other, equal_nan=True) for one, other in zip(*tables, strict=True))
-    require(same, f"{policy} said something else when it was asked again")
+    require(same, f"{policy} gave another summary the second time")
     return None
 
 
-def summaries_have_the_unit_of_rewards(policy: Any) -> str | None:
+def summaries_have_the_unit_of_rewards(policy: Policy) -> str | None:
     """Rewards and their range times 100 make estimates and intervals 100 times as large, and indices unless they are
     chances; where rewards have no origin, all a thousand higher makes them a thousand higher.
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_arms:
-        return f"{called(policy)} chooses points, not arms: there is nothing to tell of them"
+        return f"{kind_name(policy)} chooses points, not arms: it has no summary of arms"
     changes = (FACTOR, 0.0), (1.0, SHIFT)
     for how, usage in fixtures.usages.items():
         once = _varied(fixtures, usage, policy, 1.0, 0.0)
@@ -99,7 +100,7 @@ def summaries_have_the_unit_of_rewards(policy: Any) -> str | None:
 
 
 def run_agent(
-    fixtures: Fixtures, usage: Usage, policy: Any, span: tuple[float, float], draw: Callable[[Rng], float]
+    fixtures: Fixtures, usage: Usage, policy: Policy, span: tuple[float, float], draw: Callable[[Rng], float]
 ) -> tuple[Agent, Arguments, Counts, Counts]:
     """An agent that made the same request again and again, and that request; by arm, how many rewards came and how many
     are under way: every fifth. `draw` draws rewards in `span`; restless arms earn what their states do.
@@ -140,7 +141,7 @@ def _rewards_in(fixtures: Fixtures, low: float, high: float) -> Arguments:
     )
 
 
-def _varied(fixtures: Fixtures, usage: Usage, policy: Any, factor: float, shift: float) -> list[ArmSummary]:
+def _varied(fixtures: Fixtures, usage: Usage, policy: Policy, factor: float, shift: float) -> list[ArmSummary]:
     """What an agent says whose rewards are multiplied and shifted."""
     span = shift, shift + factor
     agent, request, *_ = run_agent(fixtures, usage, policy, span, lambda rng: shift + factor * rng.random())

@@ -6,15 +6,14 @@ are continuous here, and rows of features have different lengths: two indices ar
 that no factor changes, or they differ by more than rounding, and every choice must be the same.
 """
 
-from typing import Any
-
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.checks._helpers import called
+from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, fixtures_of, learn, require
-from driftwise.core.fixtures import Fixtures, Rng, Usage
-from driftwise.core.types import Decision
+from driftwise.core.fixtures import Arguments, Fixtures, Rng, Usage
+from driftwise.core.protocols import Policy
+from driftwise.core.types import Decision, Floats
 from driftwise.errors import ParameterError
 
 FACTORS = (1e-3, 10.0, 1e4)
@@ -23,7 +22,7 @@ ROUNDS = 400
 CLOSE = 1e-9  # a point is no choice between a few things: its coordinates agree but for rounding
 
 
-def rewards_have_no_unit(policy: Any) -> str | None:
+def rewards_have_no_unit(policy: Policy) -> str | None:
     """Rewards, their range and their noise times 0.001, 10 or 10,000 lead to the same choices.
 
     An agent whose problem says too little of unbounded rewards may refuse it; one that takes it must learn their size.
@@ -31,7 +30,7 @@ def rewards_have_no_unit(policy: Any) -> str | None:
     fixtures = fixtures_of(policy)
     scales = fixtures.reward_scales(1.0)
     if not scales:
-        return f"{called(policy)} learns losses, not rewards"
+        return f"{kind_name(policy)} learns losses, not rewards"
     for how, usage in fixtures.usages.items():
         for which, options in enumerate(scales):
             if which and not _accepted(usage, policy, options):
@@ -44,14 +43,14 @@ def rewards_have_no_unit(policy: Any) -> str | None:
     return None
 
 
-def rewards_have_no_origin(policy: Any) -> str | None:
+def rewards_have_no_origin(policy: Policy) -> str | None:
     """Rewards and their range a thousand higher lead to the same choices.
 
     Not so with features, where a reward is what the features add up to; nor with budgets, where nothing pays 0.
     """
     fixtures = fixtures_of(policy)
     if not fixtures.zero_is_arbitrary:
-        return f"{called(policy)} is one for which a reward of 0 means something"
+        return f"{kind_name(policy)} is one for which a reward of 0 means something"
     for how, usage in fixtures.usages.items():
         once = _choices(fixtures, usage, policy, {"reward_range": (0.0, 1.0)})
         higher = _choices(fixtures, usage, policy, {"reward_range": (SHIFT, SHIFT + 1.0)}, shift=SHIFT)
@@ -59,11 +58,11 @@ def rewards_have_no_origin(policy: Any) -> str | None:
     return None
 
 
-def costs_have_no_unit(policy: Any) -> str | None:
+def costs_have_no_unit(policy: Policy) -> str | None:
     """Budgets, costs and the most a decision can cost, times a factor, lead to the same choices."""
     fixtures = fixtures_of(policy)
     if not fixtures.has_costs:
-        return f"{called(policy)} has no budgets"
+        return f"{kind_name(policy)} has no budgets"
     for usage in fixtures.usages.values():
         once = _choices(fixtures, usage, policy, {})
         for factor in FACTORS:
@@ -72,7 +71,7 @@ def costs_have_no_unit(policy: Any) -> str | None:
     return None
 
 
-def losses_follow_their_weights(policy: Any) -> str | None:
+def losses_follow_their_weights(policy: Policy) -> str | None:
     """Losses times a and constraints times b lead to the same points with weight b^2 / a and inertia b^2 as large.
 
     A step weighs losses against constraints, and both against the size of the domain, so it has no form that is free of
@@ -80,19 +79,20 @@ def losses_follow_their_weights(policy: Any) -> str | None:
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_gradients or not {"weight", "inertia"} <= {*policy._fields}:
-        return f"{called(policy)} has no weight of losses against constraints"
+        return f"{kind_name(policy)} has no weight of losses against constraints"
+    weight, inertia = (policy._asdict()[name] for name in ("weight", "inertia"))
     for usage in fixtures.usages.values():
         once = _points(fixtures, usage, policy, 1.0, 1.0)
         for loss, constraint in ((10.0, 1.0), (1.0, 10.0), (1e-3, 1e4)):
             square = constraint * constraint
-            other = policy._replace(weight=policy.weight * square / loss, inertia=policy.inertia * square)
+            other = policy._replace(weight=weight * square / loss, inertia=inertia * square)
             points = _points(fixtures, usage, other, loss, constraint)
             same = bool(np.allclose(once, points, rtol=0.0, atol=CLOSE))
             require(same, f"{other} chose other points with losses times {loss:g} and constraints times {constraint:g}")
     return None
 
 
-def _accepted(usage: Usage, policy: Any, options: dict[str, Any]) -> bool:
+def _accepted(usage: Usage, policy: Policy, options: Arguments) -> bool:
     """Whether an agent takes these options of its problem."""
     try:
         agent_for(policy, usage, seed=3, **options)
@@ -104,12 +104,12 @@ def _accepted(usage: Usage, policy: Any, options: dict[str, Any]) -> bool:
 def _choices(
     fixtures: Fixtures,
     usage: Usage,
-    policy: Any,
-    options: dict[str, Any],
+    policy: Policy,
+    options: Arguments,
     factor: float = 1.0,
     shift: float = 0.0,
     costs: float = 1.0,
-) -> list[Any]:
+) -> list[object]:
     """What an agent chooses whose rewards are multiplied and shifted, and whose costs are multiplied."""
     agent, luck = agent_for(policy, usage, seed=3, **options), np.random.default_rng(9)
     actions = []
@@ -126,7 +126,7 @@ def _choices(
     return actions
 
 
-def _request(agent: Agent, usage: Usage, luck: Rng) -> dict[str, Any]:
+def _request(agent: Agent, usage: Usage, luck: Rng) -> Arguments:
     """A random request, with rows of different lengths."""
     request = usage.request(luck, agent.arms)
     if "actions" in request:
@@ -134,7 +134,7 @@ def _request(agent: Agent, usage: Usage, luck: Rng) -> dict[str, Any]:
     return request
 
 
-def _outcome(fixtures: Fixtures, agent: Agent, decision: Decision, luck: Rng) -> dict[str, Any]:
+def _outcome(fixtures: Fixtures, agent: Agent, decision: Decision, luck: Rng) -> Arguments:
     """What comes of a decision: noisy rewards from 0 to 1, more of them from some arms or features than from others."""
     if fixtures.has_states:
         return fixtures.outcome(luck, agent.arms)
@@ -146,7 +146,7 @@ def _outcome(fixtures: Fixtures, agent: Agent, decision: Decision, luck: Rng) ->
     return fixtures.outcome_of([0.4 * merit + 0.6 * luck.random() for merit in merits])
 
 
-def _points(fixtures: Fixtures, usage: Usage, policy: Any, loss: float, constraint: float) -> Any:
+def _points(fixtures: Fixtures, usage: Usage, policy: Policy, loss: float, constraint: float) -> Floats:
     """The points an agent chooses whose losses and constraints are multiplied."""
     agent, luck, points = agent_for(policy, usage, seed=3), np.random.default_rng(9), []
     factors = {"gradient": loss, "values": constraint, "jacobian": constraint}

@@ -10,24 +10,25 @@ from driftwise.core import verbs
 from driftwise.core.family import FAMILIES, family_of, trace_for
 from driftwise.core.fixtures import ROUNDS
 from driftwise.core.loop import play
+from driftwise.core.protocols import Policy, Tape, World
 from driftwise.core.seeding import key
 from driftwise.core.serialization import equal
 from driftwise.core.types import Problem
 from driftwise.families import POLICIES, Uniform
 
 
-def same_seed_same_tape(world: Any) -> str | None:
+def same_seed_same_tape(world: World) -> str | None:
     """A tape is a function of world, horizon and seed, and another seed gives another."""
     one, again, other = (_tape_bytes(world.tapes(ROUNDS, seed)) for seed in (1, 1, 2))
     require(one == again, f"{world} drew two different tapes from one seed")
     if getattr(world, "certain", False):
-        require(one == other, f"{world} is said to be certain, and drew different tapes from two seeds")
+        require(one == other, f"{world} has certain=True, but drew different tapes from two seeds")
         return f"{type(world).__name__} draws nothing: there is only one"
     require(one != other, f"{world} drew the same tape from two seeds")
     return None
 
 
-def tape_blocks_join(world: Any) -> None:
+def tape_blocks_join(world: World) -> None:
     """However a tape is cut into blocks, every round is the same."""
     tapes = {size: _rounds(world.tapes(ROUNDS, 3, size)) for size in (1, 7, 256, ROUNDS)}
     for size, rounds in tapes.items():
@@ -35,7 +36,7 @@ def tape_blocks_join(world: Any) -> None:
         require(not wrong, f"{world} differs when drawn in blocks of {size}: {', '.join(wrong)}")
 
 
-def answers_every_action(world: Any) -> None:
+def answers_every_action(world: World) -> None:
     """Every action of every round has a finite reward, within the range the problem declares."""
     problem, fixtures = world.problem(ROUNDS), fixtures_in(world)
     tape, _ = world.draw(ROUNDS, seed=4)
@@ -50,7 +51,7 @@ def answers_every_action(world: Any) -> None:
             require(not len(wrong), f"{world} paid {wrong[:1]} in round {t}, outside [{problem.low}, {problem.high}]")
 
 
-def spends_what_there_is(world: Any) -> str | None:
+def spends_what_there_is(world: World) -> str | None:
     """With budgets a choice costs from 0 to 1, the null arm nothing; no more is ever spent than there is by then."""
     problem, fixtures = world.problem(ROUNDS), fixtures_in(world)
     if not fixtures.has_costs:
@@ -72,7 +73,7 @@ def spends_what_there_is(world: Any) -> str | None:
     return None
 
 
-def shows_what_it_declares(world: Any) -> str | None:
+def shows_what_it_declares(world: World) -> str | None:
     """Every round shows a row of `dim` finite features per action, not all of them zero."""
     problem = world.problem(ROUNDS)
     if not fixtures_in(world).has_rows:
@@ -85,7 +86,7 @@ def shows_what_it_declares(world: Any) -> str | None:
     return None
 
 
-def changes_lie_inside(world: Any) -> None:
+def changes_lie_inside(world: World) -> None:
     """Changes are in order, within the horizon, and what drifts does move there."""
     changes = world.changes(ROUNDS, 5)
     require(changes == sorted(set(changes)), f"{world} has its changes out of order: {changes}")
@@ -98,7 +99,7 @@ def changes_lie_inside(world: Any) -> None:
         require(moved, f"{world} names a change in round {change}, where nothing moves")
 
 
-def nature_is_fresh(world: Any) -> None:
+def nature_is_fresh(world: World) -> None:
     """Every run gets a nature of its own."""
     problem, runs = world.problem(), []
     policy = _player(problem)
@@ -111,7 +112,7 @@ def nature_is_fresh(world: Any) -> None:
     require(equal(runs[0][1], runs[1][1]) and same, f"{world} remembers an earlier run")
 
 
-def moves_as_declared(world: Any) -> str | None:
+def moves_as_declared(world: World) -> str | None:
     """Arms make no transition that cannot happen, move as the problem says where it does, and drift only there."""
     fixtures = fixtures_in(world)
     if not fixtures.has_states:
@@ -125,7 +126,7 @@ def moves_as_declared(world: Any) -> str | None:
     return None
 
 
-WORLD_CHECKS: tuple[Callable[[Any], str | None], ...] = (
+WORLD_CHECKS: tuple[Callable[[World], str | None], ...] = (
     same_seed_same_tape,
     tape_blocks_join,
     answers_every_action,
@@ -137,29 +138,31 @@ WORLD_CHECKS: tuple[Callable[[Any], str | None], ...] = (
 )
 
 
-def _player(problem: Problem) -> Any:
+def _player(problem: Problem) -> Policy:
     """A policy that can play this problem; bare arms, rows, and arms that cost can be chosen without looking."""
     if FAMILIES[problem.family].accepts(family_of(Uniform())):
         return Uniform()
-    return next(kind() for kind in POLICIES.values() if family_of(kind()) == problem.family)
+    player: Policy = next(kind() for kind in POLICIES.values() if family_of(kind()) == problem.family)
+    return player
 
 
-def _rounds(tapes: Iterator[Any]) -> dict[str, Any]:
+def _rounds(tapes: Iterator[Tape]) -> dict[str, Any]:
     """Everything a tape says, one row a round, whatever blocks it came in."""
     blocks = [_columns(tape) for tape in tapes]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
-def _columns(tape: Any) -> dict[str, Any]:
+def _columns(tape: Tape) -> dict[str, Any]:
     """What one tape says: rows that several rounds share are written out, and a tape inside counts as well."""
-    rounds, columns = len(_levels(tape).rows), {}
-    for name, value in tape._asdict().items():
+    rounds, columns = len(getattr(tape, "tape", tape).levels.rows), {}
+    parts = tape._asdict()
+    for name, value in parts.items():
         if name == "levels":
             columns[name] = value.table[value.rows]
         elif name == "costs":
             columns[name] = value[tape.levels.rows]
         elif name == "sets":
-            columns[name] = value[tape.which]
+            columns[name] = value[parts["which"]]
         elif name == "tape":
             columns |= _columns(value)
         elif hasattr(value, "rows"):
@@ -170,9 +173,5 @@ def _columns(tape: Any) -> dict[str, Any]:
     return columns
 
 
-def _levels(tape: Any) -> Any:
-    return getattr(tape, "tape", tape).levels
-
-
-def _tape_bytes(tapes: Iterator[Any]) -> bytes:
+def _tape_bytes(tapes: Iterator[Tape]) -> bytes:
     return b"".join(column.tobytes() for column in _rounds(tapes).values())

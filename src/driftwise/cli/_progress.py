@@ -1,71 +1,64 @@
-"""Studies played from the command line: with a bar, where results can be kept, and where they go."""
+"""Play studies with a progress bar, and announce their reports. Imported inside commands only: it is slow to import."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
+from rich.progress import Progress as Bar
+from rich.progress import TaskID
 
+from driftwise.cli.terminal import progress_bar
 from driftwise.errors import ExtraError, ParameterError
+from driftwise.study.results import Results
+from driftwise.study.run import Progress, run
+from driftwise.study.study import Study
 
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
 
-
-def play_missing(studies: list[Any], out: Path | None, threads: int | None) -> Any:
+def play_missing(studies: Iterable[Study], out: Path | None, threads: int | None) -> Results:
     """Play what is missing, with a bar on standard error."""
-    from driftwise.cli.terminal import progress_bar
-    from driftwise.study.results import Results
-    from driftwise.study.run import run
-
-    results = Results(folder(out) / "results.sqlite" if out else None)
+    results = Results(create_folder(out) / "results.sqlite" if out else None)
     with progress_bar() as bar:
-        shown = shown_on(bar)
+        progress = BarProgress(bar)
         try:
             for study in studies:
-                run(study, results, threads=threads, progress=shown)
+                run(study, results, threads=threads, progress=progress)
         except KeyboardInterrupt:
             again = "run the same command again to go on" if out else "with --out DIR a stopped run can be continued"
             raise click.ClickException(f"stopped; {again}") from None
     return results
 
 
-def shown_on(bar: "Bar") -> Any:
-    """What `run` tells, on one bar for all studies."""
-    from driftwise.study.run import Progress
+class BarProgress(Progress):
+    """One bar for all studies: runs and rounds to be played, summed, and what is compiled before them."""
 
-    class Shown(Progress):
-        """Runs and rounds that are to be played, summed over studies, and what is compiled before them."""
+    def __init__(self, bar: Bar) -> None:
+        self.bar = bar
+        self.runs = self.rounds = 0
+        self.playing = bar.add_task("nothing to play", total=0)
+        self.compiling: TaskID | None = None
 
-        def __init__(self) -> None:
-            self.runs = self.rounds = 0
-            self.playing = bar.add_task("nothing to play", total=0)
-            self.compiling: Any = None
+    def started(self, runs: int, rounds: int) -> None:
+        self.runs, self.rounds = self.runs + runs, self.rounds + rounds
+        if runs and not sys.stderr.isatty():
+            click.echo(f"compiling what is new here, then playing {runs:,} runs", err=True)
+        if self.runs:
+            self.bar.update(self.playing, total=self.rounds, description=f"playing {self.runs:,} runs")
 
-        def started(self, runs: int, rounds: int) -> None:
-            self.runs, self.rounds = self.runs + runs, self.rounds + rounds
-            if runs and not sys.stderr.isatty():
-                click.echo(f"compiling what is new here, then playing {runs:,} runs", err=True)
-            if self.runs:
-                bar.update(self.playing, total=self.rounds, description=f"playing {self.runs:,} runs")
+    def compiled(self, pairs: int, of: int) -> None:
+        if self.compiling is None:
+            self.compiling = self.bar.add_task("compiling (first time only)", total=of)
+        self.bar.update(self.compiling, completed=pairs)
+        if pairs == of:
+            self.bar.remove_task(self.compiling)
+            self.compiling = None
 
-        def compiled(self, pairs: int, of: int) -> None:
-            if self.compiling is None:
-                self.compiling = bar.add_task("compiling (first time only)", total=of)
-            bar.update(self.compiling, completed=pairs)
-            if pairs == of:
-                bar.remove_task(self.compiling)
-                self.compiling = None
-
-        def played(self, rounds: int) -> None:
-            bar.advance(self.playing, rounds)
-
-    return Shown()
+    def played(self, rounds: int) -> None:
+        self.bar.advance(self.playing, rounds)
 
 
-def folder(out: Path) -> Path:
-    """The folder results go to; made where it is not there."""
+def create_folder(out: Path) -> Path:
+    """Create the folder that results go to, unless it exists."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -74,7 +67,7 @@ def folder(out: Path) -> Path:
 
 
 def announce(what: str, write: Callable[[], Path]) -> None:
-    """Write a page and say where it is; on the base install, say which extra adds it. Results are there either way."""
+    """Write a page and print where it is; without the extra `report`, print which extra is needed."""
     try:
         page = write()
     except ExtraError as error:

@@ -1,6 +1,6 @@
 """The group all commands belong to, and what they have in common: counts, refusals, exit codes."""
 
-from typing import Any
+from typing import IO
 
 import click
 
@@ -14,7 +14,7 @@ class Refusal(click.ClickException):
 
     exit_code = 2
 
-    def show(self, file: Any = None) -> None:
+    def show(self, file: IO[str] | None = None) -> None:
         click.echo(f"driftwise: {self.format_message()}", err=True)
 
 
@@ -23,10 +23,10 @@ class Count(click.ParamType[int]):
 
     name = "whole number"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         from driftwise.core.validation import whole
 
-        name = param.name if param is not None else "value"
+        name = (param and param.name) or "value"
         text = str(value)
         try:
             return whole(name, int(text) if text.lstrip("-").replace("_", "").isdigit() else float(text), low=0)
@@ -37,7 +37,7 @@ class Count(click.ParamType[int]):
 class Commands(click.Group):
     """Turns what driftwise raises on purpose into a refusal."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         try:
             with needed_for("this command"):
                 return super().invoke(ctx)

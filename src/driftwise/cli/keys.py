@@ -4,7 +4,7 @@ import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -42,7 +42,7 @@ def create(
                 f"scopes={','.join(scopes)} will not do for the first API key: from now on every request needs a key, "
                 "so create one with --scopes admin, for all deployments, first"
             )
-        write(catalogue, body)
+        write(body)
     drop_token(store)
     return text
 
@@ -54,9 +54,9 @@ def list_keys(store: str, url: str | None) -> Iterator[str]:
             yield _line(key.id, key.name, key.scopes, key.deployments, key.expires_at)
         return
     with _catalogue(store) as (catalogue, _):
-        for key in catalogue.keys.values():
-            expires_at = None if key.expires is None else utc(key.expires)
-            yield _line(key.id, key.name, key.scopes, key.deployments, expires_at)
+        for entry in catalogue.keys.values():
+            expires_at = None if entry.expires is None else utc(entry.expires)
+            yield _line(entry.id, entry.name, entry.scopes, entry.deployments, expires_at)
 
 
 def _line(id: str, name: str, scopes: list[str], deployments: list[str] | None, expires_at: datetime | None) -> str:
@@ -73,11 +73,11 @@ def revoke(store: str, url: str | None, id: str) -> None:
     with _catalogue(store) as (catalogue, write):
         if id not in catalogue.keys:
             raise ParameterError(f"there is no API key {id}; `driftwise keys list` lists them")
-        write(catalogue, ApiKeyRevoked(id))
+        write(ApiKeyRevoked(id))
 
 
 @contextmanager
-def _catalogue(store: str) -> Iterator[Any]:
+def _catalogue(store: str) -> Iterator[tuple[Catalogue, Callable[[Body], None]]]:
     try:
         journal = open_journal(store)
     except InUseError as error:
@@ -85,7 +85,7 @@ def _catalogue(store: str) -> Iterator[Any]:
     try:
         catalogue = read_catalogue(journal)
 
-        def write(catalogue: Catalogue, body: Body) -> None:
+        def write(body: Body) -> None:
             journal.append([catalogue.event(body, now_us())])
 
         yield catalogue, write
@@ -93,7 +93,7 @@ def _catalogue(store: str) -> Iterator[Any]:
         journal.close()
 
 
-def _call(url: str, method: str, path: str, body: Any = None) -> Any:
+def _call(url: str, method: str, path: str, body: object = None) -> Any:
     """One request to a running service, with the API key or the token in the environment."""
     if not url.startswith(("http://", "https://")):
         raise ParameterError(f"url={url} is not http://... or https://...")

@@ -3,6 +3,7 @@
 import inspect
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -33,7 +34,7 @@ def worlds(name: str | None, as_json: bool) -> None:
     _catalogue(WORLDS, "world", name, as_json)
 
 
-def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool) -> None:
+def _catalogue(table: Mapping[str, type], what: str, name: str | None, as_json: bool) -> None:
     """List the entries of a table, or show one in detail."""
     from driftwise.cli.terminal import show_list, signature
     from driftwise.core.spec import lookup
@@ -50,8 +51,8 @@ def _catalogue(table: dict[str, Any], what: str, name: str | None, as_json: bool
         click.echo(f"\nOne in detail: driftwise {'policies' if what == 'policy' else 'worlds'} NAME", err=True)
 
 
-def _entry(name: str, kind: Any) -> dict[str, Any]:
-    """One policy or world as data; a policy inside another is told as text."""
+def _entry(name: str, kind: type) -> dict[str, Any]:
+    """One policy or world as data; a policy inside another is written as text."""
     from driftwise.core.spec import describe, parameters
     from driftwise.core.verbs import ABOUT
     from driftwise.families import POLICIES

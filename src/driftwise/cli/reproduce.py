@@ -1,32 +1,35 @@
-"""`driftwise papers` and `driftwise reproduce`: published numbers, made again."""
+"""`driftwise papers` and `driftwise reproduce`: reproduce published numbers."""
 
 import json
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from driftwise.cli._progress import announce, play_missing
 from driftwise.cli.command import Count, main
 from driftwise.errors import ParameterError
+
+if TYPE_CHECKING:
+    from driftwise.papers import Paper
+    from driftwise.study.claims import Evidence, Verdict
 
 
 @main.command(short_help="List the papers that can be reproduced.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def papers(as_json: bool) -> None:
-    """Whose numbers can be made again: papers, with what there is to reproduce."""
+    """List the papers that can be reproduced, with title and source."""
     from driftwise.papers import names, paper
 
-    found = [paper(name) for name in names()]
-    entries = [{"name": each.name, "title": each.title, "source": each.source} for each in found]
+    entries = [{"name": each.name, "title": each.title, "source": each.source} for each in map(paper, names())]
     if as_json:
         click.echo(json.dumps(entries))
         return
     for entry in entries:
         click.secho(entry["name"], bold=True)
         click.echo(f"    {entry['title']}\n    {entry['source']}")
-    click.echo("\nMake its numbers again: driftwise reproduce NAME", err=True)
+    click.echo("\nReproduce one: driftwise reproduce NAME", err=True)
 
 
 @main.command(short_help="Reproduce the numbers of a paper, with verdicts.")
@@ -36,7 +39,7 @@ def papers(as_json: bool) -> None:
     "--scale", type=click.Choice(["quick", "full"]), default="quick", show_default=True, help="Minutes, or hours."
 )
 @click.option("--runs", type=Count(), metavar="N", help="Runs per cell, instead of the scale's own number.")
-@click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Data a paper could not hand on.")
+@click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Data that cannot be published.")
 @click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder; out/PAPER if not given.")
@@ -50,14 +53,15 @@ def reproduce(
     as_json: bool,
     out: Path | None,
 ) -> None:
-    """Make a paper's numbers again, and judge every claim.
+    """Reproduce the numbers of a paper, and judge every claim.
 
-    `quick` takes minutes and covers the short horizons; `full` covers all of them. Results are kept: a run that was
-    stopped goes on where it was. Exits with 1 when a claim differs without a known reason.
+    `quick` takes minutes and covers the short horizons; `full` covers all of them. Results are stored: run the
+    same command again to continue an interrupted run. Exits with 1 when a claim differs without a known reason.
 
-    Some papers played data that only their owner hands out. Such a paper plays a stand-in and says so; with --data it
-    plays your file.
+    Some papers use data that only its owner distributes. Then a synthetic stand-in is used, and the report says so;
+    with --data your file is used.
     """
+    from driftwise.cli._progress import announce, play_missing
     from driftwise.cli.terminal import progress_bar, show_tally
     from driftwise.core.validation import whole
     from driftwise.papers import paper as find
@@ -70,15 +74,15 @@ def reproduce(
     chosen = find(paper)
     if data is not None:
         if chosen.with_data is None:
-            raise ParameterError(f"{paper} takes no --data: all it played can be played here")
+            raise ParameterError(f"{paper} takes no --data: all of its data is part of driftwise")
         chosen = chosen.with_data(data)
     claims = choose(chosen.claims(scale), claim)
     studies = needed(claims, chosen.studies(scale, runs))
     out = out or Path("out") / paper
     results = play_missing(list(studies.values()), out, threads)
     with progress_bar() as bar:  # some claims are judged by programs that take their time
-        told = bar.track(claims, description=f"judging {len(claims):,} claims")
-        verdicts = judge(told, Evidence(studies, results))
+        track = bar.track(claims, description=f"judging {len(claims):,} claims")
+        verdicts = judge(track, Evidence(studies, results))
     if as_json:
         about = {"paper": paper, "scale": scale} | ({"data": chosen.data} if chosen.data else {})
         click.echo(json.dumps(about | {"claims": plain(verdicts)}))
@@ -87,19 +91,21 @@ def reproduce(
     options = {"scale": scale, "claim": claim, "runs": runs, "data": data}
     evidence = Evidence(studies, results)
     announce(
-        "Every claim, line by line, and the figures", lambda: _verdict_page(chosen, options, verdicts, evidence, out)
+        "Every claim, line by line, and the figures", lambda: _write_page(chosen, options, verdicts, evidence, out)
     )
     if any(each.verdict == DIFFERS for each in verdicts):
         raise SystemExit(1)
 
 
-def _verdict_page(paper: Any, options: dict[str, Any], verdicts: Any, evidence: Any, out: Path) -> Path:
+def _write_page(
+    paper: "Paper", options: Mapping[str, object], verdicts: "list[Verdict]", evidence: "Evidence", out: Path
+) -> Path:
     from driftwise.study.verdict_report import write_verdicts
 
-    given = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
+    flags = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
     counts = [study.runs for study in evidence.studies.values()]
     seeds = [study.seed for study in evidence.studies.values()] or [0]
-    path: Path = write_verdicts(
+    return write_verdicts(
         out / "report.html",
         verdicts,
         paper.figures(evidence),
@@ -109,9 +115,8 @@ def _verdict_page(paper: Any, options: dict[str, Any], verdicts: Any, evidence: 
         scale=options["scale"],
         runs=_span(counts) if counts else "no",
         seed=_span(seeds),
-        command=f"driftwise reproduce {paper.name} {' '.join(given)}",
+        command=f"driftwise reproduce {paper.name} {' '.join(flags)}",
     )
-    return path
 
 
 def _span(counts: list[int]) -> str:

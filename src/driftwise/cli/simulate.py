@@ -2,14 +2,18 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from driftwise import __version__
-from driftwise.cli._progress import announce, play_missing
 from driftwise.cli.command import Count, main
 from driftwise.errors import ParameterError
+
+if TYPE_CHECKING:
+    from driftwise.core.protocols import World
+    from driftwise.study.results import Results
+    from driftwise.study.study import Study
 
 
 @main.command(short_help="See in a minute why forgetting matters.")
@@ -19,11 +23,13 @@ def demo(out: Path) -> None:
 
     The report needs the extra `report`; the table and the results do not.
     """
+    from driftwise.cli._progress import announce, play_missing
+    from driftwise.cli.terminal import show_summary
     from driftwise.families import UCB1, Abrupt, SlidingThompson, SlidingUCB, Thompson, Uniform
     from driftwise.study.study import Study
 
     click.echo(
-        "Five arms pay off with unknown chances. Every 4,000 rounds all the chances change, and nobody says so.\n"
+        "Five arms pay off with unknown chances. Every 4,000 rounds all the chances change, without notice.\n"
         "Two policies remember everything, two only the last 1,000 rounds, one guesses. Who loses least?\n",
         err=True,
     )
@@ -41,7 +47,7 @@ def demo(out: Path) -> None:
         runs=40,
     )
     results = play_missing([study], out, threads=None)
-    _show(study, results)
+    show_summary(results.summary(study))
     announce("The drift, the curves and every parameter", lambda: _report(study, results, out))
 
 
@@ -68,7 +74,7 @@ def demo(out: Path) -> None:
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Keep results and a report here.",
+    help="Store results and a report here.",
 )
 def simulate(
     world: str,
@@ -84,36 +90,33 @@ def simulate(
 ) -> None:
     """Let policies compete in a drifting world.
 
-    With --out, results are kept in DIR/results.sqlite: a run that was stopped goes on where it was, and adding a policy
-    plays only the new one. See `driftwise worlds` and `driftwise policies` for what there is.
+    With --out, results are stored in DIR/results.sqlite: an interrupted run continues where it stopped, and adding a
+    policy plays only the new one. See `driftwise worlds` and `driftwise policies` for what there is.
     """
+    from driftwise.cli._progress import announce, play_missing
+    from driftwise.cli.terminal import show_summary
     from driftwise.core.spec import parse
-    from driftwise.core.validation import whole
     from driftwise.families import ORACLES, POLICIES, WORLDS
     from driftwise.study.study import Study
 
-    whole("runs", runs)
-    if threads is not None:
-        whole("threads", threads)
-    bare = parse(world, WORLDS, "world")
-    chosen = _delayed(bare, delay, lost)
-    label = world if chosen is bare else f"{world}, delay {delay}, lost {lost:g}"
+    plain = parse(world, WORLDS, "world")
+    chosen = _delayed(plain, delay, lost)
+    label = world if chosen is plain else f"{world}, delay {delay}, lost {lost:g}"
     competitors = {text: parse(text, POLICIES | ORACLES, "policy") for text in policy}
     study = Study(name=label, worlds={label: chosen}, policies=competitors, horizon=horizon, runs=runs, seed=seed)
     results = play_missing([study], out, threads)
+    summary = results.summary(study)
     if as_json:
         options = {"seed": seed, "delay": delay, "lost": lost, "version": __version__}
-        click.echo(json.dumps(results.summary(study).as_dict(label) | {"world": world} | options))
+        click.echo(json.dumps(summary.as_dict(label) | {"world": world} | options))
     else:
-        _show(study, results)
+        show_summary(summary)
     if out is not None:
         announce("Report", lambda: _report(study, results, out))
 
 
-def _delayed(world: Any, delay: str, lost: float) -> Any:
-    """The world as it is, or behind a mailbox."""
-    from driftwise.families.composite.worlds.delayed import Delayed
-
+def _delayed(world: "World", delay: str, lost: float) -> "World":
+    """The world, with late or lost rewards where either is wanted."""
     kind, _, length = delay.rpartition(":")
     try:
         rounds = float(length)
@@ -121,19 +124,13 @@ def _delayed(world: Any, delay: str, lost: float) -> Any:
         raise ParameterError(f"delay={delay} is not a number of rounds or geometric:mean") from None
     if rounds == 0.0 and lost == 0.0 and not kind:
         return world
+    from driftwise.families.composite.worlds.delayed import Delayed
+
     return Delayed(world=world, delay=rounds, kind=kind or "fixed", lost=lost)
 
 
-def _show(study: Any, results: Any) -> None:
-    from driftwise.cli.terminal import show_summary
-
-    for world in study.worlds:
-        show_summary(results.summary(study), world)
-
-
-def _report(study: Any, results: Any, out: Path) -> Path:
+def _report(study: "Study", results: "Results", out: Path) -> Path:
     import driftwise.study.plots.style  # noqa: F401  # says which extra figures need
     from driftwise.study.report import write_report
 
-    report: Path = write_report(study, results, out / "report.html")
-    return report
+    return write_report(study, results, out / "report.html")

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from driftwise.study.claims import Group
     from driftwise.study.summary import StudySummary
 
 
@@ -22,27 +23,28 @@ def progress_bar() -> Iterator[Progress]:
         yield bar
 
 
-def show_summary(summary: "StudySummary", world: str) -> None:
-    """The policies of a study in one world, least regret first."""
-    words = summary.words[world]
-    sizes = {norm: f"{size:.4g}" for norm, size in summary.drift[world].items() if size is not None}
-    norms = [
-        f"{size} in the {norm} norm" if norm in ("l2", "sup") else f"{norm} = {size}" for norm, size in sizes.items()
-    ]
-    caption = f"regret against {words.rival}, ± 95%\nvariation of run 0: {', '.join(norms)}"
-    table = Table(title=f"{world}: {summary.horizon:,} rounds, {summary.runs} runs", caption=caption)
-    table.add_column("policy", overflow="fold")
-    for name in ("regret", f"{words.best}\nchosen", *(column.title for column in words.columns), "ns a\nround"):
-        table.add_column(name, justify="right")
-    for row in summary.of(world):
-        spread = "" if math.isnan(row.regret.ci95) else f" ± {row.regret.ci95:,.0f}"
-        more = [f"{row.more[column.name]:{'.0%' if column.percent else ',.3g'}}" for column in words.columns]
-        cost = f"{row.ns_per_round:,.0f}"
-        table.add_row(row.policy, f"{row.regret.mean:,.0f}{spread}", f"{row.optimal_rate:.0%}", *more, cost)
-    Console().print(table)
+def show_summary(summary: "StudySummary") -> None:
+    """A table per world: the policies of a study, least regret first."""
+    for world, words in summary.words.items():
+        sizes = {norm: f"{size:.4g}" for norm, size in summary.drift[world].items() if size is not None}
+        norms = [
+            f"{size} in the {norm} norm" if norm in ("l2", "sup") else f"{norm} = {size}"
+            for norm, size in sizes.items()
+        ]
+        caption = f"regret against {words.rival}, ± 95%\nvariation of run 0: {', '.join(norms)}"
+        table = Table(title=f"{world}: {summary.horizon:,} rounds, {summary.runs} runs", caption=caption)
+        table.add_column("policy", overflow="fold")
+        for name in ("regret", f"{words.best}\nchosen", *(column.title for column in words.columns), "ns a\nround"):
+            table.add_column(name, justify="right")
+        for row in summary.of(world):
+            spread = "" if math.isnan(row.regret.ci95) else f" ± {row.regret.ci95:,.0f}"
+            more = [f"{row.more[column.name]:{'.0%' if column.percent else ',.3g'}}" for column in words.columns]
+            cost = f"{row.ns_per_round:,.0f}"
+            table.add_row(row.policy, f"{row.regret.mean:,.0f}{spread}", f"{row.optimal_rate:.0%}", *more, cost)
+        Console().print(table)
 
 
-def show_tally(groups: list[Any], *, claims: int) -> None:
+def show_tally(groups: "list[Group]", *, claims: int) -> None:
     """How many claims of each group came out which way."""
     table = Table(title=f"{claims} claims")
     for name in ("claims", "match", "deviate, reason known", "differ"):
@@ -57,8 +59,8 @@ def show_list(entries: list[dict[str, Any]]) -> None:
     for entry in entries:
         click.secho(entry["name"], bold=True, nl=False)
         click.echo(f"  {entry['summary']}")
-        told = ("family", "needs", "bound", "paper")
-        lines = {"takes": signature(entry)} | {key: entry[key] for key in told if key in entry}
+        facts = ("family", "needs", "bound", "paper")
+        lines = {"takes": signature(entry)} | {key: entry[key] for key in facts if key in entry}
         for key, text in lines.items():
             click.echo(f"    {key:<6} {text}")
 

@@ -1,12 +1,23 @@
 """What policies, worlds, tapes and comparators promise, method by method."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from driftwise.core.types import Problem
 
 
-class Policy(Protocol):
+class Record(Protocol):
+    """What every NamedTuple has. States are nothing more: NamedTuples of arrays, or of such NamedTuples."""
+
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+    def _replace(self, *args: Any, **kwargs: Any) -> Self: ...
+
+
+class Policy(Record, Protocol):
     """A NamedTuple of parameters. Its behaviour is in the kernels registered for its class (`core/verbs.py`)."""
 
     def init(self, problem: Problem) -> Any:
@@ -17,7 +28,7 @@ class Policy(Protocol):
         """
 
 
-class Tape(Protocol):
+class Tape(Record, Protocol):
     """A block of rounds, from round `start` on: everything random that does not depend on what is chosen.
 
     It is a NamedTuple of arrays that kernels read (`observe`, `respond`) and never write.
@@ -35,6 +46,8 @@ class Tape(Protocol):
 class World(Protocol):
     """What policies are tried in: it says what is known in advance, and draws tapes."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def block(self) -> int:
         """How many rounds a tape should have, to fit into memory."""
@@ -51,6 +64,9 @@ class World(Protocol):
 
         The same seed gives the same numbers whatever the size of the blocks.
         """
+
+    def draw(self, horizon: int, seed: int) -> tuple[Any, Any]:
+        """The tape of a whole run in one block, and a fresh nature."""
 
     def nature(self, horizon: int = 0) -> Any:
         """What the choices of one run change in the world, as it is before the first round; () where nothing."""

@@ -11,7 +11,7 @@ import numpy as np
 from driftwise.core.types import Floats, Problem
 from driftwise.errors import ParameterError
 
-T = TypeVar("T", bound=tuple[Any, ...])
+T = TypeVar("T")
 LEAST, MOST = -(2**62), 2**62
 
 
@@ -70,19 +70,21 @@ def cast(values: T) -> T:
 
     numba compiles again for an int where a float was; casting at the entrance keeps one compiled form.
     """
-    types = type(values).__annotations__
+    record: Any = values
+    types = type(record).__annotations__
     cast_to: dict[Any, Callable[[str, Any], float]] = {int: whole_of, float: number}
     changed: dict[str, Any] = {
         name: cast_to[types[name]](name, value)
-        for name, value in zip(type(values)._fields, values, strict=True)  # type: ignore[attr-defined]
+        for name, value in zip(record._fields, record, strict=True)
         if types[name] in cast_to
     }
     changed |= {
         name: cast(value)
-        for name, value in zip(type(values)._fields, values, strict=True)  # type: ignore[attr-defined]
+        for name, value in zip(record._fields, record, strict=True)
         if hasattr(value, "_fields") and not isinstance(value, type)
     }
-    return values._replace(**changed)  # type: ignore[attr-defined, no-any-return]
+    result: T = record._replace(**changed)
+    return result
 
 
 def cast_fields(thing: Any) -> None:

@@ -1,26 +1,28 @@
-"""Papers whose numbers can be made again. One folder each, found by listing this one.
+"""Papers that can be reproduced, one folder each.
 
-A paper's package holds `PAPER`: its studies by scale, its claims, and its figures.
+The package of a paper defines `PAPER`: its studies by scale, its claims, and its figures.
 """
 
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from driftwise.core.spec import lookup
 from driftwise.study.claims import Claim, Evidence
+from driftwise.study.plots.lines import Drawing
 from driftwise.study.study import Study
 
 SCALES = ("quick", "full")
+W = TypeVar("W")
 
 
 class Paper(NamedTuple):
     """What there is to reproduce. `studies` and `claims` take a scale; `figures` draws what the evidence allows.
 
-    Where a paper played data that cannot be handed on, `data` says what is played instead, and `with_data` makes the
-    paper that plays a file of yours.
+    Where a paper uses data that cannot be distributed, `data` names the substitute, and `with_data` returns the paper
+    that reads your file instead.
     """
 
     name: str
@@ -29,13 +31,13 @@ class Paper(NamedTuple):
     notes: tuple[str, ...]
     studies: Callable[[str, int | None], Mapping[str, Study]]
     claims: Callable[[str], list[Claim]]
-    figures: Callable[[Evidence], list[Any]]
+    figures: Callable[[Evidence], list[Drawing]]
     data: str = ""
     with_data: "Callable[[Path], Paper] | None" = None
 
 
 class Shelf(Mapping[str, Study]):
-    """Studies by name, each made when it is asked for: some cost seconds of preparation."""
+    """Studies by name, each created on access: some take seconds to prepare."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Study]]) -> None:
         self._makers = makers
@@ -53,6 +55,14 @@ class Shelf(Mapping[str, Study]):
         return len(self._makers)
 
 
+def only_world(study: Study, *kinds: type[W]) -> W:
+    """The one world of a study, which is of one of these kinds."""
+    (world,) = study.worlds.values()
+    if isinstance(world, kinds):
+        return world
+    raise TypeError(f"the study {study.name} has the world {world}")
+
+
 def names() -> list[str]:
     """The papers there are, by name."""
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if module.ispkg)
@@ -61,5 +71,5 @@ def names() -> list[str]:
 def paper(name: str) -> Paper:
     """The paper called `name`."""
     lookup(name, dict.fromkeys(names(), True), "paper")
-    found: Paper = import_module(f"{__name__}.{name.replace('-', '_')}").PAPER
-    return found
+    entry: Paper = import_module(f"{__name__}.{name.replace('-', '_')}").PAPER
+    return entry

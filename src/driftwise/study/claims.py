@@ -96,11 +96,11 @@ def judge(claims: Iterable[Claim], evidence: Evidence) -> list[Verdict]:
     return [_verdict(claim, claim.judge(evidence)) for claim in claims]
 
 
-def _verdict(claim: Claim, found: Finding) -> Verdict:
-    verdict = MATCHES if found.holds else KNOWN if claim.known else DIFFERS
-    why = found.why if found.holds or not claim.known else f"{found.why} {claim.known}".strip()
-    facts = (claim.id, claim.says, claim.paper, claim.paper_ci95, found.ours, found.ours_ci95)
-    return Verdict(*facts, found.sigmas, found.at_end, verdict, why)
+def _verdict(claim: Claim, finding: Finding) -> Verdict:
+    verdict = MATCHES if finding.holds else KNOWN if claim.known else DIFFERS
+    why = finding.why if finding.holds or not claim.known else f"{finding.why} {claim.known}".strip()
+    facts = (claim.id, claim.says, claim.paper, claim.paper_ci95, finding.ours, finding.ours_ci95)
+    return Verdict(*facts, finding.sigmas, finding.at_end, verdict, why)
 
 
 def choose(claims: Iterable[Claim], prefix: str | None) -> list[Claim]:

@@ -1,13 +1,13 @@
-"""A study as one HTML file: what was found, the pictures, the tables, and all that is needed to play it again.
+"""A study as one HTML file: findings, figures, tables, and all that is needed to reproduce it.
 
 The page needs nothing but itself: no script, no network, no other file. It claims only what paired differences carry:
-two policies are told apart when the 95% bootstrap interval of their difference, run by run, leaves zero out, and there
+two policies differ when the 95% bootstrap interval of their difference, run by run, leaves zero out, and there
 are at least six runs. With fewer, even runs that all agree would do so by chance more than one time in twenty.
 
 Needs the extra `report`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ MOST_NAMES = 3  # in one sentence
 
 
 class Row(NamedTuple):
-    """One policy in one world. `gap` is its regret minus that of the best policy; `apart`: told apart from it."""
+    """One policy in one world. `gap` is its regret minus that of the best policy; `apart`: whether they differ."""
 
     policy: str
     colour: str
@@ -123,10 +123,10 @@ def _seed_of_run_0(study: Study) -> int:
 def _section(study: Study, results: Results, world: str, place: int) -> Section:
     cells = cells_by_policy(study, results, world)
     rows = _rows(study, results, cells, words_of(study.worlds[world]))
-    shown = picture(study, results, cells)
+    image = picture(study, results, cells)
     title = f"Drift of {world} and regret of every policy in it; the table below has the numbers"
     wide, narrow = (
-        Markup(svg(draw(shown, sheet=sheet), name=f"{name}{place}", title=title))
+        Markup(svg(draw(image, sheet=sheet), name=f"{name}{place}", title=title))
         for name, sheet in (("wide", WIDE), ("narrow", NARROW))
     )
     return Section(
@@ -135,8 +135,8 @@ def _section(study: Study, results: Results, world: str, place: int) -> Section:
         verdict(study, world, rows),
         wide,
         narrow,
-        words=shown.drift.words,
-        changes=marked(shown.drift.changes),
+        words=image.drift.words,
+        changes=marked(image.drift.changes),
         norms=drift_of(study.worlds[world], study.horizon, _seed_of_run_0(study)),
         tags={label: row[0].facts["tag"] for label, row in cells.items()},
     )
@@ -199,10 +199,10 @@ def verdict(study: Study, world: str, rows: Sequence[Row]) -> Markup:
     else:
         words = "In <i>{}</i>, <b>{}</b> lost least: a regret of {}."
     rest = listed(alike, "or") if len(alike) <= MOST_NAMES else f"{len(alike)} others"
-    found = Markup(words).format(world, best.policy, lost, study.runs, rest)
+    sentence = Markup(words).format(world, best.policy, lost, study.runs, rest)
     if study.runs < FEWEST_RUNS or not others:
-        return found
-    return found + (Markup("") if alike else _against_next(others[0])) + _against_still(best, others, alike)
+        return sentence
+    return sentence + (Markup("") if alike else _against_next(others[0])) + _against_still(best, others, alike)
 
 
 def _against_next(second: Row) -> Markup:
@@ -222,7 +222,7 @@ def _against_still(best: Row, others: Sequence[Row], alike: Sequence[str]) -> Ma
 
 
 def headline(study: Study, sections: Sequence[Section]) -> Markup:
-    """One world: its verdict. Several: who had the lowest mean where, and how often that was told apart."""
+    """One world: its verdict. Several: who had the lowest mean where, and how often the difference is clear."""
     if len(sections) == 1:
         return sections[0].verdict
     if len(study.policies) == 1:
@@ -234,16 +234,16 @@ def headline(study: Study, sections: Sequence[Section]) -> Markup:
         wins.setdefault(section.rows[0].policy, []).append(section.world)
     every = "both" if len(sections) == 2 else f"all {len(sections)}"
     if len(wins) == 1:
-        found = Markup("<b>{}</b> had the lowest mean regret in {} worlds.").format(*wins, every)
+        sentence = Markup("<b>{}</b> had the lowest mean regret in {} worlds.").format(*wins, every)
     else:
         parts = [Markup("<b>{}</b> in {}").format(policy, listed(worlds, "and")) for policy, worlds in wins.items()]
-        found = Markup("No policy had the lowest mean regret everywhere: {}.").format(Markup("; ").join(parts))
+        sentence = Markup("No policy had the lowest mean regret everywhere: {}.").format(Markup("; ").join(parts))
     if study.runs < FEWEST_RUNS:
         runs = "one run" if study.runs == 1 else f"{study.runs} runs"
-        return found + Markup(" With {} of each, policies cannot be told apart.").format(runs)
+        return sentence + Markup(" With {} of each, policies cannot be told apart.").format(runs)
     clear = sum(all(row.apart for row in section.rows[1:] if not row.oracle) for section in sections)
     often = "each" if clear == len(sections) else clear or "none"
-    return found + Markup(" The lowest is told apart from every other in {} of them.").format(often)
+    return sentence + Markup(" The lowest is told apart from every other in {} of them.").format(often)
 
 
 def recipe(study: Study) -> str:
@@ -258,8 +258,8 @@ def recipe(study: Study) -> str:
         "",
         "study = Study(",
         f"    name={study.name!r},",
-        *_listing("worlds", study.worlds.items()),
-        *_listing("policies", study.policies.items()),
+        *_listing("worlds", study.worlds),
+        *_listing("policies", study.policies),
         f"    horizon={study.horizon},",
         f"    runs={study.runs},",
         f"    seed={study.seed},",
@@ -269,21 +269,21 @@ def recipe(study: Study) -> str:
     return "\n".join(lines)
 
 
-def _listing(name: str, items: Any) -> Iterator[str]:
+def _listing(name: str, things: Mapping[str, object]) -> Iterator[str]:
     yield f"    {name}={{"
-    for label, thing in items:
+    for label, thing in things.items():
         yield f"        {label!r}: {thing!r},"
     yield "    },"
 
 
-def _entry(label: str, thing: Any) -> Entry:
+def _entry(label: str, thing: object) -> Entry:
     kinds = [type(each).__name__ for each in inside(thing)]
     return Entry(label, " around ".join(kinds), dict(_flat(values(thing))), ABOUT.get(type(thing)))
 
 
-def _flat(given: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(parameters: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Parameters of what is inside get a dotted name."""
-    for name, value in given.items():
+    for name, value in parameters.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{above}{name}.")
         elif name != "class":

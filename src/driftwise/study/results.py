@@ -4,7 +4,7 @@ cells   one row per run: what was played, with which parameters, seed and code t
 curves  about 200 checkpoints per cell: cumulative regret, reward and optimal choices after t rounds
 
     rounds         rounds played before the world closed
-    regret         what the standard earned and this run did not; `benchmark` is all the standard earned
+    regret         what the comparator earned and this run did not; `benchmark` is all the comparator earned
     static_regret  the same against the best arm that never changes
     optimal_rate   share of rounds with the best choice; `recovery` rounds until it was found again after a change
     spent          with budgets: the largest share of one that was used
@@ -53,7 +53,7 @@ class Played(NamedTuple):
 
 
 class Results:
-    """A results file, safe to write from many threads. Without a path it lives in memory."""
+    """A results file, safe to write from many threads. Without a path it is in memory."""
 
     def __init__(self, path: str | Path | None = None) -> None:
         try:
@@ -79,10 +79,10 @@ class Results:
 
     def has(self, keys: Iterable[str]) -> set[str]:
         """Which of these cells are there already."""
-        wanted = list(keys)
+        requests = list(keys)
         with self._open() as connection:
             there = {key for (key,) in connection.execute("select key from cells")}
-        return there.intersection(wanted)
+        return there.intersection(requests)
 
     def save(self, study: Study, cells: list[Cell], played: list[Played]) -> None:
         """Write cells with their curves, in one transaction."""
@@ -119,12 +119,12 @@ class Results:
         """Checkpoints, and one row of cumulative values per cell."""
         query = f"select t, {name} from curves where key = ? order by t"
         with self._open() as connection:
-            found: list[Any] = [connection.execute(query, (cell.key,)).fetchall() for cell in cells]
-        if not all(found):
-            raise ParameterError(f"{found.count([])} of {len(found)} curves are missing: run the study first")
-        shortest = min(len(rows) for rows in found)
-        rounds = np.array([t for t, _ in found[0][:shortest]], np.int64)
-        return rounds, np.array([[value for _, value in rows[:shortest]] for rows in found])
+            curves: list[Any] = [connection.execute(query, (cell.key,)).fetchall() for cell in cells]
+        if not all(curves):
+            raise ParameterError(f"{curves.count([])} of {len(curves)} curves are missing: run the study first")
+        shortest = min(len(rows) for rows in curves)
+        rounds = np.array([t for t, _ in curves[0][:shortest]], np.int64)
+        return rounds, np.array([[value for _, value in rows[:shortest]] for rows in curves])
 
     def at(self, cells: Iterable[Cell], t: int, name: str = "regret") -> Floats:
         """The cumulative value of each cell after `t` rounds, which must be one of its checkpoints."""
@@ -165,5 +165,5 @@ class Results:
         self._connection.close()
 
 
-def _marks(columns: Sequence[Any]) -> str:
+def _marks(columns: Sequence[object]) -> str:
     return ", ".join("?" * len(columns))

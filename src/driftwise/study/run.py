@@ -1,4 +1,4 @@
-"""Play the cells of a study that are missing, on a thread pool; killed and started again it goes on where it was.
+"""Play the cells of a study that are missing, on a thread pool; an interrupted study continues where it stopped.
 
 One job is one world of one run: its tape is drawn block by block, and every policy still missing plays each block. The
 streams are named (see `core/seeding.py`), so results are the same bits on one thread or many, alone or in company.
@@ -10,13 +10,13 @@ from collections import defaultdict
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from driftwise.core.family import FAMILIES, trace_for
 from driftwise.core.loop import play
-from driftwise.core.protocols import Comparator
+from driftwise.core.protocols import Comparator, Policy, Record, Tape, World
 from driftwise.core.seeding import key
 from driftwise.core.types import Trace
 from driftwise.core.validation import whole
@@ -27,7 +27,7 @@ from driftwise.study.study import Cell, Study, state_of
 
 
 class Progress:
-    """What happens on the way, for whoever shows it; this one shows nothing."""
+    """Called by `run` as it proceeds; a subclass can display it. This one does nothing."""
 
     def started(self, runs: int, rounds: int) -> None:
         """So many runs are missing, of so many rounds in all."""
@@ -42,9 +42,9 @@ class Progress:
 class Runner(NamedTuple):
     """One policy on its way through one world."""
 
-    policy: Any
-    state: Any
-    nature: Any
+    policy: Policy
+    state: Record
+    nature: object
     rng: np.uint64
     ledger: Ledger
     seconds: list[float]
@@ -58,7 +58,7 @@ def run(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Play what is missing and return the results. `progress` is told what happens on the way.
+    """Play what is missing and return the results. `progress` is called as runs are compiled and played.
 
     >>> from driftwise.families import SlidingUCB
     >>> from driftwise.families import Abrupt
@@ -136,7 +136,7 @@ def _job(study: Study, cells: list[Cell], results: Results, progress: Progress, 
     results.save(study, cells, [_played(runner, comparator, changes) for runner in runners])
 
 
-def _play_block(runner: Runner, tape: Any, trace: Trace, horizon: int) -> None:
+def _play_block(runner: Runner, tape: Tape, trace: Trace, horizon: int) -> None:
     """Play the rounds of a tape; those after a world has closed pay nothing."""
     before = time.perf_counter()
     played = play(runner.policy, runner.state, tape, runner.nature, runner.rng, trace, horizon)
@@ -146,7 +146,7 @@ def _play_block(runner: Runner, tape: Any, trace: Trace, horizon: int) -> None:
     trace.rewards[played:] = 0.0
 
 
-def _runner(study: Study, cell: Cell, world: Any, world_seed: int) -> Runner:
+def _runner(study: Study, cell: Cell, world: World, world_seed: int) -> Runner:
     policy = study.policies[cell.policy]
     facts = sorted(cell.facts["policy"].items())
     return Runner(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from driftwise.core.family import FAMILIES, check_fit
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.loop import play
+from driftwise.core.protocols import Policy, Record, World
 from driftwise.core.validation import cast, whole
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
@@ -31,8 +32,8 @@ class Study:
     """
 
     name: str
-    worlds: Mapping[str, Any]
-    policies: Mapping[str, Any]
+    worlds: Mapping[str, World]
+    policies: Mapping[str, Policy]
     horizon: int
     runs: int
     seed: int = 0
@@ -62,53 +63,38 @@ class Study:
     def cells(self) -> Iterator["Cell"]:
         """Every (world, policy, run) of the study."""
         for world in self.worlds:
-            tags = {policy: self._tag(world, policy) for policy in self.policies}
-            for run in range(self.runs):
-                for policy in self.policies:
-                    yield self._cell(world, policy, run, tags[policy])
+            for policy in self.policies:
+                yield from self.cells_of(world, policy)
 
     def cells_of(self, world: str, policy: str) -> list["Cell"]:
-        """All runs of one policy in one world."""
-        tag = self._tag(world, policy)
-        return [self._cell(world, policy, run, tag) for run in range(self.runs)]
-
-    def cell(self, world: str, policy: str, run: int) -> "Cell":
-        """One cell, with the key it is stored under."""
-        return self._cell(world, policy, run, self._tag(world, policy))
-
-    def _tag(self, world: str, policy: str) -> str:
-        """The code that a policy in a world depends on, as it is now."""
-        a_world, parts = self.worlds[world], [*inside(self.worlds[world]), *inside(self.policies[policy])]
-        comparator = FAMILIES[a_world.problem(self.horizon).family].comparator
-        return code_tag(play, enter, comparator, *map(type, parts))
-
-    def _cell(self, world: str, policy: str, run: int, tag: str) -> "Cell":
+        """All runs of one policy in one world, each with the key its results are stored under."""
         a_world, a_policy = self.worlds[world], self.policies[policy]
+        comparator = FAMILIES[a_world.problem(self.horizon).family].comparator
         facts = {
             "world": values(a_world),
             "policy": values(a_policy),
             "horizon": self.horizon,
             "seed": self.seed,
-            "run": run,
             "marks": list(self.marks),
-            "tag": tag,
+            "tag": code_tag(play, enter, comparator, *map(type, [*inside(a_world), *inside(a_policy)])),
         }
-        digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
-        return Cell(digest, world, policy, run, facts)
+        return [_cell(world, policy, run, facts | {"run": run}) for run in range(self.runs)]
 
 
-def is_oracle(policy: Any) -> bool:
+def is_oracle(policy: Policy) -> bool:
     """Whether a policy must be shown the world before it is played."""
     return hasattr(policy, "foresee")
 
 
-def state_of(policy: Any, world: Any, horizon: int, seed: int) -> Any:
+def state_of(policy: Policy, world: World, horizon: int, seed: int) -> Record:
     """A policy at the start of a run; one that knows the world in advance is shown it."""
     problem = world.problem(horizon)
-    return policy.foresee(problem, world, horizon, seed) if is_oracle(policy) else policy.init(problem)
+    foresee = getattr(policy, "foresee", None)
+    state: Record = foresee(problem, world, horizon, seed) if foresee else policy.init(problem)
+    return state
 
 
-def _check_kinds(name: str, things: Any) -> None:
+def _check_kinds(name: str, things: object) -> None:
     if not isinstance(things, Mapping):
         raise ParameterError(f"{name} is a {type(things).__name__}: it maps labels to {name}, {{'label': ...}}")
     for label, thing in things.items():
@@ -127,21 +113,26 @@ class Cell(NamedTuple):
     facts: dict[str, Any]
 
 
-def values(thing: Any) -> dict[str, Any]:
+def _cell(world: str, policy: str, run: int, facts: dict[str, Any]) -> Cell:
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
+    return Cell(digest, world, policy, run, facts)
+
+
+def values(thing: object) -> dict[str, Any]:
     """A world's or policy's class and parameters, as plain data; those of what is inside, too."""
-    plain = {name: values(value) if _is_thing(value) else value for name, value in _given(thing).items()}
+    plain = {name: values(value) if _is_thing(value) else value for name, value in _parameters(thing).items()}
     return {"class": type(thing).__name__, **plain}
 
 
-def inside(thing: Any) -> list[Any]:
+def inside(thing: object) -> list[object]:
     """The worlds or policies a world or policy is made of, itself first."""
-    return [thing, *(deeper for value in _given(thing).values() if _is_thing(value) for deeper in inside(value))]
+    return [thing, *(deeper for value in _parameters(thing).values() if _is_thing(value) for deeper in inside(value))]
 
 
-def _given(thing: Any) -> dict[str, Any]:
+def _parameters(thing: Any) -> dict[str, Any]:
     names = thing._fields if hasattr(thing, "_fields") else [field.name for field in fields(thing)]
     return {name: getattr(thing, name) for name in names}
 
 
-def _is_thing(value: Any) -> bool:
+def _is_thing(value: object) -> bool:
     return hasattr(value, "_fields") or (is_dataclass(value) and not isinstance(value, type))

@@ -7,7 +7,6 @@ import platform
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from driftwise.core.extras import needed_for
 from driftwise.errors import ParameterError
@@ -21,7 +20,7 @@ from driftwise.study.formatting import brief, count, interval, percent, spread
 FILTERS = {"spread": spread, "percent": percent, "interval": interval, "count": count, "brief": brief}
 
 
-def fill(template: str, **content: Any) -> str:
+def fill(template: str, **content: object) -> str:
     """A page of this folder's templates; whatever it is given is escaped unless marked as safe."""
     environment = Environment(
         loader=PackageLoader("driftwise", "study"),

@@ -4,27 +4,19 @@ Needs the extra `report`.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from driftwise.measure.summary import Estimate
 from driftwise.study.claims import DIFFERS, KNOWN, MATCHES, Verdict, summary
 from driftwise.study.formatting import brief, spread
-from driftwise.study.plots.style import NARROW, WIDE, Figure, Sheet, svg
+from driftwise.study.plots.lines import Drawing
+from driftwise.study.plots.style import NARROW, WIDE, svg
 from driftwise.study.templates import Markup, fill, write
 
 
-class Drawing(NamedTuple):
-    """A figure of a paper, drawn from our runs on any sheet."""
-
-    title: str
-    caption: str
-    draw: Callable[[Sheet], Figure]
-
-
-def write_verdicts(path: Path, verdicts: Sequence[Verdict], drawings: Sequence[Drawing], **about: Any) -> Path:
+def write_verdicts(path: Path, verdicts: Sequence[Verdict], drawings: Sequence[Drawing], **about: object) -> Path:
     """Write the page; `about` holds title, source, notes, scale, runs, seed and command."""
     groups = [(name, list(members)) for name, members in groupby(verdicts, key=lambda each: each.id.split("/")[0])]
     page = fill(
@@ -73,7 +65,7 @@ def _number(value: float | None, half: float | None) -> str:
     return spread(Estimate(value, half))
 
 
-def _drawing(place: int, drawing: Drawing) -> dict[str, Any]:
+def _drawing(place: int, drawing: Drawing) -> dict[str, str]:
     images = {
         name: Markup(svg(drawing.draw(sheet), name=f"{name}{place}", title=drawing.title))
         for name, sheet in (("wide", WIDE), ("narrow", NARROW))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Problem, Spent
 from driftwise.core.validation import cast
@@ -171,7 +172,7 @@ def test_the_best_plan_is_the_linear_program_over_steps_kinds_and_prices(seed: i
 def test_features_and_pacing_are_each_worth_something(delay: int) -> None:
     world: Any = CustomerKinds()
     world = dw.worlds.Delayed(world=world, delay=delay) if delay else world
-    policies = {"lin": LinPacing(), "blind": ArmPacing(), "unpaced": UnpacedLinUCB()}
+    policies: dict[str, Policy] = {"lin": LinPacing(), "blind": ArmPacing(), "unpaced": UnpacedLinUCB()}
     study = Study(name="kinds", worlds={"kinds": world}, policies=policies, horizon=6000, runs=8)
     results = run(study)
     share, spent = {}, {}

@@ -17,7 +17,7 @@ def played_on(source: Source) -> Paper:
         title="Hedging the Drift: Learning to Optimize under Non-Stationarity",
         source="Cheung, Simchi-Levi & Zhu, Management Science 68 (2022) 1696-1713",
         notes=(
-            source.told,
+            source.note,
             "BOB is two algorithms. By the text a block plays SW-UCB with the window drawn for it (windowed); by the "
             "lines of Algorithm 2 nothing is forgotten within a block and the window drawn only sizes the bonus "
             "(literal). Section 9.1.2 fits the first, 9.1.1 and 9.2 fit the second; both are played everywhere.",

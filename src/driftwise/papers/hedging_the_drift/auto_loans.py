@@ -1,7 +1,7 @@
 """Section 9.2, Figure 5: prices for car loans.
 
-Columbia gives the data on request and to nobody else, so there are two sources: your file, or four stand-ins
-(`stand_in.py`). Which was played is said in the notes, in the captions and in the claims.
+Columbia gives the data on request only, so there are two sources: your file, or four stand-ins
+(`stand_in.py`). The notes, captions and claims name the source.
 
 The paper says neither how features were scaled nor how it regressed. Two ways come near its B_T of 190: features scaled
 to [0, 1] with a ridge of 0.6, and z-scores with an intercept and least squares. Both are played.
@@ -18,6 +18,7 @@ import numpy as np
 
 from driftwise.families import LinUCB, SlidingLinUCB
 from driftwise.measure.summary import Estimate, estimate
+from driftwise.papers import only_world
 from driftwise.papers.hedging_the_drift.lending import Lending
 from driftwise.papers.hedging_the_drift.loans import read
 from driftwise.papers.hedging_the_drift.readings import NOISE, READINGS, bobs
@@ -36,29 +37,29 @@ class Source(NamedTuple):
 
     worlds: Mapping[str, Lending]
     horizon: int
-    told: str
+    note: str
     real: bool
 
 
 STAND_IN = Source(
     worlds={f"stand-in={instance}": Lending(instance=instance) for instance in range(1, STAND_INS + 1)},
     horizon=APPLICATIONS,
-    told="Figure 5 is played on four made-up stand-ins, for the lending data may not be handed on; who has it plays it "
+    note="Figure 5 uses four synthetic stand-ins, since the lending data may not be published; if you have it, use it "
     "with --data FILE. Who wins there depends on the data and on how features are scaled.",
     real=False,
 )
 
 
 def from_file(path: Path) -> Source:
-    """The loans of a file; whatever is wrong with it is told now."""
-    found = read(path)
-    horizon = min(APPLICATIONS, len(found.loans.day))
-    skipped = f" {found.left_out[0].upper()}{found.left_out[1:]}." if found.left_out else ""
+    """The loans of a file; a bad file is refused now."""
+    reading = read(path)
+    horizon = min(APPLICATIONS, len(reading.loans.day))
+    skipped = f" {reading.left_out[0].upper()}{reading.left_out[1:]}." if reading.left_out else ""
     return Source(
-        worlds={"data": Lending(data=str(path), digest=found.digest, applications=horizon)},
+        worlds={"data": Lending(data=str(path), digest=reading.digest, applications=horizon)},
         horizon=horizon,
-        told=f"Figure 5 is played on {path.name} (digest {found.digest}): the first {horizon:,} of its {found.rows:,} "
-        f"applications by date.{skipped}",
+        note=f"Figure 5 is played on {path.name} (digest {reading.digest}): the first {horizon:,} of its "
+        f"{reading.rows:,} applications by date.{skipped}",
         real=True,
     )
 
@@ -91,7 +92,7 @@ def _study(name: str, world: Lending, horizon: int, runs: int) -> Study:
 
 # ---- the claims ----
 
-MADE_UP = "The stand-in is not the data."
+SYNTHETIC = "The stand-in is not the data."
 BLOCKS = "Some fifteen blocks do not teach EXP3 which of ten windows is best, and the short ones only explore."
 NOISY = "Regressions on some 180 loans a day move as much when nothing drifts at all."
 SAVED = {"SW-UCB-obl": 0.24, "UCB": 0.24, "company": 0.32}
@@ -125,7 +126,7 @@ def _variation(source: Source, way: str) -> Iterator[Claim]:
 def _savings(source: Source, way: str) -> Iterator[Claim]:
     names = tuple(played(source, way))
     for reading in READINGS:
-        known = "" if source.real and reading == "literal" else BLOCKS if reading == "windowed" else MADE_UP
+        known = "" if source.real and reading == "literal" else BLOCKS if reading == "windowed" else SYNTHETIC
         for other, share in SAVED.items():
             yield Claim(
                 f"figure5/{way}{reading}/saves/{other}",
@@ -146,7 +147,7 @@ def _savings(source: Source, way: str) -> Iterator[Claim]:
 
 def company(study: Study) -> float:
     """The regret of the lender's own prices."""
-    return float(study.worlds["world"].company(study.horizon)[-1])
+    return float(only_world(study, Lending).company(study.horizon)[-1])
 
 
 def _regret(evidence: Evidence, names: tuple[str, ...], policy: str) -> Estimate:
@@ -160,9 +161,9 @@ def _regret(evidence: Evidence, names: tuple[str, ...], policy: str) -> Estimate
 
 def _judge_variation(_: Evidence, *, source: Source, way: str) -> Finding:
     """Within 10%."""
-    found = [world.market.variation for world in played(source, way).values()]
-    ours = estimate(found)
-    over = f", from {min(found):.0f} to {max(found):.0f} over the stand-ins" if len(found) > 1 else ""
+    variations = [world.market.variation for world in played(source, way).values()]
+    ours = estimate(variations)
+    over = f", from {min(variations):.0f} to {max(variations):.0f} over the stand-ins" if len(variations) > 1 else ""
     return Finding(*ours, abs(ours.mean - VARIATION) <= 0.1 * VARIATION, f"{ours.mean:.0f}{over}.")
 
 

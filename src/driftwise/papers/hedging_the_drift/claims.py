@@ -1,4 +1,4 @@
-"""All that section 9 says and we can judge, and what of the theory can be held against our runs."""
+"""The claims of section 9 that can be judged, and those of the theory that runs can test."""
 
 from driftwise.papers.hedging_the_drift import auto_loans, gradual, piecewise, theory
 from driftwise.study.claims import Claim

@@ -1,4 +1,4 @@
-"""From loans to a bandit: what a borrower is, what a price is, and how likely a price is taken on each day.
+"""From loans to a bandit: features of borrowers, prices, and the daily probability that a price is accepted.
 
     price      p = payments discounted at 0.12% a month, less the loan; on a grid of 0 to 500 units of 10 dollars
     borrower   x = (FICO, term, amount, prime rate, new car, used car, competitor's rate), scaled
@@ -64,12 +64,12 @@ def _described(loans: Loans) -> Floats:
     return np.column_stack(facts).astype(float)
 
 
-def _daily(rows: Floats, taken: Floats, day: Ints, ridge: float) -> Floats:
+def _daily(rows: Floats, accepts: Floats, day: Ints, ridge: float) -> Floats:
     """Theta of every day."""
     edges = np.searchsorted(day, np.arange(day[-1] + 2))
     theta = np.empty((day[-1] + 1, rows.shape[1]))
     for each, (start, stop) in enumerate(pairwise(edges)):
-        x, y = rows[start:stop], taken[start:stop]
+        x, y = rows[start:stop], accepts[start:stop]
         if ridge:
             theta[each] = np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y)
         else:

@@ -1,9 +1,9 @@
 """Figures 2 to 5 of the paper, from our runs. A figure is drawn when the studies it shows were played.
 
-Needs the extra `report`; matplotlib is imported when the first figure is asked for.
+Needs the extra `report`; matplotlib is imported when the first figure is drawn.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +11,22 @@ import numpy as np
 
 from driftwise.core.types import Floats
 from driftwise.measure.summary import band, estimate
+from driftwise.papers import only_world
 from driftwise.papers.hedging_the_drift.auto_loans import WAYS, Source, played
 from driftwise.papers.hedging_the_drift.gradual import PHASES
 from driftwise.papers.hedging_the_drift.growth import Growth, growth
+from driftwise.papers.hedging_the_drift.lending import Lending
 from driftwise.papers.hedging_the_drift.piecewise import regrets
 from driftwise.papers.hedging_the_drift.readings import READINGS
 from driftwise.study.claims import Evidence
-from driftwise.study.plots.lines import Line, Panel, draw_lines
+from driftwise.study.plots.lines import Drawing, Line, Panel, draw_lines
 
 if TYPE_CHECKING:
     from driftwise.study.plots.style import Figure, Sheet
 
 WAY_TITLES = {"": "scaled to [0, 1], ridge", "z-scores/": "z-scores, least squares"}
 PHASE_TITLES = {"printed": "phase as printed", "thirds": "a third of the phase"}
-SHOWN = {
+POLICIES_OF = {
     "figure3": ("SW-UCB-opt", "EXP3.S", "BOB-windowed", "BOB-literal", "SW-UCB-obl", "UCB"),
     "figure4": ("SW-UCB-opt", "BOB-windowed", "BOB-literal", "SW-UCB-obl", "UCB"),
 }
@@ -32,21 +34,15 @@ TITLES = {"figure3": "Figure 3: two arms", "figure4": "Figure 4: linear actions,
 BOTH = "BOB is drawn by both readings."
 
 
-def figures(evidence: Evidence, source: Source) -> list[Any]:
+def figures(evidence: Evidence, source: Source) -> list[Drawing]:
     """Every figure that the studies at hand allow."""
     return [*_growths(evidence), *_behaviours(evidence), *_loans(evidence, source)]
-
-
-def _drawing(title: str, caption: str, draw: "Callable[[Sheet], Figure]") -> Any:
-    from driftwise.study.verdict_report import Drawing
-
-    return Drawing(title, caption, draw)
 
 
 # ---- Figure 2: regret against T ----
 
 
-def _growths(evidence: Evidence) -> Iterator[Any]:
+def _growths(evidence: Evidence) -> Iterator[Drawing]:
     fitted = "Mean regret against T on logarithmic scales, with 95% bands; behind each name the slope that fits best."
     known = {phase: _by_horizon(evidence, f"figure2a/{phase}/") for phase in PHASES}
     if all(known.values()):
@@ -54,12 +50,12 @@ def _growths(evidence: Evidence) -> Iterator[Any]:
             f"{fitted} SW-UCB has the window of (90), or that of a theorem. Dotted: the slope that is proven, 2/3."
         )
         draw = partial(_draw_known, evidence=evidence, names=known)
-        yield _drawing("Figure 2(a): B = 1, known", caption, draw)
+        yield Drawing("Figure 2(a): B = 1, known", caption, draw)
     unknown = {phase: _by_horizon(evidence, f"figure2b/{phase}/") for phase in PHASES}
     if all(unknown.values()):
         caption = f"{fitted} SW-UCB goes by its window. Dotted: what is proven, 1 for SW-UCB and 7/9 for BOB. {BOTH}"
         draw = partial(_draw_unknown, evidence=evidence, names=unknown)
-        yield _drawing("Figure 2(b): B = T^(1/3), unknown", caption, draw)
+        yield Drawing("Figure 2(b): B = T^(1/3), unknown", caption, draw)
 
 
 def _by_horizon(evidence: Evidence, start: str) -> list[str]:
@@ -68,11 +64,11 @@ def _by_horizon(evidence: Evidence, start: str) -> list[str]:
 
 
 def _draw_known(sheet: "Sheet", *, evidence: Evidence, names: dict[str, list[str]]) -> "Figure":
-    shown = {"EXP3.S": "EXP3.S", "SW-UCB": "SW-UCB", "SW-UCB-thm3": "Theorem 3", "SW-UCB-thm6": "Theorem 6"}
+    labels = {"EXP3.S": "EXP3.S", "SW-UCB": "SW-UCB", "SW-UCB-thm3": "Theorem 3", "SW-UCB-thm6": "Theorem 6"}
     panels = []
     for phase, studies in names.items():
-        found = {label: growth(evidence, studies, policy) for policy, label in shown.items()}
-        panels.append(Panel(PHASE_TITLES[phase], _named(found), _guides(found["EXP3.S"], {"T^2/3": 2 / 3})))
+        growths = {label: growth(evidence, studies, policy) for policy, label in labels.items()}
+        panels.append(Panel(PHASE_TITLES[phase], _named(growths), _guides(growths["EXP3.S"], {"T^2/3": 2 / 3})))
     return draw_lines(sheet, panels, xlabel="T", logarithmic=True)
 
 
@@ -81,17 +77,17 @@ def _draw_unknown(sheet: "Sheet", *, evidence: Evidence, names: dict[str, list[s
     panels = []
     for phase, studies in names.items():
         for reading in READINGS:
-            shown = windows | {f"BOB-{reading}": "BOB", f"BOB-{reading}-armed": "BOB, armed"}
-            found = {label: growth(evidence, studies, policy) for policy, label in shown.items()}
-            guides = _guides(found["Theorem 6"], {"T": 1.0}) | _guides(found["BOB"], {"T^7/9": 7 / 9})
-            panels.append(Panel(f"{PHASE_TITLES[phase]}, BOB {reading}", _named(found), guides))
+            labels = windows | {f"BOB-{reading}": "BOB", f"BOB-{reading}-armed": "BOB, armed"}
+            growths = {label: growth(evidence, studies, policy) for policy, label in labels.items()}
+            guides = _guides(growths["Theorem 6"], {"T": 1.0}) | _guides(growths["BOB"], {"T^7/9": 7 / 9})
+            panels.append(Panel(f"{PHASE_TITLES[phase]}, BOB {reading}", _named(growths), guides))
     return draw_lines(sheet, panels, xlabel="T", logarithmic=True)
 
 
-def _named(found: dict[str, Growth]) -> dict[str, Line]:
+def _named(growths: dict[str, Growth]) -> dict[str, Line]:
     """Each line under its name and slope."""
-    lines = {}
-    for label, each in found.items():
+    lines: dict[str, Line] = {}
+    for label, each in growths.items():
         halves = np.array([estimate(column).ci95 for column in each.regrets.T])
         lines[f"{label}  {each.slope.mean:.2f}"] = (each.horizons, each.means, halves)
     return lines
@@ -106,18 +102,18 @@ def _guides(beside: Growth, powers: dict[str, float]) -> dict[str, Line]:
 # ---- Figures 3 and 4: over time, and over instances ----
 
 
-def _behaviours(evidence: Evidence) -> Iterator[Any]:
-    for figure, policies in SHOWN.items():
+def _behaviours(evidence: Evidence) -> Iterator[Drawing]:
+    for figure, policies in POLICIES_OF.items():
         arguments: dict[str, Any] = {"evidence": evidence, "policies": policies}
         if (study := f"{figure}/instance=0") in evidence.studies:
             runs = evidence.studies[study].runs
             caption = f"One random instance, mean of {runs} runs with 95% bands. {BOTH}"
-            yield _drawing(TITLES[figure], caption, partial(_draw_over_time, study=study, **arguments))
+            yield Drawing(TITLES[figure], caption, partial(_draw_over_time, study=study, **arguments))
         names = [name for name in evidence.studies if name.startswith(f"{figure}/instance=") and name != study]
         if len(names) > 1:
             caption = f"Regret after 100,000 rounds: a dot for each of {len(names)} instances, a bar at their mean."
             draw = partial(_draw_instances, names=names, **arguments)
-            yield _drawing(f"{TITLES[figure]}, by instance", caption, draw)
+            yield Drawing(f"{TITLES[figure]}, by instance", caption, draw)
 
 
 def _draw_over_time(sheet: "Sheet", *, evidence: Evidence, policies: Sequence[str], study: str) -> "Figure":
@@ -136,13 +132,13 @@ def _draw_instances(sheet: "Sheet", *, evidence: Evidence, policies: Sequence[st
     from driftwise.study.plots.style import INK, End, FuncFormatter, compact, name_ends, panels, pen, plain, text_width
 
     with plain():
-        found = {policy: np.log10(regrets(evidence, names, policy)) for policy in policies}
-        every = np.concatenate(list(found.values()))
+        logs = {policy: np.log10(regrets(evidence, names, policy)) for policy in policies}
+        every = np.concatenate(list(logs.values()))
         right = max(text_width(policy, sheet.letters, bold=True) for policy in policies) + 24
         span = (float(every.min()) - 0.05, float(every.max()) + 0.05)
         figure, (axes,) = panels(["regret, on a logarithmic scale"], [span], sheet, right=right)
         ends = []
-        for place, (policy, values) in enumerate(found.items()):
+        for place, (policy, values) in enumerate(logs.items()):
             row, (colour, _) = len(policies) - place, pen(place)
             axes.plot(values, np.full(len(values), row), "o", color=colour, ms=3.2, alpha=0.55, mew=0, zorder=3)
             mean = float(np.log10((10.0**values).mean()))
@@ -161,17 +157,21 @@ def _draw_instances(sheet: "Sheet", *, evidence: Evidence, policies: Sequence[st
 # ---- Figure 5: loans ----
 
 
-def _loans(evidence: Evidence, source: Source) -> Iterator[Any]:
-    shown = {way: [name for name in played(source, way) if name in evidence.studies] for way in WAYS}
-    shown = {way: names for way, names in shown.items() if names}
-    if shown:
-        where = "the file given" if source.real else f"{len(source.worlds)} made-up stand-ins, not the lending data"
+def _loans(evidence: Evidence, source: Source) -> Iterator[Drawing]:
+    by_way = {way: [name for name in played(source, way) if name in evidence.studies] for way in WAYS}
+    by_way = {way: names for way, names in by_way.items() if names}
+    if by_way:
+        where = "the data file" if source.real else f"{len(source.worlds)} synthetic stand-ins, not the lending data"
         caption = f"Mean regret so far on {where}; the company is its own prices. {BOTH}"
-        yield _drawing("Figure 5: prices for car loans", caption, partial(_draw_loans, evidence=evidence, shown=shown))
+        yield Drawing(
+            "Figure 5: prices for car loans",
+            caption,
+            partial(_draw_loans, evidence=evidence, by_way=by_way),
+        )
 
 
-def _draw_loans(sheet: "Sheet", *, evidence: Evidence, shown: dict[str, list[str]]) -> "Figure":
-    panels = [Panel(WAY_TITLES[way], _loan_lines(evidence, names)) for way, names in shown.items()]
+def _draw_loans(sheet: "Sheet", *, evidence: Evidence, by_way: dict[str, list[str]]) -> "Figure":
+    panels = [Panel(WAY_TITLES[way], _loan_lines(evidence, names)) for way, names in by_way.items()]
     return draw_lines(sheet, panels, xlabel="applications")
 
 
@@ -181,7 +181,7 @@ def _loan_lines(evidence: Evidence, names: Sequence[str]) -> dict[str, Line]:
         curves = [_curve(evidence, name, policy, "regret") for name in names]
         lines[policy] = (curves[0][0], *_over(np.stack([mean for _, mean, _ in curves]), curves[0][2]))
     rounds = next(iter(lines.values()))[0]
-    own = np.stack([study.worlds["world"].company(study.horizon)[rounds - 1] for study in studies])
+    own = np.stack([only_world(study, Lending).company(study.horizon)[rounds - 1] for study in studies])
     lines["company"] = (rounds, own.mean(axis=0), np.full(len(rounds), np.nan))
     return lines
 

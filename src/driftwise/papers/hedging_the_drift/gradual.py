@@ -6,8 +6,8 @@ The phase is played as printed, 5 B pi t / T, and as Besbes, Gur & Zeevi have it
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
+from driftwise.core.protocols import Policy
 from driftwise.families import EXP3S, SinePair, SlidingArmedUCB, SlidingLinUCB, Uniform
 from driftwise.measure.variation import variation
 from driftwise.papers.hedging_the_drift.growth import growth
@@ -44,7 +44,7 @@ def _known(phase: str, horizon: int, runs: int) -> Study:
     """B_T = 1, and everybody knows it."""
     world = SinePair(variation=1.0, thirds=PHASES[phase], sd=NOISE)
     exact = variation(world, horizon, seed=0)
-    policies = {
+    policies: dict[str, Policy] = {
         "SW-UCB": SlidingLinUCB.optimal(horizon, 2, 1.0, NOISE),
         "SW-UCB-exact": SlidingLinUCB.optimal(horizon, 2, exact.l2, NOISE),
         "SW-UCB-ridge=0.1": SlidingLinUCB.optimal(horizon, 2, 1.0, NOISE, ridge=0.1),
@@ -58,9 +58,9 @@ def _known(phase: str, horizon: int, runs: int) -> Study:
 
 
 def _unknown(phase: str, horizon: int, runs: int) -> Study:
-    """B_T = T^(1/3), and nobody knows it."""
+    """B_T = T^(1/3), unknown to the policies."""
     world = SinePair(variation=math.cbrt(horizon), thirds=PHASES[phase], sd=NOISE)
-    policies = {
+    policies: dict[str, Policy] = {
         "SW-UCB-thm3": SlidingLinUCB.theorem3(horizon, 2),
         "SW-UCB-eq90": SlidingLinUCB.oblivious(horizon, 2, NOISE),
         "SW-UCB-thm6": SlidingArmedUCB.theorem6(horizon, 2),
@@ -71,7 +71,7 @@ def _unknown(phase: str, horizon: int, runs: int) -> Study:
     return _study(f"figure2b/{phase}/T={horizon}", world, policies, horizon, runs)
 
 
-def _study(name: str, world: Any, policies: dict[str, Any], horizon: int, runs: int) -> Study:
+def _study(name: str, world: SinePair, policies: dict[str, Policy], horizon: int, runs: int) -> Study:
     return Study(name=name, worlds={"world": world}, policies=policies, horizon=horizon, runs=runs)
 
 
@@ -85,48 +85,49 @@ def claims(scale: str) -> Iterator[Claim]:
     printed = names("figure2a", "printed", scale)
     yield _ratio("figure2a/ratio", printed, "SW-UCB", known="")
     for phase in PHASES:
-        shown = names("figure2a", phase, scale)
+        studies = names("figure2a", phase, scale)
         for policy in ("SW-UCB", "SW-UCB-exact", "SW-UCB-ridge=0.1", "SW-UCB-ridge=10", "SW-UCB-thm3", "SW-UCB-thm6"):
             if (phase, policy) != ("printed", "SW-UCB"):
-                yield _ratio(f"figure2a/readings/{phase}/{policy}", shown, policy, known=READING)
+                yield _ratio(f"figure2a/readings/{phase}/{policy}", studies, policy, known=READING)
         yield Claim(
             f"figure2a/wins/{phase}",
             "SW-UCB loses less than EXP3.S, whichever way the experiment is read",
-            shown,
-            partial(_judge_wins, shown=shown),
+            studies,
+            partial(_judge_wins, studies=studies),
         )
         for policy in ("SW-UCB", "EXP3.S"):
             yield Claim(
                 f"figure2a/slope/{phase}/{policy}",
                 f"{policy}: regret grows no faster than T^(2/3), as proven",
-                shown,
-                partial(_judge_no_faster, shown=shown, policy=policy, theory=2 / 3),
+                studies,
+                partial(_judge_no_faster, studies=studies, policy=policy, theory=2 / 3),
                 paper=2 / 3,
             )
     yield from _figure_2b(scale)
 
 
-def _ratio(claim: str, shown: tuple[str, ...], policy: str, *, known: str) -> Claim:
-    says, judge = "SW-UCB loses only about 20% of what EXP3.S does", partial(_judge_ratio, shown=shown, policy=policy)
-    return Claim(claim, says, shown, judge, paper=0.2, known=known)
+def _ratio(claim: str, studies: tuple[str, ...], policy: str, *, known: str) -> Claim:
+    says = "SW-UCB loses only about 20% of what EXP3.S does"
+    judge = partial(_judge_ratio, studies=studies, policy=policy)
+    return Claim(claim, says, studies, judge, paper=0.2, known=known)
 
 
-def _judge_ratio(evidence: Evidence, *, shown: tuple[str, ...], policy: str) -> Finding:
+def _judge_ratio(evidence: Evidence, *, studies: tuple[str, ...], policy: str) -> Finding:
     """About 20% is taken as 17% to 23%."""
-    ours = growth(evidence, shown, policy).over(growth(evidence, shown, "EXP3.S"))
+    ours = growth(evidence, studies, policy).over(growth(evidence, studies, "EXP3.S"))
     return Finding(*ours, 0.17 <= ours.mean <= 0.23, f"{ours.mean:.1%}, averaged over T.")
 
 
-def _judge_wins(evidence: Evidence, *, shown: tuple[str, ...]) -> Finding:
-    rivals = [growth(evidence, shown, name).means for name in ("EXP3.S", "EXP3.S-exact")]
-    ours = [name for name in evidence.studies[shown[0]].policies if name.startswith("SW-UCB")]
-    worst = {name: max(float((growth(evidence, shown, name).means / each).max()) for each in rivals) for name in ours}
+def _judge_wins(evidence: Evidence, *, studies: tuple[str, ...]) -> Finding:
+    rivals = [growth(evidence, studies, name).means for name in ("EXP3.S", "EXP3.S-exact")]
+    ours = [name for name in evidence.studies[studies[0]].policies if name.startswith("SW-UCB")]
+    worst = {name: max(float((growth(evidence, studies, name).means / each).max()) for each in rivals) for name in ours}
     name = max(ours, key=lambda each: worst[each])
     return Finding(worst[name], math.nan, worst[name] < 1.0, f"At most {worst[name]:.0%} of its regret: {name}.")
 
 
-def _judge_no_faster(evidence: Evidence, *, shown: tuple[str, ...], policy: str, theory: float) -> Finding:
-    slope = growth(evidence, shown, policy).slope
+def _judge_no_faster(evidence: Evidence, *, studies: tuple[str, ...], policy: str, theory: float) -> Finding:
+    slope = growth(evidence, studies, policy).slope
     return Finding(*slope, slope.mean - slope.ci95 <= theory, f"It grows as T^{slope.mean:.2f}.")
 
 
@@ -159,14 +160,14 @@ SLOPES = {
 
 def _figure_2b(scale: str) -> Iterator[Claim]:
     for place, phase in enumerate(PHASES):
-        shown = names("figure2b", phase, scale)
+        studies = names("figure2b", phase, scale)
         for reading in READINGS:
             for rival, form in RIVALS.items():
                 yield Claim(
                     f"figure2b/{reading}/{phase}/{rival}",
                     "the regret of BOB is much smaller than that of SW-UCB",
-                    shown,
-                    partial(_judge_smaller, shown=shown, policy=f"BOB-{reading}{form}", rival=rival),
+                    studies,
+                    partial(_judge_smaller, studies=studies, policy=f"BOB-{reading}{form}", rival=rival),
                     known=NOT_BEATEN.get((reading, phase, rival), ""),
                 )
         for policy, known in SLOPES.items():
@@ -174,21 +175,21 @@ def _figure_2b(scale: str) -> Iterator[Claim]:
             yield Claim(
                 f"figure2b/slope/{phase}/{policy}",
                 f"{policy}: the slope roughly matches the established {power}",
-                shown,
-                partial(_judge_slope, shown=shown, policy=policy, theory=theory),
+                studies,
+                partial(_judge_slope, studies=studies, policy=policy, theory=theory),
                 paper=theory,
                 known=known[place],
             )
 
 
-def _judge_smaller(evidence: Evidence, *, shown: tuple[str, ...], policy: str, rival: str) -> Finding:
+def _judge_smaller(evidence: Evidence, *, studies: tuple[str, ...], policy: str, rival: str) -> Finding:
     """Much smaller: smaller at every T, and by half on average."""
-    ours, theirs = growth(evidence, shown, policy), growth(evidence, shown, rival)
+    ours, theirs = growth(evidence, studies, policy), growth(evidence, studies, rival)
     ratio, ratios = ours.over(theirs), ours.means / theirs.means
     why = f"{ratio.mean:.2f} of its regret on average, from {ratios.min():.2f} to {ratios.max():.2f} over T."
     return Finding(*ratio, bool(ratios.max() < 1.0) and ratio.mean < MUCH, why)
 
 
-def _judge_slope(evidence: Evidence, *, shown: tuple[str, ...], policy: str, theory: float) -> Finding:
-    slope = growth(evidence, shown, policy).slope
+def _judge_slope(evidence: Evidence, *, studies: tuple[str, ...], policy: str, theory: float) -> Finding:
+    slope = growth(evidence, studies, policy).slope
     return Finding(*slope, abs(slope.mean - theory) <= ROUGHLY, f"It grows as T^{slope.mean:.2f}.")

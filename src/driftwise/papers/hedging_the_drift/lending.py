@@ -30,7 +30,7 @@ class Lending(BaseWorld):
     Parameters
     ----------
     data, digest : str
-        The file, and what `loans.read` said its digest is; without a file the stand-in is played.
+        The file, and its digest by `loans.read`; without a file the stand-in is used.
     instance : int
         Which stand-in.
     drift : float
@@ -108,10 +108,11 @@ class Lending(BaseWorld):
 
     def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[FeatureTape]:
         """The applications in blocks of at most `size`; the seed decides the noise alone."""
-        found, rng, size = self.market, key(seed, "noise"), size or self.block
+        market, rng, size = self.market, key(seed, "noise"), size or self.block
         for start in range(0, horizon, size):
             stop = min(horizon, start + size)
-            sets, theta, noise = found.features(start, stop), found.theta[found.day[start:stop]], np.empty(stop - start)
+            sets, theta = market.features(start, stop), market.theta[market.day[start:stop]]
+            noise = np.empty(stop - start)
             fill_normal(rng, start, noise)
             levels = Levels.of_each_round(np.einsum("tad,td->ta", sets, theta))
             which = np.arange(stop - start, dtype=np.int32)
@@ -143,7 +144,7 @@ def _market(world: Lending) -> Market:
 def _loans(world: Lending) -> Loans:
     if not world.data:
         return stand_in.loans(world.instance, world.drift)
-    found = read(Path(world.data))
-    if world.digest and world.digest != found.digest:
-        raise ParameterError(f"{world.data} has changed: its digest is {found.digest}, not {world.digest}")
-    return found.loans
+    reading = read(Path(world.data))
+    if world.digest and world.digest != reading.digest:
+        raise ParameterError(f"{world.data} has changed: its digest is {reading.digest}, not {world.digest}")
+    return reading.loans

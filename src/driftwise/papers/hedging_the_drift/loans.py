@@ -1,7 +1,7 @@
-"""The on-line auto lending data, CPRM-12-001, read from the file you have: Columbia gives it on request.
+"""Reads the on-line auto lending data, CPRM-12-001, from a file; Columbia gives it on request.
 
 Columns are found by name, in any order, and those that are not needed may be missing. A row that cannot be read is left
-out, counted, and the first is told; a file in which more than one row in a hundred cannot be read is refused.
+out, counted, and the first is reported; a file in which more than one row in a hundred cannot be read is refused.
 """
 
 import csv
@@ -53,7 +53,7 @@ class Reading(NamedTuple):
 
 
 def read(path: Path) -> Reading:
-    """The loans of a file, read once; whatever is wrong with it is told in one sentence."""
+    """The loans of a file, read once; a bad file is refused with one sentence."""
     try:
         return _read(path, path.stat().st_mtime_ns)
     except OSError as error:
@@ -61,7 +61,7 @@ def read(path: Path) -> Reading:
 
 
 @lru_cache(maxsize=2)
-def _read(path: Path, written: int) -> Reading:
+def _read(path: Path, modified: int) -> Reading:
     raw = path.read_bytes()
     try:
         lines = raw.decode("utf-8-sig").splitlines()
@@ -71,16 +71,16 @@ def _read(path: Path, written: int) -> Reading:
         numbers, rows, bad = _rows(path, csv.reader(lines))
     except csv.Error as error:
         raise ParameterError(f"--data {path} is not a table of comma-separated values: {error}") from None
-    told = f"{len(bad):,} of {rows:,} rows cannot be read; the first is line {bad[0]}" if bad else ""
+    complaint = f"{len(bad):,} of {rows:,} rows cannot be read; the first is line {bad[0]}" if bad else ""
     if len(bad) > UNREADABLE * rows:
-        raise ParameterError(f"--data {path}: {told}")
+        raise ParameterError(f"--data {path}: {complaint}")
     if len(numbers) < FEWEST:
         raise ParameterError(
             f"--data {path} holds {len(numbers):,} applications: the regression of each day needs {FEWEST:,} or more"
         )
     columns = np.array(numbers).T.copy()
     loans = Loans(columns[0].astype(np.int64), *columns[1:])
-    return Reading(loans, hashlib.sha256(raw).hexdigest()[:16], rows, told)
+    return Reading(loans, hashlib.sha256(raw).hexdigest()[:16], rows, complaint)
 
 
 def _rows(path: Path, reader: Iterator[list[str]]) -> tuple[list[list[float]], int, list[str]]:

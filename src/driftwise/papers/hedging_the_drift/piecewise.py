@@ -9,10 +9,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats
 from driftwise.families import EXP3S, LinUCB, PiecewiseLinear, SlidingArmedUCB, SlidingLinUCB
 from driftwise.measure.summary import Estimate
@@ -23,7 +24,7 @@ from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
 
 HORIZON = 100_000
-SHOWN = 0  # the instance that is shown
+FIRST = 0  # the instance that is shown
 PAIR = PiecewiseLinear(dim=2, actions="basis", sd=NOISE)
 LINEAR = PiecewiseLinear(dim=5, n_actions=40, actions="fresh", sd=NOISE)
 
@@ -31,7 +32,7 @@ LINEAR = PiecewiseLinear(dim=5, n_actions=40, actions="fresh", sd=NOISE)
 class Size(NamedTuple):
     """Runs of the instance that is shown; how many other instances, and the runs of each."""
 
-    shown: int
+    first: int
     instances: int
     each: int
 
@@ -50,8 +51,8 @@ def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], St
     """A study per figure and instance."""
     for figure, make in (("figure3", _pair), ("figure4", _linear)):
         size = SIZES[figure][scale]
-        for instance in (SHOWN, *range(1, size.instances + 1)):
-            times = size.shown if instance == SHOWN else size.each
+        for instance in (FIRST, *range(1, size.instances + 1)):
+            times = size.first if instance == FIRST else size.each
             yield f"{figure}/instance={instance}", partial(make, instance, runs or times)
 
 
@@ -69,7 +70,7 @@ def exact(world: PiecewiseLinear) -> Variation:
 def _pair(instance: int, runs: int) -> Study:
     world = replace(PAIR, instance=instance)
     moved = exact(world)
-    policies = {
+    policies: dict[str, Policy] = {
         "SW-UCB-opt": SlidingLinUCB.optimal(HORIZON, 2, moved.l2, NOISE),
         "EXP3.S": EXP3S.for_variation(HORIZON, moved.sup, 2, low=-1.0, high=1.0),
         **bobs(),
@@ -84,7 +85,7 @@ def _pair(instance: int, runs: int) -> Study:
 
 def _linear(instance: int, runs: int) -> Study:
     world = replace(LINEAR, instance=instance)
-    policies = {
+    policies: dict[str, Policy] = {
         "SW-UCB-opt": SlidingLinUCB.optimal(HORIZON, 5, exact(world).l2, NOISE),
         **bobs(),
         "SW-UCB-obl": SlidingLinUCB.oblivious(HORIZON, 5, NOISE),
@@ -93,7 +94,7 @@ def _linear(instance: int, runs: int) -> Study:
     return _study(f"figure4/instance={instance}", world, policies, runs)
 
 
-def _study(name: str, world: Any, policies: Mapping[str, Any], runs: int) -> Study:
+def _study(name: str, world: PiecewiseLinear, policies: Mapping[str, Policy], runs: int) -> Study:
     worlds = {"world": world}
     return Study(name=name, worlds=worlds, policies=policies, horizon=HORIZON, runs=runs, seed=world.instance)
 
@@ -200,15 +201,15 @@ def _share(evidence: Evidence, names: Sequence[str], policy: str) -> Estimate:
 
 def _judge_order(evidence: Evidence, *, names: tuple[str, ...], order: tuple[str, ...]) -> Finding:
     """Holds when mean regrets rise in this order."""
-    found = {policy: regrets(evidence, names, policy) for policy in order}
-    means = [float(found[policy].mean()) for policy in order]
+    by_policy = {policy: regrets(evidence, names, policy) for policy in order}
+    means = [float(by_policy[policy].mean()) for policy in order]
     listed = ", ".join(f"{policy} {mean:,.0f}" for policy, mean in zip(order, means, strict=True))
-    ratio = ratio_of_means(found[order[0]], found[order[1]])
+    ratio = ratio_of_means(by_policy[order[0]], by_policy[order[1]])
     return Finding(*ratio, means == sorted(means), f"{listed}.")
 
 
 def _judge_best(evidence: Evidence, *, names: tuple[str, ...], best: str, others: tuple[str, ...]) -> Finding:
-    """Holds when no other has a smaller mean regret; tells in how many runs or instances it was the best."""
+    """Holds when no other has a smaller mean regret; reports in how many runs or instances it was the best."""
     ours, theirs = regrets(evidence, names, best), {other: regrets(evidence, names, other) for other in others}
     nearest = min(others, key=lambda other: theirs[other].mean())
     ratio = ratio_of_means(ours, theirs[nearest])

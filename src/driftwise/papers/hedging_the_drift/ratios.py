@@ -1,4 +1,4 @@
-"""How many times one mean is another, with an interval that lets both vary together."""
+"""The ratio of two means, with an interval for paired samples."""
 
 from driftwise.core.types import Floats
 from driftwise.measure.summary import Estimate, estimate

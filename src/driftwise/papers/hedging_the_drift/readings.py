@@ -6,21 +6,20 @@ only sizes the bonus: **literal**. Both are played. For arms without features th
 **linear** one on the unit vectors of the axes, and that of section 8.1, **armed** here, with windows by Theorem 6.
 """
 
-from typing import Any
-
+from driftwise.core.protocols import Policy
 from driftwise.families import BanditOverBandit, SlidingArmedUCB, SlidingLinUCB
 
 NOISE = 0.1
 READINGS = ("windowed", "literal")
 
 
-def bob(reading: str, *, armed: bool = False) -> Any:
+def bob(reading: str, *, armed: bool = False) -> Policy:
     """Bandit-over-Bandit by one of its readings."""
     inside = SlidingArmedUCB() if armed else SlidingLinUCB()
     return BanditOverBandit(policy=inside, literal=int(reading == "literal"))
 
 
-def bobs(*, armed: bool = False) -> dict[str, Any]:
+def bobs(*, armed: bool = False) -> dict[str, Policy]:
     """Both readings by name."""
     form = "-armed" if armed else ""
     return {f"BOB-{reading}{form}": bob(reading, armed=armed) for reading in READINGS}

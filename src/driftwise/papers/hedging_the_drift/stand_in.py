@@ -1,4 +1,4 @@
-"""A stand-in for the lending data, for whoever does not have it: the same 27 columns, made up.
+"""A synthetic stand-in for the lending data: the same 27 columns.
 
 276 days from 1 July 2002 with more applications on weekdays, and the few numbers that are public of the first 50,000:
 16.364% take the loan, the mean FICO score is 731, the mean monthly payment 585 dollars or 2.05% of the loan. Whether
@@ -21,7 +21,7 @@ from driftwise.papers.hedging_the_drift.loans import CARS, Loans
 Columns = dict[str, NDArray[Any]]
 
 APPLICATIONS, DAYS, FIRST = 50_000, 276, date(2002, 7, 1)
-TAKEN = 0.16364
+TAKE_UP = 0.16364
 WEEK = (1.25, 1.2, 1.15, 1.1, 1.0, 0.7, 0.6)  # Monday to Sunday
 TERMS = {36: 0.13, 48: 0.15, 60: 0.50, 66: 0.04, 72: 0.18}
 CAR_SHARES, CAR_RATES = (0.42, 0.28, 0.30), (0.0, 0.45, 0.3)
@@ -33,28 +33,28 @@ MEMORY, WANDER = 0.97, 0.35
 
 def loans(instance: int, drift: float) -> Loans:
     """The stand-in as what is read from a file."""
-    made = columns(instance, drift)
+    table = columns(instance, drift)
     cars = {name: float(place) for place, name in enumerate(CARS)}
     return Loans(
-        day=made["days"] + FIRST.toordinal(),
-        fico=made["Primary_FICO"].astype(float),
-        term=made["Term"].astype(float),
-        amount=made["Amount_Approved"],
-        prime=made["onemonth"],
-        car=np.array([cars[name] for name in made["CarType"]]),
-        competitor=made["Competition_rate"],
-        payment=made["mp"],
-        applied=made["apply"].astype(float),
+        day=table["days"] + FIRST.toordinal(),
+        fico=table["Primary_FICO"].astype(float),
+        term=table["Term"].astype(float),
+        amount=table["Amount_Approved"],
+        prime=table["onemonth"],
+        car=np.array([cars[name] for name in table["CarType"]]),
+        competitor=table["Competition_rate"],
+        payment=table["mp"],
+        applied=table["apply"].astype(float),
     )
 
 
 def write_csv(path: Path, instance: int, drift: float) -> None:
     """The stand-in as a file like Columbia's."""
-    made = columns(instance, drift)
+    table = columns(instance, drift)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(made)
-        writer.writerows(zip(*(column.tolist() for column in made.values()), strict=True))
+        writer.writerow(table)
+        writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
 
 
 def columns(instance: int, drift: float) -> Columns:
@@ -75,7 +75,9 @@ def columns(instance: int, drift: float) -> Columns:
     tier = 1 + np.digitize(-fico, [-least for least in TIERS], right=True)
     rate = (competitor + np.array(SPREADS)[tier - 1] + luck("rate").normal(0.0, 0.25, rows)).round(2)
     payment = (amount * (rate / 1200) / (1.0 - (1.0 + rate / 1200) ** -term)).round(2)
-    made = Loans(day, *(np.asarray(each, float) for each in (fico, term, amount, prime, car, competitor, payment, day)))
+    loans = Loans(
+        day, *(np.asarray(each, float) for each in (fico, term, amount, prime, car, competitor, payment, day))
+    )
     dates = np.array([f"{FIRST + timedelta(days=int(each)):%m/%d/%Y}" for each in range(DAYS + 60)])
     refinanced = np.array(CARS)[car] == "R"
     before = (rate + luck("before").uniform(1.0, 5.0, rows)).round(2)
@@ -106,7 +108,7 @@ def columns(instance: int, drift: float) -> Columns:
         "mp_rto_amtfinance": (payment / amount).round(6),
         "partnerbin": luck("partner").integers(1, 4, rows),
         "CarType_id": car + 1,
-        "apply": _taken(made, drift, luck("taste"), luck("answers")),
+        "apply": _answers(loans, drift, luck("taste"), luck("answers")),
     }
 
 
@@ -125,21 +127,22 @@ def _prime(luck: np.random.Generator) -> Floats:
     return bridge + np.linspace(1.84, 1.32, DAYS)
 
 
-def _taken(made: Loans, drift: float, taste: np.random.Generator, answers: np.random.Generator) -> Ints:
+def _answers(loans: Loans, drift: float, taste: np.random.Generator, answers: np.random.Generator) -> Ints:
     """Who takes the loan: 1 or 0."""
-    seen = (
-        *((made.fico - 731) / 46, (made.term - 60) / 11, (made.amount - 28_700) / 13_000, (made.prime - 1.58) / 0.15),
-        *(made.car == 0, made.car == 1, made.competitor - 5.0, made.price / 5000),
+    features = (
+        *((loans.fico - 731) / 46, (loans.term - 60) / 11, (loans.amount - 28_700) / 13_000),
+        *((loans.prime - 1.58) / 0.15, loans.car == 0, loans.car == 1),
+        *(loans.competitor - 5.0, loans.price / 5000),
     )
     wandering = taste.normal(0.0, 1.0, (DAYS, 1 + len(TASTE)))
     for day in range(1, DAYS):
         wandering[day] = MEMORY * wandering[day - 1] + np.sqrt(1.0 - MEMORY**2) * wandering[day]
     tastes = np.append(0.0, TASTE) + WANDER * drift * wandering
-    score = np.einsum("ij,ij->i", np.column_stack([np.ones(len(made.day)), *seen]), tastes[made.day])
+    score = np.einsum("ij,ij->i", np.column_stack([np.ones(len(loans.day)), *features]), tastes[loans.day])
     low, high = -100.0, 100.0
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if _logistic(score + middle).mean() < TAKEN else (low, middle)
+        low, high = (middle, high) if _logistic(score + middle).mean() < TAKE_UP else (low, middle)
     return (answers.random(len(score)) < _logistic(score + low)).astype(np.int64)
 
 

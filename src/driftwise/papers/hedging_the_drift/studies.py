@@ -1,4 +1,4 @@
-"""The experiments of section 9: each figure has its own file, and this is all of them."""
+"""All studies of section 9; each figure has its own file."""
 
 from driftwise.papers import Shelf
 from driftwise.papers.hedging_the_drift import auto_loans, gradual, piecewise

@@ -1,4 +1,4 @@
-"""All that the paper says and we can judge: there are no experiments in it, the theory is the claim."""
+"""The claims of the paper that can be judged: it has no experiments, so they are its theorems."""
 
 from collections.abc import Iterator
 

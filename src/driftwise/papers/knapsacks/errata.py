@@ -1,4 +1,4 @@
-"""What is printed and is not so, or is not said at all, in nineteen places: each shown as printed, and as it is meant.
+"""Nineteen errors and omissions of the paper: each as printed, and as corrected.
 
 A printed statement that fails is a known deviation, and its reason is given; the corrected one must match. Where the
 text leaves something open, only what is done here is shown.

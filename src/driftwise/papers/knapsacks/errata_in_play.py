@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from driftwise.core.types import Problem
 from driftwise.families import GreedyRatio, KnapsackExample, SlidingKnapsackUCB
 from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
 from driftwise.families.knapsack.problem import Budgets
+from driftwise.families.knapsack.worlds.base import BudgetWorld
 from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.errata import Erratum, Form, exactly
 from driftwise.papers.knapsacks.forms import FORMS, tuned
@@ -33,9 +33,9 @@ def _broken(literally: bool) -> float:
     """The share of rounds in which the mean, 1/2, is above its upper bound."""
     rounds = 4_000
     rewards = (generator(6, "estimators").random(rounds) < 0.5).astype(float)
-    seen = np.arange(rounds)
-    sums = seen * rewards if literally else np.append(0.0, np.cumsum(rewards)[:-1])
-    upper = sums / (seen + 1.0) + np.sqrt(2.0 * math.log(12.0 * rounds**3) / (seen + 1.0))
+    counts = np.arange(rounds)
+    sums = counts * rewards if literally else np.append(0.0, np.cumsum(rewards)[:-1])
+    upper = sums / (counts + 1.0) + np.sqrt(2.0 * math.log(12.0 * rounds**3) / (counts + 1.0))
     return float((upper < 0.5).mean())
 
 
@@ -72,13 +72,13 @@ def _study(instance: int, idle: int, runs: int) -> Study:
 
 def _null_arm(evidence: Evidence, *, instances: int) -> Finding:
     """On average over instances, for every form."""
-    found = {}
+    changes_by_form = {}
     for form in FORMS:
         changes = [_share(evidence, _name(i, 1), form) - _share(evidence, _name(i, 0), form) for i in range(instances)]
-        found[form] = float(np.mean(changes))
-    worst = max(found, key=lambda form: abs(found[form]))
-    listed = ", ".join(f"{form} {change:+.3f}" for form, change in found.items())
-    return exactly(abs(found[worst]), abs(found[worst]) <= LITTLE, f"{listed}.")
+        changes_by_form[form] = float(np.mean(changes))
+    worst = max(changes_by_form, key=lambda form: abs(changes_by_form[form]))
+    listed = ", ".join(f"{form} {change:+.3f}" for form, change in changes_by_form.items())
+    return exactly(abs(changes_by_form[worst]), abs(changes_by_form[worst]) <= LITTLE, f"{listed}.")
 
 
 def _share(evidence: Evidence, study: str, form: str) -> float:
@@ -88,7 +88,7 @@ def _share(evidence: Evidence, study: str, form: str) -> float:
 # ---- 8: when it stops ----
 
 
-def _always(world: Any, rounds: int) -> tuple[float, float, float]:
+def _always(world: BudgetWorld, rounds: int) -> tuple[float, float, float]:
     """What is earned by playing the one arm in every round, what is spent, and LP(T)."""
     problem, policy = world.problem(rounds), GreedyRatio(paced=0)
     tape, till = world.draw(rounds, 0)
@@ -148,29 +148,29 @@ def _above_one_mended(_: Evidence) -> Finding:
 
 def _epsilons() -> dict[int, float]:
     """The eps of Appendix D, all constants 1, with m = 10, d = 1, b = 0.3 and V2 = 1."""
-    found = {}
+    epsilons = {}
     for rounds in (10**4, 10**5, 10**6):
         budget, gamma = 0.3 * rounds, math.log(10.0 * rounds**2)
         alpha = math.sqrt(gamma * 10.0 * budget) + 10.0 * gamma
         beta = math.sqrt(gamma * budget) + math.cbrt(10.0 * gamma * rounds**2)
-        found[rounds] = (alpha + beta) / budget
-    return found
+        epsilons[rounds] = (alpha + beta) / budget
+    return epsilons
 
 
 def _epsilon(_: Evidence) -> Finding:
-    found = _epsilons()
-    listed = ", ".join(f"{eps:.2f} at T = {rounds:,}" for rounds, eps in found.items())
-    return exactly(found[10**4], max(found.values()) < 1.0, f"{listed}.")
+    epsilons = _epsilons()
+    listed = ", ".join(f"{eps:.2f} at T = {rounds:,}" for rounds, eps in epsilons.items())
+    return exactly(epsilons[10**4], max(epsilons.values()) < 1.0, f"{listed}.")
 
 
 def _epsilon_mended(_: Evidence) -> Finding:
-    kept = []
+    shares = []
     for rounds in (10**4, 10**5, 10**6):
         policy = SlidingKnapsackUCB.appendix(rounds, 10, 1, 1.0, 1.0)
         state = policy.init(Problem(10, horizon=rounds, structure=Budgets(np.array([0.3 * rounds])), family="knapsack"))
-        kept.append(float(state.share[0]))
-    listed = ", ".join(f"{share:.2f}" for share in kept)
-    return exactly(min(kept), min(kept) >= 0.5, f"{listed} of the budget is left to spend.")
+        shares.append(float(state.share[0]))
+    listed = ", ".join(f"{share:.2f}" for share in shares)
+    return exactly(min(shares), min(shares) >= 0.5, f"{listed} of the budget is left to spend.")
 
 
 def errata(scale: str) -> Iterator[Erratum]:

@@ -49,16 +49,17 @@ def _optima(delta: float) -> tuple[float, float]:
 
 
 def _e1(_: Evidence) -> Finding:
-    ours, said = _optima(0.2), (-ROUNDS / 2, -ROUNDS / 4 * (1.0 / 1.2 + 1.0))
-    why = f"T = 1000, delta = 0.2: OPT = {ours[0]:.1f}, OPT' = {ours[1]:.1f}; printed, {said[0]:.1f} and {said[1]:.1f}."
-    return exactly(ours[0], np.allclose(ours, said, atol=1e-3), why)
+    ours, formula = _optima(0.2), (-ROUNDS / 2, -ROUNDS / 4 * (1.0 / 1.2 + 1.0))
+    printed = f"{formula[0]:.1f} and {formula[1]:.1f}"
+    why = f"T = 1000, delta = 0.2: OPT = {ours[0]:.1f}, OPT' = {ours[1]:.1f}; printed, {printed}."
+    return exactly(ours[0], np.allclose(ours, formula, atol=1e-3), why)
 
 
 def _e1_mended(_: Evidence) -> Finding:
     off = 0.0
     for delta in GAPS:
-        said = -ROUNDS / (2.0 + delta), -ROUNDS / (2.0 * (1.0 + delta))
-        off = max(off, float(np.abs(np.subtract(_optima(delta), said)).max()))
+        formula = -ROUNDS / (2.0 + delta), -ROUNDS / (2.0 * (1.0 + delta))
+        off = max(off, float(np.abs(np.subtract(_optima(delta), formula)).max()))
     return exactly(
         off, off <= 1e-3, f"Off by at most {off:.1g} for delta = {', '.join(f'{delta:g}' for delta in GAPS)}."
     )
@@ -141,13 +142,13 @@ def errata(scale: str) -> Iterator[Erratum]:
         ),
         "Printed is what two points, one for each half, would lose; the benchmark is one point for all rounds.",
     )
-    shown = tuple(f"oco/linear/T={horizon}" for horizon in HORIZONS[scale])
+    studies = tuple(f"oco/linear/T={horizon}" for horizon in HORIZONS[scale])
     yield Erratum(
         "17-alpha-beta",
         Form("Reg1 is O(sqrt(T)) with alpha = 1/T, beta = 1/sqrt(T)", partial(_rate, policy="printed"), paper=0.5),
         Form("with alpha = T, beta = sqrt(T)", partial(_rate, policy="corrected"), paper=0.5),
         "Both are printed upside down.",
-        studies=shown,
+        studies=studies,
     )
     yield Erratum(
         "18-first-rounds",

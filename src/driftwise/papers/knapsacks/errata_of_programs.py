@@ -36,9 +36,13 @@ def _proposition1(_: Evidence) -> Finding:
 
 
 def _proposition1_mended(_: Evidence) -> Finding:
-    found = chain(SWAPPED, [50.0])
-    why = f"With its price 1.4286 for q the bound is {found.by_mean.right:.2f}; the outer inequality never needed it."
-    return exactly(found.by_mean.left / found.by_mean.right, min(found.by_mean.slack, found.outer.slack) >= -SMALL, why)
+    bounds = chain(SWAPPED, [50.0])
+    why = f"With its price 1.4286 for q the bound is {bounds.by_mean.right:.2f}; the outer inequality never needed it."
+    return exactly(
+        bounds.by_mean.left / bounds.by_mean.right,
+        min(bounds.by_mean.slack, bounds.outer.slack) >= -SMALL,
+        why,
+    )
 
 
 # ---- 2: Claim 2. One arm that pays 1 and costs 0.4, then pays 0 and costs 1 ----
@@ -47,8 +51,8 @@ FADING = Means.of([[1.0], [0.0]], [[[0.4]], [[1.0]]])
 
 
 def _claim2(_: Evidence) -> Finding:
-    found = prices(FADING, [1.0])
-    rounds, mean = float(found.rounds.max()), float(found.mean.max())
+    dual = prices(FADING, [1.0])
+    rounds, mean = float(dual.rounds.max()), float(dual.mean.max())
     return exactly(
         mean, mean <= rounds + SMALL, f"The mean of both rounds has the price {mean:.3f}, the rounds {rounds:.0f}."
     )
@@ -140,8 +144,8 @@ def _proof(v: float) -> tuple[float, float]:
 
 def _theorem1(_: Evidence) -> Finding:
     shares = [stated / added for added, stated in map(_proof, (0.0, 1.0))]
-    told = f"{shares[0]:.1%} where nothing drifts, {shares[1]:.1%} for V1 = V2 = 1"
-    return exactly(shares[0], min(shares) >= 1.0 - SMALL, f"{told} (T = 10^6, m = 10, b = 0.25).")
+    why = f"{shares[0]:.1%} where nothing drifts, {shares[1]:.1%} for V1 = V2 = 1"
+    return exactly(shares[0], min(shares) >= 1.0 - SMALL, f"{why} (T = 10^6, m = 10, b = 0.25).")
 
 
 def _theorem1_mended(_: Evidence) -> Finding:
@@ -193,11 +197,11 @@ def _prices(_: Evidence) -> Finding:
 
 def _prices_mended(_: Evidence) -> Finding:
     means = Means.of(np.ones((2, 1)), [[[0.5]], [[0.7]]], rows=[0] * 50 + [1] * 50)
-    found, line = prices(means, [50.0]), chain(means, [50.0]).outer
-    told = ", ".join(f"{name} {float(each.max()):.3f}" for name, each in found._asdict().items())
-    highest = max(float(each.max()) for each in found)
+    dual, line = prices(means, [50.0]), chain(means, [50.0]).outer
+    listed = ", ".join(f"{name} {float(each.max()):.3f}" for name, each in dual._asdict().items())
+    highest = max(float(each.max()) for each in dual)
     return exactly(
-        highest, highest <= 2.0 + SMALL and line.slack >= -SMALL, f"Told apart: {told}. Each is at most 1/b = 2."
+        highest, highest <= 2.0 + SMALL and line.slack >= -SMALL, f"Told apart: {listed}. Each is at most 1/b = 2."
     )
 
 

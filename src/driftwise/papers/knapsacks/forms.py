@@ -12,6 +12,7 @@ from typing import Any
 
 from driftwise.families import SlidingKnapsackUCB
 from driftwise.families.knapsack.hindsight.path_length import steps
+from driftwise.families.knapsack.worlds.base import BudgetWorld
 
 FORMS: dict[str, dict[str, Any]] = {
     "paper": {},
@@ -19,7 +20,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "tenth": {"scale": 0.1, "clip": 1},
     "resolved": {"scale": 0.1, "clip": 1, "resolve": 1},
 }
-TOLD = {
+DESCRIPTIONS = {
     "paper": "Algorithm 1 as printed",
     "quarter": "Algorithm 1, a quarter of the radius",
     "tenth": "Algorithm 1, a tenth of the radius",
@@ -27,13 +28,13 @@ TOLD = {
 }
 
 
-def forms(world: Any, horizon: int, v1: float, v2: float) -> dict[str, SlidingKnapsackUCB]:
+def forms(world: BudgetWorld, horizon: int, v1: float, v2: float) -> dict[str, SlidingKnapsackUCB]:
     """Every form, by name, for a world with these variations."""
     printed = SlidingKnapsackUCB.paper(horizon, world.arms, len(world.rates(horizon)), v1, v2)
     return {name: printed._replace(**changed) for name, changed in FORMS.items()}
 
 
-def tuned(world: Any, horizon: int, seed: int = 0) -> dict[str, SlidingKnapsackUCB]:
+def tuned(world: BudgetWorld, horizon: int, seed: int = 0) -> dict[str, SlidingKnapsackUCB]:
     """Every form, for the variations that a world has with this seed."""
     v1, v2 = steps(world.means(horizon, seed))
     return forms(world, horizon, v1, float(v2.max()))

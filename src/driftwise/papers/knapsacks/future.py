@@ -1,4 +1,4 @@
-"""What nobody can know in advance costs W: section 2.1, and lower bound (iii) of Theorem 2.
+"""What cannot be known in advance costs W: section 2.1, and lower bound (iii) of Theorem 2.
 
 In each a single arm changes once, at half-time: V stays the same however long the run, regret does not. Nothing is left
 to chance but what a policy draws itself. Where the change may be to the better or to the worse, both are played, and
@@ -7,20 +7,22 @@ what counts is the worse of the two regrets: no policy gets it below what the be
     motivating     pays 1, then 1 + delta or 1 - delta; budget T/2               T delta / 4
     lower bound    pays r and costs 2b, then r + d1 and 2b - d2, or r - d1 and 2b + d2
 
-Rewards of the first are played divided by 1 + delta, and regrets are told multiplied by it again.
+Rewards of the first are played divided by 1 + delta, and regrets are multiplied by it again.
 """
 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from driftwise.core.protocols import Policy
 from driftwise.families import EvenSpending, KnapsackExample, PrequentialPacing
 from driftwise.families.knapsack.hindsight.path_length import spread
-from driftwise.papers.knapsacks.forms import FORMS, TOLD, tuned
+from driftwise.families.knapsack.worlds.base import BudgetWorld
+from driftwise.papers import only_world
+from driftwise.papers.knapsacks.forms import DESCRIPTIONS, FORMS, tuned
 from driftwise.papers.knapsacks.powers import Power, column
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
@@ -54,13 +56,17 @@ def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], St
             yield maker(f"w-term/motivating/T={rounds}/{turn}", world, rounds, runs or RUNS[scale])
 
 
-def maker(name: str, world: Any, rounds: int, runs: int) -> tuple[str, Callable[[], Study]]:
-    """A study of every form, of the policy that paces, and of who knows all means."""
+def maker(name: str, world: BudgetWorld, rounds: int, runs: int) -> tuple[str, Callable[[], Study]]:
+    """A study of every form, of the policy that paces, and of the oracle that knows all means."""
     return name, partial(_study, name, world, rounds, runs)
 
 
-def _study(name: str, world: Any, rounds: int, runs: int) -> Study:
-    policies = {**tuned(world, rounds), "prequential-pacing": PrequentialPacing(), "even-spending": EvenSpending()}
+def _study(name: str, world: BudgetWorld, rounds: int, runs: int) -> Study:
+    policies: dict[str, Policy] = {
+        **tuned(world, rounds),
+        "prequential-pacing": PrequentialPacing(),
+        "even-spending": EvenSpending(),
+    }
     return Study(name=name, worlds={"world": world}, policies=policies, horizon=rounds, runs=runs)
 
 
@@ -69,10 +75,10 @@ PLAYERS = (*FORMS, "prequential-pacing", "even-spending")
 
 def worse(evidence: Evidence, name: str, policy: str) -> float:
     """The worse of the mean regrets of both turns, in the paper's units."""
-    return max(turned(evidence, name, policy).values())
+    return max(by_turn(evidence, name, policy).values())
 
 
-def turned(evidence: Evidence, name: str, policy: str) -> dict[str, float]:
+def by_turn(evidence: Evidence, name: str, policy: str) -> dict[str, float]:
     """The mean regret of either turn."""
     regrets = {turn: float(column(evidence, f"{name}/{turn}", policy, "regret").mean()) for turn in SIGNS}
     return {turn: regret * unit(world_of(evidence, name)) for turn, regret in regrets.items()}
@@ -80,8 +86,7 @@ def turned(evidence: Evidence, name: str, policy: str) -> dict[str, float]:
 
 def world_of(evidence: Evidence, name: str) -> KnapsackExample:
     """The world that turns to the better."""
-    found: KnapsackExample = evidence.studies[f"{name}/better"].worlds["world"]
-    return found
+    return only_world(evidence.studies[f"{name}/better"], KnapsackExample)
 
 
 def unit(world: KnapsackExample) -> float:
@@ -128,12 +133,12 @@ def claims(scale: str) -> Iterator[Claim]:
     for d1, d2 in TURNS:
         world = KnapsackExample(kind="lower-bound-3", rate=0.25, reward=0.5, delta1=d1, delta2=d2)
         yield from _example(f"w-term/lower-bound-3/d1={d1:g},d2={d2:g}", world)
-    shown = tuple(f"w-term/lower-bound-3/d1={d1:g},d2={d2:g}" for d1, d2 in TURNS)
+    names = tuple(f"w-term/lower-bound-3/d1={d1:g},d2={d2:g}" for d1, d2 in TURNS)
     yield Claim(
         "w-term/lower-bound-3/order",
         "the worse regret is of the order of W1 + q W2: shown is the least share of it that any policy lost",
-        _turns(shown),
-        partial(_judge_order, names=shown),
+        _turns(names),
+        partial(_judge_order, names=names),
     )
 
 
@@ -164,7 +169,7 @@ def _linear(claim: str, names: tuple[str, ...], sizes: tuple[float, ...], what: 
     for form in FORMS:
         yield Claim(
             f"{claim}/{form}",
-            f"{TOLD[form]}: the worse regret grows in proportion to {what}",
+            f"{DESCRIPTIONS[form]}: the worse regret grows in proportion to {what}",
             _turns(names),
             partial(_judge_linear, names=names, sizes=sizes, form=form),
             paper=1.0,
@@ -173,16 +178,16 @@ def _linear(claim: str, names: tuple[str, ...], sizes: tuple[float, ...], what: 
 
 def _judge_at_least(evidence: Evidence, *, name: str, bound: float) -> Finding:
     """Up to 1%, for means over few runs."""
-    found = {policy: worse(evidence, name, policy) for policy in PLAYERS}
-    least_one = min(found, key=lambda policy: found[policy])
-    listed = ", ".join(f"{policy} {regret:,.0f}" for policy, regret in found.items())
-    return Finding(found[least_one], math.nan, found[least_one] >= 0.99 * bound, f"{listed}.")
+    regrets = {policy: worse(evidence, name, policy) for policy in PLAYERS}
+    least_one = min(regrets, key=lambda policy: regrets[policy])
+    listed = ", ".join(f"{policy} {regret:,.0f}" for policy, regret in regrets.items())
+    return Finding(regrets[least_one], math.nan, regrets[least_one] >= 0.99 * bound, f"{listed}.")
 
 
 def _judge_near(evidence: Evidence, *, name: str, policy: str, bound: float) -> Finding:
-    found = turned(evidence, name, policy)
-    ours = max(found.values())
-    why = f"{found['better']:,.0f} when it turns to the better, {found['worse']:,.0f} to the worse."
+    regrets = by_turn(evidence, name, policy)
+    ours = max(regrets.values())
+    why = f"{regrets['better']:,.0f} when it turns to the better, {regrets['worse']:,.0f} to the worse."
     return Finding(ours, math.nan, ours <= (1.0 + NEAR) * bound, why)
 
 

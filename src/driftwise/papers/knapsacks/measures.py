@@ -49,15 +49,15 @@ class Gap(NamedTuple):
 @cache
 def gap(amp: float, cycles: int) -> Gap:
     """On average over twelve instances."""
-    found = []
+    rows = []
     for seed in range(12):
         world = BudgetSinusoidal(n_arms=6, amp=amp, cycles=cycles)
         means, budgets = world.means(ROUNDS, seed), world.rates(ROUNDS) * ROUNDS
         even, moved = even_plan(means, budgets), unrest(means)
         missed = best_plan(means, budgets).value - even.value
         bound = moved.reward_spread + 2.0 * float(even.prices.max()) * moved.cost_spread
-        found.append((missed, moved.reward_steps, moved.reward_spread, bound))
-    return Gap(*(float(value) for value in np.mean(found, axis=0)))
+        rows.append((missed, moved.reward_steps, moved.reward_spread, bound))
+    return Gap(*(float(value) for value in np.mean(rows, axis=0)))
 
 
 def _gap() -> Iterator[Claim]:
@@ -85,14 +85,14 @@ def _judge_cycles(_: Evidence) -> Finding:
 
 
 def _judge_grows(_: Evidence) -> Finding:
-    found = [gap(amp, 1) for amp in AMPS]
-    listed = ", ".join(f"{each.missed:,.0f} at {each.w1:,.0f}" for each in found)
-    rising = bool((np.diff([each.missed for each in found]) > 0.0).all())
-    return Finding(found[-1].missed / found[0].missed, math.nan, rising, f"{listed}.")
+    gaps = [gap(amp, 1) for amp in AMPS]
+    listed = ", ".join(f"{each.missed:,.0f} at {each.w1:,.0f}" for each in gaps)
+    rising = bool((np.diff([each.missed for each in gaps]) > 0.0).all())
+    return Finding(gaps[-1].missed / gaps[0].missed, math.nan, rising, f"{listed}.")
 
 
 def _judge_bound(_: Evidence) -> Finding:
-    share = max(found.missed / found.bound for found in (gap(amp, cycles) for amp in AMPS for cycles in CYCLES))
+    share = max(each.missed / each.bound for each in (gap(amp, cycles) for amp in AMPS for cycles in CYCLES))
     return Finding(share, math.nan, share <= 1.0, f"At most {share:.1%} of it.")
 
 
@@ -103,20 +103,20 @@ def _judge_bound(_: Evidence) -> Finding:
 def figure1(rounds: int = 200) -> tuple[Floats, Floats, Floats]:
     """The change point k, W1 and W1-min at each."""
     points = np.arange(0, rounds + 1, rounds // 20)
-    found = np.zeros((2, len(points)))
+    spreads = np.zeros((2, len(points)))
     for place, k in enumerate(points[1:-1], start=1):
         means = KnapsackExample(kind="figure1", k=int(k)).means(rounds, 0)
-        found[:, place] = spread(means)[0], nearest_centres(means).rewards.value
-    return points.astype(float), found[0], found[1]
+        spreads[:, place] = spread(means)[0], nearest_centres(means).rewards.value
+    return points.astype(float), spreads[0], spreads[1]
 
 
 def _figure1() -> Iterator[Claim]:
-    said = {
+    formulas = {
         "w1": "W1 = 2 k (T - k) / T",
         "w1-min": "W1-min = min(k, T - k)",
         "coincide": "both are the same where k = T/2, and only there",
     }
-    for name, says in said.items():
+    for name, says in formulas.items():
         yield Claim(f"figure1/curves/{name}", says, (), partial(_judge_figure1, name=name))
 
 
@@ -127,8 +127,8 @@ def _judge_figure1(_: Evidence, *, name: str) -> Finding:
         nearer = w1 - least > SAME * rounds
         alone = bool((nearer == ((k > 0) & (k < rounds) & (k != rounds / 2))).all())
         return Finding(float(w1[len(k) // 2] / least[len(k) // 2]), math.nan, alone, "W1 is larger everywhere else.")
-    ours, said = (w1, 2.0 * k * (rounds - k) / rounds) if name == "w1" else (least, np.minimum(k, rounds - k))
-    off = float(abs(ours - said).max())
+    ours, formula = (w1, 2.0 * k * (rounds - k) / rounds) if name == "w1" else (least, np.minimum(k, rounds - k))
+    off = float(abs(ours - formula).max())
     return Finding(off, math.nan, off <= SAME * rounds, f"Off by at most {off:.1g}, for {len(k)} values of k.")
 
 

@@ -14,7 +14,8 @@ from driftwise.families import KnapsackExample
 from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
 from driftwise.families.knapsack.hindsight.path_length import unrest
 from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program
-from driftwise.papers.knapsacks.forms import FORMS, TOLD
+from driftwise.papers import only_world
+from driftwise.papers.knapsacks.forms import DESCRIPTIONS, FORMS
 from driftwise.papers.knapsacks.future import LONGER, NEAR, ROUNDS, RUNS, maker
 from driftwise.papers.knapsacks.powers import Power, column
 from driftwise.study.claims import Claim, Evidence, Finding
@@ -40,7 +41,7 @@ def claims(scale: str) -> Iterator[Claim]:
     for form in FORMS:
         yield Claim(
             f"example-c2/regret/{form}",
-            f"{TOLD[form]}: regret grows at least in proportion to T, so the terms of V2 and W2 cannot be removed",
+            f"{DESCRIPTIONS[form]}: regret grows at least in proportion to T: the terms of V2 and W2 cannot be removed",
             names,
             partial(_judge_c2, names=names, form=form),
             paper=1.0,
@@ -57,21 +58,21 @@ def claims(scale: str) -> Iterator[Claim]:
 def _judge_c2_measures(_: Evidence) -> Finding:
     world, rounds = KnapsackExample(kind="c2"), 900
     means, budgets = world.means(rounds, 0), world.rates(rounds) * rounds
-    plan, even, found = best_plan(means, budgets), even_plan(means, budgets), unrest(means)
+    plan, even, moved = best_plan(means, budgets), even_plan(means, budgets), unrest(means)
     ours = {
         "sum LP_t": even.value,
         "LP(T)": plan.value,
         "T LP(mean)": rounds * mean_program(means, budgets)[0],
-        "V1": found.reward_steps,
-        "W1": found.reward_spread,
-        "V2": float(found.cost_steps.max()),
-        "W2": found.cost_spread,
+        "V1": moved.reward_steps,
+        "W1": moved.reward_spread,
+        "V2": float(moved.cost_steps.max()),
+        "W2": moved.cost_spread,
         "price of a round": float(even.prices.max()),
         "price of the run": float(plan.prices.max()),
     }
-    told = ", ".join(f"{name} {value:.0f}" for name, value in ours.items())
+    listed = ", ".join(f"{name} {value:.0f}" for name, value in ours.items())
     holds = np.allclose(list(ours.values()), (600, 900, 900, 0, 0, 1, 900, 1, 0), atol=1e-6)
-    return Finding(even.value / plan.value, math.nan, holds, f"T = 900: {told}.")
+    return Finding(even.value / plan.value, math.nan, holds, f"T = 900: {listed}.")
 
 
 def _judge_c2(evidence: Evidence, *, names: tuple[str, ...], form: str) -> Finding:
@@ -85,7 +86,7 @@ def _judge_c2_even(evidence: Evidence) -> Finding:
     """Within 5%."""
     study = f"example-c2/T={ROUNDS}"
     ours = evidence.regret(study, "even-spending")
-    world = evidence.studies[study].worlds["world"]
+    world = only_world(evidence.studies[study], KnapsackExample)
     means, budgets = world.means(ROUNDS, 0), world.rates(ROUNDS) * ROUNDS
     never = best_plan(means, budgets).value - even_plan(means, budgets).value
     holds = abs(ours.mean / (ROUNDS / 6) - 1.0) <= NEAR and abs(never / (ROUNDS / 3) - 1.0) <= 1e-6

@@ -13,10 +13,10 @@ played as printed (alpha = 1/T, beta = 1/sqrt(T)) and as it must be (T and sqrt(
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
+from driftwise.core.protocols import World
 from driftwise.core.seeding import generator
 from driftwise.families import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic, VirtualQueue
 from driftwise.families.convex.constraint_violation import wandering
@@ -31,7 +31,7 @@ from driftwise.study.study import Study
 HORIZONS = {"quick": tuple(250 * 4**k for k in range(5)), "full": tuple(250 * 4**k for k in range(6))}
 RUNS = {"quick": 3, "full": 20}
 PROGRAMS = {"quick": 100, "full": 300}
-WORLDS: dict[str, Any] = {
+WORLDS: dict[str, World] = {
     "linear": ConvexLinear(),
     "noisy": ConvexLinear(noise=0.5),
     "quadratic": ConvexQuadratic(),
@@ -45,7 +45,7 @@ POLICIES = {
     "slower": VirtualQueue(inertia=4.0),
     "printed": VirtualQueue(printed=1),
 }
-TOLD = {
+DESCRIPTIONS = {
     "corrected": "alpha = T, beta = sqrt(T)",
     "faster": "alpha = T/4",
     "slower": "alpha = 4T",
@@ -68,11 +68,11 @@ def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], St
         yield _maker(f"oco/w-hard/delta={delta:g}/T={longest}", ConvexHard(delta=delta), longest, 1)
 
 
-def _maker(name: str, world: Any, horizon: int, runs: int) -> tuple[str, Callable[[], Study]]:
+def _maker(name: str, world: World, horizon: int, runs: int) -> tuple[str, Callable[[], Study]]:
     return name, partial(_study, name, world, horizon, runs)
 
 
-def _study(name: str, world: Any, horizon: int, runs: int) -> Study:
+def _study(name: str, world: World, horizon: int, runs: int) -> Study:
     return Study(name=name, worlds={"world": world}, policies=POLICIES, horizon=horizon, runs=runs)
 
 
@@ -84,15 +84,15 @@ UPSIDE_DOWN = "Both are printed upside down: a step is then about sqrt(T) long, 
 def claims(scale: str) -> Iterator[Claim]:
     """Theorem 3, Proposition 2 and E.1."""
     for world in WORLDS:
-        shown = tuple(f"oco/{world}/T={horizon}" for horizon in HORIZONS[scale])
+        studies = tuple(f"oco/{world}/T={horizon}" for horizon in HORIZONS[scale])
         for outcome, (_, symbol) in OUTCOMES.items():
-            for policy, told in TOLD.items():
+            for policy, description in DESCRIPTIONS.items():
                 if world == "swinging" and outcome == "loss":
                     continue  # it is allowed q W: judged below
                 yield Claim(
                     f"oco/slope/{world}/{outcome}/{policy}",
-                    f"{symbol} is O(sqrt(T)), {told}",
-                    shown,
+                    f"{symbol} is O(sqrt(T)), {description}",
+                    studies,
                     partial(_judge_slope, world=world, outcome=outcome, policy=policy),
                     paper=0.5,
                     known=UPSIDE_DOWN if policy == "printed" else "",
@@ -110,11 +110,11 @@ def grown(evidence: Evidence, world: str, outcome: str, policy: str) -> Power:
 
 def _judge_slope(evidence: Evidence, *, world: str, outcome: str, policy: str) -> Finding:
     """At most 0.65, or all of it below sqrt(T)."""
-    found = grown(evidence, world, outcome, policy)
-    slope, last = found.slope(), float(found.means[-1])
-    holds = slope.mean <= 0.5 + ROUGHLY or bool((found.means <= np.sqrt(found.sizes) / 10.0).all())
-    told = "" if math.isnan(slope.mean) else f", a power of {slope.mean:.2f}"
-    return Finding(*slope, holds, f"{last:,.0f} at T = {found.sizes[-1]:,.0f}{told}.")
+    power = grown(evidence, world, outcome, policy)
+    slope, last = power.slope(), float(power.means[-1])
+    holds = slope.mean <= 0.5 + ROUGHLY or bool((power.means <= np.sqrt(power.sizes) / 10.0).all())
+    growth_text = "" if math.isnan(slope.mean) else f", a power of {slope.mean:.2f}"
+    return Finding(*slope, holds, f"{last:,.0f} at T = {power.sizes[-1]:,.0f}{growth_text}.")
 
 
 # ---- what W costs ----
@@ -129,12 +129,12 @@ def _w_terms(horizons: tuple[int, ...]) -> Iterator[Claim]:
             partial(_judge_hard, delta=delta, horizon=horizons[-1]),
             paper=delta / (4.0 * (1.0 + delta)),
         )
-    shown = (*(f"oco/w-hard/delta={delta:g}/T={horizons[-1]}" for delta in DELTAS), f"oco/swinging/T={horizons[-1]}")
+    studies = (*(f"oco/w-hard/delta={delta:g}/T={horizons[-1]}" for delta in DELTAS), f"oco/swinging/T={horizons[-1]}")
     yield Claim(
         "oco/theorem3",
         "Reg1 is at most q W + O(sqrt(T)): shown is the largest share of q W + sqrt(T)",
-        shown,
-        partial(_judge_theorem3, names=shown),
+        studies,
+        partial(_judge_theorem3, names=studies),
     )
 
 
@@ -159,7 +159,7 @@ def _judge_theorem3(evidence: Evidence, *, names: tuple[str, ...]) -> Finding:
 
 
 @cache
-def _allowed(world: Any, horizon: int) -> float:
+def _allowed(world: World, horizon: int) -> float:
     """What q W + sqrt(T) is."""
     past = past_of(world, horizon, seed=0)
     highest = max(float(find(past).prices.max()) for find in (best_on_average, best_in_every_round))

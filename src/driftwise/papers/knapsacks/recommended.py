@@ -1,17 +1,17 @@
 """What to use: the share of LP(T) that policies collect where everything drifts, on seeds that nothing was tuned on.
 
-`prequential-pacing` is not in the paper, and nothing is proven of it. It is held against all other policies with
-budgets: those that, like it, know nothing of the drift, and those that know V. Beside them stands who knows all means
-and spends evenly (`even-spending`), and who follows the best plan (`best-plan`): rewards and costs are random, and even
-the best plan falls a little short of LP(T).
+`prequential-pacing` is not in the paper, and has no proof. It is compared with all other policies with budgets: those
+that do not know the drift either, and those that know V. Two oracles are added: one knows all means and spends evenly
+(`even-spending`), one follows the best plan (`best-plan`). Rewards and costs are random, so even the best plan falls a
+little short of LP(T).
 """
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats
 from driftwise.families import (
@@ -30,22 +30,23 @@ from driftwise.families import (
     UCBBwK,
 )
 from driftwise.families.knapsack.hindsight.path_length import steps
+from driftwise.families.knapsack.worlds.base import BudgetWorld
 from driftwise.measure.summary import estimate, paired_difference
 from driftwise.papers.knapsacks.forms import forms
 from driftwise.papers.knapsacks.powers import column
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
 
-ROUNDS, SEED, WANTED = 20_000, 2022, 0.85
+ROUNDS, SEED, TARGET = 20_000, 2022, 0.85
 RUNS = {"quick": 20, "full": 50}
-WORLDS: dict[str, Any] = {
+WORLDS: dict[str, BudgetWorld] = {
     "sinusoidal": BudgetSinusoidal(),
     "switching": BudgetSwitching(),
     "pricing": NetworkPricing(),
     "ads": AdPacing(),
 }
 OURS = "prequential-pacing"
-UNKNOWING: dict[str, Any] = {
+UNKNOWING: dict[str, Policy] = {
     OURS: PrequentialPacing(),
     "sliding-knapsack-ucb": SlidingKnapsackUCB(),
     "bandit-over-bandit": BanditOverBandit(policy=SlidingKnapsackUCB()),
@@ -57,7 +58,7 @@ UNKNOWING: dict[str, Any] = {
 }
 LONG = "prequential-pacing:windows=1"  # keeps all of the past
 KNOWING = ("Algorithm 1, V", "Appendix D, V", "practical, V")
-ORACLES: dict[str, Any] = {"even-spending": EvenSpending(), "best-plan": BestPlanOracle()}
+ORACLES: dict[str, Policy] = {"even-spending": EvenSpending(), "best-plan": BestPlanOracle()}
 
 
 # ---- the studies ----
@@ -69,7 +70,7 @@ def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], St
         yield f"recommended/{name}", partial(_study, f"recommended/{name}", world, runs or RUNS[scale])
 
 
-def _study(name: str, world: Any, runs: int) -> Study:
+def _study(name: str, world: BudgetWorld, runs: int) -> Study:
     return Study(
         name=name,
         worlds={"world": world},
@@ -80,7 +81,7 @@ def _study(name: str, world: Any, runs: int) -> Study:
     )
 
 
-def knowing(world: Any, runs: int) -> dict[str, Any]:
+def knowing(world: BudgetWorld, runs: int) -> dict[str, Policy]:
     """Those that know V: its mean over the runs to come."""
     moved = [steps(world.means(ROUNDS, int(key(SEED, run, "world")))) for run in range(runs)]
     v1, v2 = (float(np.mean([np.max(each[i]) for each in moved])) for i in (0, 1))
@@ -118,7 +119,7 @@ def claims(scale: str) -> Iterator[Claim]:
         f"{OURS} collects at least 0.85 of LP(T) on average over the four worlds",
         every,
         _judge_share,
-        paper=WANTED,
+        paper=TARGET,
     )
     for rival in (name for name in UNKNOWING if name != OURS):
         yield Claim(
@@ -159,7 +160,7 @@ def claims(scale: str) -> Iterator[Claim]:
 def _judge_share(evidence: Evidence) -> Finding:
     ours = estimate(average(evidence, OURS))
     listed = ", ".join(f"{world} {shares(evidence, world, OURS).mean():.3f}" for world in WORLDS)
-    return Finding(*ours, ours.mean >= WANTED, f"{listed}.")
+    return Finding(*ours, ours.mean >= TARGET, f"{listed}.")
 
 
 def _judge_ahead(evidence: Evidence, *, rival: str) -> Finding:
@@ -179,23 +180,23 @@ def _judge_knowing(evidence: Evidence) -> Finding:
 
 
 def _judge_ceiling(evidence: Evidence) -> Finding:
-    """Nobody who solves a program in every round is above it; told is who comes nearest."""
+    """No policy that solves a program in every round is above it; the finding names the nearest."""
     ceiling = average(evidence, "even-spending").mean()
     solving = (*KNOWING, "sliding-knapsack-ucb", "bandit-over-bandit", "ucb-bwk")
-    found = {name: average(evidence, name).mean() for name in solving}
-    nearest = max(found, key=lambda name: found[name])
+    means = {name: average(evidence, name).mean() for name in solving}
+    nearest = max(means, key=lambda name: means[name])
     ours, plan = average(evidence, OURS).mean(), average(evidence, "best-plan").mean()
     why = (
-        f"It collects {ceiling:.3f}, the best plan {plan:.3f}, {nearest} {found[nearest]:.3f}; {OURS}, "
+        f"It collects {ceiling:.3f}, the best plan {plan:.3f}, {nearest} {means[nearest]:.3f}; {OURS}, "
         f"which solves none, {ours:.3f}."
     )
-    return Finding(ceiling, estimate(average(evidence, "even-spending")).ci95, found[nearest] <= ceiling, why)
+    return Finding(ceiling, estimate(average(evidence, "even-spending")).ci95, means[nearest] <= ceiling, why)
 
 
 def _judge_world(evidence: Evidence, *, world: str, policy: str) -> Finding:
-    found = {name: shares(evidence, world, name).mean() for name in UNKNOWING}
+    means = {name: shares(evidence, world, name).mean() for name in UNKNOWING}
     ours = estimate(shares(evidence, world, policy))
-    rival = max((name for name in found if name != OURS), key=lambda name: found[name])
+    rival = max((name for name in means if name != OURS), key=lambda name: means[name])
     even = shares(evidence, world, "even-spending").mean()
-    why = f"{ours.mean:.3f}; next is {rival} with {found[rival]:.3f}; even-spending {even:.3f}."
-    return Finding(*ours, ours.mean > found[rival], why)
+    why = f"{ours.mean:.3f}; next is {rival} with {means[rival]:.3f}; even-spending {even:.3f}."
+    return Finding(*ours, ours.mean > means[rival], why)

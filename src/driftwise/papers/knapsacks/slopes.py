@@ -2,7 +2,7 @@
 
     rotating        arms change places, what can be earned stays the same: V without W        T^(2/3)  V^(1/3)
     stationary      nothing changes                                                            T^(1/2) at most
-    lower-bound-1   stretches with an arm that pays more, by as little as can be told          T^(2/3)  V^(1/3)  m^(1/3)
+    lower-bound-1   stretches with an arm that pays more, by as little as is detectable        T^(2/3)  V^(1/3)  m^(1/3)
     lower-bound-2   stretches with an arm that costs less                                      the same, and 1/b
 
 Worlds of the first two kinds are drawn: `rotating` has a study for every instance, for windows must know its V, in
@@ -13,13 +13,15 @@ show that the instances are as hard as was proven, more than what a policy is wo
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.core.protocols import Policy
 from driftwise.families import BudgetStationary, KnapsackExample
+from driftwise.families.knapsack.worlds.base import BudgetWorld
 from driftwise.papers.knapsacks.carousel import Carousel
-from driftwise.papers.knapsacks.forms import FORMS, TOLD, forms, tuned
+from driftwise.papers.knapsacks.forms import DESCRIPTIONS, FORMS, forms, tuned
 from driftwise.papers.knapsacks.powers import LAST, Power, power
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
@@ -39,9 +41,9 @@ class SlopeSize(NamedTuple):
 class Terrain(NamedTuple):
     """A world, how long it is played, and by whom."""
 
-    world: Any
+    world: BudgetWorld
     horizon: int
-    policies: Mapping[str, Any]
+    policies: Mapping[str, Policy]
 
 
 class Series(NamedTuple):
@@ -55,7 +57,7 @@ class Series(NamedTuple):
     power: str
     make: Callable[[float, int], Terrain]
     size: str
-    drawn: bool = False
+    sampled: bool = False
     only_slower: bool = False
     last: int = 0
 
@@ -112,17 +114,17 @@ def _lower_bound(point: float, instance: int, *, which: int, grows: str) -> Terr
 def _series() -> Iterator[tuple[str, Series]]:
     for d in (1, 2):
         make = partial(_rotating, resources=d)
-        yield f"T/rotating/d={d}", Series("T", 2 / 3, "2/3", make, "T/rotating", drawn=True, last=LAST)
+        yield f"T/rotating/d={d}", Series("T", 2 / 3, "2/3", make, "T/rotating", sampled=True, last=LAST)
     for d in (1, 2):
         make = partial(_stationary, resources=d)
         yield f"T/stationary/d={d}", Series("T", 0.5, "1/2", make, "T/stationary", only_slower=True, last=LAST)
     for d in (1, 2):
         make = partial(_rotating, resources=d, horizon=256_000)
-        yield f"V/rotating/d={d}", Series("V", 1 / 3, "1/3", make, "V/rotating", drawn=True)
-    for grows, theory, told in (("T", 2 / 3, "2/3"), ("V", 1 / 3, "1/3"), ("m", 1 / 3, "1/3"), ("b", 1.0, "1")):
+        yield f"V/rotating/d={d}", Series("V", 1 / 3, "1/3", make, "V/rotating", sampled=True)
+    for grows, theory, label in (("T", 2 / 3, "2/3"), ("V", 1 / 3, "1/3"), ("m", 1 / 3, "1/3"), ("b", 1.0, "1")):
         for which in (1, 2) if grows != "b" else (2,):
             bound = partial(_lower_bound, which=which, grows=grows)
-            yield f"{grows}/lower-bound-{which}", Series(grows, theory, told, bound, f"{grows}/lower-bound")
+            yield f"{grows}/lower-bound-{which}", Series(grows, theory, label, bound, f"{grows}/lower-bound")
 
 
 SERIES = dict(sorted(_series(), key=lambda item: "TVmb".index(item[0][0])))
@@ -131,7 +133,7 @@ SERIES = dict(sorted(_series(), key=lambda item: "TVmb".index(item[0][0])))
 def names(series: str, scale: str) -> list[list[str]]:
     """The studies of a series: at each point one, or one for every instance."""
     chosen, size = SERIES[series], SIZES[scale][SERIES[series].size]
-    several = range(size.runs) if chosen.drawn else (None,)
+    several = range(size.runs) if chosen.sampled else (None,)
     return [[_name(series, point, instance) for instance in several] for point in size.points]
 
 
@@ -145,7 +147,10 @@ def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], St
         size = SIZES[scale][chosen.size]
         for point, several in zip(size.points, names(series, scale), strict=True):
             for instance, name in enumerate(several):
-                yield name, partial(_study, name, series, point, instance, runs or (1 if chosen.drawn else size.runs))
+                yield (
+                    name,
+                    partial(_study, name, series, point, instance, runs or (1 if chosen.sampled else size.runs)),
+                )
 
 
 def _study(name: str, series: str, point: float, instance: int, runs: int) -> Study:
@@ -176,39 +181,39 @@ def claims(scale: str) -> Iterator[Claim]:
 
 
 def _claim(scale: str, series: str, form: str, name: str, *, known: str = "", adjusted: bool = False) -> Claim:
-    chosen, shown = SERIES[series], names(series, scale)
+    chosen, groups = SERIES[series], names(series, scale)
     symbol = "1/b" if chosen.symbol == "b" else chosen.symbol
     grows = "grows no faster than" if chosen.only_slower else "grows as"
-    says = f"{TOLD[form]}: regret{' / (1 - 1/m)^(2/3)' if adjusted else ''} {grows} {symbol}^({chosen.power})"
+    says = f"{DESCRIPTIONS[form]}: regret{' / (1 - 1/m)^(2/3)' if adjusted else ''} {grows} {symbol}^({chosen.power})"
     judge = partial(_judge, series=series, form=form, adjusted=adjusted)
     return Claim(
-        name, says, tuple(name for several in shown for name in several), judge, paper=chosen.theory, known=known
+        name, says, tuple(name for several in groups for name in several), judge, paper=chosen.theory, known=known
     )
 
 
 def played(evidence: Evidence, series: str) -> dict[float, list[str]]:
     """The studies of a series that were played, by their point."""
-    found: dict[float, list[str]] = {}
+    by_size: dict[float, list[str]] = {}
     for name in evidence.studies:
         if name.startswith(f"slope/{series}/at="):
-            found.setdefault(float(name.split("at=")[1].split("/")[0]), []).append(name)
-    return dict(sorted(found.items()))
+            by_size.setdefault(float(name.split("at=")[1].split("/")[0]), []).append(name)
+    return dict(sorted(by_size.items()))
 
 
 def grown(evidence: Evidence, series: str, form: str) -> Power:
     """The regrets of a series."""
-    found = played(evidence, series)
-    return power(evidence, list(found.values()), list(found), form)
+    by_size = played(evidence, series)
+    return power(evidence, list(by_size.values()), list(by_size), form)
 
 
 def _judge(evidence: Evidence, *, series: str, form: str, adjusted: bool) -> Finding:
     """As said: within 0.1, or within the interval; no faster: below, or within the interval."""
-    found, chosen = grown(evidence, series, form), SERIES[series]
+    growth, chosen = grown(evidence, series, form), SERIES[series]
     if adjusted:
-        found = found._replace(regrets=found.regrets / (1.0 - 1.0 / found.sizes) ** (2 / 3))
-    slope = found.slope(chosen.last)
+        growth = growth._replace(regrets=growth.regrets / (1.0 - 1.0 / growth.sizes) ** (2 / 3))
+    slope = growth.slope(chosen.last)
     off = slope.mean - chosen.theory
     reach = max(ROUGHLY, 0.0 if math.isnan(slope.ci95) else slope.ci95)
     holds = off <= np.nan_to_num(slope.ci95) if chosen.only_slower else abs(off) <= reach
-    first, last = found.means[0], found.means[-1]
+    first, last = growth.means[0], growth.means[-1]
     return Finding(*slope, bool(holds), f"From {first:,.0f} to {last:,.0f}: a power of {slope.mean:.2f}.")

@@ -1,4 +1,4 @@
-"""All that is played: each part has its own file."""
+"""All studies; each part has its own file."""
 
 from driftwise.papers import Shelf
 from driftwise.papers.knapsacks import errata_in_play, future, non_binding, points, recommended, slopes

@@ -1,9 +1,9 @@
-"""Lemma 2 and Theorem 1, held against what was played."""
+"""Lemma 2 and Theorem 1, compared with runs."""
 
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,11 +11,13 @@ from driftwise.core.family import trace_for
 from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Ints
-from driftwise.families import BudgetStationary, SlidingKnapsackUCB
+from driftwise.families import BudgetStationary, KnapsackExample, SlidingKnapsackUCB
 from driftwise.families.knapsack.hindsight.path_length import Unrest, unrest
 from driftwise.families.knapsack.hindsight.regret_bound import knapsack_bound
 from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program
 from driftwise.families.knapsack.means import Means
+from driftwise.families.knapsack.worlds.base import BudgetWorld
+from driftwise.papers import only_world
 from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.forms import tuned
 from driftwise.papers.knapsacks.powers import column
@@ -41,11 +43,11 @@ def claims(scale: str) -> Iterator[Claim]:
             paper=0.0,
         )
     for series in SERIES:
-        shown = tuple(name for several in names(series, scale) for name in several)
+        studies = tuple(name for several in names(series, scale) for name in several)
         yield Claim(
             f"bound/theorem1/{series}",
             "no run of Algorithm 1 loses more than Theorem 1 allows: shown is the largest share of the bound",
-            shown,
+            studies,
             partial(_judge_bound, series=series),
         )
     for name, moved in (("stationary", STILL), ("v=1", MOVING)):
@@ -69,14 +71,14 @@ class RunRecord(NamedTuple):
     costs: Floats
 
 
-def _judge_coverage(_: Evidence, *, world: Any) -> Finding:
+def _judge_coverage(_: Evidence, *, world: BudgetWorld) -> Finding:
     """Not once."""
     rooms = np.concatenate([_rooms(world, seed) for seed in range(RUNS)])
     broken = int((rooms < 0.0).sum())
     return Finding(broken, math.nan, broken == 0, f"Of {len(rooms):,} bounds; the least room is {rooms.min():.2f}.")
 
 
-def _rooms(world: Any, seed: int) -> Floats:
+def _rooms(world: BudgetWorld, seed: int) -> Floats:
     """How far every bound of a run is on the right side."""
     means = world.means(ROUNDS, seed)
     policy = tuned(world, ROUNDS, seed)["paper"]
@@ -91,7 +93,7 @@ def _rooms(world: Any, seed: int) -> Floats:
     return np.concatenate([rewards.ravel(), costs.ravel()])
 
 
-def played_by(policy: SlidingKnapsackUCB, world: Any, means: Means, seed: int) -> RunRecord:
+def played_by(policy: SlidingKnapsackUCB, world: BudgetWorld, means: Means, seed: int) -> RunRecord:
     """Play a run, and read from the tape what it was paid and spent; a purchase that failed is left out."""
     tape, till = world.draw(ROUNDS, seed)
     problem = world.problem(ROUNDS)
@@ -100,8 +102,8 @@ def played_by(policy: SlidingKnapsackUCB, world: Any, means: Means, seed: int) -
     rounds -= int(till.shut[0])
     arms, rows = trace.actions[:rounds], means.rows[:rounds]
     chances = np.column_stack([means.rewards[rows, arms], *np.swapaxes(means.costs, 0, 1)[:, rows, arms]])
-    drawn = (tape.noise[:rounds] < chances) * (arms >= 0)[:, None].astype(float)
-    return RunRecord(arms, drawn[:, 0], drawn[:, 1:])
+    outcomes = (tape.noise[:rounds] < chances) * (arms >= 0)[:, None].astype(float)
+    return RunRecord(arms, outcomes[:, 0], outcomes[:, 1:])
 
 
 def bounds(policy: SlidingKnapsackUCB, log: RunRecord, means: Means) -> tuple[Floats, Floats]:
@@ -140,7 +142,7 @@ def _judge_bound(evidence: Evidence, *, series: str) -> Finding:
 
 def allowed(study: Study, run: int) -> float:
     """What Theorem 1 allows a run of a study, with the highest price that a round or LP(mean) has."""
-    world, horizon = study.worlds["world"], study.horizon
+    world, horizon = only_world(study, BudgetStationary, Carousel, KnapsackExample), study.horizon
     means = world.means(horizon, int(key(study.seed, run, "world")))
     rates = world.rates(horizon)
     price = max(

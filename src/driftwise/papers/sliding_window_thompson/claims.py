@@ -1,4 +1,4 @@
-"""All that the paper says and we can judge."""
+"""All claims of the paper that can be judged."""
 
 from driftwise.papers.sliding_window_thompson.cells import cells, orders
 from driftwise.papers.sliding_window_thompson.prose import figure_5, prose

@@ -1,9 +1,9 @@
 """Figures 1 to 11 of the paper, from our runs. A figure is drawn when the studies it shows were played.
 
-Needs the extra `report`; matplotlib is imported when the first figure is asked for.
+Needs the extra `report`; matplotlib is imported when the first figure is drawn.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from driftwise.measure.summary import band
 from driftwise.papers.sliding_window_thompson.sensitivity import sweep
 from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, ARMS, FIGURE_5_ARMS, SIGMAS
 from driftwise.study.claims import Evidence
-from driftwise.study.plots.lines import Line, Panel, draw_lines
+from driftwise.study.plots.lines import Drawing, Line, Panel, draw_lines
 
 if TYPE_CHECKING:
     from driftwise.study.plots.style import Figure, Sheet
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 INCREASES = (0.5, 1.0, 2.0)
 
 
-def figures(evidence: Evidence) -> list[Any]:
+def figures(evidence: Evidence) -> list[Drawing]:
     """Every figure that the studies at hand allow."""
     return [*_regret_over_time(evidence), *_waves(evidence), *_speeds(evidence), *_sweeps(evidence)]
 
@@ -33,30 +33,24 @@ def _has(evidence: Evidence, names: Sequence[str]) -> list[str]:
 
 
 def _draw(
-    sheet: "Sheet", titles: Sequence[str], lines: Sequence[dict[str, Line]], *, xlabel: str, **more: Any
+    sheet: "Sheet", titles: Sequence[str], lines: Sequence[Mapping[str, Line]], *, xlabel: str, **more: Any
 ) -> "Figure":
     return draw_lines(sheet, list(map(Panel, titles, lines)), xlabel=xlabel, **more)
-
-
-def _drawing(title: str, caption: str, draw: "Callable[[Sheet], Figure]") -> Any:
-    from driftwise.study.verdict_report import Drawing
-
-    return Drawing(title, caption, draw)
 
 
 # ---- Figures 1, 3, 4: regret over time ----
 
 
-def _regret_over_time(evidence: Evidence) -> Iterator[Any]:
-    shown = {
+def _regret_over_time(evidence: Evidence) -> Iterator[Drawing]:
+    figures_by_title = {
         "Figure 1: AC-MAB, K = 10": ["table2/K=10/N=10000", "table2/K=10/N=100000"],
         "Figure 3: SC-MAB, K = 5, sigma = 0.0001": ["table3/K=5/N=10000", "table3/K=5/N=100000"],
         "Figure 4: SC-MAB, K = 10, sigma = 0.001": ["table4/K=10/N=10000"],
     }
-    for title, names in shown.items():
+    for title, names in figures_by_title.items():
         if there := _has(evidence, names):
             caption = "Mean dynamic pseudo-regret so far, with 95% bands. SW-UCB is drawn correct and as printed."
-            yield _drawing(title, caption, partial(_draw_curves, evidence=evidence, names=there))
+            yield Drawing(title, caption, partial(_draw_curves, evidence=evidence, names=there))
 
 
 def _draw_curves(sheet: "Sheet", *, evidence: Evidence, names: Sequence[str]) -> "Figure":
@@ -72,10 +66,10 @@ def _draw_curves(sheet: "Sheet", *, evidence: Evidence, names: Sequence[str]) ->
 # ---- Figure 2: how the means move ----
 
 
-def _waves(evidence: Evidence) -> Iterator[Any]:
+def _waves(evidence: Evidence) -> Iterator[Drawing]:
     if any(name.startswith("table3") for name in evidence.studies):
         caption = "Expected reward of every arm; the wave is deterministic."
-        yield _drawing("Figure 2: SC-MAB, sigma = 0.0001", caption, _draw_waves)
+        yield Drawing("Figure 2: SC-MAB, sigma = 0.0001", caption, _draw_waves)
 
 
 def _draw_waves(sheet: "Sheet") -> "Figure":
@@ -92,23 +86,23 @@ def _draw_waves(sheet: "Sheet") -> "Figure":
 # ---- Figure 5: the speed of the drift ----
 
 
-def _speeds(evidence: Evidence) -> Iterator[Any]:
+def _speeds(evidence: Evidence) -> Iterator[Drawing]:
     arms = [k for k in FIGURE_5_ARMS if all(f"figure5/K={k}/sigma={s:g}" in evidence.studies for s in SIGMAS)]
     if arms:
         caption = "Regret after 10,000 rounds against the speed sigma, window sigma^(-4/5), with 95% bands."
         draw = partial(_draw_speeds, evidence=evidence, arms=arms)
-        yield _drawing("Figure 5: SC-MAB as sigma varies", caption, draw)
+        yield Drawing("Figure 5: SC-MAB as sigma varies", caption, draw)
 
 
 def _draw_speeds(sheet: "Sheet", *, evidence: Evidence, arms: Sequence[int]) -> "Figure":
     lines = []
     for k in arms:
         names = [f"figure5/K={k}/sigma={sigma:g}" for sigma in SIGMAS]
-        found = {algorithm: [evidence.regret(name, algorithm) for name in names] for algorithm in ALGORITHMS}
+        estimates = {algorithm: [evidence.regret(name, algorithm) for name in names] for algorithm in ALGORITHMS}
         lines.append(
             {
                 algorithm: (np.array(SIGMAS), np.array([e.mean for e in row]), np.array([e.ci95 for e in row]))
-                for algorithm, row in found.items()
+                for algorithm, row in estimates.items()
             }
         )
     return _draw(sheet, [f"K = {k}" for k in arms], lines, xlabel="sigma")
@@ -117,7 +111,7 @@ def _draw_speeds(sheet: "Sheet", *, evidence: Evidence, arms: Sequence[int]) -> 
 # ---- Figures 6 to 11: how much the window matters ----
 
 
-def _sweeps(evidence: Evidence) -> Iterator[Any]:
+def _sweeps(evidence: Evidence) -> Iterator[Drawing]:
     for symbol, setting, first in (("alpha", "AC-MAB", 6), ("beta", "SC-MAB", 9)):
         names = [name for name in evidence.studies if name.startswith(f"{symbol}/")]
         horizons = sorted({evidence.studies[name].horizon for name in names})
@@ -129,10 +123,10 @@ def _sweeps(evidence: Evidence) -> Iterator[Any]:
                 f"The best {symbol}, and the values at which regret is 50%, 100% and 200% above the best; "
                 f"0 is what the paper prescribes."
             )
-            yield _drawing(f"Figure {first}: {setting}", caption, partial(_draw_best, **arguments))
+            yield Drawing(f"Figure {first}: {setting}", caption, partial(_draw_best, **arguments))
         caption = f"Regret a round against {symbol}; the window is N^((1 - {symbol})/2)."
-        yield _drawing(f"Figure {first + 1}: {setting}, by K", caption, partial(_draw_by_arms, **arguments))
-        yield _drawing(f"Figure {first + 2}: {setting}, by N", caption, partial(_draw_by_horizon, **arguments))
+        yield Drawing(f"Figure {first + 1}: {setting}, by K", caption, partial(_draw_by_arms, **arguments))
+        yield Drawing(f"Figure {first + 2}: {setting}, by N", caption, partial(_draw_by_horizon, **arguments))
 
 
 def _per_round(evidence: Evidence, symbol: str, k: int, horizon: int) -> tuple[Floats, Floats, Floats]:
@@ -146,9 +140,9 @@ def _draw_by_arms(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: 
 
 
 def _draw_by_horizon(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":
-    shown = [n for n in horizons if n in (10_000, 100_000, 500_000, 1_000_000)]
-    lines = [{f"K={k}": _per_round(evidence, symbol, k, n) for k in ARMS} for n in shown]
-    return _draw(sheet, [f"N = {n:,}" for n in shown], lines, xlabel=symbol)
+    sizes = [n for n in horizons if n in (10_000, 100_000, 500_000, 1_000_000)]
+    lines = [{f"K={k}": _per_round(evidence, symbol, k, n) for k in ARMS} for n in sizes]
+    return _draw(sheet, [f"N = {n:,}" for n in sizes], lines, xlabel=symbol)
 
 
 def _draw_best(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":

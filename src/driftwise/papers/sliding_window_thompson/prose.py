@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -147,7 +146,7 @@ def _judge_slope(evidence: Evidence, *, study: str, start: int, stop: int) -> Fi
     )
 
 
-def _curve(evidence: Evidence, study: str, algorithm: str) -> tuple[Any, Floats]:
+def _curve(evidence: Evidence, study: str, algorithm: str) -> tuple[Ints, Floats]:
     chosen = evidence.studies[study]
     rounds, curves = evidence.results.curves(chosen.cells_of("world", algorithm))
     return rounds, curves.mean(axis=0)

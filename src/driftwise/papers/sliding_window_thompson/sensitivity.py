@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from driftwise.papers.sliding_window_thompson.studies import ARMS, SWEEP_HORIZON
 from driftwise.study.claims import Claim, Evidence, Finding
 
 
-def sweep(evidence: Evidence, study: str) -> tuple[Any, Floats]:
+def sweep(evidence: Evidence, study: str) -> tuple[Floats, Floats]:
     """The grid of a sweep, and the mean regret at each of its points."""
     names = list(evidence.studies[study].policies)
     return np.array([float(name) for name in names]), np.array([evidence.regret(study, name).mean for name in names])

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from driftwise.core.protocols import Policy, World
 from driftwise.families import ACMAB, ASCMAB, REXP3, SCMAB, SER4, SlidingKLUCB, SlidingThompson, SlidingUCB, Thompson
 from driftwise.papers.sliding_window_thompson.printed_ucb import PrintedUCB
 from driftwise.study.study import Study
@@ -16,9 +17,9 @@ FIGURE_5_ARMS = (5, 30)
 
 
 class Table(NamedTuple):
-    """One table: its world, how its window follows from N, the variation REXP3 is told, and the runs per cell."""
+    """One table: its world, how its window follows from N, the variation that REXP3 is given, and the runs per cell."""
 
-    world: Any
+    world: ACMAB | SCMAB | ASCMAB
     sigma: float
     runs: dict[str, int]
 
@@ -29,7 +30,7 @@ class Table(NamedTuple):
         return round(self.sigma**-0.8) if self.sigma > 1e-4 else round(math.sqrt(horizon))
 
     def variation(self, horizon: int) -> float:
-        """What REXP3 is told of the drift: three changes of at most one, or the speed times the horizon."""
+        """The variation that REXP3 is given: three changes of at most one, or the speed times the horizon."""
         return self.sigma * horizon or 3.0
 
 
@@ -73,7 +74,7 @@ def label(x: float) -> str:
     return f"{x:+.2f}"
 
 
-def algorithms(table: Table, horizon: int) -> dict[str, Any]:
+def algorithms(table: Table, horizon: int) -> dict[str, Policy]:
     """The six algorithms with the parameters of a table, SW-UCB both ways."""
     tau = table.tau(horizon)
     return {
@@ -137,5 +138,5 @@ def window(x: float, horizon: int) -> int:
     return min(horizon, max(1, round(math.pow(horizon, (1.0 - x) / 2.0))))
 
 
-def _with_arms(world: Any, n_arms: int) -> Any:
+def _with_arms(world: ACMAB | SCMAB | ASCMAB, n_arms: int) -> World:
     return replace(world, n_arms=n_arms)

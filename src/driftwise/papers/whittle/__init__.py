@@ -20,10 +20,10 @@ PAPER = Paper(
         "and its balls do not cover. certain: no balls at all, counts pooled.",
         "UCWhittle is played by three readings. literal: radii by its theorem. vacuous: balls that hold everything, "
         "which makes it activate the first M arms for ever. size=10: sqrt(10 / C), picked on Table 1.",
-        "adaptive-whittle is not in the paper: it is told neither the drift nor a radius nor a window. It is held "
-        "against the row of Our Policy on drift paths of another seed.",
+        "adaptive-whittle is not in the paper: it needs no drift, radius or window. It is compared "
+        "with the row of Our Policy on drift paths of another seed.",
         "The text prints the WIQL cell (20, 4) of the ladder as 18110-: it is read as 181100, for every number of the "
-        "table has five digits that count. The arms of Figures 1 and 2 are not said: (10, 4) here.",
+        "table has five digits that count. The arms of Figures 1 and 2 are not stated: (10, 4) here.",
     ),
     studies=studies,
     claims=claims,

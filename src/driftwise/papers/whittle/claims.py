@@ -1,4 +1,4 @@
-"""All that section 6 says and we can judge, and Theorem 2's exponent."""
+"""The claims of section 6 that can be judged, and the exponent of Theorem 2."""
 
 from driftwise.papers.whittle.curves import curves, theorem
 from driftwise.papers.whittle.table import cells, orders, recommended

@@ -1,15 +1,16 @@
 """Figures 1 and 2 of the paper and what Table 1 looks like over time, from our runs; regret against H and against T.
 
-Needs the extra `report`; matplotlib is imported when the first figure is asked for.
+Needs the extra `report`; matplotlib is imported when the first figure is drawn.
 """
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from driftwise.measure.summary import band
+from driftwise.papers import only_world
 from driftwise.papers.whittle.curves import READINGS
 from driftwise.papers.whittle.studies import (
     CELLS,
@@ -23,7 +24,7 @@ from driftwise.papers.whittle.studies import (
     table,
 )
 from driftwise.study.claims import Evidence
-from driftwise.study.plots.lines import Line, Panel, draw_lines
+from driftwise.study.plots.lines import Drawing, Line, Panel, draw_lines
 
 if TYPE_CHECKING:
     from driftwise.study.plots.style import Figure, Sheet
@@ -35,25 +36,19 @@ READ = "literal and calibrated are readings of the paper's policy, adaptive is n
 RIVAL = {"ladder": "UCWhittle has balls that hold everything.", "ages": "UCWhittle has radius sqrt(10 / C)."}
 
 
-def figures(evidence: Evidence) -> list[Any]:
+def figures(evidence: Evidence) -> list[Drawing]:
     """Every figure that the studies at hand allow."""
     return [*_tables(evidence), *_lengths(evidence), *_against_length(evidence), *_against_episodes(evidence)]
 
 
-def _drawing(title: str, caption: str, draw: Any) -> Any:
-    from driftwise.study.verdict_report import Drawing
-
-    return Drawing(title, caption, draw)
-
-
-def _shown(world: str) -> tuple[str, ...]:
+def _policies_of(world: str) -> tuple[str, ...]:
     return ("Random", "WIQL", FITTED[world], "ours-literal", "ours-calibrated", RECOMMENDED)
 
 
 # ---- regret over episodes ----
 
 
-def _tables(evidence: Evidence) -> Iterator[Any]:
+def _tables(evidence: Evidence) -> Iterator[Drawing]:
     for world in WORLDS:
         names = {
             f"N = {n}, M = {m}": table(world, (n, m)) for n, m in CELLS if table(world, (n, m)) in evidence.studies
@@ -61,10 +56,10 @@ def _tables(evidence: Evidence) -> Iterator[Any]:
         if names:
             caption = f"Mean regret so far over 50 episodes of 100 slots, with 95% bands; {READ} {RIVAL[world]}"
             draw = partial(_draw_over_time, evidence=evidence, names=names, world=world)
-            yield _drawing(f"Table 1: {TITLES[world]}", caption, draw)
+            yield Drawing(f"Table 1: {TITLES[world]}", caption, draw)
 
 
-def _lengths(evidence: Evidence) -> Iterator[Any]:
+def _lengths(evidence: Evidence) -> Iterator[Drawing]:
     for number, (name, world) in enumerate(FIGURES.items(), 1):
         names = {f"H = {slots}": figure(name, slots) for slots in LENGTHS if figure(name, slots) in evidence.studies}
         if names:
@@ -72,14 +67,14 @@ def _lengths(evidence: Evidence) -> Iterator[Any]:
                 f"Mean regret so far for episodes of H slots, N = 10 and M = 4, with 95% bands; {READ} {RIVAL[world]}"
             )
             draw = partial(_draw_over_time, evidence=evidence, names=names, world=world)
-            yield _drawing(f"Figure {number}: {TITLES[world]}", caption, draw)
+            yield Drawing(f"Figure {number}: {TITLES[world]}", caption, draw)
 
 
 def _draw_over_time(sheet: "Sheet", *, evidence: Evidence, names: dict[str, str], world: str) -> "Figure":
     panels = []
     for title, name in names.items():
         study, lines = evidence.studies[name], dict[str, Line]()
-        for policy in _shown(world):
+        for policy in _policies_of(world):
             rounds, values = evidence.results.curves(study.cells_of("world", policy))
             lines[NAMES[policy]] = (rounds * EPISODES / study.horizon, *band(values))
         panels.append(Panel(title, lines))
@@ -89,7 +84,7 @@ def _draw_over_time(sheet: "Sheet", *, evidence: Evidence, names: dict[str, str]
 # ---- regret against the length of episodes, and against their number ----
 
 
-def _against_length(evidence: Evidence) -> Iterator[Any]:
+def _against_length(evidence: Evidence) -> Iterator[Drawing]:
     there = {
         world: [figure(name, slots) for slots in LENGTHS if figure(name, slots) in evidence.studies]
         for name, world in FIGURES.items()
@@ -98,14 +93,14 @@ def _against_length(evidence: Evidence) -> Iterator[Any]:
     if there:
         caption = f"Mean regret after 50 episodes on logarithmic scales, N = 10 and M = 4; {READ} UCWhittle as above."
         draw = partial(_draw_against_length, evidence=evidence, there=there)
-        yield _drawing("Regret against H", caption, draw)
+        yield Drawing("Regret against H", caption, draw)
 
 
 def _draw_against_length(sheet: "Sheet", *, evidence: Evidence, there: dict[str, list[str]]) -> "Figure":
     panels = []
     for world, names in there.items():
         slots = [evidence.studies[name].horizon // EPISODES for name in names]
-        lines = {NAMES[policy]: _means(evidence, names, policy, slots) for policy in _shown(world)}
+        lines = {NAMES[policy]: _means(evidence, names, policy, slots) for policy in _policies_of(world)}
         panels.append(Panel(TITLES[world], lines))
     return draw_lines(sheet, panels, xlabel="slots in an episode", logarithmic=True)
 
@@ -116,7 +111,7 @@ def _means(evidence: Evidence, names: Sequence[str], policy: str, x: Sequence[fl
     return np.array(x, float), means, np.full(len(means), np.nan)
 
 
-def _against_episodes(evidence: Evidence) -> Iterator[Any]:
+def _against_episodes(evidence: Evidence) -> Iterator[Drawing]:
     groups: dict[str, list[str]] = {}
     for name in evidence.studies:
         if name.startswith("theorem2/"):
@@ -126,7 +121,7 @@ def _against_episodes(evidence: Evidence) -> Iterator[Any]:
         caption = (
             "Mean regret against T on logarithmic scales, kernels moving by T^-k. Dotted: the exponent of Theorem 2."
         )
-        yield _drawing("Theorem 2", caption, partial(_draw_against_episodes, evidence=evidence, groups=groups))
+        yield Drawing("Theorem 2", caption, partial(_draw_against_episodes, evidence=evidence, groups=groups))
 
 
 def _draw_against_episodes(sheet: "Sheet", *, evidence: Evidence, groups: dict[str, list[str]]) -> "Figure":
@@ -134,7 +129,7 @@ def _draw_against_episodes(sheet: "Sheet", *, evidence: Evidence, groups: dict[s
     for group, names in groups.items():
         _, world, k = (part.rpartition("=")[2] for part in group.split("/"))
         studies = [evidence.studies[name] for name in names]
-        x = [study.horizon / study.worlds["world"].episode for study in studies]
+        x = [study.horizon / only_world(study, *WORLDS.values()).episode for study in studies]
         lines = {NAMES[policy]: _means(evidence, names, policy, x) for policy in READINGS}
         bound, start = max(1.0 - float(k) / 3.0, 0.5), lines["literal"][1][0]
         guide = (lines["literal"][0], start * (lines["literal"][0] / x[0]) ** bound, np.full(len(x), np.nan))

@@ -3,10 +3,10 @@
 T episodes of H slots. Where a study differs from another in its name alone, its runs are played once.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
 
+from driftwise.core.protocols import Policy
 from driftwise.families import (
     WIQL,
     AdaptiveWhittle,
@@ -17,6 +17,7 @@ from driftwise.families import (
     UCWhittle,
     WhittleThompson,
 )
+from driftwise.families.restless.worlds.base import RestlessWorld
 from driftwise.papers import Shelf
 from driftwise.study.study import Study
 
@@ -28,7 +29,7 @@ LENGTHS = (20, 50, 100, 200)
 FIGURE_RUNS = {"quick": 10, "full": 20}
 FRESH = 20_250_618  # the seed of drift paths on which nothing was picked
 
-WORLDS: dict[str, Any] = {"ladder": Climbing, "ages": AgeOfInformation}
+WORLDS: dict[str, type[Climbing] | type[AgeOfInformation]] = {"ladder": Climbing, "ages": AgeOfInformation}
 APPLICATIONS = {"ladder": "One Dimensional Bandit", "ages": "Wireless Scheduling"}
 FIGURES = {"figure1": "ladder", "figure2": "ages"}
 OURS = ("ours-literal", "ours-calibrated", "ours-certain")
@@ -41,7 +42,7 @@ GROWING = {"quick": (25, 50, 100), "full": (25, 50, 100, 200, 400)}
 GROWING_RUNS = {"quick": 6, "full": 12}
 
 
-def policies() -> dict[str, Any]:
+def policies() -> dict[str, Policy]:
     """Every row of Table 1 by each of its readings, and two that are not in the paper."""
     return {
         "Random": RandomArms(),
@@ -114,7 +115,13 @@ def _theorem(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], S
 
 
 def _study(
-    name: str, *, world: Any, policies: dict[str, Any], runs: int, episodes: int = EPISODES, seed: int = 0
+    name: str,
+    *,
+    world: RestlessWorld,
+    policies: Mapping[str, Policy],
+    runs: int,
+    episodes: int = EPISODES,
+    seed: int = 0,
 ) -> Study:
     return Study(
         name=name,

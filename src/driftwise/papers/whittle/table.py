@@ -2,7 +2,7 @@
 
 A cell matches when our mean is within its band of the printed one, or no farther from it than our 95% interval. Bands:
 1% for Random on the ladder, whose setting is pinned down; 10% for WIQL with ages; 6% elsewhere. What the paper's spread
-is (a deviation, an error, an interval) is not said, and nothing is judged by it.
+is (a deviation, an error, an interval) is not stated, and nothing is judged by it.
 """
 
 import csv
@@ -90,7 +90,7 @@ def _judge_cell(evidence: Evidence, *, study: str, policy: str, printed: float, 
 
 
 def recommended() -> Iterator[Claim]:
-    """One policy, told nothing, against the printed row of Our Policy."""
+    """One policy without prior knowledge, against the printed row of Our Policy."""
     for world in WORLDS:
         for cell in CELLS:
             study, (printed, spread) = fresh(world, cell), published()[world, cell, "Our Policy"]
@@ -161,8 +161,8 @@ def _judge_order(evidence: Evidence, *, study: str, ladder: tuple[str, ...]) -> 
     """Holds when every mean is below the next; shown is the largest ratio of neighbours."""
     means = [evidence.regret(study, policy).mean for policy in ladder]
     ratios = [one / other for one, other in pairwise(means)]
-    told = ", ".join(f"{mean:,.0f}" for mean in means)
-    return Finding(max(ratios), math.nan, max(ratios) < 1.0, f"{told}.")
+    listed = ", ".join(f"{mean:,.0f}" for mean in means)
+    return Finding(max(ratios), math.nan, max(ratios) < 1.0, f"{listed}.")
 
 
 def _judge_alike(evidence: Evidence, *, study: str) -> Finding:

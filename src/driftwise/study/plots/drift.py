@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.core.family import words_of
+from driftwise.core.protocols import World
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Ints
 from driftwise.core.words import Words
@@ -45,7 +46,7 @@ class Drift(NamedTuple):
         return self.labels if len(self.labels) <= MOST_NAMES else [f"{len(self.labels)} {self.words.others}"]
 
 
-def drift_of(study: Study, world: Any) -> Drift:
+def drift_of(study: Study, world: World) -> Drift:
     """What there is to show of the drift of one world."""
     seeds = [int(key(study.seed, run, "world")) for run in range(study.runs)]
     changes = world.changes(study.horizon, seeds[0])
@@ -56,7 +57,7 @@ def drift_of(study: Study, world: Any) -> Drift:
     return Drift(rounds, lines, changes, shared, words, slate, labels)
 
 
-def sample(world: Any, horizon: int, seed: int, changes: list[int]) -> tuple[Ints, Floats]:
+def sample(world: World, horizon: int, seed: int, changes: list[int]) -> tuple[Ints, Floats]:
     """What drifts, at evenly spaced rounds (fewer for many lines) and, while they are few, at every change."""
     problem = world.problem(horizon)
     width = len(getattr(world, "labels", ())) or (problem.n_arms if world.lasting else problem.dim)

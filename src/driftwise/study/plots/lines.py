@@ -3,17 +3,25 @@
 Needs the extra `report`; matplotlib is imported when the first figure is drawn.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from driftwise.core.types import Floats
+from driftwise.core.types import Floats, Ints
 
 if TYPE_CHECKING:
     from driftwise.study.plots.style import Axes, Figure, Sheet
 
-Line = tuple[Any, Floats, Floats]  # x, the mean there, and half the band around it (nan: no band)
+Line = tuple[Floats | Ints, Floats, Floats]  # x, the mean there, and half the band around it (nan: no band)
+
+
+class Drawing(NamedTuple):
+    """A figure of a paper, drawn from our runs on any sheet."""
+
+    title: str
+    caption: str
+    draw: "Callable[[Sheet], Figure]"
 
 
 class Panel(NamedTuple):
@@ -26,7 +34,7 @@ class Panel(NamedTuple):
 
 def draw_lines(
     sheet: "Sheet",
-    shown: Sequence[Panel],
+    contents: Sequence[Panel],
     *,
     xlabel: str,
     limits: tuple[float, float] | None = None,
@@ -36,13 +44,13 @@ def draw_lines(
     from driftwise.study.plots.style import panels, plain, text_width
 
     if logarithmic:
-        shown = [each._replace(lines=_logarithms(each.lines), guides=_logarithms(each.guides)) for each in shown]
+        contents = [each._replace(lines=_logarithms(each.lines), guides=_logarithms(each.guides)) for each in contents]
     with plain():
-        names = [name for panel in shown for name in (*panel.lines, *panel.guides)]
+        names = [name for panel in contents for name in (*panel.lines, *panel.guides)]
         right = max(text_width(name, sheet.letters, bold=True) for name in names) + 24
-        spans = [_span(panel.lines, tight=logarithmic) for panel in shown]
-        figure, axes = panels([panel.title for panel in shown], spans, sheet, right=right)
-        for each, panel in zip(axes, shown, strict=True):
+        spans = [_span(panel.lines, tight=logarithmic) for panel in contents]
+        figure, axes = panels([panel.title for panel in contents], spans, sheet, right=right)
+        for each, panel in zip(axes, contents, strict=True):
             _draw_panel(each, panel, sheet, xlabel=xlabel, limits=limits, logarithmic=logarithmic)
     return figure
 
@@ -115,11 +123,11 @@ def _round_numbers(low: float, high: float) -> list[float]:
 
 def _well_apart(values: Floats) -> list[float]:
     """The first, and each that is far enough from the one before to be written beside it."""
-    kept = [float(values[0])]
+    ticks = [float(values[0])]
     for value in values[1:]:
-        if value - kept[-1] >= 0.25 * (values[-1] - values[0]):
-            kept.append(float(value))
-    return kept
+        if value - ticks[-1] >= 0.25 * (values[-1] - values[0]):
+            ticks.append(float(value))
+    return ticks
 
 
 def _span(lines: Mapping[str, Line], *, tight: bool) -> tuple[float, float]:

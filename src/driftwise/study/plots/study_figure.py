@@ -64,11 +64,11 @@ def regret_figure(study: Study, results: Results, world_label: str, *, sheet: Sh
 def cells_by_policy(study: Study, results: Results, world_label: str) -> dict[str, list[Cell]]:
     """The cells of one world, run after run; all of them must have been played."""
     lookup(world_label, study.worlds, "world")
-    cells = {label: [study.cell(world_label, label, run) for run in range(study.runs)] for label in study.policies}
-    wanted = {cell.key for row in cells.values() for cell in row}
-    lacking = len(wanted) - len(results.has(wanted))
+    cells = {label: study.cells_of(world_label, label) for label in study.policies}
+    keys = {cell.key for row in cells.values() for cell in row}
+    lacking = len(keys) - len(results.has(keys))
     if lacking:
-        raise ParameterError(f"{lacking} of {len(wanted)} cells of {world_label!r} are missing: run the study first")
+        raise ParameterError(f"{lacking} of {len(keys)} cells of {world_label!r} are missing: run the study first")
     return cells
 
 
@@ -86,12 +86,12 @@ def picture(study: Study, results: Results, cells: dict[str, list[Cell]]) -> Pic
     )
 
 
-def draw(shown: Picture, *, sheet: Sheet = WIDE) -> Figure:
+def draw(image: Picture, *, sheet: Sheet = WIDE) -> Figure:
     """Lay a picture out on a sheet: fixed panels, and a right margin as wide as the longest name."""
-    names = [shorten(curve.label, sheet.longest) for curve in shown.curves]
+    names = [shorten(curve.label, sheet.longest) for curve in image.curves]
     with plain():
         regret_height = max(sheet.regret, 1.5 * sheet.letters * len(names))
-        right = max(text_width(name, sheet.letters, bold=True) for name in [*names, *shown.drift.names]) + 24
+        right = max(text_width(name, sheet.letters, bold=True) for name in [*names, *image.drift.names]) + 24
         left, top, between, bottom = 3.4 * sheet.letters, 2.6 * sheet.letters, 4 * sheet.letters, 3.6 * sheet.letters
         height = top + sheet.drift + between + regret_height + bottom
         figure = Figure(figsize=(sheet.width / 72, height / 72))
@@ -102,8 +102,8 @@ def draw(shown: Picture, *, sheet: Sheet = WIDE) -> Figure:
 
         below = panel(bottom, regret_height)
         above = panel(bottom + regret_height + between, sheet.drift, sharex=below)
-        draw_drift(above, shown.drift, shown.horizon, sheet)
-        _draw_regret(below, shown, names, sheet)
+        draw_drift(above, image.drift, image.horizon, sheet)
+        _draw_regret(below, image, names, sheet)
     return figure
 
 
@@ -118,22 +118,22 @@ def _curve(label: str, rounds: Ints, values: Floats) -> Curve:
 # How it is drawn
 
 
-def _draw_regret(axes: Axes, shown: Picture, names: list[str], sheet: Sheet) -> None:
-    runs = f"mean of {shown.runs} runs, 95% band" if shown.runs > 1 else "a single run"
-    prepare(axes, (0, shown.horizon), sheet, f"Regret so far: {runs}")
+def _draw_regret(axes: Axes, image: Picture, names: list[str], sheet: Sheet) -> None:
+    runs = f"mean of {image.runs} runs, 95% band" if image.runs > 1 else "a single run"
+    prepare(axes, (0, image.horizon), sheet, f"Regret so far: {runs}")
     axes.set_xlabel("rounds", fontsize=sheet.letters, color=INK, alpha=0.75)
-    best, ends = int(np.argmin([np.inf if curve.oracle else curve.mean[-1] for curve in shown.curves])), []
-    for i, curve in enumerate(shown.curves):
+    best, ends = int(np.argmin([np.inf if curve.oracle else curve.mean[-1] for curve in image.curves])), []
+    for i, curve in enumerate(image.curves):
         colour, stroke = pen(i)
         axes.plot(curve.rounds, curve.mean, color=colour, ls=stroke, lw=2.4 if i == best else 1.5, zorder=3)
         ends.append(End(float(curve.mean[-1]), names[i], colour, bold=i == best))
-        if shown.runs > 1:
+        if image.runs > 1:
             low, high = curve.mean - curve.half, curve.mean + curve.half
             axes.fill_between(curve.rounds, low, high, color=colour, alpha=0.16, lw=0)
-    if shown.drift.shared:
-        mark_changes(axes, shown.drift.changes)
-    highest = max(float(np.max(curve.mean + np.nan_to_num(curve.half))) for curve in shown.curves)
-    lowest = min(0.0, *(float(np.min(curve.mean)) for curve in shown.curves))  # ahead of the standard, for a while
+    if image.drift.shared:
+        mark_changes(axes, image.drift.changes)
+    highest = max(float(np.max(curve.mean + np.nan_to_num(curve.half))) for curve in image.curves)
+    lowest = min(0.0, *(float(np.min(curve.mean)) for curve in image.curves))  # ahead of the comparator, for a while
     axes.set_ylim(1.04 * lowest, 1.04 * highest or 1.0)
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(compact))

@@ -164,22 +164,22 @@ def name_ends(axes: Axes, ends: list[End], sheet: Sheet) -> None:
         )
 
 
-def apart(wanted: Floats, *, gap: float, top: float) -> Floats:
+def apart(positions: Floats, *, gap: float, top: float) -> Floats:
     """Heights as near to `wanted` as can be, in the same order, at least `gap` apart, between 0 and `top`.
 
     >>> apart(np.array([10.0, 11.0, 50.0]), gap=5.0, top=100.0)
     array([ 8., 13., 50.])
     """
-    order = np.argsort(wanted, kind="stable")
-    gap = min(gap, top / max(1, len(wanted) - 1))
-    ladder = gap * np.arange(len(wanted))
+    order = np.argsort(positions, kind="stable")
+    gap = min(gap, top / max(1, len(positions) - 1))
+    ladder = gap * np.arange(len(positions))
     groups: list[list[float]] = []  # neighbours that touch share their mean: isotonic regression by pooling
-    for value in wanted[order] - ladder:
+    for value in positions[order] - ladder:
         groups.append([float(value)])
         while len(groups) > 1 and np.mean(groups[-2]) >= np.mean(groups[-1]):
             groups[-2:] = [groups[-2] + groups[-1]]
     pooled = np.concatenate([np.full(len(group), np.mean(group)) for group in groups])
-    placed = np.empty(len(wanted))
+    placed = np.empty(len(positions))
     placed[order] = np.clip(pooled, 0.0, top - ladder[-1]) + ladder
     return placed
 
