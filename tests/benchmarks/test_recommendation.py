@@ -7,7 +7,7 @@ import pytest
 from benchmarks.recommendation.grid import KINDS, matches, propensities_of
 from benchmarks.recommendation.measure import KEY, key_of, play
 from driftwise.core.family import FAMILIES
-from driftwise.evaluate.recommend import Row, read_table
+from driftwise.evaluate.recommend import Measurement, read_table
 from driftwise.families import POLICIES
 
 QUICK = ("multi-armed", "convex")  # tables of the other kinds take long to compile
@@ -31,7 +31,7 @@ def test_every_row_names_a_policy_that_exists() -> None:
         assert row.propensities == propensities_of(row.policy)
 
 
-def first_rows(kind: str) -> Iterator[Row]:
+def first_rows(kind: str) -> Iterator[Measurement]:
     """The first candidate in a world of each kind of drift, at the shortest horizon."""
     rows = [row for row in read_table() if row.kind == kind]
     shortest = min(row.horizon for row in rows)

@@ -9,7 +9,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,8 @@ from driftwise.errors import LogError
 if TYPE_CHECKING:
     import polars as pl
 
+    from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
+    from driftwise.evaluate.evaluation import Evaluation
     from driftwise.evaluate.rows import LogRows
 
 
@@ -223,6 +225,14 @@ class Log:
             notes=rows.notes,
         )
 
+    # ---- what can be asked ----
+
+    def diagnose(self, *, name: str = "LOG", seed: int = 0) -> "Diagnosis":
+        """Does it drift, when, how far, and what should run? `name` stands in the command that is recommended."""
+        from driftwise.evaluate.diagnosis.diagnosis import diagnose
+
+        return diagnose(self, name=name, seed=seed)
+
     # ---- out ----
 
     def frame(self) -> "pl.DataFrame":
@@ -230,6 +240,12 @@ class Log:
         from driftwise.evaluate.frames import frame_of_log
 
         return frame_of_log(self)
+
+    def evaluate(self, policies: object, **options: Any) -> "Evaluation":
+        """What policies would have earned, with intervals; `driftwise.evaluate.off_policy.evaluate` has the options."""
+        from driftwise.evaluate.off_policy import evaluate
+
+        return evaluate(self, policies, **options)
 
     def __len__(self) -> int:
         return len(self.actions)

@@ -42,7 +42,7 @@ ON_TIME = 10.0  # rounds within which a reward counts as on time
 ROUND_TRIP = 1000  # samples with which an agent counts propensities
 
 
-class Row(NamedTuple):
+class Measurement(NamedTuple):
     """One candidate in one world, as the table has it."""
 
     kind: str
@@ -181,7 +181,7 @@ Losses = dict[str, dict[str, float]]  # by policy, by drift
 class _Table(NamedTuple):
     """The rows that match what is known of horizon and delay."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[Measurement, ...]
     notes: tuple[str, ...]
 
     @classmethod
@@ -210,7 +210,7 @@ class _Table(NamedTuple):
     def losses(self) -> Losses:
         """Mean losses of the candidates that were measured everywhere and that this version has."""
         places = {(row.world, row.horizon) for row in self.rows}
-        found: dict[str, dict[tuple[str, int], Row]] = defaultdict(dict)
+        found: dict[str, dict[tuple[str, int], Measurement]] = defaultdict(dict)
         for row in self.rows:
             found[row.policy][row.world, row.horizon] = row
         return {
@@ -221,11 +221,13 @@ class _Table(NamedTuple):
 
 
 @cache
-def read_table(path: Path = TABLE) -> tuple[Row, ...]:
+def read_table(path: Path = TABLE) -> tuple[Measurement, ...]:
     """All that was measured."""
-    kinds = Row.__annotations__
+    kinds = Measurement.__annotations__
     with path.open(newline="", encoding="utf-8") as file:
-        return tuple(Row(**{name: kinds[name](text) for name, text in row.items()}) for row in csv.DictReader(file))
+        return tuple(
+            Measurement(**{name: kinds[name](text) for name, text in row.items()}) for row in csv.DictReader(file)
+        )
 
 
 def _problem_of(problem: ProblemValue | Iterable[str] | str | int) -> ProblemValue | None:

@@ -1,0 +1,88 @@
+"""An evaluation in a terminal: values, differences, periods, and what to be careful about."""
+
+import math
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from driftwise.evaluate.comparison import LOGGED
+from driftwise.evaluate.evaluation import Evaluation, PolicyEvaluation
+from driftwise.evaluate.intervals import Interval
+
+BARS = "▁▂▃▄▅▆▇█"
+MAX_BARS = 30
+
+
+def show_evaluation(evaluation: Evaluation) -> None:
+    """Values in a table and differences between policies in sentences; notes and warnings go to standard error."""
+    Console().print(_values(evaluation))
+    for line in _differences(evaluation):
+        click.echo(line)
+    for note in evaluation.notes:
+        click.echo(f"note: {note}", err=True)
+    for name, result in evaluation.policies.items():
+        for warning in result.warnings:
+            click.echo(f"warning: {name}: {warning}", err=True)
+
+
+def _values(evaluation: Evaluation) -> Table:
+    rows = {name: each for name, each in evaluation.policies.items() if name != LOGGED}
+    means = [
+        period.value.mean
+        for each in (evaluation.logged, *rows.values())
+        for period in each.periods
+        if period.value is not None
+    ]
+    scale = (min(means, default=0.0), max(means, default=1.0))
+    shown = f"periods from {scale[0]:.3g} to {scale[1]:.3g}" if means else ""
+    methods = sorted({each.method for each in rows.values()})
+    caption = f"± 95%; {', '.join(methods)}; {shown}"
+    table = Table(title=f"{evaluation.rows:,} rows, {len(evaluation.arms)} arms", caption=caption)
+    table.add_column("policy", overflow="fold")
+    for name in ("reward per decision", "against the log"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("effective\nrows", justify="right")
+    table.add_column("by period", no_wrap=True)
+    gains = {each.policy: each.difference for each in evaluation.comparisons if each.against == LOGGED}
+    ranking = sorted(rows.items(), key=lambda item: -(item[1].value.mean if item[1].value else -math.inf))
+    for name, each in ((LOGGED, evaluation.logged), *ranking):
+        gain = _text(gains[name], "+") if name in gains else ""
+        table.add_row(name, _text(each.value), gain, f"{each.effective_sample_size:,.0f}", _bars(each, scale))
+    return table
+
+
+def _differences(evaluation: Evaluation) -> list[str]:
+    """How much more the best policy earns than each other one."""
+    values = {name: each.value.mean for name, each in evaluation.policies.items() if each.value and name != LOGGED}
+    best = max(values, key=lambda name: values[name], default=None)
+    lines = []
+    for each in evaluation.comparisons:
+        if best not in (each.policy, each.against) or each.against == LOGGED:
+            continue
+        other = each.against if each.policy == best else each.policy
+        close = each.difference.low <= 0.0 <= each.difference.high
+        more = _text(each.difference._replace(mean=abs(each.difference.mean)))
+        lines.append(f"{best} earns {more} more than {other}{': too close to call' if close else ''}")
+    return lines
+
+
+def _text(value: Interval | None, sign: str = "") -> str:
+    """An estimate and half the width of its interval, with as many digits as that justifies."""
+    if value is None:
+        return "not known"
+    half = 0.5 * (value.high - value.low)
+    if not 0.0 < half < math.inf:
+        return f"{value.mean:{sign}.4g}"
+    digits = max(0, 1 - math.floor(math.log10(half)))
+    return f"{value.mean:{sign},.{digits}f} ± {half:,.{digits}f}"
+
+
+def _bars(result: PolicyEvaluation, scale: tuple[float, float]) -> str:
+    """A bar per period, from the lowest to the highest mean of all; a dot where the log cannot tell."""
+    low, span = scale[0], scale[1] - scale[0] or 1.0
+    bars = [
+        "·" if each.value is None else BARS[round((each.value.mean - low) / span * (len(BARS) - 1))]
+        for each in result.periods
+    ]
+    return "".join(bars[:MAX_BARS])

@@ -1,0 +1,193 @@
+"""The diagnosis of a log: everything that can be said of its drift, as one value."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from driftwise.core.types import Floats, Ints
+from driftwise.errors import LogError
+from driftwise.evaluate.diagnosis.change_points import ChangePoint, change_points
+from driftwise.evaluate.diagnosis.delays import Delays, delays_of
+from driftwise.evaluate.diagnosis.logging_policy import Overlap, overlap
+from driftwise.evaluate.diagnosis.permutation import (
+    LEVEL,
+    DriftTest,
+    drift_test,
+    exchangeable,
+    n_bins_for,
+    noise_of,
+    summed,
+)
+from driftwise.evaluate.diagnosis.recommendation import LogRecommendation, recommend_for
+from driftwise.evaluate.diagnosis.seasons import Seasons, find_seasons
+from driftwise.evaluate.diagnosis.smoothing import SmoothMeans, smooth
+from driftwise.evaluate.diagnosis.variation import MeanVariation, variations
+from driftwise.evaluate.diagnosis.window_curve import WindowCurve, window_curve
+
+if TYPE_CHECKING:
+    from driftwise.evaluate.log import Log
+
+LEAST_ROWS = 20
+GAP = 20.0  # a pause of so many usual pauses between a hundredth of the rows, and of days at least, is a gap
+MONTH = 30 * 86400.0
+
+
+class ArmDiagnosis(NamedTuple):
+    """One arm: how often it was chosen and rewarded, its mean with a 95 % interval, its noise and its variation."""
+
+    name: str
+    chosen: int
+    rewarded: int
+    mean: float
+    half: float
+    noise: float
+    variation: MeanVariation
+
+
+class Diagnosis(NamedTuple):
+    """What a log says. Print it, write it with `to_dict`, or see `page` for a report."""
+
+    rows: int
+    arms: list[ArmDiagnosis]
+    missing: int
+    constant: bool
+    unit_range: bool
+    span: tuple[str, str] | None
+    test: DriftTest | None
+    changes: list[ChangePoint]
+    dates: list[tuple[str, str, str]]
+    variation: MeanVariation
+    seasons: Seasons
+    delays: Delays | None
+    window: WindowCurve
+    overlap: Overlap
+    smooth: SmoothMeans
+    edges: Ints
+    edge_times: Floats | None
+    timezone: str
+    recommendation: LogRecommendation
+    notes: list[str]
+
+    @property
+    def p_value(self) -> float:
+        """Of the test for drift; 1 where there is nothing to test."""
+        return 1.0 if self.test is None else self.test.p_value
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the log drifts, by a test that is wrong for one log of forty without drift."""
+        return self.p_value <= LEVEL
+
+    def __str__(self) -> str:
+        from driftwise.evaluate.diagnosis.summary import summary
+
+        return summary(self)
+
+    def to_dict(self) -> Mapping[str, object]:
+        """What `driftwise diagnose --json` prints."""
+        from driftwise.evaluate.diagnosis.summary import to_dict
+
+        return to_dict(self)
+
+
+def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
+    """Everything that can be said of the drift of a log; `name` stands in the command that is recommended."""
+    rows = np.flatnonzero(~np.isnan(log.rewards))
+    if len(rows) < LEAST_ROWS:
+        raise LogError(f"{len(rows)} rewards are too few to look for drift: {LEAST_ROWS} are needed")
+    arms, values, n_arms = log.actions[rows], log.rewards[rows], len(log.arms)
+    times = None if log.times is None or not log.dated else log.times[rows]
+    constant = bool(values.min() == values.max())
+    noise = noise_of(arms, values, n_arms)
+    seasons = find_seasons(times, log.timezone, arms, values, n_arms, noise=noise, seed=seed)
+    level = _without_seasons(arms, values, seasons, n_arms)
+    noise = noise_of(arms, level, n_arms)
+    test = None if constant else drift_test(exchangeable(arms, values, seasons.slots, n_arms, noise=noise), seed=seed)
+    edges = np.linspace(0, len(log), n_bins_for(len(rows), n_arms) + 1).astype(np.int64)[1:]
+    drifting = test is not None and test.p_value <= LEVEL
+    penalty = test.split_threshold if test else 0.0
+    changes = change_points(arms, rows, level, noise, edges, penalty) if drifting else []
+    counts, sums = _binned(rows, arms, level, edges, n_arms)
+    each, total = variations(counts, sums, noise, penalty, found=drifting, seed=seed)
+    raw_counts, raw_sums = _binned(rows, arms, values, edges, n_arms)
+    found = Diagnosis(
+        rows=len(log),
+        arms=[_arm(log, k, arms, values, float(noise[k]), each[k]) for k in range(n_arms)],
+        missing=len(log) - len(rows),
+        constant=constant,
+        unit_range=bool(values.min() >= 0.0 and values.max() <= 1.0),
+        span=None if log.times is None else (_date(log, 0), _date(log, len(log) - 1)),
+        test=test,
+        changes=changes,
+        dates=[(_date(log, each.row), _date(log, each.low), _date(log, each.high)) for each in changes],
+        variation=total,
+        seasons=seasons,
+        delays=delays_of(log.times, log.rewarded_at),
+        window=window_curve(rows, arms, values, len(log), n_arms),
+        overlap=overlap(log.actions, log.propensities, log.arms),
+        smooth=smooth(raw_counts, raw_sums, noise),
+        edges=edges,
+        edge_times=None if log.times is None else log.times[np.minimum(edges, len(log) - 1)],
+        timezone=log.timezone,
+        recommendation=LogRecommendation("", "", ""),
+        notes=[*log.notes, *seasons.notes, *_gaps(log)],
+    )
+    return found._replace(recommendation=recommend_for(found, name))
+
+
+def _without_seasons(arms: Ints, values: Floats, seasons: Seasons, n_arms: int) -> Floats:
+    """Rewards less what their arm pays more in their slot than on average."""
+    n_slots = int(seasons.slots.max(initial=0)) + 1
+    if n_slots == 1:
+        return values
+    strata = arms * n_slots + seasons.slots
+    size = n_arms * n_slots
+    means = np.bincount(strata, weights=values, minlength=size) / np.maximum(np.bincount(strata, minlength=size), 1)
+    own = np.bincount(arms, weights=values, minlength=n_arms) / np.maximum(np.bincount(arms, minlength=n_arms), 1)
+    level: Floats = values - means[strata] + own[arms]
+    return level
+
+
+def _binned(rows: Ints, arms: Ints, values: Floats, edges: Ints, n_arms: int) -> tuple[Floats, Floats]:
+    """Counts and sums of rewards per bin and arm."""
+    cells = np.searchsorted(edges, rows, side="right") * n_arms + arms
+    size = len(edges) * n_arms
+    counts: Floats = np.bincount(cells, minlength=size).astype(float)
+    return counts.reshape(-1, n_arms), summed(cells, values, size).reshape(-1, n_arms)
+
+
+def _arm(log: "Log", k: int, arms: Ints, values: Floats, noise: float, moved: MeanVariation) -> ArmDiagnosis:
+    own = values[arms == k]
+    mean = float(own.mean()) if len(own) else np.nan
+    half = 1.96 * float(own.std(ddof=1)) / np.sqrt(len(own)) if len(own) > 1 else np.nan
+    return ArmDiagnosis(log.arms[k], int((log.actions == k).sum()), len(own), mean, half, noise, moved)
+
+
+def _date(log: "Log", row: int) -> str:
+    """When a row was decided, in ISO 8601; a count where the log has no dates, the row's number where no times."""
+    if log.times is None:
+        return str(row)
+    time = float(log.times[row])
+    if not log.dated:
+        return f"{time:g}"
+    return datetime.fromtimestamp(time, UTC).astimezone(ZoneInfo(log.timezone)).isoformat(timespec="seconds")
+
+
+def _gaps(log: "Log") -> list[str]:
+    """Stretches of a month or more without a row, in a log that is otherwise dense."""
+    if log.times is None or not log.dated or len(log) < LEAST_ROWS:
+        return []
+    pauses = np.diff(log.times)
+    long = np.flatnonzero(pauses >= MONTH)
+    if not len(long) or np.median(pauses) * GAP >= MONTH:
+        return []
+    worst = int(long[np.argmax(pauses[long])])
+    days = pauses[worst] / 86400.0
+    more = f", and {len(long) - 1} more of a month or longer" if len(long) > 1 else ""
+    return [
+        f"no rows between {_date(log, worst)} and {_date(log, worst + 1)}, {days:.0f} days{more}: windows count rows, "
+        "so a gap ages nothing"
+    ]

@@ -1,0 +1,195 @@
+"""A diagnosis in words for a terminal, and as plain values for JSON."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from driftwise.evaluate.diagnosis.seasons import Season
+from driftwise.evaluate.diagnosis.variation import MeanVariation
+
+if TYPE_CHECKING:
+    from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
+
+MOST_CHANGES = 12
+UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
+
+
+def summary(found: "Diagnosis") -> str:
+    """The page for a terminal."""
+    return "\n".join(_lines(found))
+
+
+def verdict(found: "Diagnosis") -> str:
+    """One sentence: does it drift."""
+    if found.test is None:
+        return "It does not drift: every reward is the same."
+    if not found.drifts:
+        return f"No drift was found (p = {found.p_value:.2g}); noise alone moves this much."
+    n = len(found.changes)
+    what = "no single change stands out: it moves gradually" if n == 0 else f"{n} {'change' if n == 1 else 'changes'}"
+    return f"It drifts (p {at_most(found)}): {what}."
+
+
+def at_most(found: "Diagnosis") -> str:
+    """`= 0.01`, or `<= 0.002` where no permutation came near."""
+    least = 1.0 / (1 + (found.test.permutations if found.test else 1))
+    return f"<= {least:.2g}" if found.p_value <= least * 1.01 else f"= {found.p_value:.2g}"
+
+
+def _lines(found: "Diagnosis") -> Iterator[str]:
+    span = f", {found.span[0]} to {found.span[1]}" if found.span else ""
+    yield f"{found.rows:,} rows, {len(found.arms)} {'arm' if len(found.arms) == 1 else 'arms'}{span}"
+    yield ""
+    yield verdict(found)
+    for change, dates in [*zip(found.changes, found.dates, strict=True)][:MOST_CHANGES]:
+        name, half = found.arms[change.arm].name, 1.96 * change.standard_error
+        yield f"  {dates[0]}  {name}: {change.before:.4g} -> {change.after:.4g} ({change.size:+.3g} ± {half:.2g})"
+        yield f"      between {dates[1]} and {dates[2]} with 95 %"
+    if len(found.changes) > MOST_CHANGES:
+        yield f"  and {len(found.changes) - MOST_CHANGES} more: --json lists all"
+    yield ""
+    wide = max(len(arm.name) for arm in found.arms)
+    yield f"  {'arm':<{wide}}  {'chosen':>9}  {'mean':>18}  {'noise':>8}  variation"
+    for arm in found.arms:
+        mean = f"{arm.mean:.4g} ± {arm.half:.2g}"
+        yield f"  {arm.name:<{wide}}  {arm.chosen:>9,}  {mean:>18}  {arm.noise:>8.3g}  {_moved(arm.variation)}"
+    yield f"  {'all':<{wide}}  {found.rows:>9,}  {'':>18}  {'':>8}  {_moved(found.variation)}"
+    yield ""
+    yield from facts(found)
+    yield ""
+    yield f"Run {found.recommendation.policy}: {found.recommendation.why}."
+    yield f"  {found.recommendation.command}"
+    if found.notes:
+        yield ""
+        yield "Notes"
+        yield from (f"  - {note}" for note in (*found.notes, *found.overlap.notes))
+
+
+def facts(found: "Diagnosis") -> Iterator[str]:
+    """Seasons, window, rewards that never came, delays and overlap: a sentence each."""
+    present = found.seasons.present
+    for season in present:
+        yield season_words(season)
+    if not present and (found.seasons.hour or found.seasons.weekday):
+        yield "No season by hour or weekday."
+    yield window_words(found)
+    if found.missing:
+        yield f"{found.missing:,} of {found.rows:,} rewards ({found.missing / found.rows:.1%}) never came."
+    if found.delays:
+        waits = found.delays
+        yield (
+            f"Rewards came {duration(waits.median)} after the decision in the median, 99 % within "
+            f"{duration(waits.p99)} ({waits.p99_rows:,.0f} rows); the longest took {duration(waits.longest)}."
+        )
+    least = found.overlap.least_shares
+    if len(found.arms) > 1:
+        arm = found.arms[int(np.argmin(least))].name
+        yield (
+            f"Overlap: {arm} was chosen least, {least.min():.1%} of the time in some tenth of the log; "
+            f"{found.overlap.effective_share:.0%} of the rows count for a policy that chooses all arms alike."
+        )
+
+
+def season_words(season: Season) -> str:
+    """What a season does."""
+    most, least = int(np.nanargmax(season.effects)), int(np.nanargmin(season.effects))
+    return (
+        f"There is a season by {season.name} (p = {season.p_value:.2g}), which is not counted as drift: rewards are "
+        f"{season.swing:.3g} higher at {season.slot_name(most)} than at {season.slot_name(least)}."
+    )
+
+
+def window_words(found: "Diagnosis") -> str:
+    """Which window would have predicted best."""
+    if found.window.best is None:
+        return "Best window: all rows; forgetting would have predicted no better."
+    place = int(np.flatnonzero(found.window.windows == found.window.best)[0])
+    share = found.window.gains[place] / max(found.window.all_rewards, 1e-300)
+    return f"Best window: {found.window.best:,} rows; it predicts rewards {share:.2%} better than all rows do."
+
+
+def duration(seconds: float) -> str:
+    """`2.5 hours`."""
+    size, unit = next((each for each in UNITS if seconds >= each[0]), UNITS[-1])
+    return f"{seconds / size:.3g} {unit}"
+
+
+def _moved(moved: MeanVariation) -> str:
+    return f"{moved.value:.3g} [{moved.low:.3g}, {moved.high:.3g}]"
+
+
+def to_dict(found: "Diagnosis") -> Mapping[str, object]:
+    """Everything, in plain values."""
+    return {
+        "rows": found.rows,
+        "arms": [
+            {
+                "name": arm.name,
+                "chosen": arm.chosen,
+                "rewarded": arm.rewarded,
+                "share": float(found.overlap.shares[k]),
+                "mean": number(arm.mean),
+                "ci95": number(arm.half),
+                "noise": number(arm.noise),
+                "variation": _variation(arm.variation),
+            }
+            for k, arm in enumerate(found.arms)
+        ],
+        "span": list(found.span) if found.span else None,
+        "drifts": found.drifts,
+        "p_value": found.p_value,
+        "changes": [
+            {
+                "at": dates[0],
+                "at_ci95": [dates[1], dates[2]],
+                "row": change.row,
+                "action": found.arms[change.arm].name,
+                "size": number(change.size),
+                "size_ci95": [number(change.size + sign * 1.96 * change.standard_error) for sign in (-1.0, 1.0)],
+                "before": number(change.before),
+                "after": number(change.after),
+            }
+            for change, dates in zip(found.changes, found.dates, strict=True)
+        ],
+        "variation": _variation(found.variation),
+        "seasons": {
+            season.name: {
+                "present": season.present,
+                "p_value": season.p_value,
+                "swing": number(season.swing),
+                "effects": [number(effect) for effect in season.effects],
+            }
+            for season in (found.seasons.hour, found.seasons.weekday)
+            if season is not None
+        },
+        "missing_rewards": found.missing,
+        "delays": None if found.delays is None else found.delays._asdict(),
+        "best_window": found.window.best,
+        "windows": {
+            "window": found.window.windows.tolist(),
+            "error": found.window.errors.tolist(),
+            "gain": found.window.gains.tolist(),
+            "gain_standard_error": found.window.standard_errors.tolist(),
+            "error_of_all": found.window.all_rewards,
+        },
+        "overlap": {
+            "least_share": {arm.name: float(found.overlap.least_shares[k]) for k, arm in enumerate(found.arms)},
+            "propensities_known": found.overlap.known,
+            "least_propensity": found.overlap.least_propensity,
+            "effective_share": found.overlap.effective_share,
+            "deterministic": found.overlap.deterministic,
+        },
+        "recommendation": found.recommendation._asdict(),
+        "notes": [*found.notes, *found.overlap.notes],
+    }
+
+
+def _variation(moved: MeanVariation) -> Mapping[str, object]:
+    return {"value": number(moved.value), "ci95": [number(moved.low), number(moved.high)]}
+
+
+def number(value: float) -> float | None:
+    """A number that JSON has; None for nan and infinity."""
+    return float(value) if math.isfinite(value) else None

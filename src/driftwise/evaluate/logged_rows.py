@@ -1,0 +1,65 @@
+"""The rows of a log that an evaluation uses: with propensities, known or estimated, and with chance in them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.core.types import Floats, Ints
+from driftwise.evaluate.log import Log
+from driftwise.evaluate.overlap import check_randomness
+from driftwise.evaluate.propensity_model import estimate_propensities
+
+MOST_UNKNOWN = 0.5
+
+
+class LoggedRows(NamedTuple):
+    """Rows as arrays. `places` are their row numbers in the log; `arms` may have more than the log, at the end."""
+
+    arms: tuple[str, ...]
+    places: Ints
+    actions: Ints
+    rewards: Floats
+    propensities: Floats
+    times: Floats | None = None
+    rewarded_at: Floats | None = None
+    context: Floats | None = None
+    units: Ints | None = None
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which rewards came."""
+        return ~np.isnan(self.rewards)
+
+
+def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows, list[str]]:
+    """The rows that can be used, and what was assumed of them."""
+    notes = []
+    places, propensities = np.arange(len(log)), log.propensities
+    unknown = np.ones(len(log), bool) if propensities is None else np.isnan(propensities)
+    estimate = estimate or propensities is None or float(unknown.mean()) > MOST_UNKNOWN
+    if estimate or propensities is None:
+        propensities = estimate_propensities(len(log.arms), log.actions, log.context)
+        given = "context and time" if log.context is not None else "time"
+        notes.append(
+            f"propensities are estimated from how often arms were chosen: choices must be random given the {given}"
+        )
+    elif unknown.any():
+        places = np.flatnonzero(~unknown)
+        notes.append(f"{unknown.sum():,} rows without a propensity are left out")
+    rows = LoggedRows(arms, places, log.actions, log.rewards, propensities, *_more(log))
+    if len(places) < len(log):
+        rows = LoggedRows(arms, places, *(None if each is None else each[places] for each in rows[2:]))
+    lost = int((~rows.known).sum())
+    if lost:
+        notes.append(f"{lost:,} rows without a reward count for no value: as if it were lost whatever was chosen")
+    return rows, notes + check_randomness(log.arms, rows.actions, rows.propensities, estimate)
+
+
+def _more(log: Log) -> tuple[Floats | None, Floats | None, Floats | None, Ints | None]:
+    return log.times, log.rewarded_at, log.context, log.units
+
+
+def rows_as_logged(log: Log) -> LoggedRows:
+    """All rows, where only what was earned is asked for."""
+    return LoggedRows(log.arms, np.arange(len(log)), log.actions, log.rewards, np.ones(len(log)), *_more(log))

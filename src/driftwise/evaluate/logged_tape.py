@@ -1,0 +1,70 @@
+"""A log as a tape: what policies observe in each row, by the same verb as in a simulated world.
+
+Rewards come as they came: `arrivals[t]` is the row after whose decision the reward of row t is known, the number of
+rows where it never is; `order` lists rows as their rewards came.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.types import Floats, Ints
+from driftwise.core.verbs import register
+
+
+class LoggedArms(NamedTuple):
+    """The rows of a log without features."""
+
+    actions: Ints
+    rewards: Floats
+    propensities: Floats
+    arrivals: Ints
+    order: Ints
+
+
+class LoggedContexts(NamedTuple):
+    """The rows of a log with a context each. The features of arm k in row t are the products z_k (x) x_t.
+
+    Where every arm has parameters of its own, z_k is the unit vector of arm k.
+    """
+
+    actions: Ints
+    rewards: Floats
+    propensities: Floats
+    arrivals: Ints
+    order: Ints
+    contexts: Floats
+    rows: Floats
+
+
+@kernel
+def _observe_arms(tape: LoggedArms, nature: Any, t: int) -> tuple[tuple[()], bool]:
+    return (), True
+
+
+@kernel
+def _observe_contexts(tape: LoggedContexts, nature: Floats, t: int) -> tuple[Floats, bool]:
+    n_arms, width = tape.rows.shape
+    length = tape.contexts.shape[1]
+    for arm in range(n_arms):
+        for j in range(width):
+            z = tape.rows[arm, j]
+            for i in range(length):
+                nature[arm, j * length + i] = z * tape.contexts[t, i]
+    return nature, True
+
+
+register(LoggedArms, observe=_observe_arms)
+register(LoggedContexts, observe=_observe_contexts)
+
+
+def arrivals_of(rewards: Floats, times: Floats | None, rewarded_at: Floats | None) -> Ints:
+    """After which row the reward of each row is known: at once where the log does not say when it came."""
+    n = len(rewards)
+    own = np.arange(n)
+    arrivals = own
+    if times is not None and rewarded_at is not None:
+        late = np.searchsorted(times, np.where(np.isnan(rewarded_at), -np.inf, rewarded_at), side="right") - 1
+        arrivals = np.maximum(own, late)
+    return np.where(np.isnan(rewards), n, arrivals).astype(np.int64)

@@ -1,0 +1,170 @@
+"""What policies would have earned on a log.
+
+The value of a policy is the mean reward per decision, over the rows of the log, had it made these decisions. Of a fixed
+policy that is all there is to say. A policy that learns is replayed (`replay.py`): its value is that of a policy which
+decides in every row, and sees the rewards of a random share of its decisions, the `acceptance`; with full sight it
+would learn faster. Both assume that choices change neither who comes next nor what later choices earn.
+"""
+
+import numpy as np
+
+from driftwise.core.problem import ProblemValue
+from driftwise.core.types import Floats
+from driftwise.core.validation import number, one_of, whole
+from driftwise.evaluate.comparison import LOGGED, compare
+from driftwise.evaluate.estimators import ESTIMATORS, effective_sample_size, switch_threshold
+from driftwise.evaluate.evaluation import Evaluation, PeriodValue, PolicyEvaluation
+from driftwise.evaluate.evidence import Evidence, Sample, Settings, earnings, evidence_of
+from driftwise.evaluate.intervals import mean_interval
+from driftwise.evaluate.log import Log
+from driftwise.evaluate.logged_problem import arms_of, check_reward_range, reward_range_of
+from driftwise.evaluate.logged_rows import LoggedRows, rows_as_logged, rows_of
+from driftwise.evaluate.overlap import LEAST_SIZE, check_weights
+from driftwise.evaluate.periods import Period, periods_of
+from driftwise.evaluate.replay import ROUNDS
+from driftwise.evaluate.reward_model import design, fit_rewards
+from driftwise.evaluate.targets import Learner, LoggedChoices, read_policies
+
+METHODS = (*ESTIMATORS, "replay")
+WITH_MODEL = ("dr", "switch-dr")
+
+
+def evaluate(
+    log: Log,
+    policies: object,
+    *,
+    method: str = "dr",
+    periods: int | str = 10,
+    rounds: str = "log",
+    acceptance: float | None = None,
+    threshold: float | None = None,
+    replays: int = 1,
+    reward_range: tuple[float, float] | None = None,
+    problem: ProblemValue | None = None,
+    standardise: bool = False,
+    estimate: bool = False,
+    seed: int = 0,
+) -> Evaluation:
+    """What policies would have earned on the rows of a log, with 95 % intervals.
+
+    Parameters
+    ----------
+    log : Log
+        Decisions with a share of random choices, and their propensities where these are known.
+    policies
+        A policy, its text (`sliding-ucb:window=500`, `fixed:ARM`, `uniform`, `logged`), an array of probabilities, a
+        list of these, or a mapping from names to them.
+    method : str
+        `dr`, `ips`, `snips`, `switch-dr` (`estimators.py`), or `replay`: the mean reward of accepted rows.
+    periods : int or str
+        How many periods of equally many rows to tell apart, or `hour`, `day`, `week`, `month`.
+    rounds : str
+        What a round of a policy that learns is: a row of the `log`, or an `accepted` row (`replay.py`).
+    acceptance : float, optional
+        The probability with which a row is accepted in a replay: the smallest propensity, at least 0.02.
+    threshold : float, optional
+        The largest weight that `switch-dr` trusts; chosen by its error bound where not given.
+    replays : int
+        Replays to average, with other random numbers each.
+    reward_range : pair of float, optional
+        What policies are told of rewards; [0, 1] where that holds all of them, else the least and the largest.
+    problem : problem value, optional
+        A `Contextual` problem whose arms bring rows of features, or a `MultiArmed` one; made of the log if not given.
+    standardise : bool
+        Give contextual policies columns of mean 0 and deviation 1, and a constant one, divided by the root of their
+        number.
+    estimate : bool
+        Estimate propensities though the log has them.
+    seed : int
+        All randomness of replays comes from it.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> actions = rng.integers(0, 2, 1000)
+    >>> rewards = (rng.random(1000) < np.where(actions == 0, 0.3, 0.6)).astype(float)
+    >>> log = Log.from_arrays(actions, rewards, arms=["old", "new"], propensities=np.full(1000, 0.5))
+    >>> found = evaluate(log, ["fixed:old", "fixed:new"])
+    >>> {name: round(each.value.mean, 2) for name, each in found.policies.items()}
+    {'fixed:old': 0.3, 'fixed:new': 0.61}
+    """
+    settings = _settings(method, rounds, acceptance, threshold, replays, seed)
+    arms = arms_of(log.arms, problem)
+    candidates = read_policies(policies, arms, len(log))
+    only_logged = all(isinstance(each, LoggedChoices) for each in candidates.values())
+    rows, notes = (rows_as_logged(log), []) if only_logged else rows_of(log, arms, estimate)
+    learners = any(isinstance(each, Learner) for each in candidates.values())
+    span = reward_range_of(rows.rewards) if reward_range is None else check_reward_range(reward_range, rows.rewards)
+    if learners and reward_range is None and span != (0.0, 1.0):
+        notes.append(f"policies are told that rewards lie in [{span[0]:g}, {span[1]:g}], as all of these do")
+    seen = rows._replace(context=_standardised(rows)) if standardise else rows
+    predicts = settings.method in WITH_MODEL and not only_logged
+    model = fit_rewards(len(arms), rows.actions, rows.rewards, rows.context) if predicts else None
+    known = rows.known
+    times = None if rows.times is None else rows.times[known]
+    spells = periods_of(periods, int(known.sum()), times, log.dated, log.timezone)
+    sample = Sample(rows, seen, model, _two_values(rows.rewards[known]), spells, span, problem)
+    evidence = {name: evidence_of(each, sample, settings) for name, each in candidates.items()}
+    found = {name: _value(each, sample, settings) for name, each in evidence.items()}
+    logged, earned = _value(earnings(sample), sample, settings)
+    contributions = {name: each for name, (_, each) in found.items() if name != LOGGED}
+    sizes = {name: each.effective_sample_size for name, (each, _) in found.items()}
+    units = None if rows.units is None else rows.units[known]
+    comparisons = compare(contributions | {LOGGED: earned}, sizes, units)
+    results = {name: each for name, (each, _) in found.items()}
+    return Evaluation(len(log), log.arms, results, logged, comparisons, (*log.notes, *notes))
+
+
+def _settings(
+    method: str, rounds: str, acceptance: float | None, threshold: float | None, replays: int, seed: int
+) -> Settings:
+    one_of("method", method, METHODS)
+    one_of("rounds", rounds, ROUNDS)
+    if acceptance is not None:
+        acceptance = number("acceptance", acceptance, above=0.0, below=1.0, closed="]")
+    if threshold is not None:
+        threshold = number("threshold", threshold, above=0.0)
+    replays, seed = whole("replays", replays, high=1000), whole("seed", seed, low=0, high=2**63 - 1)
+    return Settings(method, rounds, acceptance, threshold, replays, seed)
+
+
+def _standardised(rows: LoggedRows) -> Floats | None:
+    if rows.context is None:
+        return None
+    features = design(rows.context, len(rows.actions))
+    scaled: Floats = features / np.sqrt(features.shape[1])
+    return scaled
+
+
+def _two_values(rewards: Floats) -> tuple[float, float] | None:
+    """The two values of rewards, where there are no more; a constant 0 or 1 is one of 0 and 1."""
+    low, high = float(rewards.min()), float(rewards.max())
+    if low == high:
+        return (0.0, 1.0) if low in (0.0, 1.0) else None
+    return (low, high) if ((rewards == low) | (rewards == high)).all() else None
+
+
+def _value(evidence: Evidence, sample: Sample, settings: Settings) -> tuple[PolicyEvaluation, Floats | None]:
+    """The value of a policy, in all and by period, and what each row contributes to it; None where it has none."""
+    terms, replays = evidence.terms, evidence.acceptance is not None and settings.method == "replay"
+    method = "replay" if replays else evidence.method
+    size = effective_sample_size(terms.weights)
+    why, doubts = check_weights(terms.weights, scaled=not replays)
+    if why is not None:
+        warnings = (why, *evidence.warnings)
+        return PolicyEvaluation(None, method, size, (), evidence.acceptance, warnings), None
+    threshold = settings.threshold or (switch_threshold(terms) if evidence.method == "switch-dr" else np.inf)
+    estimator, units = ESTIMATORS[evidence.method], sample.rows.units
+    units = None if units is None else units[sample.rows.known]
+
+    def value_of(start: int, stop: int) -> PeriodValue:
+        part = terms.rows(start, stop)
+        part_size = effective_sample_size(part.weights)
+        own = None if units is None else units[start:stop]
+        found = mean_interval(estimator(part, threshold), size=part_size, units=own, ends=sample.ends)
+        return PeriodValue(Period(start, stop, None, None), found if part_size >= LEAST_SIZE else None, part_size)
+
+    periods = tuple(value_of(each.start, each.stop)._replace(period=each) for each in sample.periods)
+    whole_log = value_of(0, len(terms.weights))
+    warnings = (*evidence.warnings, *doubts)
+    result = PolicyEvaluation(whole_log.value, method, size, periods, evidence.acceptance, warnings)
+    return result, estimator(terms, threshold)

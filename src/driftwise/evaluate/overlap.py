@@ -1,0 +1,105 @@
+"""Whether a log can tell what a policy would have earned: refusals, and warnings in plain words."""
+
+import numpy as np
+
+from driftwise.core.types import Floats, Ints
+from driftwise.errors import LogError
+from driftwise.evaluate.estimators import effective_sample_size
+
+LEAST_SIZE = 20  # effective rows below which no value is given
+FEW = 100  # effective or accepted rows below which a warning is given
+SURE = 0.999  # a propensity that leaves no room for another arm
+FAR = 0.1  # how far a mean weight may be from 1
+ERRORS = 5.0  # ... or how many standard errors
+HEAVY = 0.05  # share of all weight in one row
+PATTERN = 0.99
+
+
+def check_randomness(arms: tuple[str, ...], actions: Ints, propensities: Floats, estimated: bool) -> list[str]:
+    """Refuse a log in which nothing was left to chance; what else is odd about its propensities, a sentence each."""
+    if len(arms) == 1 or not (actions != actions[0]).any():
+        name = arms[int(actions[0])]
+        raise LogError(f"every row chose the arm {name!r}: the log cannot tell what other arms would have earned")
+    if (propensities >= SURE).mean() >= SURE:
+        how = "in every stretch of this log a single arm was chosen" if estimated else "every propensity is 1"
+        raise LogError(
+            f"{how}: it comes from a deterministic policy, and cannot tell what others would have earned; "
+            "log a share of random choices"
+        )
+    return _pattern(arms, actions) if estimated else _fit(arms, actions, propensities)
+
+
+def _pattern(arms: tuple[str, ...], actions: Ints) -> list[str]:
+    """Whether each arm is followed by a certain other one."""
+    n_arms = len(arms)
+    if n_arms > 1000 or len(actions) < FEW:
+        return []
+    counts = np.bincount(actions[:-1] * n_arms + actions[1:], minlength=n_arms**2).reshape(n_arms, n_arms)
+    sure = counts.max(axis=1).sum() / counts.sum()
+    if sure < PATTERN or np.bincount(actions).max() / len(actions) > 0.9:
+        return []
+    return [
+        f"{sure:.0%} of choices follow from the one before: they were not random, and shares of arms are taken for "
+        "propensities all the same"
+    ]
+
+
+def _fit(arms: tuple[str, ...], actions: Ints, propensities: Floats) -> list[str]:
+    """Whether propensities fit how often arms were chosen: 1 / p over the rows of an arm adds up to the number of rows.
+
+    So it does where the propensities of all arms sum to 1 in every row and all arms could be chosen.
+    """
+    n, found = len(actions), []
+    for arm in np.unique(actions):
+        own = 1.0 / propensities[actions == arm]
+        mean = own.sum() / n
+        error = np.sqrt(max(0.0, (own @ own) / n - mean**2) / n)
+        if abs(mean - 1.0) > max(FAR, ERRORS * error):
+            found.append((abs(np.log(mean)), arm, mean))
+    if not found:
+        return []
+    _, arm, mean = max(found)
+    return [
+        f"propensities do not fit the choices: those of {arms[arm]!r} add up to {mean:.2g} of the rows, not to all; "
+        "either propensities of all arms do not sum to 1, or arms were not always there to choose"
+    ]
+
+
+def check_weights(weights: Floats, scaled: bool = True) -> tuple[str | None, list[str]]:
+    """Why no value can be given for a policy with these weights, or None; and what is doubtful.
+
+    `scaled` weights average 1 where the policy chooses only what the log could choose.
+    """
+    n, size = len(weights), effective_sample_size(weights)
+    if size < LEAST_SIZE:
+        return (
+            f"the effective sample size is {size:.1f}, below {LEAST_SIZE}: the log chose too rarely what this policy "
+            "chooses"
+        ), []
+    found = []
+    if size < FEW:
+        found.append(f"the effective sample size is only {size:.0f}: take the interval with caution")
+    mean, error = float(weights.mean()), float(weights.std()) / np.sqrt(n)
+    if scaled and abs(mean - 1.0) > max(FAR, ERRORS * error):
+        found.append(
+            f"the weights of this policy average {mean:.2f}, not 1: it often chooses what the log could not choose"
+            if mean < 1.0
+            else f"the weights of this policy average {mean:.2f}, not 1: the propensities do not fit the choices"
+        )
+    if weights.max() > HEAVY * weights.sum():
+        found.append(f"one row has {weights.max() / weights.sum():.0%} of all weight: a small propensity decides")
+    return None, found
+
+
+def check_replay(n_accepted: float, acceptance: float, propensities: Floats) -> tuple[str, ...]:
+    """What is doubtful about a replay."""
+    found = []
+    below = float((propensities < acceptance * (1.0 - 1e-9)).mean())
+    if below:
+        found.append(
+            f"{below:.1%} of the rows have a propensity below the acceptance {acceptance:g}: there the policy learns "
+            "less often than elsewhere"
+        )
+    if n_accepted < FEW:
+        found.append(f"the policy learned from {n_accepted:.0f} rows only: it has hardly begun")
+    return tuple(found)
