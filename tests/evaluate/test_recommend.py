@@ -8,6 +8,7 @@ import subprocess
 import sys
 from itertools import pairwise, product
 
+import msgspec
 import pytest
 
 import driftwise as dw
@@ -27,7 +28,8 @@ def test_every_kind_of_problem_has_a_recommendation_whatever_is_known(kind: str)
     for drift, horizon, delay, propensities in KNOWN:
         found = dw.recommend(kind, drift=drift, horizon=horizon, delay=delay, needs_propensities=propensities)
         problem = next(iter(family.fixtures.of().usages.values())).problem
-        family.adapter.of(found.build(), problem)  # refuses what does not fit
+        problem = msgspec.structs.replace(problem, horizon=horizon or problem.horizon)
+        found.build().init(family.adapter.of(found.build(), problem).problem)  # refuses what does not fit
         assert found.policy in POLICIES and found.kind == kind
         assert set(found.cost_if_wrong) <= DRIFTS.keys() - {drift}
         assert all(cost.best <= cost.loss for cost in found.cost_if_wrong.values())

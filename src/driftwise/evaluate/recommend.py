@@ -247,7 +247,8 @@ def _fitting(losses: Losses, kind: str, value: ProblemValue | None, horizon: int
     fitting = {}
     for policy, by_drift in losses.items():
         try:
-            family.adapter.of(_policy(policy), known)
+            candidate = _policy(policy)
+            candidate.init(family.adapter.of(candidate, known).problem)
         except DriftwiseError as error:
             reason = error
         else:
