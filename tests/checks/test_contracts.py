@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 
-from driftwise.checks import POLICY_CHECKS, WORLD_CHECKS
-from driftwise.core.family import FAMILIES, family_of
+from driftwise.checks import FAMILY_CHECKS, POLICY_CHECKS, WORLD_CHECKS
+from driftwise.core.family import ANY, FAMILIES, family_of, resolve
 from driftwise.errors import ParameterError
 from driftwise.families import (
     POLICIES,
     WIQL,
     WORLDS,
+    Auto,
     BanditOverBandit,
+    FilterBankUCB,
     Flights,
     SlidingKnapsackUCB,
     SlidingLinUCB,
@@ -31,7 +33,8 @@ from driftwise.families.knapsack.worlds.knapsack_example import KINDS
 
 SHORT = 60
 EVERY_POLICY: dict[str, Any] = {
-    **{name: kind() for name, kind in POLICIES.items()},
+    **{name: kind() for name, kind in POLICIES.items() if family_of(kind()) != ANY},  # `auto` is others by turns
+    "filter-bank-ucb with a floor": FilterBankUCB(floor=0.1),
     **{f"{name}, short window": kind(window=SHORT) for name, kind in POLICIES.items() if "window" in kind._fields},
     "bandit-over-bandit, literal": BanditOverBandit(literal=1),
     "bandit-over-bandit with features": BanditOverBandit(policy=SlidingLinUCB()),
@@ -92,6 +95,18 @@ EVERY_WORLD: dict[str, Any] = PLAIN | {
 def test_policy(name: str, check: Any) -> None:
     if why_not := check(EVERY_POLICY[name]):
         pytest.skip(why_not)
+
+
+def tried_family(name: str) -> Any:
+    """A family to try every day, if its policy is, or only when all are."""
+    everyday = {type(EVERY_POLICY[each]) for each in (*EVERYDAY, "filter-bank-ucb")}
+    return name if type(resolve(Auto(), name)) in everyday else pytest.param(name, marks=pytest.mark.deep)
+
+
+@pytest.mark.parametrize("check", FAMILY_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", [*map(tried_family, FAMILIES)])
+def test_family(name: str, check: Any) -> None:
+    check(FAMILIES[name])
 
 
 @pytest.mark.parametrize("check", WORLD_CHECKS, ids=lambda check: check.__name__)

@@ -24,7 +24,7 @@ from driftwise.core import serialization as states
 from driftwise.core.adapter import Adapter
 from driftwise.core.arm_registry import plain_name
 from driftwise.core.encoding import Arm
-from driftwise.core.family import FAMILIES
+from driftwise.core.family import FAMILIES, resolve
 from driftwise.core.outcome_status import OutcomeStatus
 from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Decision, Problem
@@ -42,7 +42,7 @@ class Agent(Rounds):
     Parameters
     ----------
     policy
-        What decides, e.g. `SlidingThompson(window=1000)`.
+        What decides, e.g. `SlidingThompson(window=1000)`; `Auto()` takes the one of the problem's family.
     problem : problem value, int or list of str
         What is decided between: `MultiArmed`, `Contextual`, `Slate`, `Knapsack`, `Convex` or `Restless`. A list of
         names, or a count, stands for `MultiArmed`.
@@ -80,7 +80,8 @@ class Agent(Rounds):
     ) -> None:
         if isinstance(policy, type) or not hasattr(policy, "init"):
             raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB(window=500)")
-        value, policy = as_problem(problem), cast(policy)
+        value = as_problem(problem)
+        policy = resolve(cast(policy), value.kind)
         adapter = FAMILIES[value.kind].adapter.of(policy, value)
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
         samples = whole("propensity_samples", propensity_samples, low=0, high=10**6)

@@ -15,6 +15,7 @@ from driftwise.checks.arms import (
     names_do_not_matter,
     sizes_follow_the_arms,
 )
+from driftwise.checks.auto import FAMILY_CHECKS as FAMILY_CHECKS
 from driftwise.checks.basics import compiles_once, memory_is_bounded, refuses_other_families, rejects_nonsense
 from driftwise.checks.changes import a_changed_problem_is_planned_anew
 from driftwise.checks.failures import (
@@ -64,6 +65,7 @@ from driftwise.checks.units import (
     rewards_have_no_unit,
 )
 from driftwise.checks.worlds import WORLD_CHECKS as WORLD_CHECKS
+from driftwise.core.family import Family
 from driftwise.core.protocols import Policy, World
 
 Check = Callable[[Policy], str | None]
@@ -121,6 +123,12 @@ def check_world(world: World) -> None:
     """Run every check of a world."""
     for check in WORLD_CHECKS:
         check(world)
+
+
+def check_family(family: Family) -> None:
+    """Run every check of a family that is not one of its policies or worlds."""
+    for check in FAMILY_CHECKS:
+        check(family)
 
 
 def check_journal(fresh: Callable[[], Open]) -> None:

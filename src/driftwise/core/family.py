@@ -61,6 +61,8 @@ class Family:
         Whether a choice is a point of `dim` coordinates, not an arm or several.
     late : Late, optional
         What late outcomes need; None where worlds of this family cannot be delayed.
+    auto : type, optional
+        The policy that `auto` is in problems of this family.
     policies, worlds, oracles : mapping
         What there is of each, by name.
     """
@@ -78,13 +80,14 @@ class Family:
     guests: tuple[str, ...] = ()
     points: bool = False
     late: Late | None = None
+    auto: type[Any] | None = None
     policies: Mapping[str, type] = field(default_factory=dict)
     worlds: Mapping[str, type] = field(default_factory=dict)
     oracles: Mapping[str, type] = field(default_factory=dict)
 
     def accepts(self, name: str) -> bool:
         """Whether policies of the family `name` play problems of this one."""
-        return name == self.name or name in self.guests
+        return name in (self.name, ANY, *self.guests)
 
 
 FAMILIES: dict[str, Family] = {}
@@ -102,6 +105,11 @@ def family_of(policy: Any) -> str:
         return family_of(_instance(policy.policy))
     about = ABOUT.get(type(policy))
     return about.family if about else Problem(1).family
+
+
+def resolve(policy: Any, family: str) -> Any:
+    """The policy that plays problems of a family: itself, unless it leaves that to the family, as `auto` does."""
+    return policy.for_family(FAMILIES[family]) if hasattr(policy, "for_family") else policy
 
 
 def _instance(policy: Any) -> Any:

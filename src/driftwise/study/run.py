@@ -94,10 +94,10 @@ def run(
 def warm(study: Study, progress: Progress) -> None:
     """Compile what the study needs by playing one round of each pair; at once where the cache has it."""
     done, pairs = 0, len(study.worlds) * len(study.policies)
-    for world in study.worlds.values():
+    for label, world in study.worlds.items():
         tape = next(iter(world.tapes(study.horizon, 0, size=1)))
         problem = world.problem(study.horizon)
-        for policy in study.policies.values():
+        for policy in (study.player(label, each) for each in study.policies):
             state, trace = state_of(policy, world, study.horizon, 0), trace_for(problem, 0, 1)
             play(policy, state, tape, world.nature(study.horizon), key(0), trace, 1)
             done += 1
@@ -147,7 +147,7 @@ def _play_block(runner: Runner, tape: Tape, trace: Trace, horizon: int) -> None:
 
 
 def _runner(study: Study, cell: Cell, world: World, world_seed: int) -> Runner:
-    policy = study.policies[cell.policy]
+    policy = study.player(cell.world, cell.policy)
     facts = sorted(cell.facts["policy"].items())
     return Runner(
         policy,

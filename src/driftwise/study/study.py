@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
-from driftwise.core.family import FAMILIES, check_fit
+from driftwise.core.family import FAMILIES, check_fit, resolve
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.loop import play
 from driftwise.core.protocols import Policy, Record, World
@@ -54,11 +54,17 @@ class Study:
             problem = world.problem(self.horizon)
             for label, policy in self.policies.items():
                 try:
-                    check_fit(policy, problem)
-                    if not is_oracle(policy):
-                        policy.init(problem)
+                    player = resolve(policy, problem.family)
+                    check_fit(player, problem)
+                    if not is_oracle(player):
+                        player.init(problem)
                 except ParameterError as error:
                     raise ParameterError(f"{label}: {error}") from None
+
+    def player(self, world: str, policy: str) -> Policy:
+        """The policy that plays in a world under a label: where that is `auto`, the one of the world's family."""
+        player: Policy = resolve(self.policies[policy], self.worlds[world].problem(self.horizon).family)
+        return player
 
     def cells(self) -> Iterator["Cell"]:
         """Every (world, policy, run) of the study."""
@@ -76,7 +82,7 @@ class Study:
             "horizon": self.horizon,
             "seed": self.seed,
             "marks": list(self.marks),
-            "tag": code_tag(play, enter, comparator, *map(type, [*inside(a_world), *inside(a_policy)])),
+            "tag": code_tag(play, enter, comparator, *map(type, [*inside(a_world), *inside(self.player(world, policy))])),
         }
         return [_cell(world, policy, run, facts | {"run": run}) for run in range(self.runs)]
 

@@ -7,6 +7,7 @@ from driftwise.families.contextual_knapsack import policies, worlds
 from driftwise.families.contextual_knapsack.adapter import ContextualKnapsackAdapter
 from driftwise.families.contextual_knapsack.fixtures import ContextualKnapsackFixtures
 from driftwise.families.contextual_knapsack.policies import *  # noqa: F403
+from driftwise.families.contextual_knapsack.policies.lin_pacing import LinPacing
 from driftwise.families.contextual_knapsack.problem import ContextualKnapsack as ContextualKnapsack
 from driftwise.families.contextual_knapsack.service import ContextualKnapsackService
 from driftwise.families.contextual_knapsack.words import words_of
@@ -34,6 +35,7 @@ CONTEXTUAL_KNAPSACK = add_family(
         fixtures=ContextualKnapsackFixtures,
         drift=norms,
         late=Late(lambda problem: problem.dim + resources(problem), resources),
+        auto=LinPacing,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
         guests=("multi-armed",),

@@ -8,6 +8,7 @@ from driftwise.families.convex.comparator import BestPoint
 from driftwise.families.convex.constraint_violation import drift
 from driftwise.families.convex.fixtures import ConvexFixtures
 from driftwise.families.convex.policies import *  # noqa: F403
+from driftwise.families.convex.policies.virtual_queue import VirtualQueue
 from driftwise.families.convex.problem import Convex as Convex
 from driftwise.families.convex.projections import ConvexStructure
 from driftwise.families.convex.service import ConvexService
@@ -27,6 +28,7 @@ CONVEX = add_family(
         drift=drift,
         fixtures=ConvexFixtures,
         points=True,
+        auto=VirtualQueue,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
     )

@@ -9,6 +9,7 @@ from driftwise.families.knapsack.comparator import BestPlan
 from driftwise.families.knapsack.fixtures import KnapsackFixtures
 from driftwise.families.knapsack.oracles import *  # noqa: F403
 from driftwise.families.knapsack.policies import *  # noqa: F403
+from driftwise.families.knapsack.policies.prequential_pacing import PrequentialPacing
 from driftwise.families.knapsack.problem import Budgets
 from driftwise.families.knapsack.problem import Knapsack as Knapsack
 from driftwise.families.knapsack.service import KnapsackService
@@ -35,6 +36,7 @@ KNAPSACK = add_family(
         drift=norms,
         late=Late(resources, resources),
         fixtures=KnapsackFixtures,
+        auto=PrequentialPacing,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
         oracles=catalogue(oracles),

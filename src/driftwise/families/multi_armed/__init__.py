@@ -6,6 +6,7 @@ from driftwise.families.multi_armed import policies, worlds
 from driftwise.families.multi_armed.adapter import MultiArmedAdapter
 from driftwise.families.multi_armed.fixtures import MultiArmedFixtures
 from driftwise.families.multi_armed.policies import *  # noqa: F403
+from driftwise.families.multi_armed.policies.filter_bank_ucb import FilterBankUCB
 from driftwise.families.multi_armed.problem import MultiArmed as MultiArmed
 from driftwise.families.multi_armed.words import words_of
 from driftwise.families.multi_armed.worlds import *  # noqa: F403
@@ -23,6 +24,7 @@ MULTI_ARMED = add_family(
         drift=norms,
         late=Late(),
         fixtures=MultiArmedFixtures,
+        auto=FilterBankUCB,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
     )

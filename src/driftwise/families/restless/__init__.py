@@ -8,6 +8,7 @@ from driftwise.families.restless.comparator import WhittleRival
 from driftwise.families.restless.fixtures import RestlessFixtures
 from driftwise.families.restless.oracles import *  # noqa: F403
 from driftwise.families.restless.policies import *  # noqa: F403
+from driftwise.families.restless.policies.adaptive_whittle import AdaptiveWhittle
 from driftwise.families.restless.problem import Restless as Restless
 from driftwise.families.restless.service import RestlessService
 from driftwise.families.restless.structure import RestlessStructure
@@ -27,6 +28,7 @@ RESTLESS = add_family(
         service=RestlessService(),
         drift=drift,
         fixtures=RestlessFixtures,
+        auto=AdaptiveWhittle,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
         oracles=catalogue(oracles),

@@ -6,6 +6,7 @@ from driftwise.families.slate import policies, worlds
 from driftwise.families.slate.adapter import SlateAdapter
 from driftwise.families.slate.fixtures import SlateFixtures
 from driftwise.families.slate.policies import *  # noqa: F403
+from driftwise.families.slate.policies.sliding_slate_ucb import SlidingSlateUCB
 from driftwise.families.slate.problem import Slate as Slate
 from driftwise.families.slate.service import SlateService
 from driftwise.families.slate.words import words_of
@@ -24,6 +25,7 @@ SLATE = add_family(
         service=SlateService(),
         drift=norms,
         fixtures=SlateFixtures,
+        auto=SlidingSlateUCB,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from driftwise.core.family import resolve
 from driftwise.core.kernel import kinds
 from driftwise.core.spec import parse
 from driftwise.errors import DriftwiseError
@@ -63,7 +64,8 @@ def _kind(entry: DeploymentEntry) -> tuple[Any, ...]:
     spec = entry.initial
     options = (name for name, value in msgspec.to_builtins(spec.problem).items() if value is not None)
     try:
-        policy = policy_of(spec) if entry.policy == spec.policy else parse(entry.policy, POLICIES, "policy")
+        same = entry.policy == spec.policy
+        policy = policy_of(spec) if same else resolve(parse(entry.policy, POLICIES, "policy"), spec.problem.kind)
     except DriftwiseError:  # requests for this deployment will report it
         return spec.problem.kind, entry.policy, *options
     return spec.problem.kind, *kinds([policy]), *options

@@ -7,7 +7,7 @@ import msgspec
 
 from driftwise.agent import Agent
 from driftwise.core import serialization as states
-from driftwise.core.family import FAMILIES
+from driftwise.core.family import FAMILIES, resolve
 from driftwise.core.schemas import given
 from driftwise.core.service_hooks import ServiceHooks
 from driftwise.core.spec import describe, parameters, parse
@@ -35,7 +35,15 @@ def decode(text: bytes) -> DeploymentSpec:
 
 
 def policy_of(spec: DeploymentSpec) -> Any:
-    """The policy, with its parameters and window."""
+    """The policy that decides: where `auto` was chosen, the one of the problem's family."""
+    policy = resolve(_chosen_policy(spec), spec.problem.kind)
+    _check_numbers(policy)
+    hooks_of(spec).check_limits(policy, spec.problem, spec.propensity_samples)
+    return policy
+
+
+def _chosen_policy(spec: DeploymentSpec) -> Any:
+    """The policy by its name, with its parameters and window."""
     policy = parse(spec.policy, POLICIES, "policy")
     options: dict[str, Any] = dict(spec.parameters)
     window = spec.window
@@ -55,8 +63,6 @@ def policy_of(spec: DeploymentSpec) -> Any:
     policy = cast(policy._replace(**options))
     if window is not None and window.seconds is not None and "window" not in defaults:
         raise ParameterError(f"{spec.policy} has no window that the clock could move: leave out window.seconds")
-    _check_numbers(policy)
-    hooks_of(spec).check_limits(policy, spec.problem, spec.propensity_samples)
     return policy
 
 
@@ -106,7 +112,7 @@ def default_of(spec: DeploymentSpec, agent: Agent) -> dict[str, Any]:
 
 def describe_policy(spec: DeploymentSpec) -> dict[str, Any]:
     """The policy as text, and all its parameters."""
-    policy = policy_of(spec)
+    policy = _chosen_policy(spec)
     values = {
         name: describe(value, POLICIES) if hasattr(value, "_fields") else value
         for name, value in policy._asdict().items()

@@ -7,6 +7,7 @@ from driftwise.families.multi_armed.policies.epsilon_greedy import EpsilonGreedy
 from driftwise.families.multi_armed.policies.exp3 import EXP3 as EXP3
 from driftwise.families.multi_armed.policies.exp3_ix import EXP3IX as EXP3IX
 from driftwise.families.multi_armed.policies.exp3s import EXP3S as EXP3S
+from driftwise.families.multi_armed.policies.filter_bank_ucb import FilterBankUCB as FilterBankUCB
 from driftwise.families.multi_armed.policies.gaussian_thompson import GaussianThompson as GaussianThompson
 from driftwise.families.multi_armed.policies.glr_kl_ucb import GLRKLUCB as GLRKLUCB
 from driftwise.families.multi_armed.policies.kl_ucb import KLUCB as KLUCB

@@ -1,0 +1,69 @@
+"""One word for every problem: the policy of each family that works without anything set.
+
+| family | auto is |
+|---|---|
+| multi-armed | filter-bank-ucb |
+| contextual | kalman-mixture |
+| slate | sliding-slate-ucb |
+| knapsack | prequential-pacing |
+| contextual-knapsack | lin-pacing |
+| convex | virtual-queue |
+| restless | adaptive-whittle |
+
+Each family names its own (`Family.auto`). Agents, studies, deployments and the command line put it in the place of
+`auto` as soon as they know the problem (`core/family.py`, `resolve`), so that there is nothing here to compile: an
+agent's policy, and what is saved of it, is the policy of the family. Results and deployments keep the name `auto`.
+
+Known in advance: nothing of the drift; with budgets the horizon.
+Regret: that of the policy of the family. `docs/auto.md` has what was measured.
+"""
+
+from typing import Any, NamedTuple
+
+from driftwise.core.family import ANY, Family, resolve
+from driftwise.core.protocols import Policy
+from driftwise.core.types import About, Problem
+from driftwise.core.validation import cast
+from driftwise.core.verbs import register
+from driftwise.errors import ParameterError
+
+
+class Auto(NamedTuple):
+    """The policy that needs nothing set, chosen by the problem.
+
+    Parameters
+    ----------
+    alertness : float
+        Visits to idle arms, for changes that nobody can see: more finds them sooner, and costs more where nothing
+        changes. Multi-armed problems have it.
+    floor : float
+        Share of decisions made uniformly at random, so that propensities are known. Multi-armed problems have it.
+
+    >>> import driftwise as dw
+    >>> dw.Agent(dw.Auto(), ["red", "blue"]).policy
+    FilterBankUCB(alertness=1.0, floor=0.0)
+    """
+
+    alertness: float = 1.0
+    floor: float = 0.0
+
+    def init(self, problem: Problem) -> Any:
+        """The state of the policy that plays this problem."""
+        return resolve(self, problem.family).init(problem)
+
+    def for_family(self, family: Family) -> Policy:
+        """The policy of a family, with the options that it has; others must be at their defaults."""
+        if family.auto is None:
+            raise ParameterError(f"auto has no policy for {family.name} problems: choose one by name")
+        kind, defaults = family.auto, self._field_defaults
+        options = {name: value for name, value in self._asdict().items() if value != defaults[name]}
+        for name, value in options.items():
+            if name not in kind._fields:
+                raise ParameterError(
+                    f"{name}={value} is not possible in a {family.name} problem: auto is {kind.__name__} there, "
+                    f"which has no {name}"
+                )
+        return cast(kind(**options))
+
+
+register(Auto, about=About("nothing of the drift", "that of the family's policy", "docs/auto.md", family=ANY))
