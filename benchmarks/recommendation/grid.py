@@ -173,8 +173,9 @@ KINDS = {
             "fast": ("convex-linear:variation=2,cycles={fast}",),
             "abrupt": ("convex-linear:variation=4,cycles=3",),
         },
-        policies=tuple(
-            f"virtual-queue:weight={weight},inertia={inertia}" for weight in (0.3, 1, 3) for inertia in (0.1, 0.3, 1)
+        policies=(
+            "auto",
+            *(f"virtual-queue:weight={weight},inertia={inertia}" for weight in (0.3, 1, 3) for inertia in (0.1, 0.3, 1)),
         ),
     ),
 }

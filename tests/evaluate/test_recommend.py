@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import driftwise as dw
-from driftwise.core.family import FAMILIES
+from driftwise.core.family import FAMILIES, resolve
 from driftwise.core.spec import parse
 from driftwise.errors import ParameterError
 from driftwise.evaluate.recommend import DRIFTS, read_table
@@ -29,7 +29,8 @@ def test_every_kind_of_problem_has_a_recommendation_whatever_is_known(kind: str)
         found = dw.recommend(kind, drift=drift, horizon=horizon, delay=delay, needs_propensities=propensities)
         problem = next(iter(family.fixtures.of().usages.values())).problem
         problem = msgspec.structs.replace(problem, horizon=horizon or problem.horizon)
-        found.build().init(family.adapter.of(found.build(), problem).problem)  # refuses what does not fit
+        policy = resolve(found.build(), kind)
+        policy.init(family.adapter.of(policy, problem).problem)  # refuses what does not fit
         assert found.policy in POLICIES and found.kind == kind
         assert set(found.cost_if_wrong) <= DRIFTS.keys() - {drift}
         assert all(cost.best <= cost.loss for cost in found.cost_if_wrong.values())

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from driftwise.core.family import FAMILIES
+from driftwise.core.family import FAMILIES, resolve
 from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Policy
 from driftwise.core.spec import lookup, parameters, parse
@@ -247,7 +247,7 @@ def _fitting(losses: Losses, kind: str, value: ProblemValue | None, horizon: int
     fitting = {}
     for policy, by_drift in losses.items():
         try:
-            candidate = _policy(policy)
+            candidate = resolve(_policy(policy), kind)
             candidate.init(family.adapter.of(candidate, known).problem)
         except DriftwiseError as error:
             reason = error

@@ -82,7 +82,9 @@ class Study:
             "horizon": self.horizon,
             "seed": self.seed,
             "marks": list(self.marks),
-            "tag": code_tag(play, enter, comparator, *map(type, [*inside(a_world), *inside(self.player(world, policy))])),
+            "tag": code_tag(
+                play, enter, comparator, *map(type, [*inside(a_world), *inside(self.player(world, policy))])
+            ),
         }
         return [_cell(world, policy, run, facts | {"run": run}) for run in range(self.runs)]
 
