@@ -23,7 +23,6 @@ from driftwise.core.seeding import key
 from driftwise.core.spec import describe
 from driftwise.core.types import Floats, new_trace
 from driftwise.core.validation import cast
-from driftwise.families.composite.worlds.delayed import Delayed
 from driftwise.families import (
     POLICIES,
     DiscountedThompson,
@@ -33,6 +32,7 @@ from driftwise.families import (
     SlidingThompson,
     SlidingUCB,
 )
+from driftwise.families.composite.worlds.delayed import Delayed
 
 FILE = Path(__file__).with_name("bars.csv")
 FIELDS = ("world", "late", "horizon", "seeds", "setting", "even", "odd")
@@ -50,7 +50,7 @@ class Bar(NamedTuple):
 
 def windows(horizon: int) -> list[int]:
     """Eight windows up to the whole run."""
-    return [int(round(each)) for each in np.geomspace(horizon / (3_000 if horizon > 10_000 else 100), horizon, 8)]
+    return [round(float(each)) for each in np.geomspace(horizon / (3_000 if horizon > 10_000 else 100), horizon, 8)]
 
 
 def grid(name: str, horizon: int) -> Iterator[Any]:

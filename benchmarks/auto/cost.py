@@ -1,6 +1,6 @@
 """What a round of `filter-bank-ucb` costs, as a multiple of `sliding-kl-ucb`: processor time, interleaved, in one run.
 
-    python -m benchmarks.auto.cost
+python -m benchmarks.auto.cost
 """
 
 import statistics

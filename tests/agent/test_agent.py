@@ -67,6 +67,7 @@ def test_arms_with_features_are_a_contextual_problem() -> None:
 
 
 def test_a_policy_is_an_instance() -> None:
+    wrong: Any
     for wrong in (dw.UCB1, "thompson", None):
         with pytest.raises(ParameterError, match="is not a policy: give an instance"):
             dw.Agent(wrong, 2)

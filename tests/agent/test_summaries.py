@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import driftwise as dw
 from driftwise.checks.contract import fixtures_of
 from driftwise.checks.summaries import REWARD, run_agent
 from driftwise.core.seeding import at, key
@@ -243,3 +244,17 @@ def test_both_ends_of_a_divergence_interval_are_at_the_level(total: float) -> No
     assert out.estimate[0] == total / 10 and out.index[0] == out.high[0]
     for end, limit in ((out.low[0], 0.0), (out.high[0], 1.0)):
         assert end == limit == total / 10 or 10.0 * kl(total / 10, end) == pytest.approx(level)
+
+
+def test_repr_is_a_short_table() -> None:
+    """One line for the agent and one per arm; of many arms only those estimated best."""
+    agent = dw.Agent(dw.UCB1(), ["red", "blue"], seed=1)
+    agent.learn(agent.decide(), reward=0.5)
+    head, columns, *rows = repr(agent).splitlines()
+    assert head.startswith("Agent(UCB1(") and "arms=['red', 'blue']" in head and head.endswith("t=1, pending=0)")
+    assert columns.split() == ["arm", "estimate", "count", "pending"]
+    assert sorted(row.split() for row in rows) == [["blue", "-", "0", "0"], ["red", "0.5", "1", "0"]]
+    crowd = repr(dw.Agent(dw.UCB1(), 1000)).splitlines()
+    assert "1000 arms" in crowd[0] and len(crowd) == 11 and crowd[-1].strip() == "and 992 more arms"
+    assert all(len(line) <= 120 for line in crowd)
+    assert len(repr(dw.Agent(dw.LinUCB(), dw.Contextual(n_features=2))).splitlines()) == 1, "rows come with requests"

@@ -211,7 +211,8 @@ def test_what_only_kernels_call_is_compiled_as_a_part() -> None:
     assert numba.version_info.short in PARTS
     load_numba()
     assert numba.njit(_twice_doubled)(3) == 12
-    (compiled,) = doubled.compiled.overloads.values()
+    dispatcher: Any = doubled.compiled
+    (compiled,) = dispatcher.overloads.values()
     assert isinstance(compiled.library, PartLibrary)
     assert doubled(4) == 8, "and Python can call it too, by another way"
 

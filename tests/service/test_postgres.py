@@ -21,7 +21,7 @@ def store(postgres_server: Server) -> str:
 
 @pytest.fixture
 def journal(store: str) -> Iterator[PostgresJournal]:
-    journal = open_journal(store)
+    journal = PostgresJournal(store)
     yield journal
     journal.close()
 
@@ -110,7 +110,7 @@ def test_reading_holds_nobody_up(journal: PostgresJournal, postgres_server: Serv
 
 @pytest.mark.parametrize(("durability", "structure"), [("full", "on"), ("normal", "off")])
 def test_durability_is_that_of_commits(store: str, durability: str, structure: str) -> None:
-    journal = open_journal(store, durability)
+    journal = PostgresJournal(store, durability)
     assert ask(journal, "SHOW synchronous_commit") == structure
     journal.append([event(0, stream=0)])  # the catalogue; it leaves no trace in the session
     assert ask(journal, "SHOW synchronous_commit") == structure
@@ -119,7 +119,7 @@ def test_durability_is_that_of_commits(store: str, durability: str, structure: s
 
 def test_nothing_is_prepared_where_a_pooler_would_mind(store: str) -> None:
     for words, prepared in (("", True), ("&prepared=0", False)):
-        journal = open_journal(store + words)
+        journal = PostgresJournal(store + words)
         for _ in range(10):
             journal.forget_answers(1)
         assert bool(ask(journal, "SELECT count(*) FROM pg_prepared_statements")) == prepared
@@ -135,7 +135,7 @@ def test_a_pooler_that_lends_sessions_out_is_refused(journal: PostgresJournal) -
 
 
 def test_other_formats_and_others_tables_are_refused(store: str, postgres_server: Server) -> None:
-    journal = open_journal(store)
+    journal = PostgresJournal(store)
     journal.close()
     with psycopg.connect(postgres_server.url, autocommit=True) as other:
         other.execute(f"UPDATE {journal.schema}.format SET version = 1")
@@ -151,7 +151,7 @@ def test_other_formats_and_others_tables_are_refused(store: str, postgres_server
 
 def test_names_of_schemas_are_quoted(postgres_server: Server) -> None:
     for name in ("Shop", "select", "_1"):
-        journal = open_journal(f"{postgres_server.url}&schema={name}")
+        journal = PostgresJournal(f"{postgres_server.url}&schema={name}")
         journal.append([event(0)])
         assert journal.size() > 0 and ask(journal, "SELECT current_schema()") == name
         journal.close()
@@ -161,13 +161,13 @@ def test_names_of_schemas_are_quoted(postgres_server: Server) -> None:
 
 
 def test_a_role_that_may_make_nothing_goes_on_with_what_is_there(store: str, postgres_server: Server) -> None:
-    journal = open_journal(store)
+    journal = PostgresJournal(store)
     journal.close()
     with psycopg.connect(postgres_server.url, autocommit=True) as other:
         other.execute("CREATE ROLE plain LOGIN")
         other.execute(f"GRANT USAGE ON SCHEMA {journal.schema} TO plain")
         other.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {journal.schema} TO plain")
-    journal = open_journal(store.replace("driftwise@", "plain@"))
+    journal = PostgresJournal(store.replace("driftwise@", "plain@"))
     journal.append([event(0)])
     assert [*journal.read(1)] == [event(0)]
     journal.close()

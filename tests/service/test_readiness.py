@@ -21,6 +21,7 @@ from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
 from driftwise.service.http.endpoint import Service
 from driftwise.service.store.journal import Event, JournalError, open_journal
+from driftwise.service.store.postgres import PostgresJournal
 from driftwise.service.store.sqlite import SQLiteJournal
 from tests.fixtures.engine import Clock, create, decide
 from tests.fixtures.patience import HANG_S, until
@@ -296,7 +297,7 @@ def test_sqlite_says_why_to_anybody(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_postgresql_says_why_to_anybody(postgres_server: Server) -> None:
-    journal = open_journal(postgres_server.store())
+    journal = PostgresJournal(postgres_server.store())
     journal.recover().execute("SET lock_timeout = 50")
     with psycopg.connect(postgres_server.url) as other:
         other.execute(f"LOCK TABLE {journal.schema}.events IN ACCESS EXCLUSIVE MODE")

@@ -112,7 +112,7 @@ async def test_the_ranking_is_bounded_and_tells_of_all_that_are_chosen(store: Pa
         goes_by_none = await create(engine, **calls(name="turns", policy="round-robin"))
         assert goes_by_none["parameters"] == {}
         rows = (await decide(engine, "turns", states=["lapsed"] * 4))["ranking"]
-        assert {(row["index"], row["why"]) for row in rows} == {(None, "this policy goes by no index")}
+        assert {(row["index"], row["why"]) for row in rows} == {(None, "this policy has no index")}
 
 
 @together
@@ -122,7 +122,7 @@ async def test_a_restart_goes_on_bit_for_bit(store: Path) -> None:
             engine, **calls(problem={"arm_types": {"ana": "old", "bea": "old", "cleo": "young", "dina": "young"}})
         )
         await live(engine, 20)
-        await admin.add_arm(engine, "calls", "emma", arm_type="young", activation_cost=0.2)
+        await admin.add_arm(engine, "calls", "emma", {"arm_type": "young", "activation_cost": 0.2})
         await admin.retire_arm(engine, "calls", "ana")
         await admin.change(engine, "calls", ChangeRequest(problem={"n_active": 3}))
         await live(engine, 20, seed=1)
@@ -290,8 +290,8 @@ async def test_what_means_nothing_is_refused_while_it_works_and_changes_nothing(
             (admin.change(engine, "calls", ChangeRequest(problem={"n_active": 9})), "n_active=9"),
             (admin.change(engine, "calls", ChangeRequest(sticky=True)), "sticky"),
             (admin.change(engine, "shop", ChangeRequest(problem={"n_active": 1})), "has no 'n_active'"),
-            (admin.add_arm(engine, "calls", "fay", arm_type="old"), "all arms of this agent are of one type"),
-            (admin.add_arm(engine, "shop", "fay", activation_cost=0.5), "cannot bring `activation_cost`"),
+            (admin.add_arm(engine, "calls", "fay", {"arm_type": "old"}), "all arms of this agent are of one type"),
+            (admin.add_arm(engine, "shop", "fay", {"activation_cost": 0.5}), "cannot bring `activation_cost`"),
         ):
             await refused(DriftwiseError, work, words)
         await queries.describe(engine, "calls")
@@ -481,6 +481,8 @@ def test_both_clients_have_every_verb() -> None:
 
     described = {name for name, each in vars(requests).items() if getattr(each, "__module__", "") == requests.__name__}
     others = {
+        "Attempt",
+        "_pauses",
         "T",
         "ApiCall",
         "RequestError",

@@ -20,15 +20,47 @@ from driftwise.service.deployments import catalogue, deployment
 from driftwise.service.deployments.clock import microseconds, utc
 from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
+from driftwise.service.http.decode_errors import decode_error
 from driftwise.service.http.endpoint import Endpoint, Service
 from driftwise.service.http.errors import ERRORS, PROBLEM_JSON, HttpError, error_reply
 from driftwise.service.http.openapi import document
 from driftwise.service.http.routes import endpoints
+from driftwise.service.http.schemas.requests import ChangeRequest, DecideRequest, DeploymentSpec
 from driftwise.service.store.events import KINDS
 from driftwise.service.store.journal import DamagedError
 from tests.fixtures.engine import create, decide, deployment_spec, running
 
 ROOT = Path(__file__).parents[2]
+INSIDE = "`{}` belongs inside `problem`: {}"
+MISPLACED = {
+    "arms": (DeploymentSpec, ["a"], INSIDE.format("arms", '{"problem": {"kind": "multi-armed", "arms": ...}}')),
+    "budgets": (DeploymentSpec, {"eur": 1}, INSIDE.format("budgets", '{"problem": {"kind": "knapsack", ')),
+    "family": (DeploymentSpec, "slate", '`family` is the `kind` of `problem`: {"problem": {"kind": "multi-armed", '),
+    "draws": (DeploymentSpec, 5, "unknown field `draws`; allowed: name, policy, problem, parameters, window, seed, "),
+    "problem": (
+        DeploymentSpec,
+        {"kind": "slate", "budgets": {}},
+        "a slate problem has no field `budgets`: it has arms",
+    ),
+    "horizon": (ChangeRequest, 9, INSIDE.format("horizon", '{"problem": {"horizon": ...}}')),
+    "held": (DecideRequest, {"action": "a"}, "unknown field `held`; allowed: unit, override, "),
+}
+
+
+@pytest.mark.parametrize("field", MISPLACED)
+def test_an_unknown_field_is_answered_with_where_it_belongs(field: str) -> None:
+    kind, value, detail = MISPLACED[field]
+    text = msgspec.json.encode(({"name": "shop", "policy": "ucb1"} if kind is DeploymentSpec else {}) | {field: value})
+    with pytest.raises(msgspec.ValidationError) as error:
+        msgspec.json.decode(text, type=kind)
+    assert detail in decode_error(text, str(error.value), kind)
+
+
+def test_a_body_that_goes_on_badly_after_an_unknown_field_is_still_answered() -> None:
+    text = b'{"name": "shop", "policy": "ucb1", "problem": {"kind": "slate", "x": 1}, '
+    assert "unknown field `x` in `problem`" in decode_error(
+        text, "Object contains unknown field `x` - at `$.problem`", DeploymentSpec
+    )
 
 
 def test_every_event_has_one_handler() -> None:

@@ -13,23 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftwise.agent.pending import PendingNotes
 from driftwise.agent.rounds import Rounds
 from driftwise.agent.serialization import (
     decode_agent,
     encode_agent,
     write_whole,
 )
-from driftwise.agent.summary import ArmSummary, summary_of
+from driftwise.agent.summary import ArmSummary, summary_of, table_of
 from driftwise.core import serialization as states
-from driftwise.core.adapter import Adapter
+from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import plain_name
 from driftwise.core.encoding import Arm
 from driftwise.core.family import FAMILIES, resolve
 from driftwise.core.outcome_status import OutcomeStatus
 from driftwise.core.problem import ProblemValue
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Decision, Problem
 from driftwise.core.validation import cast, whole
-from driftwise.errors import ArmError, ParameterError
+from driftwise.errors import ArmError, DriftwiseError, ParameterError
 from driftwise.families.multi_armed.problem import MultiArmed
 
 # Members of an enum are looked up slowly in Python 3.11.
@@ -71,7 +73,7 @@ class Agent(Rounds):
 
     def __init__(
         self,
-        policy: Any,
+        policy: Policy,
         problem: ProblemValue | Iterable[Arm] | int,
         *,
         seed: int = 0,
@@ -89,7 +91,16 @@ class Agent(Rounds):
 
     # ---- the two verbs ----
 
-    def decide(self, actions: Any = None, *, override: Any = None, at: int | None = None, **request: Any) -> Decision:
+    def decide(
+        self,
+        actions: object = None,
+        *,
+        override: object = None,
+        at: int | None = None,
+        id: int | None = None,
+        note: object = None,
+        **request: object,
+    ) -> Decision:
         """Choose for the next round. Keep the decision, or its id, for the reward.
 
         What else it takes depends on the problem: `actions`, a matrix with a row of features per action, or a mapping
@@ -101,17 +112,20 @@ class Agent(Rounds):
         place of the policy's own choice, and the policy learns from it like from any other. Where nobody knows the
         propensity it is nan. With budgets, it is paid for whatever is left.
 
-        `at` is the round, where rounds pass without decisions: not before the next one.
+        `at` is the round, where rounds pass without decisions: not before the next one. `id` is by what `learn` and
+        `cancel` find the decision, where a journal numbers decisions: a number larger than all before; without it, the
+        round. `note` is stored with the pending decision (`notes`), and saved with the agent if msgpack can encode it.
         """
         with self._lock:
             t, context, adapter = self.t if at is None else whole("at", at, low=self.t), self._context, self._adapter
             outside = None if override is None else adapter.read_override(override)
             if context is None or actions is not None or request:
-                context = adapter.read_request(t, _given(actions=actions, **request))
+                context = adapter.read_request(t, _without_none(actions=actions, **request))
             if len(self._pending) >= self.max_pending:
                 self._find_oldest()
+            id = t if id is None else self._new_id(id)
             if not self._bare:
-                return self._decide_among(t, context, outside)
+                return self._decide_among(t, context, outside, id, note)
             over = self._ends(self._oldest) if len(self._pending) >= self.max_pending else None
             if self._joint:
                 chosen = -1 if outside is None else outside[0]
@@ -134,10 +148,10 @@ class Agent(Rounds):
                     self._learn(self._plain, self._state, *over)
                 del pending[self._oldest]
                 self.forgotten += 1
-            pending[t] = registry.numbers[index], propensity, ()
+            pending[id] = t, registry.uids[index], propensity, (), note
             return Decision(t, registry.names[index], propensity, (), np.uint64(own))
 
-    def learn(self, decision: Decision | int, reward: Any = None, **outcome: Any) -> OutcomeStatus:
+    def learn(self, decision: Decision | int, reward: object = None, **outcome: object) -> OutcomeStatus:
         """Report the outcome of a decision, now or later, in any order; what became of it comes back.
 
         What an outcome is depends on the problem: a `reward`; for a slate `rewards`, one per item, in its order; with
@@ -153,16 +167,16 @@ class Agent(Rounds):
         if self._bare and not outcome:
             value = adapter.reward(reward)
         else:
-            value = adapter.read_outcome(_given(reward=reward, **outcome))
+            value = adapter.read_outcome(_without_none(reward=reward, **outcome))
         with self._lock:
-            t, (chosen, propensity, row) = self._waiting_for(decision)
+            id, (t, chosen, propensity, row, _) = self._waiting_for(decision)
             place, stale = adapter.locate(chosen, row), self._count_stale()
             if not self._bare:
-                self._learn_about(t, value, place)
+                self._learn_about(id, value, place)
             elif place is not None:
                 step = t, place[0], propensity, row, self._rng, value, self.t - 1, True
                 self._learn(self._plain, self._state, *step)
-            del self._pending[t]
+            del self._pending[id]
             if place is None:
                 self.ignored += 1
                 return IGNORED
@@ -171,51 +185,51 @@ class Agent(Rounds):
     def validate_requests(self, *requests: Mapping[str, Any]) -> None:
         """Refuse, as `decide` would, requests that the next decisions cannot be made from."""
         for i, request in enumerate(requests):
-            self._adapter.read_request(self.t + i, _given(**request))
+            self._adapter.read_request(self.t + i, _without_none(**request))
 
-    def validate_outcome(self, **outcome: Any) -> None:
+    def validate_outcome(self, **outcome: object) -> None:
         """Refuse, as `learn` would, an outcome that nothing can be learned from."""
-        self._adapter.read_outcome(_given(**outcome))
+        self._adapter.read_outcome(_without_none(**outcome))
 
-    def outcome_of(self, decision: Decision | int, **outcome: Any) -> Any:
+    def outcome_of(self, decision: Decision | int, **outcome: object) -> Any:
         """What the policy would read of an outcome of a pending decision; None where it would learn nothing."""
-        value = self._adapter.read_outcome(_given(**outcome))
+        value = self._adapter.read_outcome(_without_none(**outcome))
         with self._lock:
-            _, (chosen, _, row) = self._waiting_for(decision)
+            _, (_, chosen, _, row, _) = self._waiting_for(decision)
             return None if self._adapter.locate(chosen, row) is None else self._adapter.complete(value, chosen, row)
 
     def cancel(self, decision: Decision | int) -> None:
         """Call off a decision that never happened: nothing is learned from it, and nothing was spent."""
         with self._lock:
-            t, (chosen, *_) = self._waiting_for(decision)
+            id, (_, chosen, *_) = self._waiting_for(decision)
             before = self._adapter.checkpoint()
             try:
                 self._adapter.cancel(chosen)
-                steps = self._settle(t)
+                steps = self._settle(id)
                 if self._past is not None:
                     self._past.note(*steps)
             except BaseException as error:
                 raise self._undone(before, error) from None
-            del self._pending[t]
+            del self._pending[id]
 
     # ---- what changes on the way ----
 
-    def add_arm(self, name: Arm, **options: Any) -> None:
+    def add_arm(self, name: Arm, **options: object) -> None:
         """A new arm, unexplored; it brings its `features`, or its `arm_type` and `activation_cost`, as others did."""
         name = plain_name(name)
         with self._lock:
             if not self._adapter.registry:
                 raise ArmError("this agent's actions have no names: they come with every decision")
-            registry, options = self._adapter.registry.joined(name), _given(**options)
+            registry, options = self._adapter.registry.with_arm(name), _without_none(**options)
             self._adapter.check_arm(name, options)
             self._regroup(registry, options)
 
     def retire_arm(self, name: Arm) -> None:
         """Never choose this arm again; `learn` says what becomes of rewards still under way for it."""
         with self._lock:
-            self._regroup(self._adapter.registry.left(name, least=self.problem.slate), {})
+            self._regroup(self._adapter.registry.without_arm(name, least=self.problem.slate), {})
 
-    def change(self, **changes: Any) -> None:
+    def change(self, **changes: object) -> None:
         """Another `horizon`, other `budgets` in all, or another `n_active`, from the next decision on.
 
         What was spent stays spent, and what was learned stays learned. Whatever the policy derives from its problem,
@@ -223,7 +237,7 @@ class Agent(Rounds):
         spend in every round what is left by the rounds that are left.
         """
         with self._lock:
-            adapter = self._adapter.changed(self.t, _given(**changes))
+            adapter = self._adapter.changed(self.t, _without_none(**changes))
             state = self.policy.init(adapter.problem)
             if self.t:
                 state = self._replanned(state, adapter.problem)
@@ -231,7 +245,7 @@ class Agent(Rounds):
 
     # ---- what can be asked ----
 
-    def summary(self, actions: Any = None, **request: Any) -> list[ArmSummary]:
+    def summary(self, actions: object = None, **request: object) -> list[ArmSummary]:
         """What the policy knows of every arm, or of every row offered, before the next decision.
 
         It takes what `decide` does.
@@ -245,7 +259,7 @@ class Agent(Rounds):
         (5.0, 1.0, None, inf)
         """
         with self._lock:
-            return summary_of(self, _given(actions=actions, **request), self.t)
+            return summary_of(self, _without_none(actions=actions, **request), self.t)
 
     @property
     def problem(self) -> Problem:
@@ -253,7 +267,7 @@ class Agent(Rounds):
         return self._adapter.problem
 
     @property
-    def adapter(self) -> Adapter:
+    def adapter(self) -> AnyAdapter:
         """What stands between this agent and its policy: the part that is particular to a family."""
         return self._adapter
 
@@ -266,6 +280,11 @@ class Agent(Rounds):
     def pending(self) -> tuple[int, ...]:
         """Ids of the decisions that wait for a reward, oldest first."""
         return tuple(self._pending)
+
+    @property
+    def notes(self) -> PendingNotes:
+        """The notes of the decisions that wait for a reward, by id, oldest first: a live view."""
+        return PendingNotes(self._pending)
 
     @property
     def stale(self) -> int:
@@ -287,7 +306,12 @@ class Agent(Rounds):
         def __getattr__(self, name: str) -> Any: ...
 
     def __repr__(self) -> str:
-        return f"Agent({self.policy}, {self._adapter.describe()}, t={self.t}, pending={len(self._pending)})"
+        line = f"Agent({self.policy}, {self._adapter.describe()}, t={self.t}, pending={len(self._pending)})"
+        try:
+            records = self.summary()
+        except DriftwiseError:  # features or states come with requests
+            return line
+        return f"{line}\n{table_of(records)}" if records else line
 
     # ---- bytes and files ----
 
@@ -309,13 +333,14 @@ class Agent(Rounds):
             return encode_agent(self)
 
     @classmethod
-    def loads(cls, blob: bytes, *, policy: type | None = None) -> "Agent":
+    def loads(cls, blob: bytes, *, policy: type | None = None, note: object = Any) -> "Agent":
         """An agent that continues where the saved one stopped.
 
         `policy` is needed for a class that is not in driftwise's table. Bytes written by another version of the
-        policy's code are accepted when they fit, with a warning: the run goes on, though not bit for bit.
+        policy's code are accepted when they fit, with a warning: the run goes on, though not bit for bit. `note` is the
+        type of the notes.
         """
-        saved = decode_agent(blob, policy)
+        saved = decode_agent(blob, policy, note)
         agent = cls.__new__(cls)
         agent._set_up(saved.policy, saved.adapter, saved.seed, saved.max_pending, saved.propensity_samples)
         agent._bind(saved.policy, saved.adapter, states.unpack(saved.state, agent._state))
@@ -333,15 +358,15 @@ class Agent(Rounds):
         return cls.loads(Path(path).read_bytes(), policy=policy)
 
 
-def as_problem(problem: Any) -> ProblemValue:
+def as_problem(problem: ProblemValue | Iterable[Arm] | int) -> ProblemValue:
     """A problem value; a count or a list of names stands for arms without features."""
     if isinstance(problem, ProblemValue):
         return problem
     if isinstance(problem, Mapping):
         raise ParameterError("arms with features are a contextual problem: give dw.Contextual({name: row, ...})")
-    return MultiArmed(problem)
+    return MultiArmed(problem)  # type: ignore[arg-type]  # what is neither names nor a count is refused there
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
+def _without_none(**arguments: object) -> dict[str, Any]:
     """Arguments without those that are None."""
     return {name: value for name, value in arguments.items() if value is not None}

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from driftwise.core import serialization as states
+from driftwise.core.protocols import Policy
+from driftwise.core.types import State
 
 STEP_BYTES = 200  # what a step takes beside its arrays
 LEAST_BYTES = 16_384  # what steps may take however small the state is
@@ -24,7 +26,7 @@ Step = tuple[Callable[..., Any], tuple[Any, ...]]  # a kernel, and what it was g
 class Rewind:
     """A copy of a state, and what has happened to it since. `example` is like the arrays that a step is given."""
 
-    def __init__(self, policy: Any, state: Any, example: Any) -> None:
+    def __init__(self, policy: Policy, state: State, example: object) -> None:
         self._policy, self._state = policy, state
         self._pairs = list(zip(_arrays(state), _arrays(states.clone(state)), strict=True))
         size = sum(array.nbytes for array, _ in self._pairs)
@@ -47,11 +49,11 @@ class Rewind:
             kernel(self._policy, self._state, *arguments)
 
 
-def _arrays(state: Any) -> list[Any]:
+def _arrays(state: State) -> list[Any]:
     return [array for _, array in states.arrays(state)]
 
 
-def _bytes(example: Any) -> int:
+def _bytes(example: object) -> int:
     """What arrays take, and those in tuples."""
     if isinstance(example, tuple):
         return sum(map(_bytes, example))

@@ -9,25 +9,30 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftwise.agent.bound import Bound
+from driftwise.agent.pending import Pending
 from driftwise.agent.rollback import Rewind, Step
-from driftwise.agent.serialization import Pending
 from driftwise.agent.views import add_views
 from driftwise.core import serialization as states
-from driftwise.core.adapter import Adapter
+from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.loop import choose_once, decide_once, learn_once, pend_once, share_of
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
-from driftwise.core.types import Decision, Problem
+from driftwise.core.types import Decision, Problem, State, with_fields
 from driftwise.core.verbs import advance, pend
 from driftwise.errors import ArmError, DecisionError, ParameterError, StateError
 
 
 class Rounds:
-    """A policy with its state, its adapter and the decisions that wait for outcomes."""
+    """A policy with its state, its adapter and its pending decisions."""
 
-    def _set_up(self, policy: Any, adapter: Adapter, seed: int, max_pending: int, samples: int) -> None:
+    policy: Any  # a Policy, whose parameters are read by those who know its class
+    _state: Any  # its State, likewise
+
+    def _set_up(self, policy: Policy, adapter: AnyAdapter, seed: int, max_pending: int, samples: int) -> None:
         if samples and not adapter.counts:
             raise ParameterError(
                 f"propensity_samples={samples} counts how often an arm is chosen: this agent does not choose one arm"
@@ -43,7 +48,7 @@ class Rounds:
         self._bound = Bound(policy)
         self._bind(policy, adapter, policy.init(adapter.problem))
 
-    def _bind(self, policy: Any, adapter: Adapter, state: Any) -> None:
+    def _bind(self, policy: Policy, adapter: AnyAdapter, state: State) -> None:
         """Take a policy, an adapter and a state, and the compiled halves of a round for their types."""
         plain, example, bound = _without_text(policy), adapter.examples, self._bound
         adapter.attach(bound, plain, state)
@@ -70,21 +75,28 @@ class Rounds:
         t: Any = decision.t if isinstance(decision, Decision) else decision
         t = int(t) if isinstance(t, np.integer) else t
         pending = self._pending.get(t) if type(t) is int else None
-        if pending is None:
+        if pending is None or (isinstance(decision, Decision) and pending[0] != t):
             raise DecisionError(self._why_unknown(t))
         return t, pending
 
-    def _settle(self, t: int) -> list[Step]:
+    def _new_id(self, id: int) -> int:
+        """The id of a decision that the caller numbers: ids grow, as rounds do."""
+        last = next(reversed(self._pending), -1)
+        if type(id) is not int or id <= last:
+            raise DecisionError(f"id={id!r} is not a whole number above that of the last pending decision, {last}")
+        return id
+
+    def _settle(self, id: int) -> list[Step]:
         """A decision of which nothing will ever be known pends no longer for the policy; the steps it took."""
-        step = self._ends(t)
+        step = self._ends(id)
         if step is None:
             return []
         self._learn(self._plain, self._state, *step)
         return [(self._learn, step)]
 
-    def _ends(self, t: int) -> tuple[Any, ...] | None:
+    def _ends(self, id: int) -> tuple[Any, ...] | None:
         """What tells the policy that a decision pends no longer, though nothing came of it; None where nothing must."""
-        chosen, propensity, row = self._pending[t]
+        t, chosen, propensity, row, _ = self._pending[id]
         place = self._adapter.locate(chosen, row) if self._pends else None
         if place is None:
             return None
@@ -95,14 +107,16 @@ class Rounds:
         while self._oldest not in self._pending:
             self._oldest += 1
 
-    def _why_unknown(self, t: Any) -> str:
+    def _why_unknown(self, t: object) -> str:
         if isinstance(t, bool) or not isinstance(t, int) or not 0 <= t < self.t:
             return f"decision {t!r} was never made: this agent has made {self.t}, numbered from 0"
         return f"decision {t} has been answered already, or was given up as the oldest of {self.max_pending} pending"
 
     # ---- rounds in which more than one bare arm is chosen, and more can fail ----
 
-    def _decide_among(self, t: int, context: Any, outside: tuple[Any, float] | None) -> Decision:
+    def _decide_among(
+        self, t: int, context: object, outside: tuple[Any, float] | None, id: int, note: object
+    ) -> Decision:
         """Choose between rows, slates, points, with budgets or of many arms."""
         adapter, before, full = self._adapter, self._adapter.checkpoint(), len(self._pending) >= self.max_pending
         if outside is not None:
@@ -115,23 +129,24 @@ class Rounds:
                 propensity = self._count(self._plain, self._state, t, context, own, index, self.propensity_samples)
             over: list[Step] = []
             if full:
-                adapter.settle(self._oldest, self._pending[self._oldest][0], None)
+                oldest, chosen, *_ = self._pending[self._oldest]
+                adapter.settle(oldest, chosen, None)
                 over = self._settle(self._oldest)
             index, propensity = adapter.refine(index, propensity, context, t, np.uint64(own), outside is not None)
-            decision, kept = self._publish(t, index, propensity, context, np.uint64(own), over)
+            decision, pending = self._publish(t, index, propensity, context, np.uint64(own), over)
         except BaseException as error:
             raise self._undone(before, error) from None
         self.t = t + 1
         if full:
             del self._pending[self._oldest]
             self.forgotten += 1
-        if kept is not None:
-            self._pending[t] = kept
+        if pending is not None:
+            self._pending[id] = t, *pending, note
         return decision
 
     def _publish(
-        self, t: int, index: Any, propensity: float, context: Any, own: np.uint64, over: list[Step]
-    ) -> tuple[Decision, Pending | None]:
+        self, t: int, index: object, propensity: float, context: object, own: np.uint64, over: list[Step]
+    ) -> tuple[Decision, tuple[Any, float, Any] | None]:
         """A decision, and what to keep of it until its outcome comes; None where nothing will.
 
         `over` are the steps that gave an older decision up.
@@ -156,9 +171,9 @@ class Rounds:
             self._past.note(*steps)
         return decision, None if ends else (chosen, propensity, row)
 
-    def _learn_about(self, t: int, value: Any, place: tuple[Any, Any] | None) -> None:
+    def _learn_about(self, id: int, value: object, place: tuple[Any, Any] | None) -> None:
         """Learn what came of a decision that is still known; one that is not is settled all the same."""
-        adapter, before, (chosen, propensity, row) = self._adapter, self._adapter.checkpoint(), self._pending[t]
+        adapter, before, (t, chosen, propensity, row, _) = self._adapter, self._adapter.checkpoint(), self._pending[id]
         answer = None if place is None else adapter.complete(value, chosen, row)
         try:
             adapter.settle(t, chosen, value)
@@ -186,21 +201,22 @@ class Rounds:
         adapter = before.regrouped(policy, registry, options)
         state = policy.init(adapter.problem)
         if self.t:
-            kept = before.registry.kept(registry)
-            state = self._moved(state, kept, before.columns(kept))
+            old_indices = before.registry.old_indices(registry)
+            state = self._moved(state, old_indices, before.columns(old_indices))
         self._bind(policy, adapter, state)
 
-    def _moved(self, fresh: Any, kept: list[int], columns: list[int] | None) -> Any:
+    def _moved(self, fresh: State, old_indices: list[int], columns: list[int] | None) -> State:
         """What has been learned so far, in a state for other arms."""
         try:
-            return states.regroup(self._state, fresh, kept, columns)
+            moved: State = states.regroup(self._state, fresh, old_indices, columns)
+            return moved
         except StateError:
             raise
         except ValueError:  # an array that should be the same whatever the arms is not
             name = type(self.policy).__name__
             raise ArmError(f"{name} sizes what it remembers by the number of arms: none can come or go") from None
 
-    def _replanned(self, fresh: Any, problem: Problem) -> Any:
+    def _replanned(self, fresh: State, problem: Problem) -> State:
         """What has been learned so far, in a state for a changed problem; nothing where the policy begins anew."""
         if not getattr(self.policy, "begins_anew", _goes_on)(self._adapter.problem, problem):
             return self._moved(fresh, list(range(self._adapter.problem.n_arms)), None)
@@ -215,17 +231,18 @@ def _goes_on(before: Problem, after: Problem) -> bool:
     return False
 
 
-def _counters(state: Any, name: str) -> list[Any]:
+def _counters(state: State, name: str) -> list[Any]:
     """The arrays of a state that are called so, wherever in it they are."""
     return [array for path, array in states.arrays(state) if path.split(".")[-1] == name]
 
 
-def _total(counters: list[Any]) -> Callable[[], int]:
+def _total(counters: list[NDArray[np.int64]]) -> Callable[[], int]:
     """A function that adds counters up: quick where there is one, as in most states."""
     return counters[0].item if len(counters) == 1 else lambda: sum(counter.item() for counter in counters)
 
 
-def _without_text(policy: Any) -> Any:
+def _without_text(policy: Policy) -> Policy:
     """The policy as kernels are given it: they read no text, and each string handed over would leave bytes behind."""
     inner = {name: _without_text(value) for name, value in policy._asdict().items() if hasattr(value, "_fields")}
-    return policy._replace(**inner, **{name: 0 for name, value in policy._asdict().items() if isinstance(value, str)})
+    text = {name: 0 for name, value in policy._asdict().items() if isinstance(value, str)}
+    return with_fields(policy, **inner, **text)

@@ -5,25 +5,29 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import msgspec
 
+from driftwise.agent.pending import Pending
 from driftwise.core import verbs
-from driftwise.core.adapter import Adapter
+from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import KINDS, Arm, Facts, packed, unpacked
 from driftwise.core.family import FAMILIES
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.kernel import kinds
+from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed, arrays, pack, roles, seal, unseal
 from driftwise.core.types import Problem
 from driftwise.core.validation import cast
 from driftwise.errors import StateError
 from driftwise.families import POLICIES
 
+if TYPE_CHECKING:
+    from driftwise.agent.rounds import Rounds
+
 Value = Union[bool, int, float, str, "SavedPolicy"]
-Pending = tuple[Any, float, Any]  # what waits for its outcome: the lasting key of its action, the propensity, its row
 
 
 class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
@@ -34,7 +38,10 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class AgentBytes(msgspec.Struct, forbid_unknown_fields=True):
-    """Everything an agent is. `facts` and `arrays` are its adapter's, `rows` those of pending decisions."""
+    """Everything an agent is. `facts` and `arrays` are its adapter's, `rows` and `notes` those of pending decisions.
+
+    A pending decision is its id, its round, the lasting key of its action, and the propensity.
+    """
 
     policy: str
     parameters: dict[str, Value]
@@ -43,11 +50,11 @@ class AgentBytes(msgspec.Struct, forbid_unknown_fields=True):
     family: str
     structure: list[Packed]
     arms: list[Arm]
-    numbers: list[int]
-    next_number: int
+    uids: list[int]
+    next_uid: int
     seed: int
     t: int
-    pending: list[tuple[int, int | list[int], float]]
+    pending: list[tuple[int, int, int | list[int], float]]
     max_pending: int
     counters: dict[str, int]
     state: list[Packed]
@@ -55,13 +62,14 @@ class AgentBytes(msgspec.Struct, forbid_unknown_fields=True):
     arrays: list[Packed]
     rows: list[Packed]
     propensity_samples: int = 0
+    notes: list[Any] = []
 
 
 class AgentParts(NamedTuple):
     """What an agent is made of again."""
 
     policy: Any
-    adapter: Adapter
+    adapter: AnyAdapter
     seed: int
     max_pending: int
     propensity_samples: int
@@ -72,13 +80,13 @@ class AgentParts(NamedTuple):
     ignored: int
 
 
-def encode_agent(agent: Any) -> Callable[[], bytes]:
+def encode_agent(agent: "Rounds") -> Callable[[], bytes]:
     """Copy an agent, which is quick; what this returns makes its bytes, later and in any thread."""
     policy, adapter, registry, problem = (
         encode_policy(agent.policy),
         agent._adapter,
         agent._adapter.registry,
-        agent.problem,
+        agent._adapter.problem,
     )
     facts, arrays = adapter.encode()
     content = AgentBytes(
@@ -89,8 +97,8 @@ def encode_agent(agent: Any) -> Callable[[], bytes]:
         family=problem.family,
         structure=_encode_structure(problem),
         arms=[*registry.names],
-        numbers=[*registry.numbers],
-        next_number=registry.following,
+        uids=[*registry.uids],
+        next_uid=registry.next_uid,
         seed=agent.seed,
         t=agent.t,
         pending=[],
@@ -105,30 +113,40 @@ def encode_agent(agent: Any) -> Callable[[], bytes]:
     pending = agent._pending.copy()
 
     def write() -> bytes:
-        content.pending = [(t, chosen, propensity) for t, (chosen, propensity, _) in pending.items()]
-        content.rows = adapter.encode_rows([row for *_, row in pending.values()])
+        content.pending = [(id, t, chosen, propensity) for id, (t, chosen, propensity, *_) in pending.items()]
+        content.rows = adapter.encode_rows([row for *_, row, _ in pending.values()])
+        content.notes = [note for *_, note in pending.values()]
         return seal(msgspec.msgpack.encode(content))
 
     return write
 
 
-def decode_agent(blob: bytes, kind: type | None) -> AgentParts:
-    """The parts of the agent that some bytes hold; `kind` is the class of its policy, where the table has it not."""
+def decode_agent(blob: bytes, kind: type | None, note: Any = Any) -> AgentParts:
+    """The parts of the agent that some bytes hold; `kind` is the class of its policy, where the table has it not.
+
+    `note` is the type of the notes of pending decisions.
+    """
     try:
         content = msgspec.msgpack.decode(unseal(blob), type=AgentBytes)
     except msgspec.DecodeError as error:
         raise StateError(f"these bytes hold something other than an agent: {error}") from None
     policy, structure = decode_policy(content, kind), _decode_structure(content.family, content.structure)
     problem = Problem(*content.problem, structure=structure, family=content.family)  # type: ignore[arg-type, misc]
-    if len(content.arms) != len(content.numbers):
+    if len(content.arms) != len(content.uids):
         raise StateError("the saved arms do not fit the saved problem")
-    registry = ArmRegistry(content.arms, content.numbers, content.next_number)
+    registry = ArmRegistry(content.arms, content.uids, content.next_uid)
     arrays = {each.path: each for each in content.arrays}
     adapter = FAMILIES[problem.family].adapter.decode(policy, problem, registry, content.facts, arrays)
     rows = adapter.decode_rows(content.rows, len(content.pending))
+    try:
+        notes = msgspec.convert(content.notes, list[note])
+    except msgspec.ValidationError as error:
+        raise StateError(f"the saved notes of pending decisions are of another type: {error}") from None
+    if len(notes) != len(content.pending):
+        raise StateError("the saved notes do not fit the saved pending decisions")
     pending = {
-        t: (adapter.check_key(t, chosen), propensity, row)
-        for (t, chosen, propensity), row in zip(content.pending, rows, strict=True)
+        id: (t, adapter.check_key(t, chosen), propensity, row, note)
+        for (id, t, chosen, propensity), row, note in zip(content.pending, rows, notes, strict=True)
     }
     if content.tag != code_tag(*kinds([policy])):
         warnings.warn(f"{content.policy} has changed since this agent was saved: choices may differ", stacklevel=3)
@@ -169,13 +187,13 @@ def _decode_structure(family: str, saved: list[Packed]) -> Any:
     return () if kind is None else _filled(kind, values)
 
 
-def _paths(kind: Any) -> Iterator[str]:
+def _paths(kind: type) -> Iterator[str]:
     """Where the arrays of a tuple, and of the tuples inside, are found."""
     for name, inner in roles(kind).items():
         yield from (f"{name}.{path}" for path in _paths(inner)) if hasattr(inner, "_fields") else (name,)
 
 
-def _filled(kind: Any, values: Iterator[Any]) -> Any:
+def _filled(kind: type, values: Iterator[Any]) -> Any:
     """A tuple, and the tuples inside, with these arrays."""
     return kind(*(_filled(each, values) if hasattr(each, "_fields") else next(values) for each in roles(kind).values()))
 
@@ -185,7 +203,7 @@ def name_of(policy: type) -> str:
     return next((name for name, kind in POLICIES.items() if kind is policy), policy.__name__)
 
 
-def encode_policy(policy: Any) -> SavedPolicy:
+def encode_policy(policy: Policy) -> SavedPolicy:
     """A policy, with those inside it, as names and numbers."""
     values = {
         name: encode_policy(value) if hasattr(value, "_fields") else value for name, value in policy._asdict().items()
@@ -193,7 +211,7 @@ def encode_policy(policy: Any) -> SavedPolicy:
     return SavedPolicy(name_of(type(policy)), values)
 
 
-def decode_policy(saved: SavedPolicy | AgentBytes, kind: type | None = None) -> Any:
+def decode_policy(saved: SavedPolicy | AgentBytes, kind: type | None = None) -> Policy:
     """The policy of these names and numbers; `kind` is its class, where the table does not have it."""
     if kind is not None and not isinstance(kind, type):
         raise StateError(f"policy={kind!r} is not a class: pass the policy's class")
@@ -207,7 +225,8 @@ def decode_policy(saved: SavedPolicy | AgentBytes, kind: type | None = None) -> 
         for name, value in saved.parameters.items()
     }
     try:
-        return cast(kind(**values))
+        policy: Policy = cast(kind(**values))
+        return policy
     except TypeError as error:
         raise StateError(f"the saved parameters do not fit {saved.policy}: {error}") from None
 

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -66,6 +67,39 @@ def summary_of(agent: "Agent", request: dict[str, Any], t: int) -> list[ArmSumma
     return [_record(name, table, row, adapter.cost_units, pending) for row, name in enumerate(names)]
 
 
+def table_of(records: Sequence[ArmSummary], most: int = 8) -> str:
+    """A table for a terminal: the arm, its estimate, count and pending decisions; of many arms, those estimated best.
+
+    >>> print(table_of([ArmSummary("red", estimate=0.25, count=4.0, pending=1.0), ArmSummary("blue")]))
+      arm   estimate  count  pending
+      red       0.25      4        1
+      blue         -      -        -
+    """
+    best = list(records)
+    if len(best) > most:
+        best = sorted(best, key=lambda each: -math.inf if each.estimate is None else each.estimate, reverse=True)
+    rows: list[tuple[str, ...]] = [("arm", "estimate", "count", "pending")]
+    rows += [(_short(each.arm), *map(_digits, (each.estimate, each.count, each.pending))) for each in best[:most]]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  "
+        + "  ".join([row[0].ljust(widths[0]), *(cell.rjust(n) for cell, n in zip(row[1:], widths[1:], strict=True))])
+        for row in rows
+    ]
+    if len(best) > most:
+        lines.append(f"  and {len(best) - most} more arms")
+    return "\n".join(lines)
+
+
+def _short(arm: Arm) -> str:
+    text = str(arm)
+    return text if len(text) <= 24 else text[:23] + "…"
+
+
+def _digits(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
 def _record(name: Arm, table: Summary, row: int, units: dict[str, float], pending: Counter[Arm] | None) -> ArmSummary:
     numbers = {each: _or_none(getattr(table, each)[row]) for each in NUMBERS}
     if numbers["pending"] is None and pending is not None:  # the policy does not count them, but the agent does
@@ -76,8 +110,8 @@ def _record(name: Arm, table: Summary, row: int, units: dict[str, float], pendin
 
 def _pending_by_arm(agent: "Agent") -> Counter[Arm]:
     """How many pending decisions chose each arm."""
-    places, names, counts = agent.adapter.registry.places, agent.adapter.registry.names, Counter[Arm]()
-    for chosen, _, _ in agent._pending.values():
+    places, names, counts = agent.adapter.registry.index_by_uid, agent.adapter.registry.names, Counter[Arm]()
+    for _, chosen, *_ in agent._pending.values():
         for number in chosen if isinstance(chosen, tuple) else (chosen,):
             if number in places:
                 counts[names[places[number]]] += 1

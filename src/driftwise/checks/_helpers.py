@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from driftwise.core.protocols import Policy, Record
+from driftwise.core.protocols import Policy
 from driftwise.core.serialization import lasting
+from driftwise.core.types import Record
 
 
 def kind_name(policy: Policy) -> str:

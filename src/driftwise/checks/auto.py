@@ -5,12 +5,13 @@ import numpy as np
 from driftwise.agent import Agent
 from driftwise.checks.contract import agent_for, learn, require
 from driftwise.core.family import Family, check_fit, resolve
+from driftwise.core.fixtures import HORIZON
 from driftwise.errors import ParameterError
 from driftwise.families import Auto
 from driftwise.study.run import run
 from driftwise.study.study import Study
 
-ROUNDS, HORIZON = 30, 60
+ROUNDS = 30
 UNKNOWN = 0.125  # an option that few policies have, at no default
 
 

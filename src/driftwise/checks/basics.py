@@ -11,10 +11,10 @@ from driftwise.core.family import FAMILIES, check_fit, family_of
 from driftwise.core.fixtures import ROUNDS
 from driftwise.core.kernel import kinds
 from driftwise.core.loop import play
-from driftwise.core.protocols import Policy, Record
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
 from driftwise.core.serialization import arrays
-from driftwise.core.types import Problem
+from driftwise.core.types import Problem, Record
 from driftwise.core.validation import cast
 from driftwise.errors import ParameterError
 

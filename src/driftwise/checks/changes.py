@@ -10,9 +10,9 @@ from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, decide, fixtures_of, learn, require
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS, Fixtures, Rng, Usage
-from driftwise.core.protocols import Policy, Record
+from driftwise.core.protocols import Policy
 from driftwise.core.serialization import arrays, clone, equal, roles
-from driftwise.core.types import ArmIds, Cache, Derived, PerArm, PerRound, Scratch
+from driftwise.core.types import ArmIds, Cache, Derived, PerArm, PerRound, Record, Scratch
 
 ANEW = (Derived, Cache)
 RINGS = (PerRound, ArmIds)

@@ -10,9 +10,9 @@ from driftwise.core import verbs
 from driftwise.core.family import FAMILIES, family_of, trace_for
 from driftwise.core.fixtures import ROUNDS, Arguments, Fixtures, Usage
 from driftwise.core.loop import play
-from driftwise.core.protocols import Policy, Record, Tape, World
+from driftwise.core.protocols import Policy, Tape, World
 from driftwise.core.seeding import key
-from driftwise.core.types import Decision, Trace
+from driftwise.core.types import Decision, Record, Trace
 from driftwise.core.validation import cast
 from driftwise.errors import DriftwiseError
 

@@ -9,10 +9,10 @@ import numpy as np
 from driftwise.checks._helpers import differences, kind_name
 from driftwise.checks.contract import fixtures_of, require, run_over
 from driftwise.core import verbs
-from driftwise.core.protocols import Policy, Record
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import lasting
-from driftwise.core.types import Decision
+from driftwise.core.types import Decision, Record
 from driftwise.core.validation import cast
 from driftwise.families import Uniform
 from driftwise.families.composite.worlds.delayed import Delayed

@@ -9,10 +9,10 @@ from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, decide, fixtures_of, require, short_run
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS, Fixtures, Rng, Usage
-from driftwise.core.protocols import Policy, Record
+from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal, lasting, regroup, roles
-from driftwise.core.types import Decision, Moves, PerArm
+from driftwise.core.types import Decision, Moves, PerArm, Record
 from driftwise.core.validation import cast
 from driftwise.errors import RewardError
 

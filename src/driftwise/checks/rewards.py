@@ -1,5 +1,7 @@
 """What becomes of rewards: late, out of order, twice, or across a restart."""
 
+from typing import Any
+
 import numpy as np
 
 from driftwise.agent import Agent
@@ -19,6 +21,8 @@ def late_rewards_enter_by_decision(policy: Policy) -> str | None:
     One that tries windows learns from the order too, by what it predicted; its windows do not.
     """
     fixtures, policy = fixtures_of(policy), cast(policy)
+    in_order: Any
+    shuffled: Any
     in_order, shuffled = (policy.init(fixtures.problem) for _ in range(2))
     if not hasattr(in_order, "window"):
         return f"{kind_name(policy)} has no window: its file says what becomes of a late reward"

@@ -1,8 +1,8 @@
 """Between a program and the compiled verbs: an adapter per family.
 
-An agent keeps rounds, the policy's state and pending decisions. Its adapter turns the requests and outcomes of a
-program into what kernels read, and choices of kernels into actions a program knows. `Adapter` is the base of all: one
-arm is chosen, and one number comes back. What a family does otherwise, its own adapter says.
+An agent holds the round, the policy's state and pending decisions. Its adapter turns the requests and outcomes of a
+program into what kernels read, and choices of kernels into actions a program knows. `Adapter` is the base of all; its
+type parameters are the context, the choice, the key, the row and the outcome of the family.
 
 A decision:
     read_request(t, request)        the context that `select` reads, from the arguments of `decide`
@@ -22,18 +22,29 @@ Later:
 
 import math
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import numpy as np
 
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Facts
+from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
-from driftwise.core.types import Problem
-from driftwise.core.validation import number, whole
+from driftwise.core.types import Problem, State
+from driftwise.core.validation import number, to_float, whole
 from driftwise.errors import FeatureError, ParameterError, RewardError, StateError
 
-NOTHING: Any = ()
+Nothing = tuple[()]
+NOTHING: Nothing = ()
+
+ContextT = TypeVar("ContextT")  # what `select` reads
+ChoiceT = TypeVar("ChoiceT")  # what `select` chooses: an index, indices, a point
+KeyT = TypeVar("KeyT")  # what identifies the choice while its outcome is pending: a uid, or several
+RowT = TypeVar("RowT")  # what is stored of the context while the outcome is pending
+ValueT = TypeVar("ValueT")  # an outcome, validated
 
 
 class Examples(NamedTuple):
@@ -45,12 +56,12 @@ class Examples(NamedTuple):
     outcome: Any = 0.0
 
 
-class Adapter:
-    """One arm of several, and one reward.
+class Adapter(ABC, Generic[ContextT, ChoiceT, KeyT, RowT, ValueT]):
+    """What every family's adapter does; a family overrides what it does otherwise.
 
     `context` is what `select` reads where that never changes, and None where every decision brings its own. `bare` says
-    that nothing but one arm is chosen and nothing can fail, so that an agent may take the short way. `quick` says that
-    a round takes microseconds; `repeats` that a choice can be made again from its context, which is not overwritten.
+    that one arm is chosen and nothing else can fail, so that an agent may skip copies of the state. `quick` says that
+    a round takes microseconds; `repeats` that a choice can be repeated from its context, which is not overwritten.
     """
 
     request_fields: ClassVar[tuple[str, ...]] = ()  # what `decide` takes
@@ -62,19 +73,19 @@ class Adapter:
     quick: ClassVar[bool] = True
     repeats: ClassVar[bool] = True
     counts: ClassVar[bool] = True  # one arm is chosen, so that its propensity can be counted
-    context: Any = ()
+    context: ContextT | None = None
     examples: Examples = Examples()
 
-    def __init__(self, policy: Any, problem: Problem, registry: ArmRegistry) -> None:
+    def __init__(self, policy: Policy, problem: Problem, registry: ArmRegistry) -> None:
         self.policy, self.problem, self.registry = policy, problem, registry
         self.name = type(policy).__name__
 
     @classmethod
-    def of(cls, policy: Any, problem: Any) -> "Adapter":
+    @abstractmethod
+    def of(cls, policy: Policy, problem: Any) -> "AnyAdapter":
         """An adapter for a problem value of the family; refuses what does not fit together."""
-        raise NotImplementedError
 
-    def attach(self, bind: Callable[..., Any], policy: Any, state: Any) -> None:
+    def attach(self, bind: Callable[..., Callable[..., Any]], policy: Policy, state: State) -> None:
         """Take what the adapter needs of a policy's state and of its compiled code, before it is used."""
 
     @property
@@ -84,10 +95,9 @@ class Adapter:
 
     # ---- a decision ----
 
-    def read_request(self, t: int, request: dict[str, Any]) -> Any:
+    @abstractmethod
+    def read_request(self, t: int, request: dict[str, Any]) -> ContextT:
         """The context of round `t`."""
-        self.check_request(request)
-        return self.context
 
     def check_request(self, request: Mapping[str, Any]) -> None:
         """Refuse arguments that `decide` does not take."""
@@ -96,10 +106,11 @@ class Adapter:
                 fields = " and ".join(f"`{each}`" for each in self.request_fields) or "nothing"
                 raise FeatureError(f"{self.name} does not accept `{name}`: decide() takes {fields}")
 
-    def read_override(self, override: Any) -> tuple[Any, float]:
-        """The index and the propensity of an action that was chosen outside; nan where nobody knows the latter."""
+    def read_override(self, override: object) -> tuple[ChoiceT, float]:
+        """The index and the propensity of an action that was chosen outside; nan where the latter is unknown."""
         try:
-            action, propensity = override
+            pair: tuple[object, object] = tuple(override)  # type: ignore[arg-type, assignment]  # refused below
+            action, propensity = pair
         except (TypeError, ValueError):
             raise ParameterError(f"override={override!r} is not a pair of an action and its propensity") from None
         index = self.index_of(action)
@@ -107,42 +118,47 @@ class Adapter:
             return index, math.nan
         return index, number("the propensity of override", propensity, above=0.0, below=1.0, closed="]")
 
-    def check_override(self, index: Any, context: Any) -> None:
+    def check_override(self, index: ChoiceT, context: ContextT) -> None:
         """Refuse an action from outside that is not in this context."""
 
-    def index_of(self, action: Any) -> Any:
-        """The index of an action."""
-        return self.registry.place(action)
+    @abstractmethod
+    def index_of(self, action: object) -> ChoiceT:
+        """What kernels call an action that a program names."""
 
-    def refine(self, index: Any, propensity: float, context: Any, t: int, rng: Any, outside: bool) -> tuple[Any, float]:
-        """The choice that is made, where it is not the policy's own; one from `outside` stays."""
+    def refine(
+        self, index: ChoiceT, propensity: float, context: ContextT, t: int, rng: np.uint64, outside: bool
+    ) -> tuple[ChoiceT, float]:
+        """The final choice, where it is not the policy's own; one from `outside` stays."""
         return index, propensity
 
-    def publish(self, index: Any, context: Any) -> tuple[Any, Any, Any]:
-        """The action as a program knows it, its lasting key, and its row."""
-        return self.registry.names[index], self.registry.numbers[index], NOTHING
+    @abstractmethod
+    def publish(self, index: ChoiceT, context: ContextT) -> tuple[object, KeyT, RowT]:
+        """The action as a program knows it, its key, which lasts, and its row."""
 
-    def expand(self, row: Any, index: Any) -> Any:
+    def expand(self, row: RowT, index: ChoiceT) -> object:
         """The row as kernels read it."""
         return row
 
-    def context_of(self, row: Any) -> Any:
-        """What a program learns of the row of its decision."""
+    def context_of(self, row: RowT) -> tuple[Any, ...]:
+        """The row as a program reads it in its decision."""
         return NOTHING
 
-    def null_outcome(self) -> Any:
+    def null_outcome(self) -> object:
         """What the policy learns at once when nothing is chosen; None where it learns nothing."""
         return None
 
     # ---- its outcome ----
 
-    def locate(self, key: Any, row: Any) -> tuple[Any, Any] | None:
+    @abstractmethod
+    def locate(self, key: KeyT, row: RowT) -> tuple[ChoiceT, object] | None:
         """The index and the row of a decision, as they are now; None where nothing can be learned from it any more."""
-        index = self.registry.places.get(key)
-        return None if index is None else (index, NOTHING)
 
-    def read_outcome(self, outcome: dict[str, Any]) -> Any:
-        """What `update` reads."""
+    @abstractmethod
+    def read_outcome(self, outcome: dict[str, Any]) -> ValueT:
+        """What `update` reads, as far as that does not depend on the decision."""
+
+    def read_reward(self, outcome: dict[str, Any]) -> float:
+        """The outcome, where it is one reward."""
         self.check_fields(outcome)
         return self.reward(outcome.get("reward"))
 
@@ -153,14 +169,14 @@ class Adapter:
                 fields = ", ".join(f"{each}=..." for each in self.outcome_fields)
                 raise RewardError(f"{self.name} does not accept `{name}`: call learn(decision, {fields})")
 
-    def complete(self, value: Any, key: Any, row: Any) -> Any:
+    def complete(self, value: ValueT, key: KeyT, row: RowT) -> object:
         """What `update` reads, where that depends on the decision."""
         return value
 
-    def settle(self, t: int, key: Any, value: Any) -> None:
+    def settle(self, t: int, key: KeyT, value: ValueT | None) -> None:
         """The decision of round `t` is over, with this outcome; None where it was given up."""
 
-    def cancel(self, key: Any) -> None:
+    def cancel(self, key: KeyT) -> None:
         """A decision never happened."""
 
     def checkpoint(self) -> Any:
@@ -168,16 +184,16 @@ class Adapter:
         return None
 
     def rollback(self, checkpoint: Any) -> None:
-        """Make the adapter what it was at a checkpoint."""
+        """Restore the adapter as it was at a checkpoint."""
 
     def translate(self, error: BaseException) -> BaseException:
         """The error that a program gets for one that a kernel raised."""
         return error
 
-    def reward(self, reward: Any) -> float:
+    def reward(self, reward: object) -> float:
         """A reward that kernels can trust."""
         try:
-            value = float(reward)
+            value = to_float(reward)
         except (TypeError, ValueError, OverflowError):
             raise RewardError(f"reward={reward!r} is not a number") from None
         if not math.isfinite(value):
@@ -188,23 +204,23 @@ class Adapter:
 
     # ---- arms that come and go ----
 
-    def check_arm(self, name: Any, options: Mapping[str, Any]) -> None:
+    def check_arm(self, name: object, options: Mapping[str, Any]) -> None:
         """Refuse an arm with options that the others do not have, or without those that they have."""
         for option in options:
             if option not in self.arm_fields:
                 raise FeatureError(f"the arm {name!r} cannot bring `{option}`: the others did not")
 
-    def regrouped(self, policy: Any, registry: ArmRegistry, options: Mapping[str, Any]) -> "Adapter":
+    def regrouped(self, policy: Policy, registry: ArmRegistry, options: Mapping[str, Any]) -> "AnyAdapter":
         """An adapter for other arms; one that joined has these options."""
         return type(self)(policy, self.problem._replace(n_arms=len(registry)), registry)
 
-    def columns(self, kept: list[int]) -> list[int] | None:
+    def columns(self, old_indices: list[int]) -> list[int] | None:
         """Where the features of each arm were before; None where they do not move."""
         return None
 
     # ---- a problem that changes ----
 
-    def changed(self, t: int, changes: dict[str, Any]) -> "Adapter":
+    def changed(self, t: int, changes: dict[str, Any]) -> "AnyAdapter":
         """An adapter for a changed problem, before round `t`: a copy, so that a change that fails changes nothing."""
         for name in changes:
             if name not in self.change_fields:
@@ -215,7 +231,7 @@ class Adapter:
             adapter.problem = self.problem._replace(horizon=later_horizon(changes["horizon"], t))
         return adapter
 
-    # ---- what a program may ask of some families only ----
+    # ---- what only some families have ----
 
     def views(self) -> Mapping[str, Callable[[int], Any]]:
         """Attributes that only agents of this family have, by `view_names`: functions of the round to come."""
@@ -223,37 +239,50 @@ class Adapter:
 
     def describe(self) -> str:
         """What is decided between, for `repr`."""
-        return f"arms={self.registry.names}"
+        return f"arms={self.registry.names}" if len(self.registry) <= 8 else f"{len(self.registry)} arms"
 
     # ---- bytes ----
 
     def encode(self) -> tuple[Facts, list[Packed]]:
-        """What must be kept of this adapter."""
+        """What must be saved of this adapter."""
         return {}, []
 
     @classmethod
     def decode(
-        cls, policy: Any, problem: Problem, registry: ArmRegistry, facts: Facts, arrays: dict[str, Packed]
-    ) -> "Adapter":
+        cls, policy: Policy, problem: Problem, registry: ArmRegistry, facts: Facts, arrays: dict[str, Packed]
+    ) -> "AnyAdapter":
         """The adapter that `encode` describes; it must fit the problem."""
         return cls(policy, problem, registry)
 
-    def encode_rows(self, rows: list[Any]) -> list[Packed]:
+    @abstractmethod
+    def encode_rows(self, rows: list[RowT]) -> list[Packed]:
         """The rows of pending decisions."""
-        return []
 
-    def decode_rows(self, packed: list[Packed], count: int) -> list[Any]:
+    @abstractmethod
+    def decode_rows(self, saved: list[Packed], count: int) -> list[RowT]:
         """The rows of `count` pending decisions."""
-        return [NOTHING] * count
 
-    def check_key(self, t: int, key: Any) -> Any:
+    @abstractmethod
+    def check_key(self, t: int, key: int | list[int]) -> KeyT:
         """The key of a pending decision, as it was decoded."""
-        if not isinstance(key, int):
-            raise StateError(f"the saved decision {t} does not fit a single choice")
-        return key
 
 
-def later_horizon(horizon: Any, t: int) -> int:
+AnyAdapter = Adapter[Any, Any, Any, Any, Any]
+
+
+def single_key(t: int, key: int | list[int]) -> int:
+    """The key of a pending decision where one thing was chosen."""
+    if not isinstance(key, int):
+        raise StateError(f"the saved decision {t} does not fit a single choice")
+    return key
+
+
+def no_rows(count: int) -> list[Nothing]:
+    """The rows of `count` pending decisions, where nothing is stored of a context."""
+    return [NOTHING] * count
+
+
+def later_horizon(horizon: object, t: int) -> int:
     """A horizon that lies ahead of round `t`."""
     rounds = whole("horizon", horizon)
     if rounds <= t:

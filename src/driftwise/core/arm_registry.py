@@ -1,11 +1,10 @@
-"""The arms of an agent: their names, the places kernels know them by, and the numbers that pending decisions keep.
+"""The arms of an agent: names for programs, indices for kernels, and uids for pending decisions.
 
-Arms come and go, and places are used again; a number never is, so that a late reward finds its arm, or nobody.
+An index is used again when an arm leaves; a uid never is, so that a late reward is never credited to another arm.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,48 +14,46 @@ from driftwise.errors import ArmError, ParameterError
 
 
 class ArmRegistry:
-    """Names in the order of their places. It does not change: arms that come and go make another."""
+    """Names in the order of their indices. It does not change: to add or retire an arm makes another registry."""
 
-    def __init__(
-        self, names: Sequence[Arm], numbers: Sequence[int] | None = None, following: int | None = None
-    ) -> None:
+    def __init__(self, names: Sequence[Arm], uids: Sequence[int] | None = None, next_uid: int | None = None) -> None:
         self.names = list(names)
-        self.numbers = list(range(len(self.names)) if numbers is None else numbers)
-        self.following = len(self.names) if following is None else following  # the number of the next arm to come
-        self.places = {number: place for place, number in enumerate(self.numbers)}
+        self.uids = list(range(len(self.names)) if uids is None else uids)
+        self.next_uid = len(self.names) if next_uid is None else next_uid  # of the next arm that is added
+        self.index_by_uid = {uid: index for index, uid in enumerate(self.uids)}
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def joined(self, name: Arm) -> "ArmRegistry":
-        """With one more arm."""
+    def with_arm(self, name: Arm) -> "ArmRegistry":
+        """A registry with one more arm."""
         if name in self.names:
             raise ArmError(f"there is an arm {name!r} already")
-        return ArmRegistry([*self.names, name], [*self.numbers, self.following], self.following + 1)
+        return ArmRegistry([*self.names, name], [*self.uids, self.next_uid], self.next_uid + 1)
 
-    def left(self, name: Arm, least: int) -> "ArmRegistry":
-        """Without an arm; at least `least` must stay."""
+    def without_arm(self, name: Arm, least: int) -> "ArmRegistry":
+        """A registry without an arm; at least `least` arms must stay."""
         if name not in self.names:
             raise ArmError(f"there is no arm {name!r}: there are {', '.join(map(repr, self.names)) or 'none'}")
         if len(self.names) == 1:
             raise ArmError(f"{name!r} is the last arm: add another before retiring it")
         if len(self.names) == least:
             raise ArmError(f"{name!r} is one of {len(self.names)} arms, and as many are chosen at once: add another")
-        stay = [place for place, other in enumerate(self.names) if other != name]
-        return ArmRegistry([self.names[p] for p in stay], [self.numbers[p] for p in stay], self.following)
+        stay = [index for index, other in enumerate(self.names) if other != name]
+        return ArmRegistry([self.names[i] for i in stay], [self.uids[i] for i in stay], self.next_uid)
 
-    def place(self, name: Any) -> int:
-        """Where an arm is."""
+    def index(self, name: object) -> int:
+        """The index of an arm, by its name."""
         if name not in self.names:
             raise ArmError(f"there is no arm {name!r}: there are {', '.join(map(repr, self.names)) or 'none'}")
         return self.names.index(name)
 
-    def kept(self, other: "ArmRegistry") -> list[int]:
-        """Where each arm of another registry is in this one; -1 for those that are not."""
-        return [self.places.get(number, -1) for number in other.numbers]
+    def old_indices(self, other: "ArmRegistry") -> list[int]:
+        """For each arm of another registry, its index in this one; -1 for an arm that is not in this one."""
+        return [self.index_by_uid.get(uid, -1) for uid in other.uids]
 
 
-def registry_of(arms: Any) -> ArmRegistry:
+def registry_of(arms: object) -> ArmRegistry:
     """The arms of a problem: how many, called 0, 1, ..., or their names."""
     if arms is None:
         raise ParameterError("arms is missing: give a count or names")
@@ -73,7 +70,7 @@ def registry_of(arms: Any) -> ArmRegistry:
     return ArmRegistry(names)
 
 
-def plain_name(name: Any) -> Arm:
+def plain_name(name: object) -> Arm:
     """A name that can be written down: text, or a whole number of 64 bits."""
     if isinstance(name, str) and name.isprintable():
         return str(name)

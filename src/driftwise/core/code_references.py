@@ -59,14 +59,14 @@ def values_of(function: FunctionType) -> dict[str, Any]:
 
 def closure_of(function: FunctionType) -> dict[str, Any]:
     """The variables of the functions around a function that it reads; without those that are not assigned yet."""
-    found = {}
+    values = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):
-            found[name] = cell.cell_contents
-    return found
+            values[name] = cell.cell_contents
+    return values
 
 
-def frozen(value: Any, depth: int = 8) -> Any:
+def frozen(value: object, depth: int = 8) -> object:
     """A value that can be compared with a later one: numbers, texts, arrays and collections of them by content.
 
     Collections inside `depth` others are compared as objects: one that holds itself would have no end.
@@ -90,7 +90,7 @@ def frozen(value: Any, depth: int = 8) -> Any:
 class _Itself:
     """An object that is equal to itself only; kept, so that nothing else can take its place in memory."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
@@ -102,7 +102,7 @@ class _Itself:
         return type(self.value).__qualname__
 
 
-def functions_of(thing: Any) -> list[FunctionType]:
+def functions_of(thing: object) -> list[FunctionType]:
     """The Python functions of a kernel, a function or a class."""
     if isinstance(thing, Kernel):
         return [thing.function]
@@ -141,7 +141,7 @@ def _installed() -> tuple[str, ...]:
     return tuple(str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "purelib", "platlib"))
 
 
-def home_of(thing: Any) -> ModuleType | None:
+def home_of(thing: object) -> ModuleType | None:
     """The module in whose file something was written; None for what was written in a notebook or at a prompt."""
     thing = thing.function if isinstance(thing, Kernel) else thing
     if isinstance(thing, ModuleType):

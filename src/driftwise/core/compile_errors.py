@@ -5,7 +5,6 @@ With DRIFTWISE_DEBUG=1 in the environment, all that numba says.
 
 import os
 import re
-from typing import Any
 
 from driftwise.errors import DriftwiseError, KernelError
 
@@ -15,7 +14,7 @@ _WRAPPED = "Failed in nopython mode pipeline"
 _ALLOCATION = re.compile(r"No implementation of function Function\(<built-in function (zeros|empty|array|ones|full)")
 
 
-def mark(error: Exception, verb: str, subject: type, kernel: Any) -> None:
+def mark(error: Exception, verb: str, subject: type, kernel: object) -> None:
     """Note in which kernel an error arose, unless one inside it has noted that already."""
     if not hasattr(error, "driftwise_kernel"):
         error.driftwise_kernel = verb, subject, kernel  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, StateDict
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
@@ -33,7 +33,7 @@ class PartLowering(NativeLowering):  # type: ignore[misc]
 
     _name = "part_lowering"
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: StateDict) -> bool:
         """Lower one function."""
         context = state.targetctx
         state.library = PartLibrary(context.codegen(), state.func_id.func_qualname)

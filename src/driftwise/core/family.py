@@ -7,12 +7,12 @@ never compares names. A new family is a folder in `families/` and a line in `fam
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from driftwise.core.adapter import Adapter
+from driftwise.core.adapter import AnyAdapter
 from driftwise.core.fixtures import Fixtures
 from driftwise.core.problem import ProblemValue
-from driftwise.core.protocols import Comparator
+from driftwise.core.protocols import Comparator, Policy, World
 from driftwise.core.service_hooks import ServiceHooks
 from driftwise.core.types import Problem, Trace, new_trace
 from driftwise.core.verbs import ABOUT
@@ -20,6 +20,7 @@ from driftwise.core.words import Words
 from driftwise.errors import ParameterError
 
 ANY = "any"  # the family of policies over policies
+PolicyT = TypeVar("PolicyT", bound=Policy)
 
 
 class Late(NamedTuple):
@@ -70,7 +71,7 @@ class Family:
     name: str
     chooses: str
     problem: type[ProblemValue]
-    adapter: type[Adapter]
+    adapter: type[AnyAdapter]
     comparator: type[Comparator]
     words: Callable[[Any], Words]
     drift: Callable[[Any, int, int], dict[str, float | None]]
@@ -99,7 +100,7 @@ def add_family(family: Family) -> Family:
     return family
 
 
-def family_of(policy: Any) -> str:
+def family_of(policy: Policy) -> str:
     """The name of a policy's family; of a policy over policies, that of the policy inside."""
     if hasattr(policy, "policy"):
         return family_of(_instance(policy.policy))
@@ -107,18 +108,20 @@ def family_of(policy: Any) -> str:
     return about.family if about else Problem(1).family
 
 
-def resolve(policy: Any, family: str) -> Any:
+def resolve(policy: PolicyT, family: str) -> PolicyT:
     """The policy that plays problems of a family: itself, unless it leaves that to the family, as `auto` does."""
-    return policy.for_family(FAMILIES[family]) if hasattr(policy, "for_family") else policy
+    choose = getattr(policy, "for_family", None)
+    player: PolicyT = policy if choose is None else choose(FAMILIES[family])
+    return player
 
 
-def _instance(policy: Any) -> Any:
+def _instance(policy: Policy) -> Policy:
     if isinstance(policy, type) or not hasattr(policy, "init"):
         raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB()")
     return policy
 
 
-def check_fit(policy: Any, problem: Problem) -> None:
+def check_fit(policy: Policy, problem: Problem) -> None:
     """Refuse a policy that could not read this problem, or whose answers it could not read."""
     own, offered = family_of(policy), FAMILIES[problem.family]
     if not offered.accepts(own):
@@ -132,12 +135,12 @@ def trace_for(problem: Problem, start: int, rounds: int) -> Trace:
     return new_trace(start, rounds, problem.slate, problem.dim if FAMILIES[problem.family].points else 0)
 
 
-def words_of(world: Any) -> Words:
+def words_of(world: World) -> Words:
     """What choices are called in this world."""
     return FAMILIES[world.problem().family].words(world)
 
 
 @lru_cache(maxsize=64)
-def drift_of(world: Any, horizon: int, seed: int) -> dict[str, float | None]:
+def drift_of(world: World, horizon: int, seed: int) -> dict[str, float | None]:
     """How far one run of a world drifts, by the names of measures."""
     return FAMILIES[world.problem(horizon).family].drift(world, horizon, seed)

@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -43,7 +44,7 @@ _KNOWN: dict[tuple[Any, ...], Tagged] = {}
 _TEXTS: dict[str, tuple[Any, str]] = {}  # of each module: the spec it was loaded by, and the hash of its file
 
 
-def code_tag(*objects: Any) -> str:
+def code_tag(*objects: object) -> str:
     """Sixteen hex digits that change with any source `objects` depend on, and with the versions of numba and NumPy."""
     known = _KNOWN.get(objects)
     if known is None or known[0] != generation() or known[1].changed():
@@ -61,7 +62,7 @@ def _tag_of(objects: tuple[Any, ...]) -> Tagged:
     return now, reads, digest.hexdigest()[:16]
 
 
-def cache_folder(*objects: Any) -> Path:
+def cache_folder(*objects: object) -> Path:
     """Where what is compiled from `objects` is kept. Folders unused for a month are swept away."""
     root = cache_root()
     folder = root / hashlib.sha256(f"{code_tag(*objects)} {_build()}".encode()).hexdigest()[:16]
@@ -129,27 +130,27 @@ def _sources(objects: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
         loose.append(item)
         named = {name: value for function in functions_of(item) for name, value in values_of(function).items()}
         own = vars(item) if isinstance(item, type) else {}
-        told = [_constants(each, (*CONSTANTS, list, dict, set, frozenset)) for each in (named, own)]
-        texts.append(f"{item.__qualname__} {_source_of(item)} {told}")
+        constants = [_constants(each, (*CONSTANTS, list, dict, set, frozenset)) for each in (named, own)]
+        texts.append(f"{item.__qualname__} {_source_of(item)} {constants}")
         queue.extend([*getattr(item, "__mro__", ())[1:-1], *_things([*named.values(), *own.values()])])
     return texts, loose
 
 
-def _things(values: Any, depth: int = 8) -> list[Any]:
+def _things(values: Iterable[object], depth: int = 8) -> list[Any]:
     """The kernels, classes and functions among values, and in collections of them; of others, their class."""
-    found = []
+    things = []
     for value in values if depth else ():
         if isinstance(value, Kernel | type | FunctionType | ModuleType):
-            found.append(value)
+            things.append(value)
         elif isinstance(value, tuple | list | set | frozenset):
-            found += [type(value), *_things(value, depth - 1)]
+            things += [type(value), *_things(value, depth - 1)]
         elif isinstance(value, dict):
-            found += _things(value.values(), depth - 1)
-        elif isinstance(getattr(value, "py_func", None), FunctionType):  # compiled by numba's own decorators
-            found.append(value.py_func)
+            things += _things(value.values(), depth - 1)
+        elif isinstance(function := getattr(value, "py_func", None), FunctionType):  # by numba's own decorators
+            things.append(function)
         elif not isinstance(value, PLAIN):
-            found.append(type(value))
-    return found
+            things.append(type(value))
+    return things
 
 
 def _mentioned(module: ModuleType) -> list[Any]:
@@ -170,7 +171,7 @@ def _mentioned(module: ModuleType) -> list[Any]:
     return named
 
 
-def _constants(named: Any, kinds: tuple[type, ...]) -> list[str]:
+def _constants(named: Mapping[str, object], kinds: tuple[type, ...]) -> list[str]:
     """Numbers, texts, arrays and collections of them, by value."""
     plain = {name: value for name, value in named.items() if not name.startswith("__") and isinstance(value, kinds)}
     return sorted(f"{name}={frozen(value)!r}" for name, value in plain.items())
@@ -184,10 +185,10 @@ def _file_of(module: ModuleType) -> str:
     return _TEXTS[module.__name__][1]
 
 
-def _source_of(thing: Any) -> str:
+def _source_of(thing: object) -> str:
     """The text of a kernel, class or function; without text, what it was compiled to."""
     try:
-        return inspect.getsource(thing.function if isinstance(thing, Kernel) else thing)
+        return inspect.getsource(thing.function if isinstance(thing, Kernel) else thing)  # type: ignore[arg-type]
     except (OSError, TypeError):
         return "".join(f"{function.__defaults__!r} {_compiled(function.__code__)}" for function in functions_of(thing))
 

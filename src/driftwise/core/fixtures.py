@@ -17,6 +17,7 @@ import numpy as np
 
 from driftwise.core import verbs
 from driftwise.core.problem import ProblemValue
+from driftwise.core.protocols import Policy, World
 from driftwise.core.types import Floats, Outcome, Problem
 
 N_ARMS, DIM, ROUNDS, HORIZON = 4, 4, 600, 2000
@@ -107,13 +108,13 @@ class Fixtures(ABC):
     lowest_action: ClassVar[int] = 0
 
     @classmethod
-    def of(cls, policy: Any = None) -> Self:
+    def of(cls, policy: Policy | None = None) -> Self:
         """The fixtures around a small world; one that suits the policy, where it makes a difference."""
         return cls(cls.small_world(policy))
 
     @classmethod
     @abstractmethod
-    def small_world(cls, policy: Any) -> Any:
+    def small_world(cls, policy: Policy | None) -> World:
         """A world with few actions that drifts."""
 
     @property
@@ -129,11 +130,11 @@ class Fixtures(ABC):
 
     # ---- where a contract needs more than the small world: None where the family is not tried with it ----
 
-    def late_world(self) -> Any:
+    def late_world(self) -> World | None:
         """A world that most policies learn quickly in, to try late rewards in."""
         return None
 
-    def stationary_world(self, n_arms: int) -> Any:
+    def stationary_world(self, n_arms: int) -> World | None:
         """A world of so many arms, which never changes."""
         return None
 
@@ -143,7 +144,7 @@ class Fixtures(ABC):
 
     # ---- what kernels read and write ----
 
-    def observe(self, tape: Any, nature: Any, t: int) -> tuple[Any, bool]:
+    def observe(self, tape: Any, nature: object, t: int) -> tuple[Any, bool]:
         """What round `t` of a whole tape shows, and whether the world is open."""
         context, is_open = verbs.observe(tape, nature, t)
         return context, bool(is_open)
@@ -172,7 +173,7 @@ class Fixtures(ABC):
         """Every reward of what `update` reads."""
         return np.array([outcome.reward])
 
-    def exists(self, action: Any) -> bool:
+    def exists(self, action: object) -> bool:
         """Whether this could be chosen: plain numbers, an arm or a tuple of them."""
         choices, n_arms = action if isinstance(action, tuple) else (action,), self.problem.n_arms
         right = all(isinstance(each, int) and self.lowest_action <= each < n_arms for each in choices)
@@ -182,9 +183,9 @@ class Fixtures(ABC):
         """Actions such that every part of the problem is in one of them."""
         yield from range(self.lowest_action, self.problem.n_arms)
 
-    def problem_with(self, kept: Sequence[int]) -> Problem:
-        """The problem of other arms, or features: `kept[new]` is the old index of `new`, or -1 where there was none."""
-        return self.problem._replace(n_arms=len(kept))
+    def problem_with(self, old_indices: Sequence[int]) -> Problem:
+        """The problem of other arms, or features: `old_indices[new]` is that of `new` before, or -1."""
+        return self.problem._replace(n_arms=len(old_indices))
 
     def available(self, tape: Any, t: int) -> Floats:
         """Where there are costs: what may have been spent of each resource by round `t`."""

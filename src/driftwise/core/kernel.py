@@ -20,10 +20,14 @@ A kernel that makes an array of its own says so: `@kernel(allocates=True)`, and 
 import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType
-from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from driftwise.core.compile_errors import explained
+
+if TYPE_CHECKING:
+    from numba.core.dispatcher import Dispatcher
+    from numba.types import Type as NumbaType
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,7 +51,7 @@ class Kernel(Generic[P, R]):
         self._entries: dict[tuple[bool, *tuple[type, ...]], Any] = {}
 
     @functools.cached_property
-    def compiled(self) -> Any:
+    def compiled(self) -> "Dispatcher":
         """The dispatcher that other kernels link against; kept in memory only."""
         numba = load_numba()
         self._remember()
@@ -56,9 +60,10 @@ class Kernel(Generic[P, R]):
             from driftwise.core.deferred_codegen import PartCompiler
 
             how |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
-        return numba.njit(self.function, **how, **self.options)
+        compiled: Dispatcher = numba.njit(self.function, **how, **self.options)
+        return compiled
 
-    def entry(self, *classes: type, holds: bool = False) -> Any:
+    def entry(self, *classes: type, holds: bool = False) -> "Dispatcher":
         """The dispatcher that Python calls, cached on disk under the tag of all that `classes` depend on."""
         with _LOCK:
             if _READS and any(each.changed() for each in _READS.values()):
@@ -66,7 +71,8 @@ class Kernel(Generic[P, R]):
             if (holds, *classes) not in self._entries:
                 self._remember()
                 self._entries[holds, *classes] = self._cached(classes, holds)
-            return self._entries[holds, *classes]
+            entry: Dispatcher = self._entries[holds, *classes]
+            return entry
 
     def _remember(self) -> None:
         """Note that something is compiled now, and what it reads. Driftwise's own modules do not change."""
@@ -76,16 +82,17 @@ class Kernel(Generic[P, R]):
         if self not in _READS and not self.function.__module__.startswith("driftwise."):
             _READS[self] = Reads([self.function])
 
-    def _cached(self, classes: tuple[type, ...], holds: bool) -> Any:
+    def _cached(self, classes: tuple[type, ...], holds: bool) -> "Dispatcher":
         from driftwise.core.fingerprint import cache_folder, importable
 
         numba, folder = load_numba(), cache_folder(self, *classes)
         options = self.options | {"nogil": not holds}
-        kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder / "holds" if holds else folder)
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder / "holds" if holds else folder)
         try:
-            return numba.njit(self.function, cache=all(map(importable, classes)), **options)
+            entry: Dispatcher = numba.njit(self.function, cache=all(map(importable, classes)), **options)
+            return entry
         finally:
-            numba.config.CACHE_DIR = kept
+            numba.config.CACHE_DIR = before
 
     def bind(self, *examples: object, holds: bool = False) -> Callable[..., Any]:
         """Compile for the types of `examples` and return the bare entry point: no dispatch, 0.2 us a call.
@@ -136,7 +143,9 @@ def kinds(values: Iterable[Any]) -> Iterator[type]:
 def kernel(function: Callable[P, R]) -> Kernel[P, R]: ...
 @overload
 def kernel(*, inline: bool = True, allocates: bool = False) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
-def kernel(function: Any = None, *, inline: bool = True, allocates: bool = False) -> Any:
+def kernel(
+    function: Callable[P, R] | None = None, *, inline: bool = True, allocates: bool = False
+) -> Kernel[P, R] | Callable[[Callable[P, R]], Kernel[P, R]]:
     """Mark a function as compiled. Calls between kernels are inlined: passing a state of a dozen arrays by
     value would cost more than most policies do. `inline=False` is for long code that runs seldom.
     """
@@ -146,7 +155,7 @@ def kernel(function: Any = None, *, inline: bool = True, allocates: bool = False
 
 
 @functools.cache
-def load_numba() -> Any:
+def load_numba() -> ModuleType:
     """Import numba once, and teach it what a `Kernel` and a verb are."""
     with _LOCK:
         import numba
@@ -156,9 +165,10 @@ def load_numba() -> Any:
         from driftwise.core import verbs
 
         @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
-        def _(value: Kernel[Any, Any], context: Any) -> Any:
+        def _(value: Kernel[Any, Any], context: object) -> "NumbaType":
             return typeof_impl(value.compiled, context)
 
         verbs.teach(numba)
         shapes.teach(numba)
-        return numba
+        module: ModuleType = numba
+        return module

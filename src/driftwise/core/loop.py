@@ -78,7 +78,7 @@ def learn_once(
     propensity: float,
     context: Any,
     rng: Any,
-    told: Any,
+    value: Any,
     now: int,
     known: bool,
 ) -> None:
@@ -86,4 +86,4 @@ def learn_once(
     decision = Decision(t, action, propensity, context, stream(rng, t))
     settle(policy, state, decision)
     if known:
-        update(policy, state, decision, outcome_of(told), now)
+        update(policy, state, decision, outcome_of(value), now)

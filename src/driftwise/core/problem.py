@@ -61,10 +61,10 @@ class RewardProblem(ProblemValue, frozen=True, kw_only=True):
         return Problem(max(1, len(registry)), low, high, noise, horizon, family=self.kind)
 
 
-def read_range(reward_range: Any) -> tuple[float, float]:
+def read_range(reward_range: object) -> tuple[float, float]:
     """A pair of finite numbers, the lower one first."""
     try:
-        low, high = (float(end) for end in reward_range)
+        low, high = (float(end) for end in reward_range)  # type: ignore[attr-defined]  # refused below
     except (TypeError, ValueError):
         raise ParameterError(f"reward_range={reward_range!r} is not a pair (low, high)") from None
     if not low < high or not math.isfinite(low) or not math.isfinite(high):
@@ -72,7 +72,7 @@ def read_range(reward_range: Any) -> tuple[float, float]:
     return low, high
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A value as JSON has it: arrays and other sequences are lists, and NumPy's numbers are Python's."""
     if isinstance(value, np.generic):
         return value.item()

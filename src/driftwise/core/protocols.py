@@ -1,31 +1,35 @@
 """What policies, worlds, tapes and comparators promise, method by method."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
-from driftwise.core.types import Problem
+import numpy as np
+from numpy.typing import NDArray
 
-
-class Record(Protocol):
-    """What every NamedTuple has. States are nothing more: NamedTuples of arrays, or of such NamedTuples."""
-
-    @property
-    def _fields(self) -> tuple[str, ...]: ...
-
-    def _asdict(self) -> dict[str, Any]: ...
-
-    def _replace(self, *args: Any, **kwargs: Any) -> Self: ...
+from driftwise.core.types import Floats, Problem, Record, State
 
 
 class Policy(Record, Protocol):
     """A NamedTuple of parameters. Its behaviour is in the kernels registered for its class (`core/verbs.py`)."""
 
-    def init(self, problem: Problem) -> Any:
+    def init(self, problem: Problem) -> State:
         """The state before the first round: a NamedTuple of arrays.
 
         Refuses, with a `ParameterError` that names the value and the rule, parameters or a problem it cannot work with.
         Allocates all that the policy will ever need: kernels allocate nothing. The same problem gives the same bytes.
         """
+
+
+class LevelTable(Record, Protocol):
+    """Numbers of every round, each distinct row stored once: round i has row `rows[i]` of `table`."""
+
+    @property
+    def table(self) -> Floats:
+        """The distinct rows."""
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """The row of each round."""
 
 
 class Tape(Record, Protocol):
@@ -39,7 +43,7 @@ class Tape(Record, Protocol):
         """The first round of the block."""
 
     @property
-    def levels(self) -> Any:
+    def levels(self) -> LevelTable:
         """The means of every round, where actions have means (`measure/levels.py`)."""
 
 
@@ -65,11 +69,11 @@ class World(Protocol):
         The same seed gives the same numbers whatever the size of the blocks.
         """
 
-    def draw(self, horizon: int, seed: int) -> tuple[Any, Any]:
-        """The tape of a whole run in one block, and a fresh nature."""
-
     def nature(self, horizon: int = 0) -> Any:
         """What the choices of one run change in the world, as it is before the first round; () where nothing."""
+
+    def draw(self, horizon: int, seed: int) -> tuple[Any, Any]:
+        """A whole run as one tape, and a fresh nature."""
 
     def changes(self, horizon: int, seed: int) -> list[int]:
         """The rounds at which something jumps, in order."""
@@ -81,10 +85,10 @@ class World(Protocol):
 class Comparator(Protocol):
     """What regret is measured against in one run of a world."""
 
-    def __init__(self, world: Any, horizon: int, seed: int) -> None: ...
+    def __init__(self, world: World, horizon: int, seed: int) -> None: ...
 
     def block(self, tape: Any) -> Any:
-        """The standard of the rounds of a tape, for the verb `missed`; called once for each tape, in order."""
+        """What the verb `missed` compares the rounds of a tape with; called once for each tape, in order."""
 
     def tell(self, ledger: Any, nature: Any) -> Mapping[str, float]:
-        """What else is known of a run at its end, by the names of results."""
+        """Further results of a run, at its end, by name."""

@@ -9,6 +9,7 @@ squeeze (2000), beta as a ratio of gammas, integers by Lemire's multiply and rej
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,9 @@ LAYER, LOW_32 = np.uint64(255), np.uint64(0xFFFFFFFF)
 ULP = 2.0**-53
 
 
-def _layers(edge: float, area: float, density: Any, inverse: Any) -> tuple[Floats, Floats]:
+def _layers(
+    edge: float, area: float, density: Callable[[float], float], inverse: Callable[[float], float]
+) -> tuple[Floats, Floats]:
     """Right edges of 256 layers of equal area under a falling density, and the density there."""
     x = np.zeros(257)
     x[0], x[1] = area / density(edge), edge

@@ -41,6 +41,6 @@ def merged(name: str, base: type[msgspec.Struct], parts: Iterable[type[msgspec.S
     return msgspec.defstruct(name, added, bases=(base,), namespace=doc, module=base.__module__, kw_only=True)
 
 
-def given(fields: msgspec.Struct, names: Iterable[str]) -> dict[str, Any]:
-    """The fields that were given, of these names."""
+def present_fields(fields: msgspec.Struct, names: Iterable[str]) -> dict[str, Any]:
+    """The fields of these names that are not None."""
     return {name: value for name in names if (value := getattr(fields, name)) is not None}

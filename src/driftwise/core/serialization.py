@@ -7,13 +7,14 @@ never choose what is built; they must fit what the policy declares.
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
 import numpy as np
 
 from driftwise.core.types import (
     ArmIds,
+    Array,
     Cache,
     Derived,
     Ints,
@@ -22,14 +23,15 @@ from driftwise.core.types import (
     PerFeature,
     PerFeaturePair,
     PerRound,
+    RecordT,
     Scratch,
     Shared,
+    State,
 )
 from driftwise.errors import StateError
 
 FORMAT = 2  # 2: agents keep what only their family has apart from what all have
 MAGIC = "driftwise"
-S = TypeVar("S")
 
 
 class Packed(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -72,7 +74,7 @@ def unseal(blob: bytes) -> bytes:
     return envelope.body
 
 
-def roles(kind: Any) -> dict[str, Any]:
+def roles(kind: type) -> dict[str, Any]:
     """How each array of a state follows its arms, from its annotation."""
     if kind not in _ROLES:
         _ROLES[kind] = get_type_hints(kind, include_extras=True)
@@ -82,7 +84,7 @@ def roles(kind: Any) -> dict[str, Any]:
 _ROLES: dict[type, dict[str, Any]] = {}
 
 
-def arrays(state: Any, *, but: tuple[Any, ...] = (Scratch,), path: str = "") -> Iterator[tuple[str, Any]]:
+def arrays(state: State, *, but: tuple[Any, ...] = (Scratch,), path: str = "") -> Iterator[tuple[str, Any]]:
     """Every array of a (nested) state that holds something, with its dotted path; `but` names roles left out."""
     role = roles(type(state))
     for name, value in zip(state._fields, state, strict=True):
@@ -93,12 +95,12 @@ def arrays(state: Any, *, but: tuple[Any, ...] = (Scratch,), path: str = "") -> 
             yield here, value
 
 
-def lasting(state: Any) -> Iterator[tuple[str, Any]]:
+def lasting(state: State) -> Iterator[tuple[str, Any]]:
     """Every array that could not be computed from the others, with its dotted path."""
     return arrays(state, but=(Scratch, Cache))
 
 
-def pack(state: Any) -> list[Packed]:
+def pack(state: State) -> list[Packed]:
     """The arrays of a state, little-endian."""
     return [
         Packed(
@@ -108,12 +110,12 @@ def pack(state: Any) -> list[Packed]:
     ]
 
 
-def unpack(packed: Sequence[Packed], fresh: S) -> S:
+def unpack(packed: Sequence[Packed], fresh: RecordT) -> RecordT:
     """Fill a fresh state with packed arrays that must fit it exactly."""
     expected = dict(arrays(fresh))
-    found = [each.path for each in packed]
-    if found != list(expected):
-        raise StateError(f"the state holds {', '.join(found) or 'nothing'}; this policy keeps {', '.join(expected)}")
+    paths = [each.path for each in packed]
+    if paths != list(expected):
+        raise StateError(f"the state holds {', '.join(paths) or 'nothing'}; this policy keeps {', '.join(expected)}")
     for each in packed:
         target = expected[each.path]
         dtype = target.dtype.newbyteorder("<").str
@@ -123,12 +125,12 @@ def unpack(packed: Sequence[Packed], fresh: S) -> S:
     return fresh
 
 
-def dump(state: Any) -> bytes:
+def dump(state: State) -> bytes:
     """A state as sealed bytes."""
     return seal(msgspec.msgpack.encode(pack(state)))
 
 
-def load(blob: bytes, fresh: S) -> S:
+def load(blob: bytes, fresh: RecordT) -> RecordT:
     """Fill `fresh`, a new `policy.init(problem)`, with what `dump` wrote."""
     try:
         packed = msgspec.msgpack.decode(unseal(blob), type=list[Packed])
@@ -137,33 +139,34 @@ def load(blob: bytes, fresh: S) -> S:
     return unpack(packed, fresh)
 
 
-def equal(one: Any, other: Any) -> bool:
+def equal(one: State, other: State) -> bool:
     """Whether two states are the same bit for bit."""
     return pack(one) == pack(other)
 
 
-def clone(state: S) -> S:
+def clone(state: RecordT) -> RecordT:
     """A copy that shares nothing."""
-    copied = (clone(value) if hasattr(value, "_fields") else value.copy() for value in state)  # type: ignore[attr-defined]
-    return type(state)(*copied)
+    return type(state)(*(clone(value) if hasattr(value, "_fields") else value.copy() for value in state))
 
 
-def regroup(state: S, fresh: S, kept: Sequence[int], columns: Sequence[int] | None = None) -> S:
+def regroup(
+    state: RecordT, fresh: RecordT, old_indices: Sequence[int], columns: Sequence[int] | None = None
+) -> RecordT:
     """Move a state to another set of arms, or to a problem that has changed: into `fresh`, which `init` made for it.
 
-    `kept[new]` is the old number of arm `new`, or -1 for an arm that was not there. How each array follows is said
-    by its annotation: `PerArm` rows move with their arm, `ArmIds` are renamed (those of arms that left become
+    `old_indices[new]` is the old index of arm `new`, or -1 for an arm that was not there. How each array follows is
+    said by its annotation: `PerArm` rows move with their arm, `ArmIds` are renamed (those of arms that left become
     empty), `Shared` is copied, `PerRound` too, into a ring that may be longer or shorter. What is `Derived` from the
     problem stays as `init` made it, and a `Cache` starts over. Where arms bring features of their own, `columns` says
-    the same of features as `kept` does of arms; `PerFeature` and `PerFeaturePair` follow it. Where arms are classes of
-    their own, it says so of classes, and `PerClass` rows follow.
+    the same of features as `old_indices` of arms: `PerFeature` and `PerFeaturePair` follow it. Where arms are classes
+    of their own, it says so of classes, and `PerClass` rows follow.
     """
-    places = np.asarray(kept, np.int64)
+    places = np.asarray(old_indices, np.int64)
     move = Move(places, None if columns is None else np.asarray(columns, np.int64), getattr(state, "clock", None))
-    for name, before, after in zip(state._fields, state, fresh, strict=True):  # type: ignore[attr-defined, call-overload]
+    for name, before, after in zip(state._fields, state, fresh, strict=True):
         role = roles(type(state)).get(name)
         if hasattr(before, "_fields"):
-            regroup(before, after, kept, columns)
+            regroup(before, after, old_indices, columns)
         elif role not in MOVES:
             raise StateError(f"{type(state).__name__}.{name} does not say how it follows its arms: annotate it")
         else:
@@ -174,30 +177,30 @@ def regroup(state: S, fresh: S, kept: Sequence[int], columns: Sequence[int] | No
 class Move(NamedTuple):
     """Where arms and features were before, and the round to be decided next where the state has a `clock`."""
 
-    kept: Ints
+    old_indices: Ints
     columns: Ints | None
     clock: Ints | None
 
 
-def _start_over(before: Any, after: Any, move: Move) -> None:
+def _start_over(before: Array, after: Array, move: Move) -> None:
     """What can be computed again, or follows from the problem, keeps nothing."""
 
 
-def _copy(before: Any, after: Any, move: Move) -> None:
+def _copy(before: Array, after: Array, move: Move) -> None:
     after[...] = before
 
 
-def _move_rows(before: Any, after: Any, move: Move) -> None:
-    stays = move.kept >= 0
-    after[np.flatnonzero(stays)] = before[move.kept[stays]]
+def _move_rows(before: Array, after: Array, move: Move) -> None:
+    stays = move.old_indices >= 0
+    after[np.flatnonzero(stays)] = before[move.old_indices[stays]]
 
 
-def _move_classes(before: Any, after: Any, move: Move) -> None:
-    kept = np.arange(len(before)) if move.columns is None else move.columns
-    _move_rows(before, after, move._replace(kept=kept))
+def _move_classes(before: Array, after: Array, move: Move) -> None:
+    old_indices = np.arange(len(before)) if move.columns is None else move.columns
+    _move_rows(before, after, move._replace(old_indices=old_indices))
 
 
-def _move_rounds(before: Any, after: Any, move: Move) -> None:
+def _move_rounds(before: Array, after: Array, move: Move) -> None:
     """Rounds that both rings remember; those of one longer ring that the other never held stay empty."""
     if move.clock is None or len(before) == len(after):
         after[...] = before
@@ -207,22 +210,22 @@ def _move_rounds(before: Any, after: Any, move: Move) -> None:
     after[rounds % len(after)] = before[rounds % len(before)]
 
 
-def _rename(before: Any, after: Any, move: Move) -> None:
-    stays, pending = move.kept >= 0, before < -1
+def _rename(before: Array, after: Array, move: Move) -> None:
+    stays, pending = move.old_indices >= 0, before < -1
     arms = np.where(pending, -2 - before, before)
-    renamed = np.full(max(arms.max(initial=-1), move.kept.max(initial=-1)) + 2, -1, before.dtype)
-    renamed[move.kept[stays]] = np.flatnonzero(stays)
+    renamed = np.full(max(arms.max(initial=-1), move.old_indices.max(initial=-1)) + 2, -1, before.dtype)
+    renamed[move.old_indices[stays]] = np.flatnonzero(stays)
     now = renamed[arms]  # the last entry answers for -1, empty
     _move_rounds(np.where(pending & (now >= 0), -2 - now, now), after, move)
 
 
-def _move_columns(before: Any, after: Any, move: Move) -> None:
+def _move_columns(before: Array, after: Array, move: Move) -> None:
     old = np.arange(before.shape[-1]) if move.columns is None else move.columns
     new = np.flatnonzero(old >= 0)
     after[..., new] = before[..., old[new]]
 
 
-def _move_pairs(before: Any, after: Any, move: Move) -> None:
+def _move_pairs(before: Array, after: Array, move: Move) -> None:
     old = np.arange(before.shape[-1]) if move.columns is None else move.columns
     new = np.flatnonzero(old >= 0)
     after[..., new[:, None], new] = before[..., old[new][:, None], old[new]]

@@ -6,8 +6,9 @@ The base class answers for one arm and one reward; a family overrides what it do
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from driftwise.core.adapter import Adapter
+from driftwise.core.adapter import AnyAdapter
 from driftwise.core.problem import ProblemValue
+from driftwise.core.protocols import Policy
 from driftwise.core.schemas import ChangeFields, Fields, RewardFields
 from driftwise.errors import ParameterError
 
@@ -40,7 +41,7 @@ class ServiceHooks:
 
     # ---- limits and defaults ----
 
-    def check_limits(self, policy: Any, problem: ProblemValue, propensity_samples: int) -> None:
+    def check_limits(self, policy: Policy, problem: ProblemValue, propensity_samples: int) -> None:
         """Refuse what needs more memory or time than a service gives to one deployment."""
         n_arms, dim = len(problem.arm_registry()) or 1, self.dim(problem)
         if propensity_samples * n_arms > MAX_SAMPLED:
@@ -64,24 +65,24 @@ class ServiceHooks:
     def check_window(self, *, in_seconds: bool) -> None:
         """Refuse a window that cannot be: one in seconds, or one in rounds."""
 
-    def affords(self, adapter: Adapter) -> bool:
+    def affords(self, adapter: AnyAdapter) -> bool:
         """Whether one more decision can be made without asking the policy."""
         return True
 
     # ---- what is answered ----
 
-    def status(self, adapter: Adapter, t: int) -> dict[str, Any]:
+    def status(self, adapter: AnyAdapter, t: int) -> dict[str, Any]:
         """The part of a deployment's status that only this family has."""
         return {}
 
-    def answer_of(self, adapter: Adapter, t: int) -> dict[str, Any]:
+    def answer_of(self, adapter: AnyAdapter, t: int) -> dict[str, Any]:
         """What is answered with a decision beside the action."""
         return {}
 
-    def explain(self, adapter: Adapter, t: int, arms: Sequence[dict[str, Any]]) -> None:
+    def explain(self, adapter: AnyAdapter, t: int, arms: Sequence[dict[str, Any]]) -> None:
         """Add to what is said of every arm at the latest decision."""
 
-    def window(self, adapter: Adapter, t: int) -> dict[str, Any] | None:
+    def window(self, adapter: AnyAdapter, t: int) -> dict[str, Any] | None:
         """Which rounds the policy looked at before round `t`; None where it looks at all."""
         size = getattr(adapter.policy, "window", None)
         if not isinstance(size, int):
@@ -98,7 +99,7 @@ class ServiceHooks:
         """What is recorded over time beside choices and rewards."""
         return []
 
-    def rewards(self, action: Any, outcome: Mapping[str, Any]) -> tuple[list[Any], list[float]] | None:
+    def rewards(self, action: object, outcome: Mapping[str, Any]) -> tuple[list[Any], list[float]] | None:
         """The arms of a decision and what each earned; None where rewards are not those of single arms."""
         items = list(action) if isinstance(action, list | tuple) else [action]
         rewards = outcome.get("rewards")
@@ -112,10 +113,10 @@ class ServiceHooks:
         """Numbers to record when an outcome comes, by the name of a track."""
         return {}
 
-    def at_decision(self, adapter: Adapter, t: int, request: Mapping[str, Any]) -> dict[str, list[float]]:
+    def at_decision(self, adapter: AnyAdapter, t: int, request: Mapping[str, Any]) -> dict[str, list[float]]:
         """Numbers to record when a decision is made, by the name of a track."""
         return {}
 
-    def at_event(self, adapter: Adapter, t: int) -> dict[str, list[float]]:
+    def at_event(self, adapter: AnyAdapter, t: int) -> dict[str, list[float]]:
         """Numbers to record after whatever happened, by the name of a track."""
         return {}

@@ -48,7 +48,7 @@ def parse(text: str, table: Mapping[str, Any], what: str) -> Any:
     name, _, rest = text.partition(":")
     kind = lookup(name.strip(), table, what)
     known = parameters(kind)
-    given = {}
+    arguments = {}
     for pair in filter(None, _split(rest)):
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
@@ -57,10 +57,10 @@ def parse(text: str, table: Mapping[str, Any], what: str) -> Any:
             options = f"it takes {', '.join(known)}" if known else "it takes none"
             raise ParameterError(f"{what} {name} has no parameter {key!r}: {options}")
         if hasattr(known[key], "_fields"):
-            given[key] = parse(value.removeprefix("(").removesuffix(")"), table, what)
+            arguments[key] = parse(value.removeprefix("(").removesuffix(")"), table, what)
         else:
-            given[key] = _value(key, value, known[key])
-    return kind(**given)
+            arguments[key] = _value(key, value, known[key])
+    return kind(**arguments)
 
 
 def _split(text: str) -> list[str]:
@@ -77,7 +77,7 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def describe(thing: Any, table: Mapping[str, Any]) -> str:
+def describe(thing: object, table: Mapping[str, Any]) -> str:
     """The text that `parse` reads back; parameters at their defaults are left out."""
     names = [name for name, kind in table.items() if kind is type(thing)]
     name = names[0] if names else type(thing).__name__
@@ -89,14 +89,14 @@ def describe(thing: Any, table: Mapping[str, Any]) -> str:
     return name + (":" + ",".join(changed) if changed else "")
 
 
-def _plain(value: Any, table: Mapping[str, Any]) -> str:
+def _plain(value: object, table: Mapping[str, Any]) -> str:
     if hasattr(value, "_fields"):
         inside = describe(value, table)
         return f"({inside})" if ":" in inside else inside
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def _value(key: str, text: str, default: Any) -> Any:
+def _value(key: str, text: str, default: object) -> str | int | float:
     """Text as the type of the default; a whole number may be written 1e4."""
     if isinstance(default, str):
         return text

@@ -1,6 +1,7 @@
 """What passes between policies, worlds and the loop."""
 
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,34 @@ from driftwise.errors import ParameterError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Array = NDArray[Any]
+
+
+class Record(Protocol):
+    """A NamedTuple: parameters of a policy, a state, or a tape."""
+
+    @property
+    def _fields(self) -> tuple[str, ...]:
+        """The names of its fields, in order."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """The values of its fields, in order."""
+
+    def _asdict(self) -> dict[str, Any]:
+        """The values of its fields, by name."""
+
+    def _replace(self, *args: Any, **changes: Any) -> Self:
+        """The same with other values in some fields."""
+
+
+State = Record  # a NamedTuple of arrays, and of such tuples
+RecordT = TypeVar("RecordT", bound=Record)
+
+
+def with_fields(record: RecordT, **changes: Any) -> RecordT:
+    """The same NamedTuple with other values in some fields."""
+    return record._replace(**changes)
+
 
 PerArm = Annotated[NDArray[Any], "one row per arm"]
 ArmIds = Annotated[NDArray[Any], "holds arm numbers; -1 means empty, and -2 - k arm k whose reward is under way"]
@@ -84,7 +113,7 @@ class Decision(NamedTuple):
     action: Any
     propensity: float
     context: Any
-    rng: Any
+    rng: np.uint64
 
     @property
     def id(self) -> int:

@@ -4,28 +4,36 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from driftwise.core.types import Floats, Problem
+from driftwise.core.types import Floats, Problem, RecordT, with_fields
 from driftwise.errors import ParameterError
 
-T = TypeVar("T")
 LEAST, MOST = -(2**62), 2**62
 
 
-def whole(name: str, value: Any, *, low: int = 1, high: int | None = None) -> int:
+def is_finite(value: object) -> TypeGuard[float]:
+    """Whether this is a finite number, of Python or of NumPy, and not a bool."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def to_float(value: object) -> float:
+    """`float(value)` for any value: it raises TypeError, ValueError or OverflowError where that is not a number."""
+    return float(value)  # type: ignore[arg-type]
+
+
+def whole(name: str, value: object, *, low: int = 1, high: int | None = None) -> int:
     """A whole number in [low, high]."""
     rule = "a whole number" + (f" of at least {low}" if low > LEAST else "")
     rule += f" and at most {high}" if high is not None and high < MOST else ""
-    exact = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-    if not exact or value != int(value) or value < low or (high is not None and value > high):
+    if not is_finite(value) or value != int(value) or value < low or (high is not None and value > high):
         raise ParameterError(f"{name}={value} is not {rule}")
     return int(value)
 
 
-def window_rounds(value: Any, horizon: int) -> int:
+def window_rounds(value: object, horizon: int) -> int:
     """A window of whole rounds, no longer than the horizon where one is known: it would never forget."""
     window = whole("window", value, high=2**31 - 1)
     if horizon and window > horizon:
@@ -33,12 +41,11 @@ def window_rounds(value: Any, horizon: int) -> int:
     return window
 
 
-def number(name: str, value: Any, *, above: float = -math.inf, below: float = math.inf, closed: str = "") -> float:
+def number(name: str, value: object, *, above: float = -math.inf, below: float = math.inf, closed: str = "") -> float:
     """A finite number in the interval (above, below); `closed` names the ends that belong: "", "(", "[" or "]"."""
     left, right = "[" if "[" in closed else "(", "]" if "]" in closed else ")"
-    finite = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
     if (
-        not finite
+        not is_finite(value)
         or not (value > above or (left == "[" and value == above))
         or not (value < below or (right == "]" and value == below))
     ):
@@ -48,43 +55,39 @@ def number(name: str, value: Any, *, above: float = -math.inf, below: float = ma
     return float(value)
 
 
-def finite(name: str, value: Any, shape: tuple[int, ...] | None) -> Floats:
+def finite(name: str, value: object, shape: tuple[int, ...] | None) -> Floats:
     """A copy of finite numbers in the given shape; without one, a vector of at least one number."""
     try:
-        given = np.array(value, np.float64, order="C")
+        array = np.array(value, np.float64, order="C")
     except (TypeError, ValueError):
         raise ParameterError(f"{name}={value!r} is not made of numbers") from None
-    given = given.reshape(1) if given.ndim == 0 else given
-    if shape is None and (given.ndim > 1 or not given.size):
-        raise ParameterError(f"{name} has shape {given.shape}: it must be a number, or a vector of at least one")
-    if shape is not None and given.shape != shape:
-        raise ParameterError(f"{name} has shape {given.shape}: it must be {shape}")
-    if not np.isfinite(given).all():
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(given))[0])
-        raise ParameterError(f"{name} holds {given[place]} in place {', '.join(map(str, place))}: it must be finite")
-    return given
+    array = array.reshape(1) if array.ndim == 0 else array
+    if shape is None and (array.ndim > 1 or not array.size):
+        raise ParameterError(f"{name} has shape {array.shape}: it must be a number, or a vector of at least one")
+    if shape is not None and array.shape != shape:
+        raise ParameterError(f"{name} has shape {array.shape}: it must be {shape}")
+    if not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ParameterError(f"{name} holds {array[place]} in place {', '.join(map(str, place))}: it must be finite")
+    return array
 
 
-def cast(values: T) -> T:
+def cast(values: RecordT) -> RecordT:
     """The same NamedTuple with whole numbers as `int` and the rest as `float`, as its annotations say; inside too.
 
     numba compiles again for an int where a float was; casting at the entrance keeps one compiled form.
     """
-    record: Any = values
-    types = type(record).__annotations__
+    types = type(values).__annotations__
     cast_to: dict[Any, Callable[[str, Any], float]] = {int: whole_of, float: number}
     changed: dict[str, Any] = {
-        name: cast_to[types[name]](name, value)
-        for name, value in zip(record._fields, record, strict=True)
-        if types[name] in cast_to
+        name: cast_to[types[name]](name, value) for name, value in values._asdict().items() if types[name] in cast_to
     }
     changed |= {
         name: cast(value)
-        for name, value in zip(record._fields, record, strict=True)
+        for name, value in values._asdict().items()
         if hasattr(value, "_fields") and not isinstance(value, type)
     }
-    result: T = record._replace(**changed)
-    return result
+    return with_fields(values, **changed)
 
 
 def cast_fields(thing: Any) -> None:
@@ -96,12 +99,12 @@ def cast_fields(thing: Any) -> None:
             object.__setattr__(thing, field.name, rule(field.name, getattr(thing, field.name)))
 
 
-def whole_of(name: str, value: Any) -> int:
+def whole_of(name: str, value: object) -> int:
     """A whole number of any size."""
     return whole(name, value, low=LEAST, high=MOST)
 
 
-def one_of(name: str, value: Any, options: tuple[str, ...]) -> str:
+def one_of(name: str, value: object, options: tuple[str, ...]) -> str:
     """One of some words."""
     if value not in options:
         raise ParameterError(f"{name}={value} is not one of {', '.join(options)}")

@@ -34,7 +34,8 @@ state is as `init` made it, but for a memory of `memory` rounds and bounds sized
 takes the context that `select` takes, in a state that has come to round t, and like `select` it reads only.
 """
 
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,6 +44,10 @@ from driftwise.core.kernel import Kernel, forget_compiled, kernel
 from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About
 from driftwise.errors import RegistrationError
+
+if TYPE_CHECKING:
+    from numba.core.typing import BaseContext, Signature
+    from numba.types import Type as NumbaType
 
 
 class Verb:
@@ -55,12 +60,12 @@ class Verb:
 
     def kernel_for(self, subject: type) -> Kernel[..., Any]:
         """The kernel registered for a class; the error names what is missing."""
-        found = self.kernels.get(subject, self.default)
-        if found is None:
+        registered = self.kernels.get(subject, self.default)
+        if registered is None:
             raise RegistrationError(f"{subject.__name__} has no {self.__name__} kernel: register one for it")
-        return found
+        return registered
 
-    def __call__(self, subject: Any, *args: Any) -> Any:
+    def __call__(self, subject: object, *args: object) -> Any:
         return self.kernel_for(type(subject))(subject, *args)
 
     def __repr__(self) -> str:
@@ -175,7 +180,7 @@ def kernels_of(subject: type) -> list[Kernel[..., Any]]:
     return [verb.kernels[subject] for verb in VERBS.values() if subject in verb.kernels]
 
 
-def teach(numba: Any) -> None:
+def teach(numba: ModuleType) -> None:
     """Make the verbs callable inside compiled code: a call is one of the kernel registered for its first argument."""
     types = numba.types
 
@@ -186,10 +191,12 @@ def teach(numba: Any) -> None:
             self.verb = verb
             super().__init__(f"verb({verb.__name__})")
 
-        def kernel_type(self, args: Any) -> Any:
+        def kernel_type(self, args: "tuple[NumbaType, ...]") -> "NumbaType":
             return types.Dispatcher(self.verb.kernel_for(args[0].instance_class).compiled)
 
-        def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        def get_call_type(
+            self, context: "BaseContext", args: "tuple[NumbaType, ...]", kws: "dict[str, NumbaType]"
+        ) -> "Signature":
             called = self.kernel_type(args)
             try:
                 return called.get_call_type(context, args, kws)
@@ -198,10 +205,10 @@ def teach(numba: Any) -> None:
                 mark(error, self.verb.__name__, subject, self.verb.kernel_for(subject))
                 raise
 
-        def get_call_signatures(self) -> Any:
+        def get_call_signatures(self) -> "tuple[list[Signature], bool]":
             return [], True
 
-        def get_impl_key(self, sig: Any) -> Any:
+        def get_impl_key(self, sig: "Signature") -> object:
             return self.kernel_type(sig.args).get_impl_key(sig)
 
     numba.extending.register_model(VerbType)(numba.extending.models.OpaqueModel)

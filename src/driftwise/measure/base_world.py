@@ -39,7 +39,7 @@ class BaseWorld(ABC):
         """What drifts, block by block."""
         return courses(self, horizon, seed)
 
-    def nature(self, horizon: int = 0) -> Any:
+    def nature(self, horizon: int = 0) -> tuple[Any, ...]:
         """What actions may change in this world: nothing."""
         return ()
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from driftwise.core.dispatch import worth
 from driftwise.core.kernel import kernel
+from driftwise.core.protocols import Tape, World
 from driftwise.core.types import Floats
 from driftwise.core.verbs import register
 from driftwise.measure.ledger import REGRET, Ledger
@@ -65,12 +66,13 @@ register(ByPath, missed=_missed_by_path)
 class BestChoice:
     """The best arm, row or slate of every round."""
 
-    def __init__(self, world: Any, horizon: int, seed: int) -> None:
+    def __init__(self, world: World, horizon: int, seed: int) -> None:
         self._slate = world.problem(horizon).slate
         self._lasts = world.lasting
-        self._offered, self._each = 0.0, 0.0
+        self._offered = 0.0
+        self._each: Floats | float = 0.0
 
-    def block(self, tape: Any) -> ByMeans:
+    def block(self, tape: Tape) -> ByMeans:
         """The means of a tape; what they offer is summed up."""
         levels = tape.levels
         best = best_of(levels, self._slate)
@@ -82,11 +84,11 @@ class BestChoice:
 
     def tell(self, ledger: Ledger, nature: Any) -> Mapping[str, float]:
         """Regret against the best that never changes; negative when following the drift earned more."""
-        told = {"benchmark": self._offered}
+        results = {"benchmark": self._offered}
         if self._lasts:
             best_arm = float(np.sort(self._each)[-max(self._slate, 1) :].sum())
-            told["static_regret"] = best_arm - (self._offered - float(ledger.totals[REGRET]))
-        return told
+            results["static_regret"] = best_arm - (self._offered - float(ledger.totals[REGRET]))
+        return results
 
 
 def best_of(levels: Any, slate: int = 0) -> Floats:

@@ -14,8 +14,8 @@ SPLIT = 2.0**27 + 1.0
 def two_sum(a: float, b: float) -> tuple[float, float]:
     """`a + b` rounded, and what rounding left out."""
     total = a + b
-    kept = total - a
-    return total, (a - (total - kept)) + (b - kept)
+    rounded = total - a
+    return total, (a - (total - rounded)) + (b - rounded)
 
 
 @kernel

@@ -204,8 +204,8 @@ def _add(ridge: Ridge, x: Floats, y: float, sign: float) -> None:
 def _sum(value: float, rest: float, term: float) -> tuple[float, float]:
     """`value + rest + term` as the nearest double, and what that leaves out (Knuth's two-sum)."""
     total = value + term
-    kept = total - value
-    rest += (value - (total - kept)) + (term - kept)
+    rounded = total - value
+    rest += (value - (total - rounded)) + (term - rounded)
     nearest = total + rest
     return nearest, rest - (nearest - total)
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from driftwise.core.family import FAMILIES, trace_for
 from driftwise.core.loop import play
-from driftwise.core.protocols import Comparator, Policy, Record, Tape, World
+from driftwise.core.protocols import Comparator, Policy, Tape, World
 from driftwise.core.seeding import key
-from driftwise.core.types import Trace
+from driftwise.core.types import Record, Trace
 from driftwise.core.validation import whole
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger
 from driftwise.measure.recovery import recovery_times

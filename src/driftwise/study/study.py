@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from driftwise.core.family import FAMILIES, check_fit, resolve
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.loop import play
-from driftwise.core.protocols import Policy, Record, World
+from driftwise.core.protocols import Policy, World
+from driftwise.core.types import Record
 from driftwise.core.validation import cast, whole
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
@@ -63,8 +64,7 @@ class Study:
 
     def player(self, world: str, policy: str) -> Policy:
         """The policy that plays in a world under a label: where that is `auto`, the one of the world's family."""
-        player: Policy = resolve(self.policies[policy], self.worlds[world].problem(self.horizon).family)
-        return player
+        return resolve(self.policies[policy], self.worlds[world].problem(self.horizon).family)
 
     def cells(self) -> Iterator["Cell"]:
         """Every (world, policy, run) of the study."""
@@ -75,6 +75,7 @@ class Study:
     def cells_of(self, world: str, policy: str) -> list["Cell"]:
         """All runs of one policy in one world, each with the key its results are stored under."""
         a_world, a_policy = self.worlds[world], self.policies[policy]
+        parts = [*inside(a_world), *inside(self.player(world, policy))]
         comparator = FAMILIES[a_world.problem(self.horizon).family].comparator
         facts = {
             "world": values(a_world),
@@ -82,9 +83,7 @@ class Study:
             "horizon": self.horizon,
             "seed": self.seed,
             "marks": list(self.marks),
-            "tag": code_tag(
-                play, enter, comparator, *map(type, [*inside(a_world), *inside(self.player(world, policy))])
-            ),
+            "tag": code_tag(play, enter, comparator, *map(type, parts)),
         }
         return [_cell(world, policy, run, facts | {"run": run}) for run in range(self.runs)]
 

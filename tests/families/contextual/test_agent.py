@@ -443,7 +443,7 @@ def test_bytes_of_another_format_are_refused() -> None:
             lambda structure: [["tides.amounts", "<f8", [1], bytes(8)]],
             "not that of the family 'contextual'",
         ),
-        ("numbers", lambda numbers: [0], "do not fit the saved problem"),
+        ("uids", lambda uids: [0], "do not fit the saved problem"),
     ],
 )
 def test_bytes_that_do_not_fit_are_refused(field: str, change: Callable[[Any], Any], says: str) -> None:

@@ -274,7 +274,7 @@ def test_agents_that_cannot_be_made(options: dict[str, Any], says: str) -> None:
     [
         (None, "costs=None does not name the resources: give costs={'euros': ..., 'units': ...}"),
         (1.0, "costs=1.0 does not name the resources"),
-        ({"euros": 1.0}, "costs says nothing of 'units': report 0 for what cost nothing"),
+        ({"euros": 1.0}, "costs lacks 'units': report 0 for what cost nothing"),
         ({"euros": 1.0, "units": 0.0, "pounds": 1.0}, "there is no resource 'pounds'"),
         ({"euros": 2.5, "units": 0.0}, r"costs\['euros'\]=2.5 is outside \[0, 2\], the most a decision can cost"),
         ({"euros": -0.1, "units": 0.0}, r"costs\['euros'\]=-0.1 is outside \[0, 2\]"),

@@ -200,12 +200,12 @@ def test_a_policy_without_indices_says_so() -> None:
     agent = people(RoundRobin())
     agent.decide(states=["lapsed"] * 4)
     assert all(math.isnan(each) for each in agent.indices.values())
-    assert {each.why for each in agent.ranking} == {"this policy goes by no index"}
+    assert {each.why for each in agent.ranking} == {"this policy has no index"}
     assert [each.arm for each in agent.ranking] == NAMES
 
 
 def test_there_is_nothing_to_tell_before_the_first_decision() -> None:
-    with pytest.raises(ArmError, match="there is no decision to tell of yet"):
+    with pytest.raises(ArmError, match="there is no ranking yet"):
         people().ranking  # noqa: B018
     with pytest.raises(AttributeError, match="an agent of UCB1 has no `indices`"):
         Agent(UCB1(), 2).indices  # noqa: B018
@@ -392,8 +392,8 @@ def test_policies_for_other_arms_are_refused() -> None:
         ({"states": ["lapsed"] * 3}, MoveError, "states has 3 entries for 4 arms"),
         ({"states": ["lapsed"] * 3 + ["gone"]}, MoveError, "state 'gone' is not one of those there are: 'lapsed', "),
         ({"states": [0, 1, 2, 0]}, MoveError, "state 0 is not one of those there are"),
-        ({"states": ["lapsed"] * 3 + [None]}, MoveError, "states says nothing of the arm 'dina'"),
-        ({"states": {"ana": "lapsed"}}, MoveError, "states says nothing of the arm 'bea': a decision needs them all"),
+        ({"states": ["lapsed"] * 3 + [None]}, MoveError, "states lacks the arm 'dina'"),
+        ({"states": {"ana": "lapsed"}}, MoveError, "states lacks the arm 'bea': a decision needs them all"),
         ({"states": dict.fromkeys([*NAMES, "eve"], "lapsed")}, ArmError, "there is no arm 'eve': states may name"),
         ({"states": "lapsed"}, MoveError, "is neither a mapping from arms nor a list in their order"),
         ({"states": 3}, MoveError, "is neither a mapping from arms nor a list in their order"),
@@ -484,7 +484,7 @@ def test_bytes_that_do_not_fit_are_refused() -> None:
         adapter.problem = good
         with pytest.raises(StateError, match="the saved arms do not fit the saved problem"):
             Agent.loads(blob)
-    row = agent._pending[3][2]
+    row = agent._pending[3][3]
     row[1, 0] = 7
     with pytest.raises(StateError, match="the saved decisions do not fit the states of this agent"):
         Agent.loads(agent.dumps())
@@ -548,9 +548,9 @@ def test_lots_are_told_and_have_their_propensity() -> None:
     agent = alike(seed=2)
     decision = agent.decide(states=["engaged"] * 2 + ["lapsed"] * 18)
     assert decision.propensity in (1 / math.comb(18, 2), 1 / math.comb(18, 4), 1 / math.comb(20, 4))
-    tied = [each for each in agent.ranking if each.why.endswith("alike")]
+    tied = [each for each in agent.ranking if each.why.endswith("of equal index")]
     assert {each.chosen for each in tied} == {True, False}
-    assert all(f"by lot among {len(tied)} alike" in each.why for each in tied)
+    assert all(f"drawn at random among {len(tied)} of equal index" in each.why for each in tied)
     assert [each.chosen for each in agent.ranking] == [True] * 4 + [False] * 16
 
 

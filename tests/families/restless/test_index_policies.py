@@ -49,7 +49,7 @@ def test_an_arm_that_was_not_there_has_no_say_in_the_charge() -> None:
     state = policy.init(asked)
     state.table[:] = np.arange(5)[:, None]
     for states, charge in (([0, 0, 0, 0, -1], 2.0), ([-1, -1, -1, -1, 0], 2.0)):
-        last = Decision(6, np.array([2, 3]), 1.0, np.array(states), 0)
+        last = Decision(6, np.array([2, 3]), 1.0, np.array(states), np.uint64(0))
         update(policy, state, last, Moves(0.0, np.zeros(5), np.zeros(5, np.int64)), 6)
         assert state.charge[0] == charge - 0.9 * asked.structure.costs[2]
 
@@ -67,7 +67,9 @@ def test_windows_of_episodes_are_what_a_recount_of_the_log_gives() -> None:
         states, after = luck.integers(3, size=3), luck.integers(-1, 3, size=3)
         chosen = np.sort(luck.permutation(3)[: 1 + t % 2])
         told = t + int(luck.integers(20) if t % 3 else 0)
-        due.setdefault(told, []).append((Decision(t, chosen, 1.0, states, 0), Moves(0.0, np.zeros(3), after)))
+        due.setdefault(told, []).append(
+            (Decision(t, chosen, 1.0, states, np.uint64(0)), Moves(0.0, np.zeros(3), after))
+        )
         for decision, outcome in due.pop(t, []):
             count_moves(counts, decision, outcome)
             for arm in np.flatnonzero(outcome.states >= 0):
@@ -91,9 +93,9 @@ def test_what_no_window_reaches_is_stale(sizes: list[int], stale: int) -> None:
     for _ in range(5):
         close_episode(counts)
     first, there = np.zeros(1, np.int64), np.ones(1, np.int64)
-    count_moves(counts, Decision(0, first, 1.0, first, 0), Moves(0.0, np.zeros(1), there))
+    count_moves(counts, Decision(0, first, 1.0, first, np.uint64(0)), Moves(0.0, np.zeros(1), there))
     assert (counts.stale[0], counts.views.sum()) == (stale, 1 - stale)
-    count_moves(counts, Decision(0, first, 1.0, first, 0), Moves(0.0, np.zeros(1), -there))
+    count_moves(counts, Decision(0, first, 1.0, first, np.uint64(0)), Moves(0.0, np.zeros(1), -there))
     assert counts.stale[0] == stale  # what was not seen is not stale
 
 

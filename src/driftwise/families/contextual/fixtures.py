@@ -19,6 +19,7 @@ from driftwise.core.fixtures import (
     foreign,
     random_rows,
 )
+from driftwise.core.protocols import Policy, World
 from driftwise.core.types import Floats, Problem
 from driftwise.families.contextual.problem import Contextual
 from driftwise.families.contextual.worlds import Rotating
@@ -33,7 +34,7 @@ class ContextualFixtures(Fixtures):
     zero_is_arbitrary = False  # a reward is what the features add up to
 
     @classmethod
-    def small_world(cls, policy: Any) -> Rotating:
+    def small_world(cls, policy: Policy | None) -> Rotating:
         """Parameters that rotate, behind the policy's link."""
         return Rotating(n_actions=N_ARMS, dim=DIM, link=getattr(policy, "link", "identity"))
 
@@ -61,11 +62,12 @@ class ContextualFixtures(Fixtures):
             ),
         }
 
-    def late_world(self) -> Any:
+    def late_world(self) -> World | None:
         """The small one."""
-        return self.world
+        world: World = self.world
+        return world
 
-    def observe(self, tape: Any, nature: Any, t: int) -> tuple[Any, bool]:
+    def observe(self, tape: Any, nature: object, t: int) -> tuple[Any, bool]:
         """The rows of a round."""
         _, is_open = super().observe(tape, nature, t)
         return tape.sets[tape.which[t]], is_open
@@ -79,9 +81,9 @@ class ContextualFixtures(Fixtures):
         row: Floats = random_rows(rng, 1)[0]
         return row
 
-    def problem_with(self, kept: Sequence[int]) -> Problem:
+    def problem_with(self, old_indices: Sequence[int]) -> Problem:
         """Features come and go here, not rows."""
-        return self.problem._replace(dim=len(kept))
+        return self.problem._replace(dim=len(old_indices))
 
 
 def _bad_rows() -> list[Arguments]:

@@ -51,47 +51,47 @@ def new_pending_points(window: int) -> PendingPoints:
 @kernel(inline=False)
 def prepare(points: PendingPoints, ring: PendingRing, process: Process, window: FeatureWindow) -> int:
     """Gather what is under way, and factorise; how many different rows there are."""
-    found = _gather(points, ring, window)
+    n_points = _gather(points, ring, window)
     for k in range(process.held[0]):
-        for j in range(found):
+        for j in range(n_points):
             points.block[k, j] = covariance(process, window.features[process.slots[k]], ring.rows[points.slots[j]])
         for i in range(k):
             weight = process.factor[i, k]
-            for j in range(found):
+            for j in range(n_points):
                 points.block[k, j] -= weight * points.block[i, j]
-        for j in range(found):
+        for j in range(n_points):
             points.block[k, j] /= process.factor[k, k]
-    for i in range(found):
+    for i in range(n_points):
         for j in range(i + 1):
             points.matrix[i, j] = covariance(process, ring.rows[points.slots[i]], ring.rows[points.slots[j]])
         points.matrix[i, i] += process.ridge[0] / points.times[i]
     for k in range(process.held[0]):
-        for i in range(found):
+        for i in range(n_points):
             weight = points.block[k, i]
             for j in range(i + 1):
                 points.matrix[i, j] -= weight * points.block[k, j]
-    factorise(points.matrix[:found, :found], points.factor)
-    return found
+    factorise(points.matrix[:n_points, :n_points], points.factor)
+    return n_points
 
 
 @kernel
 def _gather(points: PendingPoints, ring: PendingRing, window: FeatureWindow) -> int:
     """The rows under way, newest first, each once."""
-    found, left, t = 0, ring.waiting[0], window.clock[0] - 1
+    n_points, left, t = 0, ring.waiting[0], window.clock[0] - 1
     while left > 0 and t >= max(0, window.clock[0] - window.size[0]):
         slot = slot_under_way(ring, window, t)
         if slot != NOBODY:
             left -= 1
             place = 0
-            while place < found and not _same(ring.rows[slot], ring.rows[points.slots[place]]):
+            while place < n_points and not _same(ring.rows[slot], ring.rows[points.slots[place]]):
                 place += 1
-            if place < found:
+            if place < n_points:
                 points.times[place] += 1.0
-            elif found < len(points.slots):  # Deviation: of more different rows only the newest count.
-                points.slots[found], points.times[found] = slot, 1.0
-                found += 1
+            elif n_points < len(points.slots):  # Deviation: of more different rows only the newest count.
+                points.slots[n_points], points.times[n_points] = slot, 1.0
+                n_points += 1
         t -= 1
-    return found
+    return n_points
 
 
 @kernel
@@ -103,17 +103,19 @@ def _same(x: Floats, y: Floats) -> bool:
 
 
 @kernel(inline=False)
-def narrow(points: PendingPoints, ring: PendingRing, process: Process, found: int, context: Floats, start: int) -> None:
+def narrow(
+    points: PendingPoints, ring: PendingRing, process: Process, n_points: int, context: Floats, start: int
+) -> None:
     """Lower the squared spreads of the rows from `start` on that were predicted last, as far as there are any."""
     factor, answer = points.factor, points.answer
     for a in range(min(len(process.squares), len(context) - start)):
-        for j in range(found):
+        for j in range(n_points):
             answer[j] = covariance(process, ring.rows[points.slots[j]], context[start + a])
         for k in range(process.held[0]):
             weight = process.block[k, a]
-            for j in range(found):
+            for j in range(n_points):
                 answer[j] -= points.block[k, j] * weight
-        for j in range(found):
+        for j in range(n_points):
             for i in range(j):
                 answer[j] -= factor[j, i] * answer[i]
             answer[j] /= factor[j, j]

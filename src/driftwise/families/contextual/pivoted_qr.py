@@ -33,36 +33,36 @@ def new_span(dim: int) -> Span:
 
 
 @kernel(inline=False)
-def widen(span: Span, found: int, x: Floats) -> int:
-    """Add the direction of x to the `found` there are, unless it is among them; how many there are now."""
-    if found == len(span.rest):
-        return found
-    square = _distance(span, found, x)
+def widen(span: Span, rank: int, x: Floats) -> int:
+    """Add the direction of x to the `rank` there are, unless it is among them; how many there are now."""
+    if rank == len(span.rest):
+        return rank
+    square = _distance(span, rank, x)
     if square <= FLAT * _square(x):
-        return found
+        return rank
     for i in range(len(x)):
-        span.directions[found, i] = span.rest[i] / np.sqrt(square)
-    return found + 1
+        span.directions[rank, i] = span.rest[i] / np.sqrt(square)
+    return rank + 1
 
 
 @kernel(inline=False)
-def farthest(span: Span, found: int, rows: Floats) -> int:
-    """The row farthest from the span of the `found` directions; NO_ROW when all rows lie in it."""
+def farthest(span: Span, rank: int, rows: Floats) -> int:
+    """The row farthest from the span of the `rank` directions; NO_ROW when all rows lie in it."""
     best, top, longest = NO_ROW, 0.0, 0.0
     for row in range(len(rows)):
         longest = max(longest, _square(rows[row]))
-        square = _distance(span, found, rows[row])
+        square = _distance(span, rank, rows[row])
         if square > top * (1.0 + EQUAL):
             best, top = row, square
     return best if top > FLAT * longest else NO_ROW
 
 
 @kernel
-def _distance(span: Span, found: int, x: Floats) -> float:
+def _distance(span: Span, rank: int, x: Floats) -> float:
     """Write what of x lies outside the span to `rest`; its squared length."""
     for i in range(len(x)):
         span.rest[i] = x[i]
-    for k in range(found):
+    for k in range(rank):
         along = 0.0
         for i in range(len(x)):
             along += span.rest[i] * span.directions[k, i]
@@ -89,19 +89,19 @@ def explored_row(span: Span, window: FeatureWindow, ring: PendingRing, context: 
     position, begun = window.head[0], window.clock[0] - window.head[0]
     if position >= window.features.shape[1]:
         return NO_ROW
-    found, unknown = 0, 0
+    rank, unknown = 0, 0
     for slot in range(position):
         under_way = slot_under_way(ring, window, begun + slot)
         if window.filled[slot]:
-            found = widen(span, found, window.features[slot])
+            rank = widen(span, rank, window.features[slot])
         elif under_way != NOBODY:
-            found = widen(span, found, ring.rows[under_way])
+            rank = widen(span, rank, ring.rows[under_way])
         else:
             unknown += 1
-    row = farthest(span, found, context)
+    row = farthest(span, rank, context)
     while unknown > 0 and row != NO_ROW:
-        found = widen(span, found, context[row])
-        row = farthest(span, found, context)
+        rank = widen(span, rank, context[row])
+        row = farthest(span, rank, context)
         unknown -= 1
     return row
 

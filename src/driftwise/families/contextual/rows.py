@@ -11,12 +11,14 @@ elsewhere. What rows a set may have: any, as long as not all of them are zero. T
 set cannot teach stays unknown and keeps its bonus.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from driftwise.core.encoding import Arm
 from driftwise.core.kernel import kernel
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats
 from driftwise.errors import ArmError, FeatureError
 
@@ -27,16 +29,16 @@ LARGEST = 1e3  # times what the policy was told of the length of features: what 
 class Rows:
     """The rows of an agent. It does not change: arms that come and go make another.
 
-    `own` are the rows that arms brought, `given` is the number of features of rows that come with decisions, `context`
-    the length of a context; what there is none of is None or 0.
+    `own` are the rows of the arms, None where arms have none; `n_features` is the number of features of rows that come
+    with decisions, and `context` the length of a context; each is 0 where there is none.
     """
 
-    def __init__(self, arms: Sequence[Any], own: Floats | None, given: int, context: int, reach: float) -> None:
-        self.arms, self.own, self.given, self.context, self.reach = tuple(arms), own, given, context, reach
-        self.disjoint = own is None and not given
-        width = given or (len(self.arms) if own is None else own.shape[1])
+    def __init__(self, arms: Sequence[Arm], own: Floats | None, n_features: int, context: int, reach: float) -> None:
+        self.arms, self.own, self.n_features, self.context, self.reach = tuple(arms), own, n_features, context, reach
+        self.disjoint = own is None and not n_features
+        width = n_features or (len(self.arms) if own is None else own.shape[1])
         self.dim = width * (context or 1)
-        self.kept_width = context if self.disjoint else self.dim
+        self.stored_width = context if self.disjoint else self.dim
         self._first_bad = _first_bad.bind(np.zeros((1, 1)), 1.0)
         if own is not None:
             self._check(own, "the rows of the arms", self._name)
@@ -44,12 +46,12 @@ class Rows:
             self._wide = np.zeros((width, self.dim))
             self._blocks = np.einsum("aap->ap", self._wide.reshape(width, width, context))  # a view of the diagonal
 
-    def matrix(self, actions: Any, context: Any) -> Any:
-        """The matrix to choose from; a `FeatureError` or `ArmError` says what is wrong with what was given."""
-        if (actions is None) == bool(self.given):
+    def matrix(self, actions: object, context: object) -> Floats:
+        """The matrix to choose from; a `FeatureError` or `ArmError` says what is wrong with the arguments."""
+        if (actions is None) == bool(self.n_features):
             raise FeatureError(
                 "the rows of the actions come with every decision: decide(actions=...)"
-                if self.given
+                if self.n_features
                 else "the rows of this agent's arms are known: actions cannot be given"
             )
         if (context is None) == bool(self.context):
@@ -58,69 +60,74 @@ class Rows:
                 if self.context
                 else "this agent has no context: give the problem a context_dim, its length"
             )
-        matrix: Any = self._matrix(actions) if self.given else self.own
-        return matrix if not self.context else self._times(matrix, self._vector(context))
+        matrix = self._matrix(actions) if self.n_features else self.own
+        if self.context:
+            return self._times(matrix, self._vector(context))
+        assert matrix is not None  # without a context, arms have rows
+        return matrix
 
-    def _times(self, matrix: Any, x: Floats) -> Any:
+    def _times(self, matrix: Floats | None, x: Floats) -> Floats:
         """Every row multiplied by the context."""
         if self.disjoint:
             self._blocks[...] = x
             return self._wide
-        products = (matrix[:, :, None] * x).reshape(len(matrix), -1)
+        assert matrix is not None  # only the disjoint model has none
+        products: Floats = (matrix[:, :, None] * x).reshape(len(matrix), -1)
         self._check(products, "the products of features and context", self._name)
         return products
 
-    def kept(self, matrix: Floats, place: int) -> Floats:
-        """What must be remembered of the row chosen: in the disjoint model the context says it all."""
-        kept: Floats = (self._blocks if self.disjoint else matrix)[place].copy()
-        return kept
-
-    def whole(self, kept: Floats, place: int) -> Floats:
-        """The row that `kept` stands for, now that its arm is at `place`."""
-        if not self.disjoint:
-            return kept
-        row = np.zeros(self.dim)
-        row[place * self.context : (place + 1) * self.context] = kept
+    def stored_row(self, matrix: Floats, index: int) -> Floats:
+        """What must be stored of the row chosen: in the disjoint model the context is enough."""
+        row: Floats = (self._blocks if self.disjoint else matrix)[index].copy()
         return row
 
-    def regrouped(self, arms: Sequence[Any], kept: Sequence[int], features: Any = None) -> "Rows":
-        """The rows of other arms: `kept[new]` is the old place of arm `new`, or -1 for one that brings `features`."""
+    def whole(self, stored: Floats, index: int) -> Floats:
+        """The row that `stored` stands for, now that its arm has this index."""
+        if not self.disjoint:
+            return stored
+        row = np.zeros(self.dim)
+        row[index * self.context : (index + 1) * self.context] = stored
+        return row
+
+    def regrouped(self, arms: Sequence[Arm], old_indices: Sequence[int], features: object = None) -> "Rows":
+        """The rows of other arms: `old_indices[new]` is the old index of arm `new`, or -1 for one with `features`."""
         own = self.own
         if own is not None:
             fresh = np.zeros(own.shape[1]) if features is None else self.row(features, own.shape[1], arms[-1])
-            own = np.ascontiguousarray([own[old] if old >= 0 else fresh for old in kept])
-        return Rows(arms, own, self.given, self.context, self.reach)
+            own = np.ascontiguousarray([own[old] if old >= 0 else fresh for old in old_indices])
+        return Rows(arms, own, self.n_features, self.context, self.reach)
 
-    def columns(self, kept: Sequence[int]) -> list[int] | None:
+    def columns(self, old_indices: Sequence[int]) -> list[int] | None:
         """Where the features of each arm were before; None when they do not move."""
         if not self.disjoint:
             return None
         p = self.context
-        return [old * p + i if old >= 0 else -1 for old in kept for i in range(p)]
+        return [old * p + i if old >= 0 else -1 for old in old_indices for i in range(p)]
 
     @staticmethod
-    def brought(arms: Mapping[Any, Any]) -> Floats:
+    def of_arms(arms: Mapping[str, object] | Mapping[Arm, object]) -> Floats:
         """The rows of arms that bring them, as a matrix."""
         width = len(_numbers(next(iter(arms.values()), ()), "the features of the first arm"))
         return np.array([Rows.row(features, width, name) for name, features in arms.items()])
 
     @staticmethod
-    def row(features: Any, width: int, name: Any) -> Floats:
+    def row(features: object, width: int, name: object) -> Floats:
         """The features one arm brings."""
         row = _numbers(features, f"the features of {name!r}")
         if row.ndim != 1 or len(row) != width:
             raise FeatureError(f"the features of {name!r} have the shape {row.shape}; those of this agent are {width}")
         return row
 
-    def _matrix(self, actions: Any) -> Floats:
-        named = type(actions) is not np.ndarray and isinstance(actions, Mapping)
-        matrix = _numbers(self._in_order(actions) if named else actions, "actions")
+    def _matrix(self, actions: object) -> Floats:
+        if type(actions) is not np.ndarray and isinstance(actions, Mapping):  # the type first: that is quick
+            actions = self._in_order(actions)
+        matrix = _numbers(actions, "actions")
         if matrix.size == 0:
             raise FeatureError("actions is empty: there is nothing to choose from")
         if matrix.ndim != 2:
             raise FeatureError(f"actions has the shape {matrix.shape}: it must be a matrix, a row per action")
-        if matrix.shape[1] != self.given:
-            raise FeatureError(f"actions has {matrix.shape[1]} columns; this problem has n_features={self.given}")
+        if matrix.shape[1] != self.n_features:
+            raise FeatureError(f"actions has {matrix.shape[1]} columns; this problem has n_features={self.n_features}")
         if self.arms and len(matrix) != len(self.arms):
             raise FeatureError(f"actions has {len(matrix)} rows; there are {len(self.arms)} arms, and each needs one")
         self._check(matrix, "actions", self._name)
@@ -135,7 +142,7 @@ class Rows:
             raise ArmError(f"actions has no row for the arm {missing[0]!r}")
         return [actions[name] for name in self.arms]
 
-    def _vector(self, context: Any) -> Floats:
+    def _vector(self, context: object) -> Floats:
         x = _numbers(context, "context")
         if x.shape != (self.context,):
             raise FeatureError(f"context has the shape {x.shape}; this problem has context_dim={self.context}")
@@ -145,7 +152,7 @@ class Rows:
     def _name(self, row: int) -> str:
         return f"row {row}, " if not self.arms else f"the row of {self.arms[row]!r}, "
 
-    def _check(self, matrix: Floats, what: str, name: Any) -> None:
+    def _check(self, matrix: Floats, what: str, name: Callable[[int], str]) -> None:
         bad = self._first_bad(matrix, LARGEST * self.reach)
         if bad == FINE:
             return
@@ -160,17 +167,17 @@ class Rows:
         )
 
 
-def reach_of(policy: Any) -> float:
+def reach_of(policy: Policy) -> float:
     """How long a policy, or the one inside it, takes features to be: its `reach`, its `length`, or 1."""
     if hasattr(policy, "policy"):
         return reach_of(policy.policy)
     return float(getattr(policy, "reach", max(1.0, getattr(policy, "length", 1.0))))
 
 
-def _numbers(values: Any, what: str) -> Floats:
+def _numbers(values: object, what: str) -> Floats:
     """Values as an array that kernels can read."""
     if isinstance(values, np.ma.MaskedArray):
-        raise FeatureError(f"{what} is masked: kernels know no missing numbers; fill them in")
+        raise FeatureError(f"{what} is masked: kernels cannot read missing numbers; fill them in")
     try:
         numbers = np.ascontiguousarray(values)
         if numbers.dtype != np.float64 or not numbers.flags.aligned:
@@ -183,12 +190,12 @@ def _numbers(values: Any, what: str) -> Floats:
 @kernel
 def _first_bad(matrix: Floats, largest: float) -> int:
     """Which number is not finite or too large, counted row by row; or that all are zero, or that all is fine."""
-    place, found = 0, ALL_ZERO
+    place, verdict = 0, ALL_ZERO
     for row in matrix:
         for value in row:
             if not abs(value) <= largest:
                 return place
             if value != 0.0:
-                found = FINE
+                verdict = FINE
             place += 1
-    return found
+    return verdict

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.fixtures import DIM, HORIZON, N_ARMS, Arguments, Rng, Usage, random_rows
+from driftwise.core.protocols import Policy, World
 from driftwise.core.serialization import arrays
 from driftwise.core.types import ArmIds, Floats, PerArm, Problem, Scratch
 from driftwise.families.contextual.fixtures import ContextualFixtures
@@ -14,6 +15,7 @@ from driftwise.families.contextual.problem import Contextual
 from driftwise.families.contextual_knapsack.problem import ContextualKnapsack
 from driftwise.families.contextual_knapsack.worlds import CustomerKinds
 from driftwise.families.knapsack.fixtures import BUDGETS, N_RESOURCES, KnapsackFixtures
+from driftwise.families.knapsack.worlds.base import BudgetWorld
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +37,13 @@ class ContextualKnapsackFixtures(KnapsackFixtures):
     has_rows = True
 
     @classmethod
-    def of(cls, policy: Any = None) -> "ContextualKnapsackFixtures":
+    def of(cls, policy: Policy | None = None) -> "ContextualKnapsackFixtures":
         """Policies that remember something of every arm need arms with names, and to them rows are arms."""
         world = cls.small_world(policy)
         return (cls if policy is None or not _remembers_arms(policy, world) else NamedArmsFixtures)(world)
 
     @classmethod
-    def small_world(cls, policy: Any) -> Any:
+    def small_world(cls, policy: Policy | None) -> BudgetWorld:
         """Few prices, of which the best changes."""
         return PlainPrices()
 
@@ -50,15 +52,15 @@ class ContextualKnapsackFixtures(KnapsackFixtures):
         """The three sources of features; the costs of a retired arm still move prices."""
         return {how: _budgeted(usage) for how, usage in ContextualFixtures(self.world).usages.items()}
 
-    def late_world(self) -> Any:
+    def late_world(self) -> BudgetWorld:
         """Customers who differ."""
         return CustomerKinds()
 
-    def stationary_world(self, n_arms: int) -> Any:
+    def stationary_world(self, n_arms: int) -> BudgetWorld | None:
         """Rows are not counted."""
         return None
 
-    def observe(self, tape: Any, nature: Any, t: int) -> tuple[Any, bool]:
+    def observe(self, tape: Any, nature: object, t: int) -> tuple[Any, bool]:
         """A copy: the world writes every round into the same matrix."""
         context, is_open = super().observe(tape, nature, t)
         return context.copy(), is_open
@@ -77,14 +79,14 @@ class ContextualKnapsackFixtures(KnapsackFixtures):
         row: Floats = self.context(rng)[0]
         return row
 
-    def problem_with(self, kept: Sequence[int]) -> Problem:
+    def problem_with(self, old_indices: Sequence[int]) -> Problem:
         """Features come and go here, not rows."""
-        return self.problem._replace(dim=len(kept))
+        return self.problem._replace(dim=len(old_indices))
 
     def further_calls(self, agent: Any) -> Iterator[tuple[str, str, Arguments]]:
         """As with budgets alone, with a request where one is needed."""
         rows = agent.adapter.rows
-        request: Arguments = {"actions": np.eye(DIM)} if rows.given else {}
+        request: Arguments = {"actions": np.eye(DIM)} if rows.n_features else {}
         request |= {"context": np.full(rows.context, 0.5)} if rows.context else {}
         for what, method, arguments in super().further_calls(agent):
             yield what, method, arguments | (request if method == "decide" else {})
@@ -100,12 +102,12 @@ class NamedArmsFixtures(ContextualKnapsackFixtures):
         """Where arms have names. What is known of an arm goes with it."""
         return {how: replace(usage, forgets=True) for how, usage in super().usages.items() if usage.named}
 
-    def problem_with(self, kept: Sequence[int]) -> Problem:
+    def problem_with(self, old_indices: Sequence[int]) -> Problem:
         """Arms come and go."""
-        return self.problem._replace(n_arms=len(kept))
+        return self.problem._replace(n_arms=len(old_indices))
 
 
-def _remembers_arms(policy: Any, world: Any) -> bool:
+def _remembers_arms(policy: Policy, world: World) -> bool:
     state = policy.init(world.problem(HORIZON))
     return len(list(arrays(state))) > len(list(arrays(state, but=(Scratch, PerArm, ArmIds))))
 

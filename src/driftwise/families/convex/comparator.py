@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.families.convex.constraint_violation import losses_at
+from driftwise.families.convex.ground_truth import ConvexGroundTruth
 from driftwise.families.convex.hindsight import best_on_average
 from driftwise.families.convex.loss_history import past_of
 from driftwise.measure.comparator import ByPath
@@ -15,7 +16,7 @@ from driftwise.measure.ledger import Ledger
 class BestPoint:
     """What it would have been paid in each round."""
 
-    def __init__(self, world: Any, horizon: int, seed: int) -> None:
+    def __init__(self, world: ConvexGroundTruth, horizon: int, seed: int) -> None:
         self._best = best_on_average(past_of(world, horizon, seed, summed=True))
 
     def block(self, tape: Any) -> ByPath:

@@ -9,13 +9,14 @@ closed form. Of Python functions nothing is known but values and gradients: find
 functions is a hard problem, and no W is told.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
+from driftwise.families.convex.ground_truth import ConvexGroundTruth
 from driftwise.families.convex.hindsight import best_on_average
 from driftwise.families.convex.loss_history import Functions, Past, Recorded, past_of
 from driftwise.families.convex.quadratics import Quadratics, farthest_from_mean, value_at
@@ -99,7 +100,7 @@ def _fill_losses(forms: Quadratics, point: Floats, losses: Floats) -> None:
         losses[t] = value_at(forms, forms.rows[t], 0, point)
 
 
-def drift(world: Any, horizon: int, seed: int) -> dict[str, float | None]:
+def drift(world: ConvexGroundTruth, horizon: int, seed: int) -> dict[str, float | None]:
     """How far the constraints of one run stray, by the name of the measure.
 
     >>> from driftwise.families import ConvexHard

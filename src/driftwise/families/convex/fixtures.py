@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.fixtures import DIM, FOREIGN_OPTIONS, HORIZON, Arguments, Fixtures, Rng, Usage, foreign
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats, Problem, Slopes
 from driftwise.families.convex.problem import Ball, Box, Convex, Simplex
 from driftwise.families.convex.worlds import ConvexLinear
@@ -21,7 +22,7 @@ class ConvexFixtures(Fixtures):
     zero_is_arbitrary = False  # losses have no range
 
     @classmethod
-    def small_world(cls, policy: Any) -> ConvexLinear:
+    def small_world(cls, policy: Policy | None) -> ConvexLinear:
         """Few coordinates; losses wander."""
         return ConvexLinear(dim=DIM, variation=1.0, noise=0.3)
 
@@ -38,7 +39,7 @@ class ConvexFixtures(Fixtures):
         point: Floats = self.problem.structure.domain.project(rng.standard_normal(self.problem.dim))
         return point
 
-    def exists(self, action: Any) -> bool:
+    def exists(self, action: object) -> bool:
         """Whether the point is in the domain."""
         return bool(self.problem.structure.domain.contains(action))
 

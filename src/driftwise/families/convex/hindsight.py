@@ -65,20 +65,20 @@ def best_in_every_round(past: Past) -> Hindsight:
     >>> round(best.value, 3), best.prices.round(3).ravel().tolist()
     (-416.667, [1.667, 0.0])
     """
-    asked: Rows = []
+    active_rows: Rows = []
 
     def rows(point: Floats) -> tuple[Floats, Floats]:
-        return past.some(asked, point)
+        return past.some(active_rows, point)
 
     while True:
         point = least_loss(past, rows)
         values = past.values(point)
         slack = SLACK * _spread(past, values)
         worst = [divmod(int(i), values.shape[1]) for i in np.argsort(-values, axis=None)[:ROWS_AT_A_TIME]]
-        new = [row for row in worst if values[row] > slack and row not in asked]
+        new = [row for row in worst if values[row] > slack and row not in active_rows]
         if not new:
             break
-        asked.extend(new)
+        active_rows.extend(new)
     binding: Rows = [(int(t), int(i)) for t, i in np.argwhere(values > -BINDING * _spread(past, values))]
     several, slopes = past.some(binding, point)
     many = past.weights[[row for row, _ in binding]]

@@ -16,6 +16,7 @@ import numpy as np
 from driftwise.core.types import Floats
 from driftwise.core.validation import finite, whole
 from driftwise.errors import ParameterError
+from driftwise.families.convex.ground_truth import ConvexGroundTruth
 from driftwise.families.convex.projections import Domain
 from driftwise.families.convex.quadratics import Quadratics
 
@@ -179,15 +180,17 @@ class Functions:
 
     def one_row(self, t: int, point: Floats) -> Floats:
         """The constraints of one round."""
-        given = () if self.values_at is None else self.values_at(t, point)
-        return finite(f"values_at({t}, x)", given, (self.n_constraints,))
+        values = () if self.values_at is None else self.values_at(t, point)
+        return finite(f"values_at({t}, x)", values, (self.n_constraints,))
 
     def _jacobian(self, t: int, point: Floats) -> Floats:
-        given = np.zeros((0, self.domain.dim)) if self.jacobian_at is None else self.jacobian_at(t, point)
-        return finite(f"jacobian_at({t}, x)", given, (self.n_constraints, self.domain.dim))
+        values = np.zeros((0, self.domain.dim)) if self.jacobian_at is None else self.jacobian_at(t, point)
+        return finite(f"jacobian_at({t}, x)", values, (self.n_constraints, self.domain.dim))
 
 
-def past_of(world: Any, horizon: int, seed: int, *, drawn: bool = False, summed: bool = False) -> Recorded:
+def past_of(
+    world: ConvexGroundTruth, horizon: int, seed: int, *, drawn: bool = False, summed: bool = False
+) -> Recorded:
     """What one run of a world asked for.
 
     Where constraints are drawn around a mean, the mean is what a fixed point must keep, and what is recorded; with

@@ -1,12 +1,14 @@
 """The problem value of online convex optimisation with constraints."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
 from driftwise.core.fields import Row
 from driftwise.core.problem import ProblemValue, plain
+from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
 from driftwise.families.convex.projections import BALL, BOX, Domain, ball, box, product, simplex
 
@@ -82,6 +84,17 @@ class Convex(ProblemValue, frozen=True, tag="convex"):
     n_constraints: Annotated[int, Meta(ge=0, le=1000)] = 0
     initial_point: Row | None = None
 
+    if TYPE_CHECKING:  # the constructor takes more than the fields hold: `__post_init__` makes plain parts of a domain
+
+        def __init__(
+            self,
+            domain: Domain | Sequence[Box | Ball | Simplex],
+            n_constraints: int = 0,
+            initial_point: Sequence[float] | Floats | None = None,
+            *,
+            horizon: int = 0,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         super().__post_init__()
         msgspec.structs.force_setattr(self, "domain", parts_of(self.domain))
@@ -92,7 +105,7 @@ class Convex(ProblemValue, frozen=True, tag="convex"):
         return product(*parts) if len(parts) > 1 else parts[0]
 
 
-def parts_of(domain: Any) -> list[Box | Ball | Simplex]:
+def parts_of(domain: object) -> list[Box | Ball | Simplex]:
     """A domain as plain parts."""
     if isinstance(domain, Domain):
         return [_part(domain, place) for place in range(len(domain.kinds))]

@@ -11,9 +11,10 @@ coordinates above theta (Michelot 1986). Counting from max x keeps all digits, h
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, Ints, Shared
@@ -51,13 +52,13 @@ class Domain(NamedTuple):
         """How many coordinates a point has."""
         return len(self.lows)
 
-    def project(self, point: Any) -> Floats:
+    def project(self, point: ArrayLike) -> Floats:
         """The nearest point of the set."""
         nearest = self.checked(point)
         project_onto(self, nearest)
         return nearest
 
-    def contains(self, point: Any, *, slack: float = CLOSE) -> bool:
+    def contains(self, point: ArrayLike, *, slack: float = CLOSE) -> bool:
         """Whether a point lies in the set, or no further outside than `slack` times its size."""
         return bool(excess(self, self.checked(point)) <= slack * self.reach)
 
@@ -66,7 +67,7 @@ class Domain(NamedTuple):
         """The longest side of the box around the set, or 1 where that is less."""
         return max(1.0, float((self.highs - self.lows).max()))
 
-    def checked(self, point: Any) -> Floats:
+    def checked(self, point: ArrayLike) -> Floats:
         """A copy of a point, made sure of: as many numbers as there are coordinates, all of them finite."""
         return finite("point", point, (self.dim,))
 
@@ -79,7 +80,7 @@ class ConvexStructure(NamedTuple):
     start: Floats
 
 
-def convex(domain: Any, constraints: int = 0, start: Any = None) -> ConvexStructure:
+def convex(domain: object, constraints: int = 0, start: ArrayLike | None = None) -> ConvexStructure:
     """The structure for a domain; the first point is its middle where none is given."""
     if not isinstance(domain, Domain):
         raise ParameterError(f"domain={domain!r} is not a domain: make one with box, ball, simplex or product")
@@ -110,7 +111,7 @@ def checked(structure: ConvexStructure) -> ConvexStructure:
 # ---- making one ----
 
 
-def box(low: Any, high: Any, *, size: int | None = None) -> Domain:
+def box(low: ArrayLike, high: ArrayLike, *, size: int | None = None) -> Domain:
     """All points between `low` and `high`: vectors, or numbers for `size` coordinates.
 
     >>> box(0.0, 1.0, size=3).project([-1.0, 0.5, 7.0]).tolist()
@@ -128,7 +129,7 @@ def box(low: Any, high: Any, *, size: int | None = None) -> Domain:
     return _part(BOX, 0.0, lows, highs, 0.5 * lows + 0.5 * highs)
 
 
-def ball(centre: Any, radius: float, *, size: int | None = None) -> Domain:
+def ball(centre: ArrayLike, radius: float, *, size: int | None = None) -> Domain:
     """All points no further than `radius` from `centre`: a vector, or a number for `size` coordinates.
 
     >>> ball(0.0, 5.0, size=2).project([6.0, 8.0]).tolist()
@@ -181,14 +182,14 @@ def _part(kind: int, size: float, lows: Floats, highs: Floats, centres: Floats) 
     )
 
 
-def _vector(name: str, value: Any, size: int | None) -> Floats:
+def _vector(name: str, value: ArrayLike, size: int | None) -> Floats:
     """A vector; a number stands for a vector of `size` equal ones."""
-    given = finite(name, value, None)
-    if size is None or len(given) == size:
-        return given
-    if len(given) > 1:
-        raise ParameterError(f"{name} has {len(given)} coordinates, and size={size}: leave one of them out")
-    return np.full(whole("size", size, high=10**7), given[0])
+    vector = finite(name, value, None)
+    if size is None or len(vector) == size:
+        return vector
+    if len(vector) > 1:
+        raise ParameterError(f"{name} has {len(vector)} coordinates, and size={size}: leave one of them out")
+    return np.full(whole("size", size, high=10**7), vector[0])
 
 
 # ---- the nearest point ----

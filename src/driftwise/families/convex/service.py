@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from driftwise.core.problem import ProblemValue
+from driftwise.core.protocols import Policy
 from driftwise.core.service_hooks import MAX_NUMBERS, ServiceHooks
 from driftwise.errors import ParameterError
 from driftwise.families.convex.problem import Convex
@@ -16,7 +17,7 @@ class ConvexService(ServiceHooks):
     outcome = ConvexFields
     sticky = False
 
-    def check_limits(self, policy: Any, problem: ProblemValue, propensity_samples: int) -> None:
+    def check_limits(self, policy: Policy, problem: ProblemValue, propensity_samples: int) -> None:
         """Coordinates and constraints must fit into memory."""
         super().check_limits(policy, problem, propensity_samples)
         assert isinstance(problem, Convex)
@@ -30,7 +31,7 @@ class ConvexService(ServiceHooks):
         """Nobody knows the gradient of an outcome that did not come."""
         return None
 
-    def rewards(self, action: Any, outcome: Mapping[str, Any]) -> tuple[list[Any], list[float]] | None:
+    def rewards(self, action: object, outcome: Mapping[str, Any]) -> tuple[list[Any], list[float]] | None:
         """A point is no arm."""
         return None
 

@@ -183,10 +183,10 @@ def tried_before(window: Spending, arm: int) -> int:
 @kernel
 def _holds(window: Spending, arm: int) -> bool:
     """Whether something is known of an arm, or under way."""
-    held = window.pending[arm] > 0
+    in_use = window.pending[arm] > 0
     for view in range(len(window.sizes)):
-        held = held or window.counts[arm, view] > 0
-    return bool(held)
+        in_use = in_use or window.counts[arm, view] > 0
+    return bool(in_use)
 
 
 @kernel

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.fixtures import HORIZON, N_ARMS, NAMES, Arguments, Fixtures, Rng, Usage
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats, Spent
 from driftwise.families.knapsack.means import Means
 from driftwise.families.knapsack.problem import Knapsack
 from driftwise.families.knapsack.worlds import BudgetSwitching
+from driftwise.families.knapsack.worlds.base import BudgetWorld
 from driftwise.families.knapsack.worlds.even_budgets import EvenBudgets
 
 N_RESOURCES = 2
@@ -35,7 +37,7 @@ class KnapsackFixtures(Fixtures):
     lowest_action = -1  # nothing
 
     @classmethod
-    def small_world(cls, policy: Any) -> BudgetSwitching:
+    def small_world(cls, policy: Policy | None) -> BudgetWorld:
         """Few arms and resources; rewards and costs change twice."""
         return BudgetSwitching(n_arms=N_ARMS, resources=N_RESOURCES, phases=3, rate=0.4)
 
@@ -44,11 +46,11 @@ class KnapsackFixtures(Fixtures):
         """Two budgets."""
         return {"budgets": Usage(Knapsack([*NAMES], budgets=BUDGETS, horizon=HORIZON))}
 
-    def late_world(self) -> BudgetSwitching:
+    def late_world(self) -> BudgetWorld:
         """Budgets are scarce, and arms change once."""
         return BudgetSwitching(phases=2, rate=0.1)
 
-    def stationary_world(self, n_arms: int) -> PoorArms:
+    def stationary_world(self, n_arms: int) -> BudgetWorld | None:
         """No arm pays."""
         return PoorArms(n_arms=n_arms)
 

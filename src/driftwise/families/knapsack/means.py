@@ -95,9 +95,11 @@ def positive(budgets: Floats) -> Floats:
 def _checked_rows(rows: ArrayLike | None, segments: int) -> NDArray[np.int32]:
     if rows is None:
         return np.arange(segments, dtype=np.int32)
-    given = np.asarray(rows)
-    if given.ndim != 1 or not len(given) or not np.issubdtype(given.dtype, np.integer):
-        raise ParameterError(f"rows of shape {given.shape} and type {given.dtype} do not name a segment for each round")
-    if given.min() < 0 or given.max() >= segments:
-        raise ParameterError(f"rows from {given.min()} to {given.max()} do not fit {segments} segments")
-    return np.ascontiguousarray(given, np.int32)
+    rounds = np.asarray(rows)
+    if rounds.ndim != 1 or not len(rounds) or not np.issubdtype(rounds.dtype, np.integer):
+        raise ParameterError(
+            f"rows of shape {rounds.shape} and type {rounds.dtype} do not name a segment for each round"
+        )
+    if rounds.min() < 0 or rounds.max() >= segments:
+        raise ParameterError(f"rows from {rounds.min()} to {rounds.max()} do not fit {segments} segments")
+    return np.ascontiguousarray(rounds, np.int32)

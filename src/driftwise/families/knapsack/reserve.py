@@ -59,10 +59,10 @@ class Reserve(NamedTuple):
             pending=pending, weights=weights, costs=_with(self.costs, arm, FADE * self.costs[arm] + costs)
         )
 
-    def moved(self, kept: Sequence[int]) -> "Reserve":
-        """For other arms: `kept[new]` is the old place of arm `new`, or -1 for one that was not there."""
-        moved = new_reserve(len(kept), self.costs.shape[1])
-        old = np.asarray(kept, np.int64)
+    def moved(self, old_indices: Sequence[int]) -> "Reserve":
+        """For other arms: `old_indices[new]` is the old place of arm `new`, or -1 for one that was not there."""
+        moved = new_reserve(len(old_indices), self.costs.shape[1])
+        old = np.asarray(old_indices, np.int64)
         new = np.flatnonzero(old >= 0)
         for after, before in zip(moved[:3], self[:3], strict=True):
             after[new] = before[old[new]]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from driftwise.core.adapter import Adapter
+from driftwise.core.adapter import AnyAdapter
 from driftwise.core.problem import ProblemValue
 from driftwise.core.service_hooks import ServiceHooks, Track
 from driftwise.errors import ParameterError
@@ -27,19 +27,19 @@ class KnapsackService(ServiceHooks):
         if in_seconds:
             raise ParameterError("window.seconds cannot be used with budgets, which last for a number of rounds")
 
-    def affords(self, adapter: Adapter) -> bool:
+    def affords(self, adapter: AnyAdapter) -> bool:
         """A unit that keeps its arm gets nothing while the arm cannot be paid for."""
         assert isinstance(adapter, KnapsackAdapter)
-        return adapter.purse.lasts()
+        return adapter.account.lasts()
 
-    def status(self, adapter: Adapter, t: int) -> dict[str, Any]:
+    def status(self, adapter: AnyAdapter, t: int) -> dict[str, Any]:
         """Of each resource the budget in all, what is left, and what of that is reserved."""
         assert isinstance(adapter, KnapsackAdapter)
-        purse = adapter.purse
-        amounts = {"total": purse.totals, "remaining": purse.remaining, "reserved": purse.reserved}
-        return {"budgets": {name: purse.named(amount) for name, amount in amounts.items()}}
+        account = adapter.account
+        amounts = {"total": account.totals, "remaining": account.remaining, "reserved": account.reserved}
+        return {"budgets": {name: account.by_name(amount) for name, amount in amounts.items()}}
 
-    def answer_of(self, adapter: Adapter, t: int) -> dict[str, Any]:
+    def answer_of(self, adapter: AnyAdapter, t: int) -> dict[str, Any]:
         """What is left of each budget."""
         return {"remaining": adapter.views()["remaining"](t)}
 
@@ -48,9 +48,9 @@ class KnapsackService(ServiceHooks):
         assert isinstance(problem, Knapsack)
         return [Track("budgets", "last", list(problem.budgets))]
 
-    def at_event(self, adapter: Adapter, t: int) -> dict[str, list[float]]:
+    def at_event(self, adapter: AnyAdapter, t: int) -> dict[str, list[float]]:
         """The budgets as they stand."""
         assert isinstance(adapter, KnapsackAdapter)
-        purse, horizon = adapter.purse, adapter.problem.horizon
-        pairs = zip(purse.remaining.tolist(), purse.totals.tolist(), strict=True)
+        account, horizon = adapter.account, adapter.problem.horizon
+        pairs = zip(account.remaining.tolist(), account.totals.tolist(), strict=True)
         return {"budgets": [max(0.0, 1.0 - t / horizon), *(each for pair in pairs for each in pair)]}

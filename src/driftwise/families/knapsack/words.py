@@ -1,7 +1,6 @@
 """What choices are called on pages and in tables."""
 
-from typing import Any
-
+from driftwise.core.protocols import World
 from driftwise.core.words import Column, Words
 
 BUDGETED = Words(
@@ -17,6 +16,6 @@ BUDGETED = Words(
 )
 
 
-def words_of(world: Any) -> Words:
+def words_of(world: World) -> Words:
     """The words for a world of this family."""
     return BUDGETED

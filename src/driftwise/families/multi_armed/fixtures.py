@@ -1,8 +1,7 @@
 """What policies for multi-armed bandits are tried with."""
 
-from typing import Any
-
 from driftwise.core.fixtures import HORIZON, N_ARMS, NAMES, Fixtures, Usage
+from driftwise.core.protocols import Policy
 from driftwise.families.multi_armed.problem import MultiArmed
 from driftwise.families.multi_armed.worlds import Abrupt
 
@@ -11,7 +10,7 @@ class MultiArmedFixtures(Fixtures):
     """One arm, one reward."""
 
     @classmethod
-    def small_world(cls, policy: Any) -> Abrupt:
+    def small_world(cls, policy: Policy | None) -> Abrupt:
         """Few arms, and the best one changes twice."""
         return Abrupt(n_arms=N_ARMS, phases=3)
 

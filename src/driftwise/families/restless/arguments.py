@@ -83,19 +83,19 @@ def structure_of(problem: Restless, registry: ArmRegistry) -> tuple[RestlessStru
     return structure, words
 
 
-def _by_number(values: Any, registry: ArmRegistry) -> Any:
+def _by_number(values: object, registry: ArmRegistry) -> Any:
     """Values by arm, where arms that are only counted may be named by text."""
     return {arm_of(name, registry.names): each for name, each in values.items()} if isinstance(values, dict) else values
 
 
-def arm_of(name: Any, names: Collection[Any]) -> Any:
+def arm_of(name: object, names: Collection[Any]) -> Any:
     """The name of an arm; of one that is only counted, its number also where that comes as text."""
     if name in names or not isinstance(name, str) or not name.isdecimal() or len(name) > 16 or int(name) not in names:
         return name
     return int(name)
 
 
-def _counted(values: Any, types: Collection[str]) -> Any:
+def _counted(values: object, types: Collection[str]) -> Any:
     """Names that are numbers as numbers, except where they are those of all types."""
     if not isinstance(values, Mapping):
         return values
@@ -109,14 +109,14 @@ def _counted(values: Any, types: Collection[str]) -> Any:
 
 
 def with_arms(
-    structure: RestlessStructure, words: RestlessNames, kept: Sequence[int], options: Mapping[str, Any]
+    structure: RestlessStructure, words: RestlessNames, old_indices: Sequence[int], options: Mapping[str, Any]
 ) -> RestlessStructure:
-    """The structure of other arms: `kept[new]` is the old index of arm `new`, or -1 for one that joins with `options`.
+    """The structure of other arms: `old_indices[new]` is that of arm `new` before, or -1 for one with `options`.
 
     Where every arm is a type of its own, a new one is taken to be like the first: rewards and transitions are those of
     all.
     """
-    old, cost = np.asarray(kept, np.int64), options.get("activation_cost")
+    old, cost = np.asarray(old_indices, np.int64), options.get("activation_cost")
     fresh = old < 0
     costs = structure.costs[old]
     costs[fresh] = 0.0 if cost is None else number("activation_cost", cost)
@@ -130,7 +130,7 @@ def with_arms(
     return structure._replace(classes=classes, costs=costs)
 
 
-def _type_of(name: Any, words: RestlessNames) -> int:
+def _type_of(name: object, words: RestlessNames) -> int:
     if not words.classes:
         if name is not None:
             raise ArmError(f"arm_type={name!r} cannot be given: all arms of this agent are of one type")
@@ -140,10 +140,10 @@ def _type_of(name: Any, words: RestlessNames) -> int:
     return words.classes.index(name)
 
 
-def _states(given: Any) -> int | tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        return whole("states", given, low=1)
-    names = tuple(given)
+def _states(argument: object) -> int | tuple[str, ...]:
+    if isinstance(argument, str) or not isinstance(argument, Iterable):
+        return whole("states", argument, low=1)
+    names = tuple(argument)
     for name in names:
         if not isinstance(name, str) or not name.isprintable():
             raise ParameterError(f"state {name!r} is not named by printable text")
@@ -152,7 +152,7 @@ def _states(given: Any) -> int | tuple[str, ...]:
     return names
 
 
-def _is_own(classes: Any) -> bool:
+def _is_own(classes: object) -> bool:
     return isinstance(classes, str) and classes == OWN
 
 
@@ -160,65 +160,69 @@ def _count(states: int | tuple[str, ...]) -> int:
     return states if isinstance(states, int) else len(states)
 
 
-def _types(given: Any, registry: ArmRegistry) -> tuple[tuple[str, ...], Ints | None]:
+def _types(argument: object, registry: ArmRegistry) -> tuple[tuple[str, ...], Ints | None]:
     """The names of the types, and the type of each arm; none where all are alike, or each is its own."""
-    if given is None or _is_own(given):
+    if argument is None or _is_own(argument):
         return (), None
-    told = _by_arm("arm_types", given, registry)
-    for name in told:
+    entries = _by_arm("arm_types", argument, registry)
+    for name in entries:
         if not isinstance(name, str) or not name.isprintable():
             raise ParameterError(f"type {name!r} is not named by printable text")
-    names = tuple(dict.fromkeys(told))
-    return names, np.array([names.index(name) for name in told], np.int64)
+    names = tuple(dict.fromkeys(entries))
+    return names, np.array([names.index(name) for name in entries], np.int64)
 
 
-def _costs(given: Any, registry: ArmRegistry) -> Any:
-    if given is None:
+def _costs(argument: object, registry: ArmRegistry) -> float | list[float]:
+    if argument is None:
         return 0.0
-    if isinstance(given, Mapping) or not np.isscalar(given):
-        return [number("activation_cost", each) for each in _by_arm("activation_cost", given, registry)]
-    return number("activation_cost", given)
+    if isinstance(argument, Mapping) or not np.isscalar(argument):
+        return [number("activation_cost", each) for each in _by_arm("activation_cost", argument, registry)]
+    return number("activation_cost", argument)
 
 
-def _by_arm(what: str, given: Any, registry: ArmRegistry) -> list[Any]:
+def _by_arm(what: str, argument: object, registry: ArmRegistry) -> list[Any]:
     """One thing for every arm, told in their order or by name."""
-    if isinstance(given, Mapping):
-        for name in given:
+    if isinstance(argument, Mapping):
+        for name in argument:
             if name not in registry.names:
                 raise ParameterError(f"{what} names {name!r}, which is not one of the arms")
         for name in registry.names:
-            if name not in given:
+            if name not in argument:
                 raise ParameterError(f"{what} says nothing of the arm {name!r}")
-        return [given[name] for name in registry.names]
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ParameterError(f"{what}={given!r} is neither a list, one for each arm, nor a mapping from arms")
-    told = list(given)
-    if len(told) != len(registry):
-        raise ParameterError(f"{what} has {len(told)} entries for {len(registry)} arms")
-    return told
+        return [argument[name] for name in registry.names]
+    if isinstance(argument, str) or not isinstance(argument, Iterable):
+        raise ParameterError(f"{what}={argument!r} is neither a list, one for each arm, nor a mapping from arms")
+    entries = list(argument)
+    if len(entries) != len(registry):
+        raise ParameterError(f"{what} has {len(entries)} entries for {len(registry)} arms")
+    return entries
 
 
-def _rewards(given: Any, words: RestlessNames) -> Floats:
+def _rewards(argument: object, words: RestlessNames) -> Floats:
     """A row for all classes, or one for each."""
-    if words.classes and isinstance(given, Mapping) and set(given) == set(words.classes):
-        return np.array([_row_of_rewards(given[name], words) for name in words.classes])
-    return np.array([_row_of_rewards(given, words)])
+    if words.classes and isinstance(argument, Mapping) and set(argument) == set(words.classes):
+        return np.array([_row_of_rewards(argument[name], words) for name in words.classes])
+    return np.array([_row_of_rewards(argument, words)])
 
 
-def _row_of_rewards(given: Any, words: RestlessNames) -> list[float]:
-    if isinstance(given, Mapping):
-        for name in given:
+def _row_of_rewards(argument: object, words: RestlessNames) -> list[float]:
+    if isinstance(argument, Mapping):
+        for name in argument:
             _place("state_rewards", name, words)
         for name in words.calls:
-            if name not in given:
+            if name not in argument:
                 raise ParameterError(f"state_rewards says nothing of the state {name!r}")
-        given = [given[name] for name in words.calls]
-    if isinstance(given, str) or not isinstance(given, Iterable) or len(told := list(given)) != words.n_states:
-        raise ParameterError(f"state_rewards={given!r} is not a number for each of {words.n_states} states")
-    return [number("reward", each) for each in told]
+        argument = [argument[name] for name in words.calls]
+    if (
+        isinstance(argument, str)
+        or not isinstance(argument, Iterable)
+        or len(entries := list(argument)) != words.n_states
+    ):
+        raise ParameterError(f"state_rewards={argument!r} is not a number for each of {words.n_states} states")
+    return [number("reward", each) for each in entries]
 
 
-def _place(what: str, name: Any, words: RestlessNames) -> int:
+def _place(what: str, name: object, words: RestlessNames) -> int:
     if name not in words.places:
         raise ParameterError(f"{what} names the state {name!r}: there are {', '.join(map(repr, words.calls))}")
     return words.places[name]
@@ -227,43 +231,45 @@ def _place(what: str, name: Any, words: RestlessNames) -> int:
 Tables = tuple[Any, Any, Any]  # support, kinds and known rows, with the axes (action, state, next state)
 
 
-def _structures(given: Any, words: RestlessNames) -> Tables:
+def _structures(argument: object, words: RestlessNames) -> Tables:
     """Tables for all classes, or with one more axis for each."""
-    if words.classes and isinstance(given, Mapping) and set(given) == set(words.classes):
-        support, kinds, known = zip(*(_structure(given[name], words) for name in words.classes), strict=True)
+    if words.classes and isinstance(argument, Mapping) and set(argument) == set(words.classes):
+        support, kinds, known = zip(*(_structure(argument[name], words) for name in words.classes), strict=True)
         return np.stack(support), np.stack(kinds), np.stack(known)
-    return _structure(given, words)
+    return _structure(argument, words)
 
 
-def _structure(given: Any, words: RestlessNames) -> Tables:
+def _structure(argument: object, words: RestlessNames) -> Tables:
     size = words.n_states
     support, kinds = np.ones((2, size, size), np.bool_), np.full((2, size), DRIFTING)
     known = np.zeros((2, size, size))
-    if given is None:
+    if argument is None:
         return support, kinds, known
-    if not isinstance(given, Mapping) or not set(given) <= {*ACTIONS, "still"}:
-        raise ParameterError(f"transitions={given!r} does not map passive, active and still to what is known of them")
+    if not isinstance(argument, Mapping) or not set(argument) <= {*ACTIONS, "still"}:
+        raise ParameterError(
+            f"transitions={argument!r} does not map passive, active and still to what is known of them"
+        )
     for action, name in enumerate(ACTIONS):
-        if name in given:
-            _transitions(name, given[name], words, (support[action], kinds[action], known[action]))
-    for action, place in _still(given.get("still", ()), words):
+        if name in argument:
+            _transitions(name, argument[name], words, (support[action], kinds[action], known[action]))
+    for action, place in _still(argument.get("still", ()), words):
         kinds[action, place] = np.where(kinds[action, place] == KNOWN, KNOWN, STATIONARY)
     return support, kinds, known
 
 
-def _transitions(name: str, given: Any, words: RestlessNames, tables: Tables) -> None:
+def _transitions(name: str, argument: object, words: RestlessNames, tables: Tables) -> None:
     """Write what is known of the transitions of one action."""
     support, kinds, known = tables
-    if not isinstance(given, Mapping):
+    if not isinstance(argument, Mapping):
         try:
-            known[...] = _square(np.asarray(given, np.float64), len(known))
+            known[...] = _square(np.asarray(argument, np.float64), len(known))
         except (TypeError, ValueError):
             raise ParameterError(
                 f"transitions: {name} is not a matrix with a row for each of {len(known)} states"
             ) from None
         kinds[...] = KNOWN
         return
-    for state, follows in given.items():
+    for state, follows in argument.items():
         place = _place(f"transitions: {name}", state, words)
         if isinstance(follows, str) or not isinstance(follows, Iterable):
             raise ParameterError(
@@ -288,10 +294,10 @@ def _square(matrix: Floats, size: int) -> Floats:
     return matrix
 
 
-def _still(given: Any, words: RestlessNames) -> Iterable[tuple[int, Any]]:
+def _still(argument: object, words: RestlessNames) -> Iterable[tuple[int, Any]]:
     """Which rows do not drift: the number of the action, and the place of the state, or all of them."""
-    for each in [given] if isinstance(given, str) else given:
-        name, *state = (each,) if isinstance(each, str) else tuple(each)
+    for each in argument if isinstance(argument, Iterable) and not isinstance(argument, str) else [argument]:
+        name, *state = tuple(each) if isinstance(each, Iterable) and not isinstance(each, str) else (each,)
         if name not in ACTIONS or len(state) > 1:
             raise ParameterError(f"transitions: still names {each!r}: passive, active, or a pair of one and a state")
         yield ACTIONS.index(name), _place("transitions: still", state[0], words) if state else slice(None)

@@ -15,8 +15,10 @@ import numpy as np
 
 from driftwise.core.family import trace_for
 from driftwise.core.loop import play
+from driftwise.core.protocols import Tape
 from driftwise.core.seeding import key
 from driftwise.core.validation import cast
+from driftwise.families.restless.ground_truth import RestlessGroundTruth
 from driftwise.families.restless.oracles.whittle_oracle import WhittleOracle
 from driftwise.measure.comparator import ByPath
 from driftwise.measure.ledger import Ledger
@@ -27,14 +29,14 @@ class Rival:
 
     oracle: ClassVar[Any]
 
-    def __init__(self, world: Any, horizon: int, seed: int) -> None:
+    def __init__(self, world: RestlessGroundTruth, horizon: int, seed: int) -> None:
         self._problem, self._horizon = world.problem(horizon), horizon
         self._policy = cast(self.oracle)
         self._state = self._policy.foresee(self._problem, world, horizon, seed)
         self._nature, self._rng = world.nature(horizon), key(seed, "oracle")
         self._earned = 0.0
 
-    def block(self, tape: Any) -> ByPath:
+    def block(self, tape: Tape) -> ByPath:
         """What the oracle earns in the rounds of a tape."""
         rounds = len(tape.levels.rows)
         trace = trace_for(self._problem, tape.start, rounds)

@@ -18,6 +18,7 @@ from driftwise.core.fixtures import (
     Usage,
     foreign,
 )
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats, Ints, Moves, Problem
 from driftwise.families.restless.problem import Restless
 from driftwise.families.restless.structure import DRIFTING, KNOWN
@@ -42,7 +43,7 @@ class RestlessFixtures(Fixtures):
     zero_is_arbitrary = False  # states earn what the problem says
 
     @classmethod
-    def small_world(cls, policy: Any) -> Climbing:
+    def small_world(cls, policy: Policy | None) -> Climbing:
         """Few arms that climb when activated."""
         return Climbing(n_arms=N_ARMS, activate=N_ACTIVE, rungs=N_STATES, episode=EPISODE_LENGTH)
 
@@ -85,11 +86,11 @@ class RestlessFixtures(Fixtures):
         """That of every arm."""
         return outcome.rewards
 
-    def problem_with(self, kept: Sequence[int]) -> Problem:
+    def problem_with(self, old_indices: Sequence[int]) -> Problem:
         """Each arm has its type and its cost."""
         structure = self.problem.structure
-        arms = {"classes": structure.classes[list(kept)], "costs": structure.costs[list(kept)]}
-        return super().problem_with(kept)._replace(structure=structure._replace(**arms))
+        arms = {"classes": structure.classes[list(old_indices)], "costs": structure.costs[list(old_indices)]}
+        return super().problem_with(old_indices)._replace(structure=structure._replace(**arms))
 
     def transitions(self, tape: Any) -> TransitionTables:
         """The transitions of every stretch."""

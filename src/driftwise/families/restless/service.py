@@ -3,11 +3,12 @@
 import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from driftwise.core.adapter import Adapter
+from driftwise.core.adapter import AnyAdapter
 from driftwise.core.problem import ProblemValue
+from driftwise.core.protocols import Policy
 from driftwise.core.service_hooks import MAX_NUMBERS, ServiceHooks, Track
 from driftwise.errors import ParameterError
 from driftwise.families.restless.adapter import RestlessAdapter
@@ -35,7 +36,7 @@ class RestlessService(ServiceHooks):
     sticky = False
     samples = 100  # a choice may plan for many arms
 
-    def check_limits(self, policy: Any, problem: ProblemValue, propensity_samples: int) -> None:
+    def check_limits(self, policy: Policy, problem: ProblemValue, propensity_samples: int) -> None:
         """Refuse what would need more memory, or more time to plan, than a service gives to one deployment."""
         super().check_limits(policy, problem, propensity_samples)
         assert isinstance(problem, Restless)
@@ -43,11 +44,11 @@ class RestlessService(ServiceHooks):
         n_states = problem.states if isinstance(problem.states, int) else len(problem.states)
         pools = problem.arm_types != "own" and getattr(policy, "pooled", getattr(policy, "pools", True))
         groups = max(1, len(_types(problem.arm_types))) if pools else n_arms
-        kept = max(EPISODES, int(getattr(policy, "window", 1)))
-        if groups * kept * 2 * n_states * n_states > MAX_NUMBERS:
+        n_episodes = max(EPISODES, int(getattr(policy, "window", 1)))
+        if groups * n_episodes * 2 * n_states * n_states > MAX_NUMBERS:
             whose = "types" if pools else "arms"
             raise ParameterError(
-                f"transitions between {n_states} states, of {groups} {whose} in {kept} episodes, "
+                f"transitions between {n_states} states, of {groups} {whose} in {n_episodes} episodes, "
                 f"exceed the limit of {MAX_NUMBERS} numbers"
             )
 
@@ -61,7 +62,7 @@ class RestlessService(ServiceHooks):
 
     # ---- what is answered ----
 
-    def answer_of(self, adapter: Adapter, t: int) -> dict[str, Any]:
+    def answer_of(self, adapter: AnyAdapter, t: int) -> dict[str, Any]:
         """Those to activate at the latest decision, and the next in line, should one of them not be reached."""
         assert isinstance(adapter, RestlessAdapter)
         rows = adapter.ranking()
@@ -72,7 +73,7 @@ class RestlessService(ServiceHooks):
         ]
         return {"ranking": ranking}
 
-    def explain(self, adapter: Adapter, t: int, arms: Sequence[dict[str, Any]]) -> None:
+    def explain(self, adapter: AnyAdapter, t: int, arms: Sequence[dict[str, Any]]) -> None:
         """Of every arm at the latest decision: its state, its index there and elsewhere, and why.
 
         `transitions` counts what was seen of the arm, or of its type, when it was there.
@@ -95,7 +96,7 @@ class RestlessService(ServiceHooks):
                     for action, seen in counts.items()
                 }
 
-    def window(self, adapter: Adapter, t: int) -> dict[str, Any] | None:
+    def window(self, adapter: AnyAdapter, t: int) -> dict[str, Any] | None:
         """Which rounds a policy looked at that remembers so many episodes."""
         assert isinstance(adapter, RestlessAdapter)
         window = episodes_in_window(adapter)
@@ -117,7 +118,7 @@ class RestlessService(ServiceHooks):
         states = range(problem.states) if isinstance(problem.states, int) else problem.states
         return [Track("slot_reward", "mean", ["reward per arm"]), Track("states", "sum", [*map(str, states)])]
 
-    def rewards(self, action: Any, outcome: Mapping[str, Any]) -> tuple[list[Any], list[float]] | None:
+    def rewards(self, action: object, outcome: Mapping[str, Any]) -> tuple[list[Any], list[float]] | None:
         """What a slot earns is no single arm's."""
         return None
 
@@ -130,7 +131,7 @@ class RestlessService(ServiceHooks):
         """What an arm earned."""
         return {} if earned is None else {"slot_reward": [earned]}
 
-    def at_decision(self, adapter: Adapter, t: int, request: Mapping[str, Any]) -> dict[str, list[float]]:
+    def at_decision(self, adapter: AnyAdapter, t: int, request: Mapping[str, Any]) -> dict[str, list[float]]:
         """How many arms were in each state."""
         assert isinstance(adapter, RestlessAdapter)
         states = request["states"]
@@ -138,15 +139,15 @@ class RestlessService(ServiceHooks):
         return {"states": [float(counts[str(name)]) for name in adapter.words.calls]}
 
 
-def _types(arm_types: Any) -> set[str]:
+def _types(arm_types: Mapping[Any, str] | Iterable[str] | str | None) -> set[str]:
     if arm_types is None or isinstance(arm_types, str):
         return set()
     return {*(arm_types.values() if isinstance(arm_types, Mapping) else arm_types)}
 
 
-def _text(outcome: Any) -> Any:
+def _text(outcome: object) -> object:
     return {str(name): _text(each) for name, each in outcome.items()} if isinstance(outcome, Mapping) else outcome
 
 
-def _finite(index: Any) -> float | None:
+def _finite(index: float) -> float | None:
     return float(index) if math.isfinite(index) else None

@@ -91,13 +91,13 @@ def restless(
     rows = _table("known", 0.0 if known is None else known, square, np.float64)
     if not np.isin(marks, (KNOWN, STATIONARY, DRIFTING)).all():
         raise ParameterError("kinds holds something other than 0, 1 and 2: known, stationary, drifting")
-    given = marks == KNOWN
-    rows[given] = checked_rows(rows, given)[given]
-    rows[~given] = 0.0
+    is_known = marks == KNOWN
+    rows[is_known] = checked_rows(rows, is_known)[is_known]
+    rows[~is_known] = 0.0
     if (rows > 0.0)[~allowed].any():
         c, a, s, _ = np.argwhere((rows > 0.0) & ~allowed)[0]
         raise ParameterError(f"{_row(c, a, s, n_classes)} is known to go where support forbids it")
-    allowed[given] = rows[given] > 0.0
+    allowed[is_known] = rows[is_known] > 0.0
     if not allowed.any(axis=-1).all():
         c, a, s = np.argwhere(~allowed.any(axis=-1))[0]
         raise ParameterError(f"{_row(c, a, s, n_classes)} leads nowhere: support forbids every transition")
@@ -151,34 +151,34 @@ def _named(wrong: NDArray[np.bool_]) -> str:
     return _row(c, a, s, wrong.shape[-3]) + when
 
 
-def _row(c: Any, a: Any, s: Any, n_classes: int) -> str:
+def _row(c: int, a: int, s: int, n_classes: int) -> str:
     whose = f" of class {c}" if n_classes > 1 else ""
     return f"row {s} of the {ACTIONS[a]} kernel{whose}"
 
 
-def _array(name: str, given: Any, kind: Any) -> NDArray[Any]:
+def _array(name: str, values: object, kind: type[np.generic]) -> NDArray[Any]:
     try:
-        array = np.asarray(given)
+        array = np.asarray(values)
         whole_numbers = array.dtype.kind in "biu"
         return array.astype(kind, casting="unsafe" if kind is np.bool_ and whole_numbers else "same_kind")
     except (TypeError, ValueError):
         raise ParameterError(f"{name} is not an array of numbers with rows of the same length") from None
 
 
-def _table(name: str, given: Any, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+def _table(name: str, values: object, shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
     """A table for every class; one number, or one table for all classes, is spread out."""
-    table = _array(name, given, kind)
+    table = _array(name, values, kind)
     if table.ndim and table.shape not in (shape, shape[1:]):
         raise ParameterError(f"{name} has shape {table.shape}, not {shape[1:]} or {shape}")
     return np.array(np.broadcast_to(table, shape), order="C")  # in any other order kernels would be compiled anew
 
 
-def _classes(given: Any, n_arms: int, n_classes: int) -> Ints:
-    if given is None:
+def _classes(values: object, n_arms: int, n_classes: int) -> Ints:
+    if values is None:
         if n_classes not in (1, n_arms):
             raise ParameterError(f"there are {n_classes} classes and {n_arms} arms: say which arm is of which class")
         return np.zeros(n_arms, np.int64) if n_classes == 1 else np.arange(n_arms)
-    classes = _array("classes", given, np.int64)
+    classes = _array("classes", values, np.int64)
     if classes.shape != (n_arms,):
         raise ParameterError(f"classes has shape {classes.shape}: it must name the class of each of {n_arms} arms")
     if classes.min() < 0 or classes.max() >= n_classes:
@@ -187,8 +187,8 @@ def _classes(given: Any, n_arms: int, n_classes: int) -> Ints:
     return np.ascontiguousarray(classes)
 
 
-def _costs(given: Any, n_arms: int) -> Floats:
-    costs = _array("costs", given, np.float64)
+def _costs(values: object, n_arms: int) -> Floats:
+    costs = _array("costs", values, np.float64)
     if costs.shape not in ((), (n_arms,)):
         raise ParameterError(f"costs has shape {costs.shape}: it must be one number, or one for each of {n_arms} arms")
     if not np.isfinite(costs).all():

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.fixtures import BAD_NUMBERS, HORIZON, N_ARMS, NAMES, Arguments, Fixtures, Rng, Usage
+from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats, Ints, Problem, SlateOutcome
 from driftwise.families.slate.problem import Slate
 from driftwise.families.slate.worlds import Slates
@@ -17,7 +18,7 @@ class SlateFixtures(Fixtures):
     """Several items, a reward of each."""
 
     @classmethod
-    def small_world(cls, policy: Any) -> Slates:
+    def small_world(cls, policy: Policy | None) -> Slates:
         """Few items, and the best ones change twice."""
         return Slates(size=SLATE_SIZE, drift=f"abrupt:n_arms={N_ARMS},phases=3")
 

@@ -23,7 +23,7 @@ from driftwise.families.convex.constraint_violation import wandering
 from driftwise.families.convex.hindsight import best_in_every_round, best_on_average
 from driftwise.families.convex.loss_history import Recorded, past_of
 from driftwise.families.convex.projections import box
-from driftwise.families.convex.worlds.base import linear
+from driftwise.families.convex.worlds.base import ConvexWorld, linear
 from driftwise.papers.knapsacks.powers import Power, column
 from driftwise.study.claims import Claim, Evidence, Finding
 from driftwise.study.study import Study
@@ -161,6 +161,8 @@ def _judge_theorem3(evidence: Evidence, *, names: tuple[str, ...]) -> Finding:
 @cache
 def _allowed(world: World, horizon: int) -> float:
     """What q W + sqrt(T) is."""
+    if not isinstance(world, ConvexWorld):
+        raise TypeError(f"{world} is not a world of points")
     past = past_of(world, horizon, seed=0)
     highest = max(float(find(past).prices.max()) for find in (best_on_average, best_in_every_round))
     return highest * wandering(past) + math.sqrt(horizon)

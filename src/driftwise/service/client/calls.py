@@ -3,13 +3,16 @@
 Each function here makes an `ApiCall`: the request, and how to read the response. Both clients have a method for each.
 """
 
+import random
+import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from driftwise.agent.agent import as_problem
+from driftwise.core.encoding import Arm
 from driftwise.core.extras import needed_for
 from driftwise.core.problem import ProblemValue
 from driftwise.errors import DriftwiseError
@@ -25,6 +28,7 @@ from driftwise.service.http.schemas.responses import (
     LoggedDecision,
     SnapshotResponse,
     Statistics,
+    SummaryResponse,
     Verification,
 )
 
@@ -33,6 +37,7 @@ with needed_for("the client of the service"):
 
 T = TypeVar("T")
 RETRY_STATUSES = (429, 502, 503, 504)
+PAUSE_S, MAX_PAUSE_S = 0.05, 2.0
 LONG_S = 300.0  # for requests that compile a policy for the first time, or replay a journal
 
 
@@ -52,6 +57,17 @@ class OutcomeUnknown(DriftwiseError):
         self.key = key
 
 
+class Attempt(NamedTuple):
+    """A request to send after a pause."""
+
+    pause: float
+    method: str
+    path: str
+    content: bytes
+    headers: dict[str, str]
+    timeout: float
+
+
 class ApiCall(Generic[T]):
     """A request and the type of its response; `pick` selects the part of the response to return."""
 
@@ -59,8 +75,8 @@ class ApiCall(Generic[T]):
         self,
         method: str,
         path: str,
-        response_type: Any,
-        body: Any = None,
+        response_type: type,
+        body: object = None,
         key: str | None = None,
         *,
         min_timeout_s: float = 0.0,
@@ -85,21 +101,45 @@ class ApiCall(Generic[T]):
         result = content if self.response_type is bytes else msgspec.json.decode(content, type=self.response_type)
         return self.pick(result) if self.pick is not None else result
 
-    def timeout(self, seconds: float) -> float:
-        """How long to wait for an answer; requests that may compile or replay have a minimum."""
-        return max(seconds, self.min_timeout_s)
-
     def is_transient(self, response: httpx.Response) -> bool:
         """Whether to repeat the request: the service is full or unavailable, or the same request is in progress."""
         if response.status_code == 409:
             return error_body(response).code == "request-in-progress"
         return response.status_code in RETRY_STATUSES and error_body(response).code != "damaged"
 
+    def attempts(self, patience: float, timeout: float) -> Generator[Attempt, httpx.Response | Exception, T]:
+        """The attempts to make, each with the pause before it; it takes the response or the error of each.
+
+        Its value is the result. Both clients run it, so that what is repeated, and for how long, is written once.
+        """
+        pauses = _pauses(patience)
+        attempt = Attempt(0.0, self.method, self.path, self.content, self.headers, max(timeout, self.min_timeout_s))
+        while True:
+            result = yield attempt
+            if isinstance(result, httpx.Response):
+                if not self.is_transient(result):
+                    return self.read(result)
+                response, why = result, f"HTTP {result.status_code}"
+            else:
+                response, why = None, type(result).__name__
+            pause = next(pauses, None)
+            if pause is None:
+                return self.give_up(response, why)
+            attempt = attempt._replace(pause=pause)
+
     def give_up(self, response: httpx.Response | None, why: str) -> T:
         """The result when there is no other attempt."""
         if response is not None and response.status_code not in (409, 503):  # after those it may have been done
             return self.read(response)
         raise OutcomeUnknown(self.key, why)
+
+
+def _pauses(patience: float) -> Iterator[float]:
+    """Pauses before each attempt after the first: growing, and random so that clients do not retry in step."""
+    end, longest = time.monotonic() + patience, PAUSE_S
+    while (left := end - time.monotonic()) > 0.0:
+        yield min(left, random.uniform(0.5, 1.0) * longest)
+        longest = min(MAX_PAUSE_S, 2 * longest)
 
 
 def error_body(response: httpx.Response) -> ErrorBody:
@@ -122,7 +162,7 @@ def log_path(name: str, format: str, after: int) -> str:
     return f"/v1/deployments/{name}/log?format={format}&after={after}"
 
 
-def without_none(**fields: Any) -> dict[str, Any]:
+def without_none(**fields: object) -> dict[str, Any]:
     """The fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -131,7 +171,7 @@ def without_none(**fields: Any) -> dict[str, Any]:
 
 
 def create(
-    name: str, policy: str, problem: ProblemValue | Sequence[str] | int, *, key: str | None = None, **options: Any
+    name: str, policy: str, problem: ProblemValue | Sequence[str] | int, *, key: str | None = None, **options: object
 ) -> ApiCall[DeploymentResponse]:
     """Create a deployment. `problem` is a problem value; names or a count stand for a multi-armed one."""
     body = {"name": name, "policy": policy, "problem": as_problem(problem), **options}
@@ -142,10 +182,10 @@ def decide(
     name: str,
     *,
     unit: str | None = None,
-    override: Any = None,
+    override: Arm | Sequence[Arm] | None = None,
     propensity: float | None = None,
     key: str | None = None,
-    **request: Any,
+    **request: object,
 ) -> ApiCall[Any]:
     """Make a decision; the problem says what a request has: `context=`, `actions=`, `states=`.
 
@@ -171,7 +211,7 @@ def decide_many(name: str, requests: Iterable[Mapping[str, Any]], *, key: str | 
 
 
 def learn(
-    name: str, id: int, reward: float | None = None, *, key: str | None = None, **outcome: Any
+    name: str, id: int, reward: float | None = None, *, key: str | None = None, **outcome: object
 ) -> ApiCall[LearnResponse]:
     """Send the outcome of a decision; the problem says what it has: `reward`, `rewards=`, `costs=`, `states=`, ..."""
     body = without_none(id=id, reward=reward, **outcome)
@@ -208,7 +248,7 @@ def describe(name: str) -> ApiCall[DeploymentResponse]:
     return ApiCall("GET", f"/deployments/{name}", DeploymentResponse)
 
 
-def change(name: str, *, key: str | None = None, **changes: Any) -> ApiCall[DeploymentResponse]:
+def change(name: str, *, key: str | None = None, **changes: object) -> ApiCall[DeploymentResponse]:
     """Change a deployment; a new `policy`, `parameters` or `window` replays the journal."""
     return ApiCall("PATCH", f"/deployments/{name}", DeploymentResponse, changes, key, min_timeout_s=LONG_S)
 
@@ -228,7 +268,7 @@ def retire(name: str, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
     return ApiCall("POST", f"/deployments/{name}/retire", DeploymentResponse, key=key)
 
 
-def add_arm(name: str, arm: str | int, *, key: str | None = None, **options: Any) -> ApiCall[DeploymentResponse]:
+def add_arm(name: str, arm: str | int, *, key: str | None = None, **options: object) -> ApiCall[DeploymentResponse]:
     """Add an arm, with what the others have: `features=`, or `arm_type=` and `activation_cost=`."""
     body = without_none(name=arm, **options)
     return ApiCall("POST", f"/deployments/{name}/arms", DeploymentResponse, body, key, min_timeout_s=LONG_S)
@@ -239,6 +279,11 @@ def retire_arm(name: str, arm: str | int, *, key: str | None = None) -> ApiCall[
     return ApiCall(
         "POST", f"/deployments/{name}/arms/retire", DeploymentResponse, {"name": arm}, key, min_timeout_s=LONG_S
     )
+
+
+def summary(name: str) -> ApiCall[SummaryResponse]:
+    """Get what the policy knows of each arm now."""
+    return ApiCall("GET", f"/deployments/{name}/summary", SummaryResponse, min_timeout_s=LONG_S)
 
 
 def statistics(name: str) -> ApiCall[Statistics]:

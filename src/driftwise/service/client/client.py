@@ -14,10 +14,9 @@ Both clients have the same methods, which `calls` describes; they differ in how 
 import asyncio
 import functools
 import os
-import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from driftwise.core.extras import needed_for
 
@@ -31,15 +30,7 @@ __all__ = ["AsyncClient", "Client", "OutcomeUnknown", "RequestError"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-PAUSE_S, MAX_PAUSE_S = 0.05, 2.0
-
-
-def _pauses(patience: float) -> Iterator[float]:
-    """Pauses before each attempt after the first: growing, and random so that clients do not retry in step."""
-    end, longest = time.monotonic() + patience, PAUSE_S
-    while (left := end - time.monotonic()) > 0.0:
-        yield min(left, random.uniform(0.5, 1.0) * longest)
-        longest = min(MAX_PAUSE_S, 2 * longest)
+Result = httpx.Response | httpx.TransportError
 
 
 def _options(url: str, key: str | None, timeout: float) -> dict[str, Any]:
@@ -83,7 +74,13 @@ class Client:
     """
 
     def __init__(
-        self, url: str, *, key: str | None = None, timeout: float = 10.0, patience: float = 30.0, transport: Any = None
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        timeout: float = 10.0,
+        patience: float = 30.0,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.patience, self.timeout = patience, timeout
         self._http = httpx.Client(transport=transport, **_options(url, key, timeout))
@@ -100,25 +97,19 @@ class Client:
 
     def send(self, call: ApiCall[T]) -> T:
         """Send a request, and repeat it while the failure is transient."""
-        pauses, why = _pauses(self.patience), ""
+        attempts = call.attempts(self.patience, self.timeout)
+        attempt = next(attempts)
         while True:
-            try:
-                response = self._http.request(
-                    call.method,
-                    call.path,
-                    content=call.content,
-                    headers=call.headers,
-                    timeout=call.timeout(self.timeout),
-                )
-                if not call.is_transient(response):
-                    return call.read(response)
-                why = f"HTTP {response.status_code}"
-            except httpx.TransportError as error:
-                response, why = None, type(error).__name__
-            pause = next(pauses, None)
-            if pause is None:
-                return call.give_up(response, why)
+            pause, method, path, content, headers, timeout = attempt
             time.sleep(pause)
+            try:
+                result: Result = self._http.request(method, path, content=content, headers=headers, timeout=timeout)
+            except httpx.TransportError as error:
+                result = error
+            try:
+                attempt = attempts.send(result)
+            except StopIteration as end:
+                return cast(T, end.value)
 
     def export(self, name: str, format: str = "jsonl", *, after: int = -1) -> Iterator[bytes]:
         """Export the log, in chunks: `jsonl`, `csv` or `parquet`."""
@@ -143,6 +134,7 @@ class Client:
     add_arm = _sync(calls.add_arm)
     retire_arm = _sync(calls.retire_arm)
     statistics = _sync(calls.statistics)
+    summary = _sync(calls.summary)
     decision = _sync(calls.decision)
     explain = _sync(calls.explain)
     verify = _sync(calls.verify)
@@ -154,7 +146,13 @@ class AsyncClient:
     """The same for asyncio: `async with AsyncClient(url) as client: await client.decide("shop")`."""
 
     def __init__(
-        self, url: str, *, key: str | None = None, timeout: float = 10.0, patience: float = 30.0, transport: Any = None
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        timeout: float = 10.0,
+        patience: float = 30.0,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.patience, self.timeout = patience, timeout
         self._http = httpx.AsyncClient(transport=transport, **_options(url, key, timeout))
@@ -171,25 +169,21 @@ class AsyncClient:
 
     async def send(self, call: ApiCall[T]) -> T:
         """Send a request, and repeat it while the failure is transient."""
-        pauses, why = _pauses(self.patience), ""
+        attempts = call.attempts(self.patience, self.timeout)
+        attempt = next(attempts)
         while True:
-            try:
-                response = await self._http.request(
-                    call.method,
-                    call.path,
-                    content=call.content,
-                    headers=call.headers,
-                    timeout=call.timeout(self.timeout),
-                )
-                if not call.is_transient(response):
-                    return call.read(response)
-                why = f"HTTP {response.status_code}"
-            except httpx.TransportError as error:
-                response, why = None, type(error).__name__
-            pause = next(pauses, None)
-            if pause is None:
-                return call.give_up(response, why)
+            pause, method, path, content, headers, timeout = attempt
             await asyncio.sleep(pause)
+            try:
+                result: Result = await self._http.request(
+                    method, path, content=content, headers=headers, timeout=timeout
+                )
+            except httpx.TransportError as error:
+                result = error
+            try:
+                attempt = attempts.send(result)
+            except StopIteration as end:
+                return cast(T, end.value)
 
     async def export(self, name: str, format: str = "jsonl", *, after: int = -1) -> AsyncIterator[bytes]:
         """Export the log, in chunks: `jsonl`, `csv` or `parquet`."""
@@ -215,6 +209,7 @@ class AsyncClient:
     add_arm = _async(calls.add_arm)
     retire_arm = _async(calls.retire_arm)
     statistics = _async(calls.statistics)
+    summary = _async(calls.summary)
     decision = _async(calls.decision)
     explain = _async(calls.explain)
     verify = _async(calls.verify)

@@ -6,9 +6,9 @@ endpoints, as any other client does, with a key where keys are needed.
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from driftwise.service.http.endpoint import answer, method_not_allowed
 
@@ -29,7 +29,7 @@ class Page:
         self.body, self.media = path.read_bytes(), MEDIA[path.suffix]
         self.tag = f'"{hashlib.sha256(self.body).hexdigest()[:16]}"'.encode()
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["endpoint_label"] = "GET a page"
         if scope["method"] not in ("GET", "HEAD"):
             await method_not_allowed(scope, send, b"GET, HEAD")

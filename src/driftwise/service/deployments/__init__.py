@@ -1,1 +1,1 @@
-"""Deployments: what is decided, learned, changed and asked, over the journal."""
+"""Deployments: decisions, outcomes, changes and queries, over the journal."""

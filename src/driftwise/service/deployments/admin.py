@@ -1,7 +1,7 @@
 """Create, change, pause and retire deployments; create and revoke API keys."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -25,15 +25,12 @@ from driftwise.service.store.journal import Event
 
 MAX_DEPLOYMENTS = 100_000
 MAX_KEYS = 1_000
+NO_OPTIONS: Mapping[str, object] = {}
 DOTS = (".", "..")  # clients drop them from paths, so that such a deployment could not be reached
 
 
 async def create(engine: Engine, new: DeploymentSpec, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Create a deployment."""
-    return await engine.run_once_per_key(key, lambda: _create(engine, new, key))
-
-
-async def _create(engine: Engine, new: DeploymentSpec, key: IdempotencyKey) -> Reply:
     catalogue = engine.catalogue
     if len(catalogue.entries) >= MAX_DEPLOYMENTS:
         raise LimitReached(f"there are {MAX_DEPLOYMENTS} deployments, the maximum")
@@ -60,10 +57,6 @@ def _check_free(engine: Engine, name: str) -> None:
 
 async def set_status(engine: Engine, name: str, status: str, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Pause, resume or retire."""
-    return await engine.run_once_per_key(key, lambda: _set_status(engine, name, status, key))
-
-
-async def _set_status(engine: Engine, name: str, status: str, key: IdempotencyKey) -> Reply:
     entry, live = engine.entry(name), None
     with suppress(Damaged):  # it can still be retired
         _, live = await engine.live(name)
@@ -79,18 +72,22 @@ async def _set_status(engine: Engine, name: str, status: str, key: IdempotencyKe
     return reply
 
 
-async def add_arm(engine: Engine, name: str, arm: str | int, *, key: IdempotencyKey = NO_KEY, **options: Any) -> Reply:
+async def add_arm(
+    engine: Engine,
+    name: str,
+    arm: str | int,
+    options: Mapping[str, object] = NO_OPTIONS,
+    *,
+    key: IdempotencyKey = NO_KEY,
+) -> Reply:
     """Add an arm, with its options."""
-    return await engine.run_once_per_key(
-        key, lambda: _work(engine, name, lambda live: live.add_arm(ArmAdded(arm, options), engine.clock()), key)
-    )
+    body = ArmAdded(arm, dict(options))
+    return await _work(engine, name, lambda live: live.add_arm(body, engine.clock()), key)
 
 
 async def retire_arm(engine: Engine, name: str, arm: str | int, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Retire an arm."""
-    return await engine.run_once_per_key(
-        key, lambda: _work(engine, name, lambda live: live.retire_arm(arm, engine.clock()), key)
-    )
+    return await _work(engine, name, lambda live: live.retire_arm(arm, engine.clock()), key)
 
 
 async def change(engine: Engine, name: str, request: ChangeRequest, *, key: IdempotencyKey = NO_KEY) -> Reply:
@@ -101,10 +98,8 @@ async def change(engine: Engine, name: str, request: ChangeRequest, *, key: Idem
     if "policy" in changes:  # parameters of the old policy do not apply to the new one
         changes = {"parameters": {}, "window": None} | changes
     if any(name in changes for name in POLICY):
-        return await engine.run_once_per_key(key, lambda: _replay_into(engine, name, changes, key))
-    return await engine.run_once_per_key(
-        key, lambda: _work(engine, name, lambda live: live.change(changes, engine.clock()), key)
-    )
+        return await _replay_into(engine, name, changes, key)
+    return await _work(engine, name, lambda live: live.change(changes, engine.clock()), key)
 
 
 async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], key: IdempotencyKey) -> Reply:
@@ -135,7 +130,7 @@ async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: 
             policy_changed = engine.catalogue.event(PolicyChanged(entry.stream, view["policy"]), engine.clock())
             await engine.commit([event, policy_changed], key.answers(reply, engine.clock()), [snapshot])
             engine.catalogue.apply(policy_changed)
-        entry.live, entry.unsaved = live, 0
+        entry.live, entry.unsaved, entry.summary = live, 0, None
     return reply
 
 

@@ -83,7 +83,7 @@ async def run_periodically(engine: "Engine") -> None:
         now = engine.clock()
         if now - forgotten > HOUR_US or engine.writer.forgetting:
             forgotten = now
-            engine.writer.forget_answers(engine.oldest_answer(now))
+            engine.writer.submit(forget=engine.oldest_answer(now))
 
 
 async def run_once(engine: "Engine") -> None:

@@ -8,6 +8,7 @@ from driftwise.service.deployments import spec
 from driftwise.service.deployments.clock import Leaps
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.http.schemas.requests import DeploymentSpec
+from driftwise.service.http.schemas.responses import SummaryResponse
 from driftwise.service.store import events
 from driftwise.service.store.events import ApiKeyCreated, ApiKeyRevoked, Body, ClockSet, Created, PolicyChanged, Status
 from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, Journal, JournalError
@@ -37,6 +38,7 @@ class DeploymentEntry:
         self.touched = 0
         self.settled: dict[int, Body] = {}  # outcomes that wait for their commit
         self.damage: Damage | None = None  # of its journal, as far as is known
+        self.summary: SummaryResponse | None = None  # the latest, see `queries`
         self.lost = False  # whether it cannot be folded for that reason: a snapshot may be newer than the damage
 
     def discard(self, reason: str) -> None:

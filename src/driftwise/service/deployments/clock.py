@@ -80,7 +80,8 @@ class Clock:
             off, expected, steady = self._compare()
             if abs(off) > STEP_S * SECOND_US:  # or this thread was suspended between two readings
                 off, expected, steady = self._compare()
-            self._detect_leap(off, steady)
+            if self._leap is not None or abs(off) > STEP_S * SECOND_US:
+                self._detect_leap(off, steady)
             self._now, self._read_at = max(self._now, expected + (off if self._leap is None else 0)), steady
             return self._now
 

@@ -1,18 +1,20 @@
 """Decide, learn, cancel. Between the change in memory and `engine.write` nothing is awaited."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from driftwise.core.schemas import given
+from driftwise.core.schemas import present_fields
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, NewEvent, Reply, wait_for_commit
 from driftwise.service.http.errors import BadRequest, Conflict, LimitReached, NotFound
-from driftwise.service.http.schemas.requests import DecideBase, DecideRequest, LearnBase, LearnRequest, Override
+from driftwise.service.http.schemas.requests import DecideBase, DecideRequest, LearnBase, LearnRequest
 from driftwise.service.http.schemas.responses import (
+    DecideAnswer,
     DecideManyResponse,
     DecideResponse,
     LearnManyResponse,
@@ -27,26 +29,21 @@ ERRORS = {"not-found": NotFound, "conflict": Conflict}
 
 
 async def decide(
-    engine: Engine, name: str, requests: list[Any], *, many: bool = False, key: IdempotencyKey = NO_KEY
+    engine: Engine, name: str, requests: Sequence[DecideBase], *, many: bool = False, key: IdempotencyKey = NO_KEY
 ) -> Reply:
     """Make a decision for each request: all or none."""
-    return await engine.run_once_per_key(key, lambda: _decide(engine, name, requests, many, key))
-
-
-async def _decide(engine: Engine, name: str, requests: list[Any], many: bool, key: IdempotencyKey) -> Reply:
     entry, live = await engine.running(name)
-    now = engine.clock()
+    now = entry.touched
     new_events = engine.defaults(live, now) if live.spec.reward_window is not None else []
     decided: list[NewEvent] = []
-    decisions: list[Any] = []
+    decisions: list[DecideAnswer] = []
     try:
         _check_room(live, len(requests))
         contexts = [_context(live, request) for request in requests]
         if many:
             live.agent.validate_requests(*contexts)
         for request, context in zip(requests, contexts, strict=True):
-            override = None if request.override is None else _override(live, request.override)
-            event, body = live.decide(context, request.unit, now, override)
+            event, body = live.decide(context, request.unit, now, request.override)
             decided.append((event, body))
             decisions.append(_decision(live, event, body))
     except DriftwiseError:
@@ -68,20 +65,17 @@ def _check_room(live: Deployment, n_requests: int) -> None:
         )
 
 
-def _context(live: Deployment, request: Any) -> dict[str, Any]:
+def _context(live: Deployment, request: DecideBase) -> dict[str, Any]:
+    """What the policy decides on: the fields of the family."""
     if request.unit is not None and not live.spec.sticky:
         raise BadRequest("unit is allowed only in deployments with sticky=true")
-    return given(request, REQUEST)
-
-
-def _override(live: Deployment, override: Override) -> tuple[Any, float | None]:
-    if not live.agent.arms:
+    if request.override is not None and not live.agent.arms:
         raise BadRequest("override names arms, and this deployment has none")
-    return override.action, override.propensity
+    return present_fields(request, REQUEST)
 
 
-def _decision(live: Deployment, event: Event, body: Decided) -> Any:
-    return DecideResponse(
+def _decision(live: Deployment, event: Event, body: Decided) -> DecideAnswer:
+    response: DecideAnswer = DecideResponse(
         id=event.number,
         action=body.action,
         propensity=body.propensity,
@@ -90,18 +84,15 @@ def _decision(live: Deployment, event: Event, body: Decided) -> Any:
         override=body.override,
         **live.hooks.answer_of(live.agent.adapter, live.agent.t),
     )
+    return response
 
 
 async def learn(
-    engine: Engine, name: str, requests: list[Any], *, many: bool = False, key: IdempotencyKey = NO_KEY
+    engine: Engine, name: str, requests: Sequence[LearnBase], *, many: bool = False, key: IdempotencyKey = NO_KEY
 ) -> Reply:
     """Learn outcomes; each has a status of its own."""
-    return await engine.run_once_per_key(key, lambda: _learn(engine, name, requests, many, key))
-
-
-async def _learn(engine: Engine, name: str, requests: list[Any], many: bool, key: IdempotencyKey) -> Reply:
     entry, live, from_journal = await _look_up(engine, name, [each.id for each in requests])
-    now = engine.clock()
+    now = entry.touched
     new_events = engine.defaults(live, now)
     settled: dict[int, Body | None] = from_journal | entry.settled | {event.ref: body for event, body in new_events}
     responses = []
@@ -123,10 +114,10 @@ async def _learn(engine: Engine, name: str, requests: list[Any], many: bool, key
 
 
 def _learn_one(
-    live: Deployment, request: Any, now: int, settled: dict[int, Body | None], new_events: list[NewEvent]
+    live: Deployment, request: LearnBase, now: int, settled: dict[int, Body | None], new_events: list[NewEvent]
 ) -> LearnResponse:
     """Learn one outcome, or return why it cannot be learned."""
-    id, outcome = request.id, _outcome(live, request)
+    id, outcome = request.id, present_fields(request, OUTCOME)
     if id in live.pending:
         event, body = live.learn(id, outcome, now)
         new_events.append((event, body))
@@ -142,10 +133,6 @@ def _learn_one(
     if isinstance(before, Cancelled):
         return LearnResponse(id, "conflict", f"decision {id} was cancelled")
     return LearnResponse(id, "not-found", f"decision {id} does not exist or is already settled")
-
-
-def _outcome(live: Deployment, request: Any) -> dict[str, Any]:
-    return given(request, OUTCOME)
 
 
 async def _look_up(
@@ -169,12 +156,8 @@ async def _look_up(
 
 async def cancel(engine: Engine, name: str, id: int, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Cancel a decision: nothing is learned from it, and its reserved budget is free again."""
-    return await engine.run_once_per_key(key, lambda: _cancel(engine, name, id, key))
-
-
-async def _cancel(engine: Engine, name: str, id: int, key: IdempotencyKey) -> Reply:
     entry, live, from_journal = await _look_up(engine, name, [id])
-    now = engine.clock()
+    now = entry.touched
     new_events = engine.defaults(live, now)
     before = (from_journal | entry.settled | {event.ref: body for event, body in new_events}).get(id)
     if id in live.pending:

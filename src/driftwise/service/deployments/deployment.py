@@ -1,4 +1,4 @@
-"""A deployment is the fold of its events: an agent, the decisions that wait for outcomes, and the arms that units keep.
+"""A deployment is the fold of its events: an agent with its pending decisions, and the arms that units keep.
 
 What an event does is written once, in one handler per type of event (`HANDLERS`). Live, `decide`, `learn` and the
 others pass a new event to its handler, which completes it (the action that the policy chose, the status of an outcome),
@@ -10,8 +10,8 @@ learns from what was done, not from what it would have done.
 import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 import msgspec
 
@@ -25,22 +25,25 @@ from driftwise.service.deployments.spec import MAX_UNITS, POLICY
 from driftwise.service.deployments.stats import state as stats_state
 from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.deployments.stats.state import StatsState
-from driftwise.service.http.schemas.requests import DeploymentSpec
+from driftwise.service.http.schemas.requests import DeploymentSpec, Override
 from driftwise.service.store import events
 from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
 from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
 
-FORMAT = 2
+FORMAT = 3
 CHOOSE: Any = msgspec.UNSET  # in place of an action: the policy is to choose it
 NO_LEAPS = Leaps()
+StickyAction = tuple[Any, float | None]  # the last action of a unit, and its propensity
 
 
-class PendingDecision(NamedTuple):
-    """A decision without an outcome: its round, its time and its action."""
+class DecisionNote(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
+    """What the service stores with a pending decision of the agent: its time, and the action as it was answered.
 
-    t: int
+    The agent knows arms by numbers that last, and drops the name of an arm that is retired. Statistics need the name.
+    """
+
     at: int
-    action: Any
+    action: Any = None
 
 
 class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -52,7 +55,7 @@ class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=
     at: int
     origin: tuple[int, int]
     agent: bytes
-    pending: list[tuple[int, int, int, Any]]
+    request: dict[str, Any]
     units: list[tuple[str, Any, float | None]]
     stats: bytes
 
@@ -63,11 +66,13 @@ class Deployment:
     def __init__(self, stream: int, spec: DeploymentSpec, *, at: int = 0, agent: Agent | None = None) -> None:
         self.stream, self.spec, self.at = stream, spec, at
         self.agent = specs.agent_of(spec) if agent is None else agent
+        # The agent's table of pending decisions: the note of each, by the number of its event, oldest first.
+        self.pending = cast(Mapping[int, DecisionNote], self.agent.notes)
         self.number = 0
         self.ahead = 0  # microseconds by which its time is ahead of the service's
         self.saved = 0  # events in the snapshot it was restored from
-        self.pending: dict[int, PendingDecision] = {}
-        self.units: OrderedDict[str, tuple[Any, float | None]] = OrderedDict()
+        self.units: OrderedDict[str, StickyAction] = OrderedDict()
+        self.request: dict[str, Any] = {}  # of the latest decision
         self.hooks, problem = specs.hooks_of(spec), self.agent.problem
         self.stats = StatsCollector(problem.low, problem.width, _empty_stats(self.hooks.tracks(spec.problem)))
         self.origin = 0, 0  # a round and its time, from which a window in seconds counts
@@ -90,11 +95,14 @@ class Deployment:
     # ---- live ----
 
     def decide(
-        self, request: dict[str, Any], unit: str | None, now: int, override: tuple[Any, float | None] | None = None
+        self, request: dict[str, Any], unit: str | None, now: int, override: Override | None = None
     ) -> tuple[Event, Decided]:
         """Choose an action, or record an `override`: an action chosen outside, and its propensity."""
-        sticky = None if override is not None else self._sticky_action(unit)
-        action, propensity = override or sticky or (CHOOSE, None)
+        action, propensity, sticky = CHOOSE, None, None
+        if override is not None:
+            action, propensity = override.action, override.propensity
+        elif unit is not None and (sticky := self._sticky_action(unit)) is not None:
+            action, propensity = sticky
         body = Decided(action, propensity, request, unit, sticky is not None, override is not None)
         return self._record(body, now), body
 
@@ -151,38 +159,44 @@ class Deployment:
         HANDLERS[type(body)](self, body, at, ref)
         self.at = at
         self.number += 1
-        self.stats.record(at, self.hooks.at_event(self.agent.adapter, self.agent.t))
+        if self.stats.state.tracks:
+            self.stats.record(at, self.hooks.at_event(self.agent.adapter, self.agent.t))
 
     def _on_decided(self, body: Decided, at: int, ref: int) -> None:
         override = None if body.action is CHOOSE else (body.action, _nan_for_none(body.propensity))
-        body.action, body.propensity = self._choose(body.request, at, override)
-        if body.action is not None:
-            self.pending[self.number] = PendingDecision(self.agent.t - 1, at, body.action)
+        agent, before, note = self.agent, self.agent.t, DecisionNote(at)
+        at_round = self._round(at) if self._tick else None
+        decision = agent.decide(**body.request, override=override, at=at_round, id=self.number, note=note)
+        if at_round is not None and at_round - before > self._leap:
+            self.origin = at_round, at
+        body.action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
+        body.propensity = None if math.isnan(decision.propensity) else decision.propensity
+        note.action = body.action
+        self.request = body.request
         if body.unit is not None:
             self._remember(body.unit, body.action, body.propensity)
         self.stats.add_decision(at, body.action, body.propensity)
-        self.stats.record(at, self.hooks.at_decision(self.agent.adapter, self.agent.t, body.request))
+        if self.stats.state.tracks:
+            self.stats.record(at, self.hooks.at_decision(agent.adapter, agent.t, body.request))
 
     def _on_learned(self, body: Learned, at: int, ref: int) -> None:
         """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone.
 
         A replay, perhaps into another policy, keeps the status that was answered.
         """
-        agent, pending, outcome, hooks = self.agent, self.pending[ref], body.outcome, self.hooks
-        rewards = hooks.rewards(pending.action, outcome)
-        earned = hooks.earned(outcome, agent.outcome_of(pending.t, **outcome)) if rewards is None else None
-        status = agent.learn(pending.t, **outcome)
+        agent, note, outcome, hooks = self.agent, self.pending[ref], body.outcome, self.hooks
+        rewards = hooks.rewards(note.action, outcome)
+        earned = hooks.earned(outcome, agent.outcome_of(ref, **outcome)) if rewards is None else None
+        status = agent.learn(ref, **outcome)
         body.status = body.status or status
-        del self.pending[ref]
-        self.stats.add_outcome(at, pending.at, rewards, status=body.status, defaulted=body.defaulted)
+        self.stats.add_outcome(at, note.at, rewards, status=body.status, defaulted=body.defaulted)
         if earned is not None:
             self.stats.add_reward(earned)
             self.stats.record(at, hooks.at_outcome(earned))
         self.stats.set_alarms(at, agent.alarms)
 
     def _on_cancelled(self, body: Cancelled, at: int, ref: int) -> None:
-        self.agent.cancel(self.pending[ref].t)
-        del self.pending[ref]
+        self.agent.cancel(ref)
 
     def _on_arm_added(self, arm: ArmAdded, at: int, ref: int) -> None:
         self.agent.add_arm(arm.name, **arm.options)
@@ -195,15 +209,6 @@ class Deployment:
         self._change({name: value for name, value in body.changes.items() if name not in POLICY})
 
     # ---- rounds ----
-
-    def _choose(self, request: dict[str, Any], at: int, override: tuple[Any, float] | None) -> tuple[Any, float | None]:
-        agent, before = self.agent, self.agent.t
-        at_round = self._round(at) if self._tick else None
-        decision = agent.decide(**request, override=override, at=at_round)
-        if at_round is not None:
-            self.origin = self.origin if at_round - before <= self._leap else (at_round, at)
-        action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
-        return action, None if math.isnan(decision.propensity) else decision.propensity
 
     @property
     def _leap(self) -> int:
@@ -231,9 +236,9 @@ class Deployment:
 
     # ---- units that keep their arm ----
 
-    def _sticky_action(self, unit: str | None) -> tuple[Any, float | None] | None:
+    def _sticky_action(self, unit: str) -> StickyAction | None:
         """The last action of a unit and its propensity, while all its arms exist; None while it cannot be paid for."""
-        last = None if unit is None else self.units.get(unit)
+        last = self.units.get(unit)
         if last is None:
             return None
         if not self.hooks.affords(self.agent.adapter):
@@ -241,7 +246,7 @@ class Deployment:
         items = last[0] if isinstance(last[0], list) else [last[0]]
         return last if all(item in self.agent.arms for item in items) else None
 
-    def _remember(self, unit: str, action: Any, propensity: float | None) -> None:
+    def _remember(self, unit: str, action: object, propensity: float | None) -> None:
         """Store the action of a unit; of too many units the least recent is dropped."""
         if action is None:
             return
@@ -259,14 +264,13 @@ class Deployment:
     def freeze(self) -> Callable[[], Snapshot]:
         """Copy the state, which is fast; the function returned makes the snapshot, later and in any thread."""
         stream, number, at, origin = self.stream, self.number - 1, self.at, self.origin
-        agent, pending, units = self.agent.freeze(), self.pending.copy(), list(self.units.items())
+        agent, units = self.agent.freeze(), list(self.units.items())
         tag, spec = tag_of(self.agent.policy), specs.encode(self.spec)
-        stats = stats_state.encode(self.stats.state)
+        request, stats = self.request, stats_state.encode(self.stats.state)
 
         def write() -> Snapshot:
-            pending_rows = [(ref, *each) for ref, each in pending.items()]
             unit_rows = [(unit, *each) for unit, each in units]
-            body = DeploymentSnapshot(FORMAT, tag, spec, at, origin, agent(), pending_rows, unit_rows, stats)
+            body = DeploymentSnapshot(FORMAT, tag, spec, at, origin, agent(), request, unit_rows, stats)
             return Snapshot(stream, number, seal(msgspec.msgpack.encode(body)))
 
         return write
@@ -292,11 +296,11 @@ def _empty_stats(tracks: list[Track]) -> StatsState:
     return StatsState(tracks=[(track.name, track.join, track.labels) for track in tracks])
 
 
-def tag_of(policy: Any) -> str:
+def tag_of(policy: object) -> str:
     """A tag of the code that a snapshot depends on: the policy's, the agent's, and this."""
     return code_tag(type(policy), *_inside(policy), Agent, Deployment)
 
 
-def _inside(policy: Any) -> list[type]:
+def _inside(policy: object) -> list[type]:
     inner = getattr(policy, "policy", None)
     return [] if inner is None else [type(inner), *_inside(inner)]

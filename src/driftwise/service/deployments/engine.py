@@ -14,7 +14,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments import background_tasks as background
@@ -40,6 +40,7 @@ PER_PENDING = 4  # and this many events for each pending decision
 MANY = 1_000  # pending decisions and units of a snapshot that is worth a thread
 ANSWERS_US = 48 * 3600 * 1_000_000  # how long an idempotency key is remembered
 MAX_DEFAULTS = 5_000  # recorded at a time
+P = ParamSpec("P")
 T = TypeVar("T")
 Reply = tuple[int, bytes]
 NewEvent = tuple[Event, Body]
@@ -71,7 +72,7 @@ class Engine:
         self.catalogue = read_catalogue(journal)
         self.counts: Counter[tuple[str, str]] = Counter()
         self.readiness = Readiness()
-        self.writer: Writer
+        self.writer: Writer[tuple[DeploymentEntry, dict[int, Body]]]
         self.catalogue_lock: asyncio.Lock
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -124,7 +125,7 @@ class Engine:
         return entry, entry.live
 
     async def live(self, name: str) -> tuple[DeploymentEntry, Deployment]:
-        """A deployment, folded and not in exclusive use."""
+        """A deployment, folded and not in exclusive use; `touched` of its entry is now."""
         entry = self.entry(name)
         while entry.busy is not None or entry.live is None:
             if entry.busy is not None:
@@ -167,9 +168,13 @@ class Engine:
             entry.lost = True  # it is not tried again
             raise
 
-    async def fold_entry(self, entry: DeploymentEntry, **options: Any) -> Deployment:
-        """Fold a deployment from its journal, and set its time; options are those of `fold`."""
-        live: Deployment = await self.read_in_thread(entry, fold, self.journal, entry.stream, entry.initial, **options)
+    async def fold_entry(
+        self, entry: DeploymentEntry, *, cached: bool = True, policy: dict[str, Any] | None = None
+    ) -> Deployment:
+        """Fold a deployment from its journal, and set its time; the options are those of `fold`."""
+        live = await self.read_in_thread(
+            entry, fold, self.journal, entry.stream, entry.initial, cached=cached, policy=policy
+        )
         now = self.clock()
         live.go_on_from(live.at if entry.live is None else entry.live.time(now), now)
         if live.ahead and entry.live is None:
@@ -216,7 +221,8 @@ class Engine:
         self, entry: DeploymentEntry, new_events: Sequence[NewEvent], key: IdempotencyKey, reply: Reply
     ) -> Reply:
         """Write the events of a request, and return its reply after the commit."""
-        await wait_for_commit(self.write(entry, new_events, key.answers(reply, self.clock())))
+        answers = key.answers(reply, entry.touched) if key.key else ()
+        await wait_for_commit(self.write(entry, new_events, answers))
         return reply
 
     async def commit(
@@ -267,7 +273,7 @@ class Engine:
 
     # ---- idempotency ----
 
-    async def run_once_per_key(self, key: IdempotencyKey, work: Callable[[], Awaitable[Reply]]) -> Reply:
+    async def run_once_per_key(self, key: IdempotencyKey, work: Callable[[], Awaitable[T]]) -> T | Reply:
         """Do a request, or return the stored answer of the same request."""
         if not key.key:
             return await work()
@@ -287,14 +293,18 @@ class Engine:
 
     # ---- reading ----
 
-    async def query(self, read: Callable[..., T], *args: Any) -> T:
+    async def query(self, read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
         """Read from the journal, without a thread if that is fast."""
         try:
-            return read(*args) if self.journal.fast_reads else await asyncio.to_thread(read, *args)
+            if self.journal.fast_reads:
+                return read(*args, **options)
+            return await asyncio.to_thread(read, *args, **options)
         except JournalError as error:
             raise self.unreadable(error) from None
 
-    async def read_in_thread(self, entry: DeploymentEntry, work: Callable[..., T], *args: Any, **options: Any) -> T:
+    async def read_in_thread(
+        self, entry: DeploymentEntry, work: Callable[P, T], *args: P.args, **options: P.kwargs
+    ) -> T:
         """Run work in a thread that reads the journal of a deployment."""
         try:
             return await asyncio.to_thread(work, *args, **options)
@@ -309,10 +319,11 @@ class Engine:
             why = f"deployment {entry.initial.name} could not be loaded ({type(error).__name__}); repeat the request"
             raise Unavailable(why) from None
 
-    def body_of(self, entry: DeploymentEntry, event: Event) -> Any:
+    def body_of(self, entry: DeploymentEntry, event: Event) -> Body:
         """The body of an event of a deployment."""
         try:
-            return body_of(event)
+            body: Body = body_of(event)
+            return body
         except DamagedError as error:
             raise self.damaged(entry, error) from None
 

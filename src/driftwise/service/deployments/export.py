@@ -103,7 +103,7 @@ def _csv(source: Iterator[dict[str, Any]]) -> Iterator[bytes]:
         yield (",".join(COLUMNS) + "\r\n").encode()
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     """A cell that no spreadsheet takes for a formula; lists and mappings are JSON."""
     if isinstance(value, str) and value[:1] in "=+-@\t\r" and value:
         return "'" + value

@@ -12,7 +12,7 @@ import msgspec
 from driftwise.agent import Agent
 from driftwise.core.serialization import unseal
 from driftwise.service.deployments import spec
-from driftwise.service.deployments.deployment import FORMAT, Deployment, DeploymentSnapshot, PendingDecision, tag_of
+from driftwise.service.deployments.deployment import FORMAT, DecisionNote, Deployment, DeploymentSnapshot, tag_of
 from driftwise.service.deployments.spec import POLICY
 from driftwise.service.deployments.stats import state as stats_state
 from driftwise.service.deployments.stats.collector import StatsCollector
@@ -76,10 +76,9 @@ def restore(snapshot: Snapshot) -> Deployment | None:
         decoded = spec.decode(body.spec)
         if body.format != FORMAT or body.tag != tag_of(spec.policy_of(decoded)):
             return None
-        live = Deployment(snapshot.stream, decoded, at=body.at, agent=Agent.loads(body.agent))
+        live = Deployment(snapshot.stream, decoded, at=body.at, agent=Agent.loads(body.agent, note=DecisionNote))
         live.number = live.saved = snapshot.number + 1
-        live.origin = body.origin
-        live.pending = {ref: PendingDecision(t, at, action) for ref, t, at, action in body.pending}
+        live.origin, live.request = body.origin, body.request
         live.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in body.units)
         problem = live.agent.problem
         live.stats = StatsCollector(problem.low, problem.width, stats_state.decode(body.stats))

@@ -1,5 +1,6 @@
 """Queries: what can be read of deployments without changing them."""
 
+import asyncio
 import math
 import time
 from collections.abc import AsyncIterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from driftwise.agent import Agent
 from driftwise.agent.propensity import choice_shares
 from driftwise.agent.summary import NUMBERS, ArmSummary, summary_of
 from driftwise.errors import DriftwiseError
@@ -22,10 +24,12 @@ from driftwise.service.deployments.stats.collector import MAX_LABELS
 from driftwise.service.http.errors import Damaged, NotFound, Unavailable
 from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.http.schemas.responses import (
+    ArmKnowledge,
     Explanation,
     LoggedDecision,
     SnapshotResponse,
     Statistics,
+    SummaryResponse,
     Verification,
 )
 from driftwise.service.store.events import Decided, Learned, body_of
@@ -84,6 +88,32 @@ async def statistics(engine: Engine, name: str) -> Statistics:
     labels = {*view.labels}
     never = [] if len(labels) >= MAX_LABELS else [str(arm) for arm in live.agent.arms if str(arm) not in labels]
     return Statistics(name, entry.status, utc(now), len(live.pending), window, details_of(live), view, never)
+
+
+async def summary(engine: Engine, name: str) -> SummaryResponse:
+    """What the policy knows of each arm now, for the context of the latest decision.
+
+    A new agent compiles the kernels first, so that requests for the deployment wait for a millisecond and no longer.
+    """
+    entry, live = await engine.live(name)
+    if entry.summary is None:
+        await asyncio.to_thread(_summary_of, specs.agent_of(live.spec), live.request)
+    elif entry.summary.n_events == live.number:
+        return entry.summary
+    async with engine.exclusive(name) as (entry, live):
+        arms = await asyncio.to_thread(_summary_of, live.agent, live.request)
+        now = utc(live.time(engine.clock()))
+        entry.summary = SummaryResponse(name, now, live.number, live.agent.t, live.request, arms)
+    return entry.summary
+
+
+def _summary_of(agent: Agent, request: dict[str, Any]) -> list[ArmKnowledge]:
+    """A record per arm; none where the next decision needs a context, and there was no decision yet."""
+    try:
+        known = agent.summary(**request)
+    except DriftwiseError:
+        return []
+    return [ArmKnowledge(each.arm, **_numbers(each)) for each in known]
 
 
 async def verify(engine: Engine, name: str) -> Verification:
@@ -191,7 +221,7 @@ def _explain(engine: Engine, entry: DeploymentEntry, id: int) -> Explanation:
     return Explanation(decision, policy["policy"], policy["parameters"], round_, window, arms, reproduced)
 
 
-def list_of(action: Any) -> list[Any]:
+def list_of(action: object) -> list[Any]:
     """An action as a list: the items of a slate, or the one arm."""
     return list(action) if isinstance(action, list | tuple) else [action]
 

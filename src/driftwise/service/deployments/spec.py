@@ -1,14 +1,15 @@
 """The specification of a deployment: serialization, checks, and the policy and agent that it describes."""
 
 import math
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from driftwise.agent import Agent
 from driftwise.core import serialization as states
 from driftwise.core.family import FAMILIES, resolve
-from driftwise.core.schemas import given
+from driftwise.core.protocols import Policy
+from driftwise.core.schemas import present_fields
 from driftwise.core.service_hooks import ServiceHooks
 from driftwise.core.spec import describe, parameters, parse
 from driftwise.core.validation import cast
@@ -18,6 +19,14 @@ from driftwise.service.http.schemas.requests import DeploymentSpec, OutcomeField
 
 MAX_BYTES = 2**28  # of one policy's state
 MAX_UNITS = 100_000
+
+
+class PolicyTuple(Policy, Protocol):
+    """A policy with the methods that every NamedTuple has."""
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+    def _replace(self, **changes: object) -> "PolicyTuple": ...
 
 
 POLICY = ("policy", "parameters", "window", "propensity_samples")  # fields whose change replays the journal
@@ -34,7 +43,7 @@ def decode(text: bytes) -> DeploymentSpec:
     return _DECODER.decode(text)
 
 
-def policy_of(spec: DeploymentSpec) -> Any:
+def policy_of(spec: DeploymentSpec) -> PolicyTuple:
     """The policy that decides: where `auto` was chosen, the one of the problem's family."""
     policy = resolve(_chosen_policy(spec), spec.problem.kind)
     _check_numbers(policy)
@@ -42,9 +51,9 @@ def policy_of(spec: DeploymentSpec) -> Any:
     return policy
 
 
-def _chosen_policy(spec: DeploymentSpec) -> Any:
+def _chosen_policy(spec: DeploymentSpec) -> PolicyTuple:
     """The policy by its name, with its parameters and window."""
-    policy = parse(spec.policy, POLICIES, "policy")
+    policy: Any = parse(spec.policy, POLICIES, "policy")
     options: dict[str, Any] = dict(spec.parameters)
     window = spec.window
     if window is not None:
@@ -60,10 +69,10 @@ def _chosen_policy(spec: DeploymentSpec) -> Any:
         elif isinstance(defaults[name], str) != isinstance(value, str):
             kind = "a word" if isinstance(defaults[name], str) else "a number"
             raise ParameterError(f"{name}={value!r} is not {kind}")
-    policy = cast(policy._replace(**options))
+    configured: PolicyTuple = cast(policy._replace(**options))
     if window is not None and window.seconds is not None and "window" not in defaults:
         raise ParameterError(f"{spec.policy} has no window that the clock could move: leave out window.seconds")
-    return policy
+    return configured
 
 
 def hooks_of(spec: DeploymentSpec) -> ServiceHooks:
@@ -71,7 +80,7 @@ def hooks_of(spec: DeploymentSpec) -> ServiceHooks:
     return FAMILIES[spec.problem.kind].service
 
 
-def _check_numbers(policy: Any) -> None:
+def _check_numbers(policy: PolicyTuple) -> None:
     """Refuse parameters that no policy can work with."""
     for name, value in policy._asdict().items():
         if hasattr(value, "_fields"):
@@ -99,7 +108,7 @@ def default_of(spec: DeploymentSpec, agent: Agent) -> dict[str, Any]:
     """The default outcome, learned after the reward window; it must be a valid outcome."""
     default = hooks_of(spec).default_outcome(spec.problem)
     if spec.default_outcome is not None:
-        default = (default or {}) | given(spec.default_outcome, OutcomeFields.__struct_fields__)
+        default = (default or {}) | present_fields(spec.default_outcome, OutcomeFields.__struct_fields__)
     elif spec.reward_window is None:
         return {}
     if default is None:
@@ -124,7 +133,7 @@ def tick_of(spec: DeploymentSpec) -> int:
     """Microseconds of a round, where the window is one of the clock; 0 where rounds are counted."""
     if spec.window is None or spec.window.seconds is None:
         return 0
-    rounds: int = policy_of(spec).window
+    rounds: int = policy_of(spec)._asdict()["window"]
     return max(1, math.floor(1e6 * spec.window.seconds / rounds))
 
 

@@ -12,6 +12,7 @@ import re
 from typing import NamedTuple
 
 from driftwise.service.deployments.catalogue import Catalogue
+from driftwise.service.deployments.clock import Clock
 from driftwise.service.http.api_keys import allows, find_api_key
 from driftwise.service.http.errors import Forbidden, Unauthorized
 from driftwise.service.store.events import ApiKeyCreated
@@ -33,14 +34,22 @@ class Access(NamedTuple):
     auth: bool = True
 
     def caller(
-        self, headers: Headers, catalogue: Catalogue, now: int, scope: str, name: str | None, *, filtered: bool = False
+        self,
+        headers: Headers,
+        catalogue: Catalogue,
+        clock: Clock,
+        scope: str,
+        name: str | None,
+        *,
+        filtered: bool = False,
     ) -> ApiKeyCreated | None:
         """The key of a request for `scope` on the deployment `name`, or an error; None where auth is off.
 
         A key for some deployments may use an endpoint without a name only where the response is `filtered` for it.
         """
         if catalogue.key_created_at:
-            key = find_api_key(_bearer(headers, "an API key is needed: `authorization: Bearer dw_...`"), catalogue, now)
+            text = _bearer(headers, "an API key is needed: `authorization: Bearer dw_...`")
+            key = find_api_key(text, catalogue, clock())
             if not allows(key, scope, name, filtered=filtered):
                 where = "for all deployments" if name is None else f"for deployment {_quote(name)}"
                 raise Forbidden(f"this API key lacks the scope {scope!r} {where}")

@@ -4,13 +4,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
 import msgspec
 from starlette.routing import BaseRoute, Route, Router
 
 from driftwise.service.dashboard.pages import pages
-from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.engine import Engine, Reply
 from driftwise.service.http.endpoint import Call, Endpoint, MethodRouter, Service, StreamingResponse, not_found
 from driftwise.service.http.errors import Unavailable
 from driftwise.service.http.metrics import metrics
@@ -32,16 +31,16 @@ def make_app(
     http_metrics, table = HttpMetrics(), [*endpoints(), *more]
     openapi_document = msgspec.json.encode(document(table))
 
-    async def health(call: Call) -> Any:
+    async def health(call: Call) -> dict[str, object]:
         """Whether the process is alive."""
         return {"alive": True}
 
-    async def readiness(call: Call) -> Any:
+    async def readiness(call: Call) -> Reply:
         """Whether requests are served: 503 with the reason until kernels are compiled, and while the store fails."""
         result = await service.engine.check_ready()
         return 200 if result.ready else 503, msgspec.json.encode(result)
 
-    async def get_metrics(call: Call) -> Any:
+    async def get_metrics(call: Call) -> StreamingResponse:
         """Metrics in the text format of Prometheus."""
         try:
             size = await service.engine.query(service.engine.journal.size)
@@ -54,7 +53,7 @@ def make_app(
 
         return StreamingResponse(chunks(), "text/plain; version=0.0.4; charset=utf-8", "")
 
-    async def openapi(call: Call) -> Any:
+    async def openapi(call: Call) -> Reply:
         """The OpenAPI document."""
         return 200, openapi_document
 
@@ -72,7 +71,7 @@ def make_app(
     routes += pages()
 
     @asynccontextmanager
-    async def lifespan(_: Any) -> AsyncIterator[None]:
+    async def lifespan(_: object) -> AsyncIterator[None]:
         await service.engine.start()
         task = None if background is None else asyncio.ensure_future(_logged(background(service.engine)))
         try:

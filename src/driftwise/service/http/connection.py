@@ -1,5 +1,6 @@
 """A connection with limits on time and size before a request, which sends a response in one piece."""
 
+import asyncio
 import time
 from typing import Any
 
@@ -22,7 +23,7 @@ class BufferedTransport:
     the time of a small request.
     """
 
-    def __init__(self, transport: Any, loop: Any) -> None:
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport, self._loop = transport, loop
         self._parts: list[bytes] = []
 
@@ -31,8 +32,7 @@ class BufferedTransport:
 
     def is_closing(self) -> bool:
         """Whether it is closed or closing."""
-        closing: bool = self._transport.is_closing()
-        return closing
+        return self._transport.is_closing()
 
     def write(self, data: bytes) -> None:
         """Buffer data; it is sent in the next round."""
@@ -63,7 +63,7 @@ class Connection(HttpToolsProtocol):
     def __init__(self, *args: Any, limiter: ConnectionLimiter, **options: Any) -> None:
         super().__init__(*args, **options)
         self.limiter, self.limits = limiter, limiter.limits
-        self.timeout_keep_alive = self.limits.idle_s
+        self.timeout_keep_alive = self.limits.idle_s  # type: ignore[assignment]  # seconds: a loop takes fractions
         self.address, self.since = "", 0.0
         self.surplus = False  # beyond the limits: only health checks are answered
         self._overhead = 0  # bytes since the last headers or part of a body
@@ -86,7 +86,7 @@ class Connection(HttpToolsProtocol):
 
     # ---- events of the transport ----
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Register with the limiter, and start the timer."""
         super().connection_made(BufferedTransport(transport, self.loop))  # type: ignore[arg-type]
         self.since = time.monotonic()

@@ -7,22 +7,39 @@ health checks are answered on the new connection, and there are few such connect
 
 import logging
 from collections.abc import Iterable
-from typing import Any
+from typing import Protocol
+
+from driftwise.service.http.endpoint import Limits
 
 LOG_S = 60.0  # between two lines in the log about a limit
 log = logging.getLogger("driftwise.service")
 
 
+class LimitedConnection(Protocol):
+    """A connection: the address of its client, since when it waits or works, and whether it waits for the client."""
+
+    address: str
+    since: float
+    surplus: bool  # beyond the limits: only health checks are answered
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the service waits for the client."""
+
+    def leave(self) -> None:
+        """Close, without waiting for the client."""
+
+
 class ConnectionLimiter:
     """The connections of a server. `limits` are those of the service."""
 
-    def __init__(self, limits: Any) -> None:
+    def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._all: set[Any] = set()
-        self._by_address: dict[str, set[Any]] = {}
+        self._all: set[LimitedConnection] = set()
+        self._by_address: dict[str, set[LimitedConnection]] = {}
         self._log_at = 0.0
 
-    def enter(self, new: Any) -> bool:
+    def enter(self, new: LimitedConnection) -> bool:
         """Register a connection, or make it `surplus`; False if there are too many even for that."""
         own = self._by_address.get(new.address, set())
         for crowd, limit in ((own, self.limits.max_per_client), (self._all, self.limits.max_connections)):
@@ -36,7 +53,7 @@ class ConnectionLimiter:
         self._all.add(new)
         return True
 
-    def free(self, connection: Any) -> None:
+    def free(self, connection: LimitedConnection) -> None:
         """Unregister a connection."""
         self._all.discard(connection)
         own = self._by_address.get(connection.address, set())
@@ -44,7 +61,7 @@ class ConnectionLimiter:
         if not own:
             self._by_address.pop(connection.address, None)
 
-    def _make_room(self, crowd: Iterable[Any]) -> None:
+    def _make_room(self, crowd: Iterable[LimitedConnection]) -> None:
         """Close a connection that waits for its client, if there is one."""
         waiting = [each for each in crowd if each.waiting]
         if waiting:
@@ -52,7 +69,7 @@ class ConnectionLimiter:
             self.free(victim)
             victim.leave()
 
-    def _log(self, new: Any, limit: int) -> None:
+    def _log(self, new: LimitedConnection, limit: int) -> None:
         if new.since >= self._log_at:
             self._log_at = new.since + LOG_S
             log.warning("the limit of connections is reached", extra={"facts": {"client": new.address, "limit": limit}})

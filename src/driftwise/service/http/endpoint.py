@@ -7,17 +7,18 @@ them. It is an ASGI application of its own, so that nothing stands between the s
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
+from starlette.types import Receive, Scope, Send
 
-from driftwise.core.family import FAMILIES
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, Reply
-from driftwise.service.http.access import MAX_QUOTE, Access
+from driftwise.service.http.access import MAX_QUOTE, Access, Headers
+from driftwise.service.http.decode_errors import decode_error
 from driftwise.service.http.errors import (
     BadRequest,
     ContentTooLarge,
@@ -29,10 +30,11 @@ from driftwise.service.http.errors import (
 from driftwise.service.store.events import ApiKeyCreated
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
-NAME_PATTERN = "{1,64}"  # in the error of a decoder
 KEY = re.compile(r"[\x21-\x7e]{1,200}\Z")
 MAX_ID = 2**53 - 1
 JSON = b"application/json"
+QueryParameter = tuple[type, str]  # its type, and what it means
+RawHeaders = Sequence[tuple[bytes, bytes]]
 log = logging.getLogger("driftwise.service")
 
 
@@ -61,19 +63,15 @@ class Service:
 class Call:
     """A request, decoded for a handler."""
 
-    __slots__ = ("body", "caller", "engine", "key", "path", "query", "service")
+    __slots__ = ("body", "caller", "engine", "id", "key", "name", "query")
 
-    def __init__(self, service: Service, path: dict[str, Any], query: dict[str, str]) -> None:
-        self.service, self.engine, self.path, self.query = service, service.engine, path, query
+    def __init__(self, engine: Engine, path: Mapping[str, str], query: dict[str, str]) -> None:
+        self.engine, self.query = engine, query
+        self.name = path.get("name", "")  # the deployment in the path
+        self.id = path.get("id", "")
         self.body: Any = None
         self.key: IdempotencyKey = NO_KEY
         self.caller: ApiKeyCreated | None = None
-
-    @property
-    def name(self) -> str:
-        """The deployment in the path."""
-        name: str = self.path["name"]
-        return name
 
     def number(self, name: str, default: int, low: int, high: int) -> int:
         """A whole number from the query."""
@@ -92,7 +90,8 @@ class StreamingResponse:
         self.chunks, self.media, self.filename = chunks, media, filename
 
 
-Handler = Callable[[Call], Awaitable[Any]]
+Result = Reply | StreamingResponse | msgspec.Struct | dict[str, Any]
+Handler = Callable[[Call], Awaitable[Result]]
 
 
 class Endpoint:
@@ -109,24 +108,23 @@ class Endpoint:
         handler: Handler,
         *,
         scope: str | None,
-        response: Any,
-        request: Any = None,
+        response: type | None,
+        request: type | None = None,
         status: int = 200,
         idempotent: bool = False,
         filtered: bool = False,
-        query: dict[str, tuple[Any, str]] | None = None,
+        query: Mapping[str, QueryParameter] | None = None,
         media: Sequence[str] = ("application/json",),
     ) -> None:
         self.method, self.path, self.handler, self.scope = method, path, handler, scope
         self.request, self.response, self.status = request, response, status
         self.idempotent, self.query = idempotent, query or {}
         self.filtered, self.media = filtered, media
-        self._has_id = "{id:int}" in path
-        self._decoder = None if request is None else msgspec.json.Decoder(request)
+        self._decoder: msgspec.json.Decoder[Any] | None = None if request is None else msgspec.json.Decoder(request)
         self.service: Service  # set when the app is made
         self.label = f"{method} {path}"
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["endpoint_label"] = self.label
         first = b""
         reply: Any
@@ -151,17 +149,19 @@ class Endpoint:
         else:
             await answer(send, *reply)
 
-    async def _reply(self, scope: Any, receive: Any) -> Reply | StreamingResponse:
+    async def _reply(self, scope: Scope, receive: Receive) -> Reply | StreamingResponse:
         headers = dict(scope["headers"])
         path = scope.get("path_params") or {}
         name = path.get("name")
         service = self.service
-        caller = self._caller(headers, name)
+        engine, caller = service.engine, None
+        if self.scope is not None:
+            caller = service.access.caller(
+                headers, engine.catalogue, engine.clock, self.scope, name, filtered=self.filtered
+            )
         if name is not None and not NAME.match(name):
             raise NotFound(f"there is no deployment {_quote(name)}")
-        if self._has_id:
-            path = path | {"id": decision_id(path["id"])}
-        call = Call(service, path, _query(scope, self.query))
+        call = Call(engine, path, _query(scope["query_string"], self.query) if scope["query_string"] else {})
         call.caller = caller
         if caller is not None:
             scope["caller"] = caller.id
@@ -172,7 +172,7 @@ class Endpoint:
             try:
                 call.body = self._decoder.decode(body)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise BadRequest(_decode_error(body, str(error))) from None
+                raise BadRequest(decode_error(body, str(error), self.request)) from None
         key = headers.get(b"idempotency-key")
         if key is not None and self.idempotent:
             text = key.decode("latin-1")
@@ -180,18 +180,12 @@ class Endpoint:
                 raise BadRequest("the idempotency key is not 1 to 200 visible ASCII characters")
             what = f"{self.method} {scope['path']} ".encode() + msgspec.json.encode(call.body)
             call.key = IdempotencyKey(caller.id if caller is not None else "", text, what)
-        result = await self.handler(call)
+            result: Result = await engine.run_once_per_key(call.key, lambda: self.handler(call))
+        else:
+            result = await self.handler(call)
         if isinstance(result, StreamingResponse | tuple):
             return result
         return self.status, msgspec.json.encode(result)
-
-    def _caller(self, headers: dict[bytes, bytes], name: str | None) -> ApiKeyCreated | None:
-        if self.scope is None:
-            return None
-        engine = self.service.engine
-        return self.service.access.caller(
-            headers, engine.catalogue, engine.clock(), self.scope, name, filtered=self.filtered
-        )
 
 
 class MethodRouter:
@@ -203,7 +197,7 @@ class MethodRouter:
             self.table["HEAD"] = self.table["GET"]  # the server leaves the body out
         self.allowed = ", ".join(sorted(self.table)).encode()
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = self.table.get(scope["method"])
         if endpoint is not None:
             await endpoint(scope, receive, send)
@@ -211,35 +205,19 @@ class MethodRouter:
             await method_not_allowed(scope, send, self.allowed)
 
 
-async def not_found(scope: Any, receive: Any, send: Any) -> None:
+async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a request for a path that does not exist."""
     if scope["type"] == "http":
         await answer(send, *error_reply(NotFound(f"there is nothing at {_quote(scope['path'])}")))
 
 
-async def method_not_allowed(scope: Any, send: Any, allowed: bytes) -> None:
+async def method_not_allowed(scope: Scope, send: Send, allowed: bytes) -> None:
     """Answer a request with a method that the path does not have."""
     detail = f"{scope['method']} is not allowed at {_quote(scope['path'])}; allowed: {allowed.decode()}"
     await answer(send, *error_reply(MethodNotAllowed(detail)), more=[(b"allow", allowed)])
 
 
-def _decode_error(body: bytes, error: str) -> str:
-    """The decoder's sentence, with a hint."""
-    if not body.strip():
-        return "the body is empty: send a JSON document, at least {}"
-    if NAME_PATTERN in error:
-        error = "a name consists of 1 to 64 letters, digits, `_`, `.` and `-`"
-    if error.endswith("`$.problem.kind`"):
-        error = f"{error}; a problem is one of {', '.join(FAMILIES)}"
-    if "malformed" in error and re.search(rb"NaN|Infinity|nan|inf", body):
-        error += "; JSON has no NaN and no infinity"
-    return f"the body is not valid: {error}"
-
-
-def _query(scope: Any, allowed: dict[str, tuple[Any, str]]) -> dict[str, str]:
-    text = scope["query_string"]
-    if not text:
-        return {}
+def _query(text: bytes, allowed: Mapping[str, QueryParameter]) -> dict[str, str]:
     query = dict(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
     for name in query:
         if name not in allowed:
@@ -259,7 +237,7 @@ def _quote(text: str) -> str:
     return repr(text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]}...")
 
 
-async def read_body(headers: dict[bytes, bytes], receive: Any, limits: Limits) -> bytes:
+async def read_body(headers: Headers, receive: Receive, limits: Limits) -> bytes:
     """The body, within the limits of time and size; bytes are counted, because `content-length` may be wrong."""
     length = headers.get(b"content-length", b"0")
     left = limits.max_body if length.isdigit() and len(length) <= 16 and int(length) <= limits.max_body else -1
@@ -282,7 +260,7 @@ async def read_body(headers: dict[bytes, bytes], receive: Any, limits: Limits) -
 RETRY = {429: b"1", 503: b"1"}
 
 
-async def answer(send: Any, status: int, body: bytes, media: bytes = JSON, more: Any = ()) -> None:
+async def answer(send: Send, status: int, body: bytes, media: bytes = JSON, more: RawHeaders = ()) -> None:
     """Send a response in one piece."""
     headers = [(b"content-type", media), (b"content-length", str(len(body)).encode()), *more]
     if status in RETRY:
@@ -295,7 +273,7 @@ async def answer(send: Any, status: int, body: bytes, media: bytes = JSON, more:
     await send({"type": "http.response.body", "body": body})
 
 
-async def _stream(stream: StreamingResponse, first: bytes, send: Any) -> None:
+async def _stream(stream: StreamingResponse, first: bytes, send: Send) -> None:
     headers = [(b"content-type", stream.media.encode())]
     if stream.filename:
         headers.append((b"content-disposition", f'attachment; filename="{stream.filename}"'.encode()))

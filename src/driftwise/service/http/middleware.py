@@ -5,7 +5,8 @@ import bisect
 import logging
 import time
 from collections import Counter
-from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftwise.service.http.endpoint import answer
 from driftwise.service.http.errors import Unavailable, error_reply
@@ -44,17 +45,17 @@ class HttpMetrics:
 class Middleware:
     """An ASGI application around another."""
 
-    def __init__(self, app: Any, metrics: HttpMetrics, *, log_requests: bool = False) -> None:
+    def __init__(self, app: ASGIApp, metrics: HttpMetrics, *, log_requests: bool = False) -> None:
         self.app, self.metrics, self.log_requests = app, metrics, log_requests
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         start = time.perf_counter()
         status = 0
 
-        async def send_safely(message: Any) -> None:
+        async def send_safely(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -84,7 +85,7 @@ class Middleware:
             if self.log_requests or status == 500:  # a failure of the store is logged once, not at every 503
                 self._log(scope, label, status, seconds)
 
-    def _log(self, scope: Any, label: str, status: int, seconds: float) -> None:
+    def _log(self, scope: Scope, label: str, status: int, seconds: float) -> None:
         params = scope.get("path_params") or {}
         facts = {"endpoint": label, "status": status, "ms": round(1000 * seconds, 3), "key": scope.get("caller")}
         log.info("answered", extra={"facts": facts | {"deployment": params.get("name")}})

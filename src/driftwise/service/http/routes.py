@@ -1,13 +1,15 @@
 """The endpoints of the API, in one table. The name of a handler is the operationId in the OpenAPI document."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
 
 from driftwise.service.deployments import admin, decisions, queries
 from driftwise.service.deployments.catalogue import PAUSED, RETIRED, RUNNING
+from driftwise.service.deployments.engine import Reply
 from driftwise.service.deployments.export import MEDIA, file_chunks, require_parquet
-from driftwise.service.http.endpoint import MAX_ID, Call, Endpoint, StreamingResponse
+from driftwise.service.http.endpoint import MAX_ID, Call, Endpoint, StreamingResponse, decision_id
 from driftwise.service.http.errors import BadRequest
 from driftwise.service.http.schemas.requests import (
     AddArmRequest,
@@ -34,108 +36,114 @@ from driftwise.service.http.schemas.responses import (
     LoggedDecision,
     SnapshotResponse,
     Statistics,
+    SummaryResponse,
     Verification,
 )
 
 
-async def decide(call: Call) -> Any:
+async def decide(call: Call) -> Reply:
     """Make a decision."""
     return await decisions.decide(call.engine, call.name, [call.body], key=call.key)
 
 
-async def decide_many(call: Call) -> Any:
+async def decide_many(call: Call) -> Reply:
     """Make several decisions, all or none."""
     return await decisions.decide(call.engine, call.name, call.body.decisions, many=True, key=call.key)
 
 
-async def learn(call: Call) -> Any:
+async def learn(call: Call) -> Reply:
     """Send the outcome of a decision."""
     return await decisions.learn(call.engine, call.name, [call.body], key=call.key)
 
 
-async def learn_many(call: Call) -> Any:
+async def learn_many(call: Call) -> Reply:
     """Send several outcomes; each has a status of its own."""
     return await decisions.learn(call.engine, call.name, call.body.outcomes, many=True, key=call.key)
 
 
-async def cancel_decision(call: Call) -> Any:
+async def cancel_decision(call: Call) -> Reply:
     """Cancel a decision that was not carried out."""
     return await decisions.cancel(call.engine, call.name, call.body.id, key=call.key)
 
 
-async def create_deployment(call: Call) -> Any:
+async def create_deployment(call: Call) -> Reply:
     """Create a deployment."""
     return await admin.create(call.engine, call.body, key=call.key)
 
 
-async def list_deployments(call: Call) -> Any:
+async def list_deployments(call: Call) -> dict[str, Any]:
     """List the deployments that the API key may see, by name; those not used since the start as they were created."""
     only = None if call.caller is None else call.caller.deployments
     return queries.list_deployments(call.engine, call.query.get("after", ""), call.number("limit", 100, 1, 1000), only)
 
 
-async def get_deployment(call: Call) -> Any:
+async def get_deployment(call: Call) -> dict[str, Any]:
     """Get a deployment: its specification and current state."""
     return await queries.describe(call.engine, call.name)
 
 
-async def update_deployment(call: Call) -> Any:
+async def update_deployment(call: Call) -> Reply:
     """Change a deployment. A new policy, parameters or window replay the journal: no history is lost."""
     return await admin.change(call.engine, call.name, call.body, key=call.key)
 
 
-async def pause_deployment(call: Call) -> Any:
+async def pause_deployment(call: Call) -> Reply:
     """Pause: no decisions, but outcomes are still accepted."""
     return await admin.set_status(call.engine, call.name, PAUSED, key=call.key)
 
 
-async def resume_deployment(call: Call) -> Any:
+async def resume_deployment(call: Call) -> Reply:
     """Resume after a pause."""
     return await admin.set_status(call.engine, call.name, RUNNING, key=call.key)
 
 
-async def retire_deployment(call: Call) -> Any:
+async def retire_deployment(call: Call) -> Reply:
     """Retire a deployment, for ever; its log stays."""
     return await admin.set_status(call.engine, call.name, RETIRED, key=call.key)
 
 
-async def add_arm(call: Call) -> Any:
+async def add_arm(call: Call) -> Reply:
     """Add an arm, without history."""
     options = {name: value for name, value in msgspec.structs.asdict(call.body).items() if value is not None}
-    return await admin.add_arm(call.engine, call.name, options.pop("name"), key=call.key, **options)
+    return await admin.add_arm(call.engine, call.name, options.pop("name"), options, key=call.key)
 
 
-async def retire_arm(call: Call) -> Any:
+async def retire_arm(call: Call) -> Reply:
     """Retire an arm: it is never chosen again."""
     return await admin.retire_arm(call.engine, call.name, call.body.name, key=call.key)
 
 
-async def get_statistics(call: Call) -> Any:
+async def get_statistics(call: Call) -> Statistics:
     """Get what the dashboard draws: choices over time, rewards with intervals, changes, delays, budgets, states."""
     return await queries.statistics(call.engine, call.name)
 
 
-async def get_decision(call: Call) -> Any:
+async def get_summary(call: Call) -> SummaryResponse:
+    """Get what the policy knows of each arm now: estimate, index, interval, count and pending decisions."""
+    return await queries.summary(call.engine, call.name)
+
+
+async def get_decision(call: Call) -> LoggedDecision:
     """Get a decision from the journal, with its outcome."""
-    return await queries.get_decision(call.engine, call.name, call.path["id"])
+    return await queries.get_decision(call.engine, call.name, decision_id(call.id))
 
 
-async def explain_decision(call: Call) -> Any:
+async def explain_decision(call: Call) -> Explanation:
     """Explain a decision: what the policy knew then, replayed from the journal."""
-    return await queries.explain(call.engine, call.name, call.path["id"])
+    return await queries.explain(call.engine, call.name, decision_id(call.id))
 
 
-async def verify_deployment(call: Call) -> Any:
+async def verify_deployment(call: Call) -> Verification:
     """Replay the journal from the start, and compare with the live state, bit for bit."""
     return await queries.verify(call.engine, call.name)
 
 
-async def take_snapshot(call: Call) -> Any:
+async def take_snapshot(call: Call) -> SnapshotResponse:
     """Take a snapshot now, so that a restart has little to replay."""
     return await queries.take_snapshot(call.engine, call.name)
 
 
-async def export_log(call: Call) -> Any:
+async def export_log(call: Call) -> StreamingResponse:
     """Export the log: a row per decision, with propensity and outcome. `after` and `upto` are ids."""
     kind = call.query.get("format", "jsonl")
     if kind not in MEDIA:
@@ -147,36 +155,36 @@ async def export_log(call: Call) -> Any:
     return StreamingResponse(chunks, MEDIA[kind], f"{call.name}.{kind}")
 
 
-async def export_agent(call: Call) -> Any:
+async def export_agent(call: Call) -> StreamingResponse:
     """Export the agent as bytes, for `driftwise.Agent.loads` in another program."""
     async with call.engine.exclusive(call.name) as (_, live):
         blob = live.agent.dumps()
 
-    async def chunks() -> Any:
+    async def chunks() -> AsyncIterator[bytes]:
         yield blob
 
     return StreamingResponse(chunks(), "application/octet-stream", f"{call.name}.agent")
 
 
-async def export_backup(call: Call) -> Any:
+async def export_backup(call: Call) -> StreamingResponse:
     """Export a copy of the whole SQLite store, while the service runs: a file that `driftwise serve --store` opens."""
     await call.engine.commit()
     return StreamingResponse(file_chunks(call.engine.journal.backup), "application/vnd.sqlite3", "driftwise.db")
 
 
-async def create_key(call: Call) -> Any:
+async def create_key(call: Call) -> Reply:
     """Create an API key. Its text is in this response only."""
     return await admin.create_key(call.engine, call.body)
 
 
-async def list_keys(call: Call) -> Any:
+async def list_keys(call: Call) -> ApiKeyList:
     """List API keys."""
     return ApiKeyList([admin.api_key_view(call.engine, id) for id in call.engine.catalogue.keys])
 
 
-async def revoke_key(call: Call) -> Any:
+async def revoke_key(call: Call) -> Reply:
     """Revoke an API key."""
-    return await admin.revoke_key(call.engine, call.path["id"])
+    return await admin.revoke_key(call.engine, call.id)
 
 
 ONE = "/v1/deployments/{name}"
@@ -218,6 +226,7 @@ def endpoints() -> list[Endpoint]:
         Endpoint("POST", f"{ONE}/arms", add_arm, request=AddArmRequest, **admin_),
         Endpoint("POST", f"{ONE}/arms/retire", retire_arm, request=RetireArmRequest, **admin_),
         Endpoint("GET", f"{ONE}/statistics", get_statistics, response=Statistics, **read_),
+        Endpoint("GET", f"{ONE}/summary", get_summary, response=SummaryResponse, **read_),
         Endpoint("GET", f"{ONE}/decisions/{{id:int}}", get_decision, response=LoggedDecision, **read_),
         Endpoint("GET", f"{ONE}/decisions/{{id:int}}/explain", explain_decision, response=Explanation, **read_),
         Endpoint("GET", f"{ONE}/log", export_log, response=bytes, media=logs, query=RANGE, **read_),

@@ -10,7 +10,6 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import uvicorn
 
@@ -23,6 +22,7 @@ from driftwise.service.http.connection import Connection
 from driftwise.service.http.connection_limits import ConnectionLimiter
 from driftwise.service.http.endpoint import Limits, Service
 from driftwise.service.http.metrics import log_to_stderr
+from driftwise.service.http.middleware import Middleware
 from driftwise.service.http.token import drop_token, ensure_token, load_token, token_file
 from driftwise.service.store.journal import open_journal
 
@@ -49,7 +49,7 @@ class Server(uvicorn.Server):
 def exit_on_sigterm() -> Iterator[None]:
     """Let SIGTERM end the process as `sys.exit` does, so that temporary files are removed."""
 
-    def leave(*_: Any) -> None:
+    def leave(*_: object) -> None:
         raise SystemExit(0)
 
     before = signal.signal(signal.SIGTERM, leave)
@@ -107,7 +107,7 @@ def serve(
         journal.close()
 
 
-def make_server(app: Any, host: str, port: int, limits: Limits) -> Server:
+def make_server(app: Middleware, host: str, port: int, limits: Limits) -> Server:
     """A server for an app; sets up garbage collection and the limit of open files."""
     gc.set_threshold(*GARBAGE)
     _allow_files(limits.max_connections + limits.max_health + SPARE_FILES)

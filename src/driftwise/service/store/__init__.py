@@ -1,1 +1,1 @@
-"""The journal and where it is kept: SQLite or PostgreSQL."""
+"""The journal, and its stores: SQLite and PostgreSQL."""

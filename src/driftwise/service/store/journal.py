@@ -14,7 +14,8 @@ cache of the fold.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 from driftwise.errors import DriftwiseError, ParameterError
 
@@ -78,34 +79,53 @@ class Snapshot(NamedTuple):
 
 
 class Journal(Protocol):
-    """The interface of a store."""
+    """The interface of a store. A failed operation raises `JournalError`; `checks.check_journal` tests the promises."""
+
+    @property
+    def path(self) -> str | Path:
+        """The name of the store for the log, without secrets."""
 
     fast_reads: bool  # whether `answer` and `outcome` take microseconds, so that an event loop may call them
     remote: bool  # whether the store is a server, which may restart and lose what it had not flushed
 
     def append(
         self, events: Sequence[Event] = (), answers: Sequence[Answer] = (), snapshots: Sequence[Snapshot] = ()
-    ) -> None: ...
+    ) -> None:
+        """Write all of it or nothing. Event numbers of a stream must be unique, and so must the refs of outcomes.
 
-    def read(self, stream: int, after: int = -1, upto: int | None = None) -> Iterator[Event]: ...
+        When it returns, the data is as durable as `durability` says. When it raises, it may still have been written:
+        read the store again, after `recover`.
+        """
 
-    def outcome(self, stream: int, ref: int) -> Event | None: ...
+    def read(self, stream: int, after: int = -1, upto: int | None = None) -> Iterator[Event]:
+        """The events of a stream with `after < number <= upto`, in the order of their numbers."""
 
-    def answer(self, key: str) -> Answer | None: ...
+    def outcome(self, stream: int, ref: int) -> Event | None:
+        """The one event whose `ref` is this decision: its outcome, or its cancellation; None while it is pending."""
 
-    def save(self, snapshot: Snapshot) -> None: ...
+    def answer(self, key: str) -> Answer | None:
+        """The stored answer for an idempotency key; None where there is none, or where it was forgotten."""
 
-    def latest(self, stream: int, upto: int | None = None) -> Snapshot | None: ...
+    def save(self, snapshot: Snapshot) -> None:
+        """Store a snapshot, and drop older ones that are not worth keeping (`snapshots_to_keep`)."""
 
-    def forget_answers(self, before: int) -> bool: ...
+    def latest(self, stream: int, upto: int | None = None) -> Snapshot | None:
+        """The newest snapshot of a stream, of event `upto` at the latest; None where there is none."""
 
-    def recover(self) -> Any: ...
+    def forget_answers(self, before: int) -> bool:
+        """Drop a batch of answers older than a time in microseconds; returns whether there may be more."""
 
-    def backup(self, path: str) -> None: ...
+    def recover(self) -> object:
+        """Make the store usable after a failure; what it returns is the store's own. Without a failure it is cheap."""
 
-    def size(self) -> int: ...
+    def backup(self, path: str) -> None:
+        """Write a consistent copy of the store to a file, while it is in use; refused where the store cannot."""
 
-    def close(self) -> None: ...
+    def size(self) -> int:
+        """Bytes that the store occupies."""
+
+    def close(self) -> None:
+        """Close all connections; it may be called twice."""
 
 
 DURABILITY = {
@@ -114,7 +134,7 @@ DURABILITY = {
 }
 
 
-def open_journal(url: str, durability: str = "full") -> Any:
+def open_journal(url: str, durability: str = "full") -> Journal:
     """Open the journal at `sqlite:///PATH` or `postgresql://...`; create it if it does not exist."""
     if durability not in DURABILITY:
         raise ParameterError(f"durability={durability} is not one of {', '.join(DURABILITY)}")

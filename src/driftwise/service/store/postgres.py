@@ -1,6 +1,6 @@
 """A journal in PostgreSQL: the same streams, answers and snapshots, in a schema of its own.
 
-    postgresql://user@host/database?schema=shop        tables in the schema `shop`; `driftwise` if not given
+    postgresql://user@host/database?schema=shop        tables in the schema `shop`; `driftwise` by default
     ...&prepared=0                                     no prepared statements, for a pooler between us and the server
 
 One process writes to a schema: it holds an advisory lock, and the unique numbers of events would stop a second one

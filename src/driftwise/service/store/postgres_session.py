@@ -1,8 +1,8 @@
 """Sessions with a PostgreSQL server, with timeouts: whatever hangs, a request gets an answer.
 
-The server is told to give up a statement after a while, and a lock sooner. When the server itself does not answer (it
-hangs, or the network is gone), the session stops waiting a little later. The other way round, the server looks after
-its clients, so that the lock of one that vanished is free again in half a minute.
+Settings of a session limit how long the server works on a statement, and how long it waits for a lock. When the server
+itself does not answer (it hangs, or the network is gone), the session stops waiting a little later. The other way
+round, the server looks after its clients, so that the lock of one that vanished is free again in half a minute.
 
 The one that writes holds an advisory lock, as long as its session lives: not even `kill -9` leaves it behind.
 """

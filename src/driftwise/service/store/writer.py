@@ -9,15 +9,16 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from driftwise.service.store.journal import Answer, Event, Journal, JournalError, Snapshot
 
 MAX_EVENTS = 2000  # in one commit
-NOTHING: tuple[Any, ...] = ()
+NOTHING: tuple[()] = ()
+M = TypeVar("M")  # what the caller marks a write with
 
 
-class WriteRequest(NamedTuple):
+class WriteRequest(NamedTuple, Generic[M]):
     """What to write for one request."""
 
     era: int
@@ -25,36 +26,36 @@ class WriteRequest(NamedTuple):
     answers: Sequence[Answer]
     snapshots: Sequence[Snapshot]
     done: "asyncio.Future[None]"
-    mark: Any = None
+    mark: M | None = None
     forget: int = 0  # answers older than this
 
 
-class BatchResult(NamedTuple):
+class BatchResult(NamedTuple, Generic[M]):
     """The result of a batch: the valid writes, the era after it, whether anything was written, and the error."""
 
-    batch: list[WriteRequest]
-    valid: list[WriteRequest]
+    batch: list[WriteRequest[M]]
+    valid: list[WriteRequest[M]]
     era: int
     wrote: bool
     error: JournalError | None
 
 
-class Writer:
+class Writer(Generic[M]):
     """The one thread that appends to a journal."""
 
     def __init__(
         self,
         journal: Journal,
         on_commit: Callable[[JournalError | None], None],
-        on_done: Callable[[Any], None],
+        on_done: Callable[[M], None],
     ) -> None:
         self.era = 0
         self.forgetting = False
         self.commits = self.written = self.failures = 0
         self._journal, self._on_commit, self._on_done = journal, on_commit, on_done
         self._loop = asyncio.get_running_loop()
-        self._submitted: list[WriteRequest] = []
-        self._queue: queue.SimpleQueue[list[WriteRequest] | None] = queue.SimpleQueue()
+        self._submitted: list[WriteRequest[M]] = []
+        self._queue: queue.SimpleQueue[list[WriteRequest[M]] | None] = queue.SimpleQueue()
         self._waiting = 0
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
@@ -64,29 +65,23 @@ class Writer:
         events: Sequence[Event] = NOTHING,
         answers: Sequence[Answer] = NOTHING,
         snapshots: Sequence[Snapshot] = NOTHING,
-        mark: Any = None,
+        mark: M | None = None,
         era: int | None = None,
+        forget: int = 0,
     ) -> "asyncio.Future[None]":
         """Write after all that was submitted before; called from the event loop.
 
         When it is written, or has failed, `on_done` gets its `mark`. `era` is that of an earlier decision. After every
-        commit `on_commit` gets the error, or None.
+        commit `on_commit` gets the error, or None. Some answers older than `forget` are dropped; `forgetting` says
+        whether there are more.
         """
-        return self._submit(
-            WriteRequest(self.era if era is None else era, events, answers, snapshots, self._loop.create_future(), mark)
-        )
-
-    def forget_answers(self, before: int) -> "asyncio.Future[None]":
-        """Drop some old answers; `forgetting` says whether there are more."""
-        return self._submit(WriteRequest(self.era, NOTHING, NOTHING, NOTHING, self._loop.create_future(), None, before))
-
-    def _submit(self, write: WriteRequest) -> "asyncio.Future[None]":
-        """Queue all submissions of one round of the event loop together: one wake-up, not one each."""
-        if not self._submitted:
+        if not self._submitted:  # all submissions of one round of the event loop share one wake-up
             self._loop.call_soon(self._enqueue)
+        done = self._loop.create_future()
+        write = WriteRequest(self.era if era is None else era, events, answers, snapshots, done, mark, forget)
         self._submitted.append(write)
         self._waiting += 1
-        return write.done
+        return done
 
     def _enqueue(self) -> None:
         if self._submitted:
@@ -126,9 +121,9 @@ class Writer:
             if last:
                 return
 
-    def _gather(self) -> tuple[list[WriteRequest], bool]:
+    def _gather(self) -> tuple[list[WriteRequest[M]], bool]:
         """Everything in the queue, at least one write; True when the writer stops."""
-        batch: list[WriteRequest] = []
+        batch: list[WriteRequest[M]] = []
         size = 0
         writes = self._queue.get()
         while writes is not None:
@@ -142,7 +137,7 @@ class Writer:
                 return batch, False
         return batch, True
 
-    def _write(self, batch: list[WriteRequest]) -> bool:
+    def _write(self, batch: list[WriteRequest[M]]) -> bool:
         """Write a batch; returns whether there was anything to write."""
         events = [event for write in batch for event in write.events]
         answers = [answer for write in batch for answer in write.answers]
@@ -158,7 +153,7 @@ class Writer:
 
     # ---- back in the event loop ----
 
-    def _settle(self, result: BatchResult) -> None:
+    def _settle(self, result: BatchResult[M]) -> None:
         batch, valid, self.era, wrote, error = result
         self._waiting -= len(batch)
         if error is None:

@@ -47,6 +47,7 @@ import numpy as np
 
 from driftwise.core.family import family_of
 from driftwise.core.kernel import kernel
+from driftwise.core.protocols import Policy
 from driftwise.core.random import branch
 from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Floats, Problem, Shared
@@ -173,7 +174,7 @@ class BanditOverBandit(NamedTuple):
         return np.array([growth, 1.0]), mapping, known_scale(0.0, float(items))
 
 
-def _can_restart(policy: Any) -> None:
+def _can_restart(policy: Policy) -> None:
     """Refuse a policy that cannot be started over with another window."""
     if type(policy) not in restart.kernels or "window" not in policy._fields:
         name = type(policy).__name__ if type(policy) in select.kernels else repr(policy)
@@ -181,9 +182,9 @@ def _can_restart(policy: Any) -> None:
 
 
 @kernel
-def _block(given: int, laws: Floats, rounds: int) -> int:
+def _block(length: int, laws: Floats, rounds: int) -> int:
     """The length of a block of `rounds` in all."""
-    return given if given > 0 else max(1, min(rounds, int(math.sqrt(laws[GROWTH] * rounds))))
+    return length if length > 0 else max(1, min(rounds, int(math.sqrt(laws[GROWTH] * rounds))))
 
 
 @kernel

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.core.dispatch import decision_of, put_away, put_costs, recalled
+from driftwise.core.dispatch import decision_of, put_costs, put_row, take_outcome
 from driftwise.core.family import FAMILIES, Late
 from driftwise.core.kernel import kernel
 from driftwise.core.random import fill_uniform
@@ -61,7 +61,7 @@ class Mailbox(NamedTuple):
         return _behind(self.nature, name)
 
 
-def _behind(thing: Any, name: str) -> Any:
+def _behind(thing: object, name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
     return getattr(thing, name)
@@ -101,7 +101,7 @@ def _deliver(tape: DelayedTape, nature: Mailbox, policy: Any, state: Any, decisi
         )
         settle(policy, state, late)
         if not nature.lost[slot]:
-            update(policy, state, late, recalled(nature.costs, slot, nature.rewards[slot]), now)
+            update(policy, state, late, take_outcome(nature.costs, slot, nature.rewards[slot]), now)
         slot = nature.after[slot]
 
 
@@ -111,7 +111,7 @@ def _post(nature: Mailbox, slot: int, due: int, decision: Decision, outcome: Any
     nature.rounds[slot] = decision.t
     nature.actions[slot] = decision.action
     nature.propensities[slot] = decision.propensity
-    put_away(nature.contexts, slot, decision.context)
+    put_row(nature.contexts, slot, decision.context)
     nature.streams[slot] = decision.rng
     nature.rewards[slot] = outcome.reward
     put_costs(nature.costs, slot, outcome)

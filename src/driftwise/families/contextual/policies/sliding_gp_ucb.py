@@ -186,9 +186,9 @@ class SlidingGPUCB(NamedTuple):
 
 @kernel
 def _radius(policy: SlidingGPUCB, state: SlidingGPUCBState) -> float:
-    told = information_gain(state.process) + 1.0 - math.log(state.delta[0])
+    information = information_gain(state.process) + 1.0 - math.log(state.delta[0])
     spread = state.scale.noise[0] / state.scale.unit[0] / math.sqrt(state.process.ridge[0])
-    return float(policy.scale * (policy.norm + spread * math.sqrt(2.0 * told)))
+    return float(policy.scale * (policy.norm + spread * math.sqrt(2.0 * information)))
 
 
 @kernel
@@ -201,14 +201,14 @@ def _advance(policy: SlidingGPUCB, state: SlidingGPUCBState, t: int, rng: Any) -
 def _select(policy: SlidingGPUCB, state: SlidingGPUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     solve(state.process, state.window.rewards)
     radius, best, top = state.scale.unit[0] * _radius(policy, state), 0, -np.inf
-    found = 0
+    n_points = 0
     if state.pending.waiting[0] > 0:
-        found = prepare(state.points, state.pending, state.process, state.window)
+        n_points = prepare(state.points, state.pending, state.process, state.window)
     for start in range(0, len(context), COLUMNS):
         stop = min(len(context), start + COLUMNS)
         predict(state.process, state.window.features, context, start, stop)
-        if found > 0:
-            narrow(state.points, state.pending, state.process, found, context, start)
+        if n_points > 0:
+            narrow(state.points, state.pending, state.process, n_points, context, start)
         for a in range(stop - start):
             index = state.process.means[a] + radius * math.sqrt(max(0.0, state.process.squares[a]))
             if index > top:
@@ -224,18 +224,18 @@ def _update(policy: SlidingGPUCB, state: SlidingGPUCBState, decision: Decision, 
 @kernel
 def _summarise(policy: SlidingGPUCB, state: SlidingGPUCBState, t: int, context: Floats, out: Summary) -> None:
     clear_summary(out)
-    process, variance, found = state.process, state.process.variance[0], 0
+    process, variance, n_points = state.process, state.process.variance[0], 0
     solve(process, state.window.rewards)
     radius, rho = state.scale.unit[0] * _radius(policy, state), process.ridge[0]
     if state.pending.waiting[0] > 0:
-        found = prepare(state.points, state.pending, process, state.window)
+        n_points = prepare(state.points, state.pending, process, state.window)
     for start in range(0, len(context), COLUMNS):
         stop = min(len(context), start + COLUMNS)
         predict(process, state.window.features, context, start, stop)
         for a in range(stop - start):
             out.count[start + a] = rewards_worth(process.squares[a] / rho, variance / rho)
-        if found > 0:
-            narrow(state.points, state.pending, process, found, context, start)
+        if n_points > 0:
+            narrow(state.points, state.pending, process, n_points, context, start)
         for a in range(stop - start):
             reach = radius * math.sqrt(max(0.0, process.squares[a]))
             put_row(out, start + a, process.means[a], reach, True)

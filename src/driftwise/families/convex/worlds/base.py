@@ -129,9 +129,9 @@ class ConvexWorld(BaseWorld):
         domain, asks = self.domain, self.asks(horizon, seed)
         for start in range(0, horizon, size):
             stop = min(horizon, start + size)
-            asked = asks(start, stop)
+            functions = asks(start, stop)
             shapes = (1, self.n_constraints, self.n_constraints)
-            forms = (self._checked(each, count, stop - start) for each, count in zip(asked, shapes, strict=True))
+            forms = (self._checked(each, count, stop - start) for each, count in zip(functions, shapes, strict=True))
             yield ConvexTape(start, domain, *forms)
 
     def _checked(self, forms: Quadratics, count: int, rounds: int) -> Quadratics:

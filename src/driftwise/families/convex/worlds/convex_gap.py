@@ -44,10 +44,10 @@ class ConvexGap(TwoHalves):
         """The same loss throughout, and two constraints."""
         uses = np.array([[[self.base + self.delta]], [[self.base]]])
 
-        def asked(start: int, stop: int) -> Asked:
+        def functions(start: int, stop: int) -> Asked:
             rows = halves(horizon, 1, start, stop)
             losses = linear(np.full((1, 1, 1), -self.gain), np.zeros((1, 1)), np.zeros_like(rows))
             constraints = linear(uses, np.full((2, 1), -0.5 * self.base), rows)
             return Asked(losses, constraints, constraints)
 
-        return asked
+        return functions

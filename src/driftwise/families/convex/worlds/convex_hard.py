@@ -37,9 +37,9 @@ class ConvexHard(TwoHalves):
         gains = np.array([[[-1.0]], [[0.0]]])
         uses = np.array([[[1.0 + self.delta]], [[1.0 - self.delta]]])
 
-        def asked(start: int, stop: int) -> Asked:
+        def functions(start: int, stop: int) -> Asked:
             rows = halves(horizon, 1, start, stop)
             constraints = linear(uses, np.full((2, 1), -0.5), rows)
             return Asked(linear(gains, np.zeros((2, 1)), rows), constraints, constraints)
 
-        return asked
+        return functions

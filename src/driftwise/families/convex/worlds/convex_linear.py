@@ -89,14 +89,14 @@ class ConvexLinear(ConvexWorld):
         allowed = np.full((2, self.constraints), -self.load * self.dim)
         cycles = self.cycles if self.variation else 1
 
-        def asked(start: int, stop: int) -> Asked:
+        def functions(start: int, stop: int) -> Asked:
             losses = mean_loss + self._uniforms(seed, "losses", start, stop, self.dim) - 0.5
             expected = linear(table, allowed, halves(horizon, cycles, start, stop))
             drawn = self._drawn(seed, start, stop, expected) if self.noise else expected
             rows = each_round(start, stop)
             return Asked(linear(losses[:, None, :], np.zeros((len(rows), 1)), rows), drawn, expected)
 
-        return asked
+        return functions
 
     def _drawn(self, seed: int, start: int, stop: int, expected: Quadratics) -> Quadratics:
         """Constraints with luck: every round has its own."""

@@ -69,7 +69,7 @@ class ConvexQuadratic(ConvexWorld):
         levels = np.array([[self.variation - self.allowed], [-self.variation - self.allowed]])
         cycles = self.cycles if self.variation else 1
 
-        def asked(start: int, stop: int) -> Asked:
+        def functions(start: int, stop: int) -> Asked:
             targets, rows = np.empty((stop - start, self.dim)), each_round(start, stop)
             fill_uniform(key(seed, "losses"), start * self.dim, targets.reshape(-1))
             targets += middle - 0.5
@@ -79,4 +79,4 @@ class ConvexQuadratic(ConvexWorld):
             constraints = Quadratics(*two, halves(horizon, cycles, start, stop))
             return Asked(losses, constraints, constraints)
 
-        return asked
+        return functions

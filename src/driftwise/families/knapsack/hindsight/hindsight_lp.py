@@ -27,6 +27,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats
 from driftwise.core.validation import number, whole
 from driftwise.errors import ParameterError
+from driftwise.families.knapsack.ground_truth import KnapsackGroundTruth
 from driftwise.families.knapsack.hindsight.cutting_planes import CAUTION, between, next_caution
 from driftwise.families.knapsack.hindsight.master_lp import Lottery
 from driftwise.families.knapsack.means import Means, amounts, positive
@@ -257,7 +258,7 @@ def _units(means: Means, ends: Sequence[int]) -> Units:
     return Units(named, staged, counts.astype(np.float64), rows.astype(np.int32))
 
 
-def plan_of(world: Any, horizon: int, seed: int) -> tuple[Plan, Any]:
+def plan_of(world: KnapsackGroundTruth, horizon: int, seed: int) -> tuple[Plan, Any]:
     """The best plan for one run of a world, and the means it is made from."""
     stages, means = world.stages(horizon), world.means(horizon, seed)
     if len(stages.starts) == 1:

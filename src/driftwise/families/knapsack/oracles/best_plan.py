@@ -13,6 +13,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.random import uniform
 from driftwise.core.types import About, Decision, Floats, Problem, Shared, Spent
 from driftwise.core.verbs import register
+from driftwise.families.knapsack.ground_truth import KnapsackGroundTruth
 from driftwise.families.knapsack.hindsight.hindsight_lp import plan_of
 
 
@@ -31,7 +32,7 @@ class BestPlanOracle(NamedTuple):
         """Refused: it needs the world."""
         not_live(self, problem)
 
-    def foresee(self, problem: Problem, world: Any, horizon: int, seed: int) -> BestPlanOracleState:
+    def foresee(self, problem: Problem, world: KnapsackGroundTruth, horizon: int, seed: int) -> BestPlanOracleState:
         """Work the plan out."""
         plan, _ = plan_of(world, horizon, seed)
         choices, rows = plan.choices.astype(np.int64), plan.units.rows.astype(np.int64)

@@ -14,6 +14,7 @@ from driftwise.core.foresight import not_live
 from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Decision, Floats, Problem, Shared, Spent
 from driftwise.core.verbs import register
+from driftwise.families.knapsack.ground_truth import KnapsackGroundTruth
 from driftwise.families.knapsack.randomized_action import draw_from
 from driftwise.families.knapsack.round_lp import StepLP, new_step_lp, solve_step
 
@@ -34,7 +35,7 @@ class EvenSpending(NamedTuple):
         """Refused: it needs the world."""
         not_live(self, problem)
 
-    def foresee(self, problem: Problem, world: Any, horizon: int, seed: int) -> EvenSpendingState:
+    def foresee(self, problem: Problem, world: KnapsackGroundTruth, horizon: int, seed: int) -> EvenSpendingState:
         """Look up all means."""
         means = world.means(horizon, seed)
         lp = new_step_lp(problem.n_arms, means.n_resources)

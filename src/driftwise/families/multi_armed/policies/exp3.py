@@ -74,11 +74,11 @@ def exploration(n_arms: int, rounds: int) -> float:
 
 def horizon_of(policy: str, horizon: int, problem: Problem, instead: str = "") -> int:
     """The policy's own horizon, else the problem's; `instead` names parameters that would do without one."""
-    found = whole("horizon", horizon, low=0) or whole("horizon", problem.horizon, low=0)
-    if not found:
+    rounds = whole("horizon", horizon, low=0) or whole("horizon", problem.horizon, low=0)
+    if not rounds:
         otherwise = f", or {instead}" if instead else ""
         raise ParameterError(f"{policy} must know how many rounds will be played: give it a horizon{otherwise}")
-    return found
+    return rounds
 
 
 @kernel

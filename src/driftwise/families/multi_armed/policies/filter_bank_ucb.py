@@ -6,14 +6,14 @@
                                                                reward of k, n_k the rounds since
     n_k rounds pass  the variance of k in filter j, in units of R^2, grows by max(rho_j n_k, the sum of h_k), up to
                      2 V / R^2 + 1,
-                     h_k = a sqrt(3 / K) g^2 / (1 + g) / (1000 + t / 16),  g = min((max_i m_i - m_k)^2 / (c R)^2, 1000)
+                     h_k = a sqrt(3 / K) g^2 / (1 + g) / (1000 + t / 16),   g = min((max m - m_k)^2 / (c R)^2, 1000)
     y of arm k       R^2 from `reward_noise.py`; the filters of k start from variance + x_k / R^2
     V                mean squared distance of the m_k from their mean G over the last 10^4 rewards; the variance of all
                      rewards until every arm has one
 
 The growth h_k keeps an eye on arms that the filters have given up. An arm is tried when its variance reaches g, and a
-reward takes g^2 / (1 + g) off it: so each of three arms is tried once in 1000 rounds more than the filters ask for, once
-in t / 16 rounds later on, and 16 log T times in all; less often where there are more arms.
+reward takes g^2 / (1 + g) off it. So each of three arms is tried once in 1000 rounds more than the filters ask for,
+once in t / 16 rounds later on: 16 log(1 + T / 16,000) times in all, and less often where there are more arms.
 
 | symbol | field | |
 |---|---|---|
@@ -24,8 +24,8 @@ in t / 16 rounds later on, and 16 log T times in all; less often where there are
 | t | clock | the round to be decided next |
 
 An arm without a reward is tried first, lowest number first. While its reward is under way the mean of all rewards and
-their variance stand for it. An arm with p decisions under way has a bonus smaller by 1 + p (v_k + x_k) / R^2: as if they
-had come and paid its mean (`numerics/pending.py`).
+their variance stand for it. An arm with p decisions under way has a bonus smaller by 1 + p (v_k + x_k) / R^2: as if
+they had come and paid its mean (`numerics/pending.py`).
 
 Kalman 1960 for the filters; Herbster & Warmuth, *Tracking the best expert*, Machine Learning 1998, for the share; the
 rest is our own, measured in `benchmarks/auto`.

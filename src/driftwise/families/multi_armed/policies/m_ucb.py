@@ -122,7 +122,7 @@ class MUCB(NamedTuple):
         )
 
 
-def _even(window: Any) -> int:
+def _even(window: object) -> int:
     size = whole("window", window, low=2, high=2**31 - 2)
     if size % 2:
         raise ParameterError(f"window={window} is not even: M-UCB compares its two halves")

@@ -16,6 +16,7 @@ from driftwise.core.foresight import not_live
 from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Decision, Floats, Ints, Moves, Problem, Scratch, Shared
 from driftwise.core.verbs import register
+from driftwise.families.restless.ground_truth import RestlessGroundTruth
 from driftwise.families.restless.structure import restless_problem
 from driftwise.families.restless.top_m import top_arms
 from driftwise.families.restless.whittle.api import whittle_index
@@ -42,7 +43,7 @@ class WhittleOracle(NamedTuple):
         """Refused: it needs the world."""
         not_live(self, problem)
 
-    def foresee(self, problem: Problem, world: Any, horizon: int, seed: int) -> WhittleOracleState:
+    def foresee(self, problem: Problem, world: RestlessGroundTruth, horizon: int, seed: int) -> WhittleOracleState:
         """Work out the indices of all kernels to come."""
         n_arms, size, structure = restless_problem("whittle-oracle", problem)
         path, segments = world.segments(horizon, seed)
@@ -57,7 +58,7 @@ class WhittleOracle(NamedTuple):
         )
 
 
-def indices_of(world: Any, path: Floats) -> Floats:
+def indices_of(world: RestlessGroundTruth, path: Floats) -> Floats:
     """The Whittle indices of a restless world for each row of its drifting numbers, by class and state."""
     structure = world.structure()
     (n_classes, n_states), discount = structure.rewards.shape, float(structure.discount[0])
@@ -66,8 +67,8 @@ def indices_of(world: Any, path: Floats) -> Floats:
     for start in range(0, len(path), size):
         kernels = world.checked(path[start : start + size]).reshape(-1, 2, n_states, n_states)
         rewards = np.tile(structure.rewards, (len(kernels) // n_classes, 1))
-        found = whittle_index(kernels[:, 0], kernels[:, 1], rewards, discount, threads=1)
-        indices[start : start + size] = found.values.reshape(-1, n_classes, n_states)
+        result = whittle_index(kernels[:, 0], kernels[:, 1], rewards, discount, threads=1)
+        indices[start : start + size] = result.values.reshape(-1, n_classes, n_states)
     return indices
 
 

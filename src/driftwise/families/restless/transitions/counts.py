@@ -7,7 +7,7 @@ A transition that is told late enters the episode of its **decision**, and every
 One whose episode has left the ring enters only views that hold all; where there are none it is stale, and counted so.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -41,7 +41,21 @@ class ArmCounts(NamedTuple):
     stale: Shared
 
 
-def new_counts(groups: Ints, n_groups: int, n_states: int, sizes: Ints, period: int, *, pooled: bool) -> Any:
+@overload
+def new_counts(
+    groups: Ints, n_groups: int, n_states: int, sizes: Ints, period: int, *, pooled: Literal[True]
+) -> ClassCounts: ...
+@overload
+def new_counts(
+    groups: Ints, n_groups: int, n_states: int, sizes: Ints, period: int, *, pooled: Literal[False]
+) -> ArmCounts: ...
+@overload
+def new_counts(
+    groups: Ints, n_groups: int, n_states: int, sizes: Ints, period: int, *, pooled: bool
+) -> ClassCounts | ArmCounts: ...
+def new_counts(
+    groups: Ints, n_groups: int, n_states: int, sizes: Ints, period: int, *, pooled: bool
+) -> ClassCounts | ArmCounts:
     """Nothing counted; `groups` says of each arm which group it is in."""
     square, room = (2, n_states, n_states), max(1, int(sizes.max()))
     kind = ClassCounts if pooled else ArmCounts

@@ -15,9 +15,10 @@ import numpy as np
 from driftwise.core.family import trace_for
 from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
-from driftwise.core.types import Floats
+from driftwise.core.types import Floats, Problem
 from driftwise.core.validation import cast
 from driftwise.core.verbs import advance
+from driftwise.families.restless.ground_truth import RestlessGroundTruth
 from driftwise.families.restless.policies.sliding_whittle import ALL, LATELY, SlidingWhittle
 from driftwise.families.restless.structure import DRIFTING, KNOWN
 from driftwise.families.restless.transitions.optimistic import ball_size
@@ -38,7 +39,7 @@ class Coverage(NamedTuple):
         return bool((np.isnan(self.inside) | (self.inside == 1.0)).all())
 
 
-def coverage(policy: SlidingWhittle, world: Any, horizon: int, seed: int) -> Coverage:
+def coverage(policy: SlidingWhittle, world: RestlessGroundTruth, horizon: int, seed: int) -> Coverage:
     """Play a run, and hold every ball against the kernels of its episode.
 
     >>> from driftwise.families import Climbing
@@ -48,19 +49,19 @@ def coverage(policy: SlidingWhittle, world: Any, horizon: int, seed: int) -> Cov
     policy, problem, nature = cast(policy), world.problem(horizon), world.nature(horizon)
     state, rng = policy.init(problem), key(seed, "coverage")
     path, segments = world.segments(horizon, seed)
-    kernels, found = world.checked(path), []
+    kernels, results = world.checked(path), []
     for tape in world.tapes(horizon, seed, size=world.episode):
         slots = len(tape.levels.rows)
         play(policy, state, tape, nature, rng, trace_for(problem, tape.start, slots), horizon)
         begins = tape.start + slots
         if begins < horizon:
             advance(policy, state, begins, at(rng, begins))
-            found.append(_held(policy, state, problem, kernels[segments[begins // world.episode]]))
-    inside, errors = np.array(found).reshape(-1, 2).T
+            results.append(_inside_and_error(policy, state, problem, kernels[segments[begins // world.episode]]))
+    inside, errors = np.array(results).reshape(-1, 2).T
     return Coverage(inside, errors)
 
 
-def _held(policy: SlidingWhittle, state: Any, problem: Any, truth: Floats) -> tuple[float, float]:
+def _inside_and_error(policy: SlidingWhittle, state: Any, problem: Problem, truth: Floats) -> tuple[float, float]:
     """The share inside and the mean error, at the start of an episode whose kernels are `truth`."""
     size, inside, errors = _size(policy, state, problem), [], []
     for group, own in enumerate(state.classes):
@@ -77,7 +78,7 @@ def _held(policy: SlidingWhittle, state: Any, problem: Any, truth: Floats) -> tu
     return (float(np.mean(inside)), float(np.mean(errors))) if errors else (math.nan, math.nan)
 
 
-def _size(policy: SlidingWhittle, state: Any, problem: Any) -> float:
+def _size(policy: SlidingWhittle, state: Any, problem: Problem) -> float:
     """What a squared radius is before it is divided by the count."""
     if policy.conf != "literal":
         return policy.scale if policy.conf == "calibrated" else 0.0

@@ -6,14 +6,14 @@ The epsilon of Shisher, Tripathi, Chiang & Brinton, exactly and not by bound. A 
 entries of its row: epsilon is 0.1.
 """
 
-from typing import Any
-
 import numpy as np
+
+from driftwise.families.restless.ground_truth import RestlessGroundTruth
 
 CHUNK = 1 << 22  # numbers in the kernels that are looked at at a time
 
 
-def epsilon(world: Any, horizon: int, seed: int) -> float:
+def epsilon(world: RestlessGroundTruth, horizon: int, seed: int) -> float:
     """The epsilon of one run of a restless world.
 
     >>> from driftwise.families import Climbing
@@ -28,6 +28,6 @@ def epsilon(world: Any, horizon: int, seed: int) -> float:
     return round(largest, 12)
 
 
-def drift(world: Any, horizon: int, seed: int) -> dict[str, float | None]:
+def drift(world: RestlessGroundTruth, horizon: int, seed: int) -> dict[str, float | None]:
     """How fast the transitions of one run drift, by the name of the measure."""
     return {"epsilon": epsilon(world, horizon, seed)}

@@ -128,8 +128,8 @@ def _room(size: int) -> WhittleRoom:
 def _worker(remembers: bool) -> Callable[..., Any]:
     """The compiled loop without dispatch: the types are the same for any number of arms and states."""
     one = np.ones((1, 1, 1))
-    told = ToldArms(one, one, one[0], one[0], 0.5), ALONE, new_whittle_room(1), one[0], ALONE
-    return index_again.bind(new_whittle_memory(1, 1), *told) if remembers else index_arms.bind(*told)
+    examples = ToldArms(one, one, one[0], one[0], 0.5), ALONE, new_whittle_room(1), one[0], ALONE
+    return index_again.bind(new_whittle_memory(1, 1), *examples) if remembers else index_arms.bind(*examples)
 
 
 @kernel
@@ -163,8 +163,8 @@ def _warn(status: Ints, single: bool, discount: float | None) -> None:
         UNDEFINED: ("without an index", f"{split if discount is None else lost}; it is nan"),
     }
     for code, (what, instead) in reasons.items():
-        found = np.flatnonzero(status == code)
-        if len(found):
-            who = "the arm is" if single else f"{len(found)} of {len(status)} arms are"
-            first = "" if single else f", arm {found[0]} first"
+        arms_of_code = np.flatnonzero(status == code)
+        if len(arms_of_code):
+            who = "the arm is" if single else f"{len(arms_of_code)} of {len(status)} arms are"
+            first = "" if single else f", arm {arms_of_code[0]} first"
             warnings.warn(f"{who} {what}{first}: {instead}", stacklevel=3)

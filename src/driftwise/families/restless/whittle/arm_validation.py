@@ -53,8 +53,8 @@ def told_arms(
     if what == REWARD:
         raise ParameterError(f"rewards has {pays[~np.isfinite(pays)][0]} in it, which is not a finite number")
     if what:
-        name, told = ("passive", arms.passive) if what == PASSIVE_ROW else ("active", arms.active)
-        raise ParameterError(_row(name, told, where, single))
+        name, values = ("passive", arms.passive) if what == PASSIVE_ROW else ("active", arms.active)
+        raise ParameterError(_row(name, values, where, single))
     return arms, single
 
 
@@ -65,9 +65,9 @@ def _discount(value: float) -> float:
         raise ParameterError(f"{error}: None stands for the average reward") from None
 
 
-def _numbers(name: str, told: ArrayLike) -> Floats:
+def _numbers(name: str, values: ArrayLike) -> Floats:
     try:
-        return np.array(told, np.float64, order="C")
+        return np.array(values, np.float64, order="C")
     except (TypeError, ValueError):
         raise ParameterError(f"{name} is not an array of numbers with rows of the same length") from None
 
@@ -81,14 +81,14 @@ def _by_arm(pays: Floats, n_arms: int, size: int, single: bool) -> Floats:
         return pays.reshape(n_arms, size, 2)
     if not single and shape == (n_arms, size):
         return pays.reshape(n_arms, size, 1)
-    given = f"({size}, 2)" if single else f"({n_arms}, {size}) or ({n_arms}, {size}, 2)"
-    raise ParameterError(f"rewards has shape {shape}, not ({size},) or {given}")
+    shapes = f"({size}, 2)" if single else f"({n_arms}, {size}) or ({n_arms}, {size}, 2)"
+    raise ParameterError(f"rewards has shape {shape}, not ({size},) or {shapes}")
 
 
-def _row(name: str, told: Floats, wrong: int, single: bool) -> str:
+def _row(name: str, values: Floats, wrong: int, single: bool) -> str:
     """What is wrong with a row."""
-    arm, state = divmod(wrong, told.shape[1])
-    row = told[arm, state]
+    arm, state = divmod(wrong, values.shape[1])
+    row = values[arm, state]
     which = f"row {state} of {name}" + ("" if single else f", arm {arm},")
     strange = row[~((row >= 0.0) & (row <= 1.0 + ROUNDING))]
     if len(strange):

@@ -12,13 +12,14 @@ charge M sum_h g^h.** Without it the least value is that of a charge at which no
 g is the discount of rewards within an episode, 1 where they just add up; a slot earns in the state it leads to.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from driftwise.core.types import Floats, Ints
 from driftwise.core.validation import whole
 from driftwise.errors import ParameterError
+from driftwise.families.restless.ground_truth import RestlessGroundTruth
 
 TURNS = 60  # halvings of the range of charges
 
@@ -42,7 +43,7 @@ class _Lone(NamedTuple):
     fade: float
 
 
-def lagrangian_bound(world: Any, horizon: int, seed: int) -> LagrangianBound:
+def lagrangian_bound(world: RestlessGroundTruth, horizon: int, seed: int) -> LagrangianBound:
     """The bound of every episode of a run.
 
     >>> from driftwise.families import Climbing
@@ -71,7 +72,7 @@ def lagrangian_bound(world: Any, horizon: int, seed: int) -> LagrangianBound:
     return LagrangianBound(values[segments], charges[segments])
 
 
-def lagrangian_regret(world: Any, horizon: int, seed: int, earned: float) -> float:
+def lagrangian_regret(world: RestlessGroundTruth, horizon: int, seed: int, earned: float) -> float:
     """What a run that earned so much in all missed of the bound; of a single run it may be negative, by luck."""
     return float(lagrangian_bound(world, horizon, seed).values.sum()) - earned
 

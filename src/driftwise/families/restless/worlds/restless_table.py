@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import ParameterError
@@ -78,14 +78,14 @@ class RestlessTable(RestlessWorld):
         ...     world.problem().n_arms
         5
         """
-        told = {"passive": passive, "active": active, "rewards": rewards}
-        told |= {name: more.pop(name) for name in NAMES if name in more}
-        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in told.items()}
+        contents = {"passive": passive, "active": active, "rewards": rewards}
+        contents |= {name: more.pop(name) for name in NAMES if name in more}
+        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in contents.items()}
         np.savez_compressed(file, **arrays)
         return cls(file=str(file), **more)
 
     @property
-    def _told(self) -> dict[str, Any]:
+    def _contents(self) -> dict[str, Any]:
         return _read(self.file, self.digest) if self.file else _example(self.n_arms)
 
     @property
@@ -93,7 +93,7 @@ class RestlessTable(RestlessWorld):
         """With the axes (episode, class, action, state, next state)."""
         both = []
         for name in ("passive", "active"):
-            table = np.asarray(self._told[name], np.float64)
+            table = np.asarray(self._contents[name], np.float64)
             if table.ndim not in (2, 3, 4):
                 raise ParameterError(
                     f"{self.file}: {name} has shape {table.shape}, not (episodes, classes, states, states)"
@@ -113,10 +113,10 @@ class RestlessTable(RestlessWorld):
         return [f"{'active' if a else 'passive'} {s} to {j}, class {c}" for c, a, s, j in axes]
 
     @property
-    def _moving(self) -> Any:
+    def _moving(self) -> NDArray[np.bool_]:
         """Which entries ever move; where none does, those that can happen at all."""
         kernels = self._kernels
-        moving = (kernels != kernels[0]).any(axis=0)
+        moving: NDArray[np.bool_] = (kernels != kernels[0]).any(axis=0)
         return moving if moving.any() else kernels[0] > 0.0
 
     def lines(self, path: Floats) -> Floats:
@@ -125,14 +125,16 @@ class RestlessTable(RestlessWorld):
 
     def structure(self) -> RestlessStructure:
         """What the file says is known."""
-        told = self._told
-        rewards, kernels = np.atleast_2d(np.asarray(told["rewards"], np.float64)), self._kernels
+        contents = self._contents
+        rewards, kernels = np.atleast_2d(np.asarray(contents["rewards"], np.float64)), self._kernels
         if len(rewards) == 1 < kernels.shape[1]:
             rewards = np.repeat(rewards, kernels.shape[1], axis=0)
         if kernels.shape[1:] != (len(rewards), 2, rewards.shape[-1], rewards.shape[-1]):
             one = kernels.shape[1], *kernels.shape[3:]
             raise ParameterError(f"{self.file}: kernels of shape {one} do not fit rewards of shape {rewards.shape}")
-        more: dict[str, Any] = {name: told[name] for name in ("classes", "kinds", "support", "costs") if name in told}
+        more: dict[str, Any] = {
+            name: contents[name] for name in ("classes", "kinds", "support", "costs") if name in contents
+        }
         if "support" not in more:
             more["support"] = (kernels > 0.0).any(axis=0)
         if "kinds" in more:
@@ -142,7 +144,7 @@ class RestlessTable(RestlessWorld):
 
     def origins(self) -> Ints:
         """As the file says, else the first state."""
-        return np.array(self._told.get("origins", np.zeros(self.n_arms)), np.int64)
+        return np.array(self._contents.get("origins", np.zeros(self.n_arms)), np.int64)
 
     def numbers(self, seed: int) -> Wandering:
         """All entries of the first episode."""
@@ -174,16 +176,16 @@ def _read(file: str, digest: str) -> dict[str, Any]:
     """What a file holds; `digest` tells it from an earlier one of the same name."""
     try:
         with np.load(file, allow_pickle=False) as arrays:
-            told = dict(arrays)
+            contents = dict(arrays)
     except (OSError, ValueError) as error:
         raise ParameterError(f"{file} is not a file of arrays: {error}") from None
     for name in NEEDED:
-        if name not in told:
+        if name not in contents:
             raise ParameterError(f"{file} has no {name}: it must hold {', '.join(NEEDED)}")
-    for name in told:
+    for name in contents:
         if name not in NAMES:
             raise ParameterError(f"{file} holds {name!r}, which means nothing here: there are {', '.join(NAMES)}")
-    return told
+    return contents
 
 
 def _example(n_arms: int) -> dict[str, Any]:

@@ -7,7 +7,25 @@ const MAX_ROWS = 50;
 const MAX_ACTIVATED = 20; // of restless arms there are many
 const MAX_NEVER = 10;
 
+let known = new Map(); // what the policy knows of each arm
+let refreshing = false;
+
+/** Ask for the policy's summary without waiting for it: the first one may have to be compiled. */
+async function refreshKnown() {
+  if (refreshing) return;
+  refreshing = true;
+  try {
+    const { arms } = await get(`${BASE}/summary`);
+    known = new Map(arms.map((each) => [String(each.arm), each]));
+  } catch {
+    // the statistics say why, if they fail too
+  } finally {
+    refreshing = false;
+  }
+}
+
 async function draw() {
+  refreshKnown();
   const [described, statistics] = await Promise.all([get(BASE), getStatistics(NAME)]);
   const { monitor } = statistics;
   const groups = colourGroups(monitor);
@@ -48,6 +66,7 @@ async function draw() {
   floor(monitor);
   if (restless) activated(monitor, colours);
   else arms(monitor, colours, range);
+  knowledge(colours, restless);
   neverChosen(statistics.never_chosen);
   changes(monitor, colours, restless);
   delays(monitor, statistics.reward_window);
@@ -82,6 +101,30 @@ function head(words, all, most) {
   at("arms-head").replaceChildren(element("tr", "", ...cells));
   at("more-arms").hidden = all <= most;
   setText(at("more-arms"), `And ${count(all - most)} more.`);
+}
+
+/** What the policy knows of each arm: a row per arm, and a column for each number that it has. */
+function knowledge(colours, restless) {
+  const all = [...known.values()];
+  const between = (arm) => (arm.low === null || arm.high === null ? "–" : `${number(arm.low)} to ${number(arm.high)}`);
+  const columns = [
+    ["estimate", (arm) => arm.estimate, (arm) => number(arm.estimate)],
+    ["interval", (arm) => arm.low, between],
+    ["index", (arm) => arm.index, (arm) => number(arm.index)],
+    [restless ? "transitions that count" : "rewards that count", (arm) => arm.count, (arm) => number(arm.count)],
+    ["pending", (arm) => arm.pending, (arm) => count(arm.pending)],
+    ...Object.keys(all[0]?.costs ?? {}).map((name) => [`mean ${name}`, (arm) => arm.costs[name], (arm) => number(arm.costs[name])]),
+  ].filter(([, value]) => all.some((arm) => value(arm) !== null));
+  at("knowledge-part").hidden = !columns.length;
+  at("knowledge-head").replaceChildren(element("tr", "", element("th", "", "arm"), ...columns.map(([word]) => element("th", "", word))));
+  const rows = all.slice(0, MAX_ROWS).map((arm) => {
+    const label = String(arm.arm);
+    const name = element("td", "", swatch(colours.get(label) ?? "transparent"), label);
+    return element("tr", "", name, ...columns.map(([, , text]) => element("td", "", text(arm))));
+  });
+  at("knowledge").replaceChildren(...rows);
+  at("more-knowledge").hidden = all.length <= MAX_ROWS;
+  setText(at("more-knowledge"), `And ${count(all.length - MAX_ROWS)} more.`);
 }
 
 /** The arms that were not chosen yet. */

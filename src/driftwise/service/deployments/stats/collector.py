@@ -51,7 +51,7 @@ class StatsCollector:
         self._known = span > 0.0
         self._indices = {label: index for index, label in enumerate(self.state.labels)}
 
-    def add_decision(self, at: int, action: Any, propensity: float | None) -> None:
+    def add_decision(self, at: int, action: object, propensity: float | None) -> None:
         """Count a decision."""
         state = self.state
         state.n_decided += 1
@@ -211,7 +211,7 @@ class StatsCollector:
             self.state.tests[index] = ChangeTest()
 
 
-def labels_of(action: Any) -> list[str]:
+def labels_of(action: object) -> list[str]:
     """The labels an action is counted under: an arm, the items of a slate, or `nothing`; a point has none."""
     if action is None:
         return ["nothing"]

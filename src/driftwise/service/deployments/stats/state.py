@@ -2,7 +2,6 @@
 
 import math
 from array import array
-from typing import Any
 
 import msgspec
 
@@ -11,7 +10,7 @@ MAX_RECENT = 1000
 CHOSEN, REWARDED, SUM, SQUARES, FIELDS = 0, 1, 2, 3, 4
 
 
-def numbers(*values: float) -> Any:
+def numbers(*values: float) -> "array[float]":
     """An array of numbers that can grow."""
     return array("d", values)
 
@@ -85,7 +84,7 @@ def decode(blob: bytes) -> StatsState:
     return msgspec.msgpack.decode(blob, type=StatsState, dec_hook=lambda _, each: array("d", each))
 
 
-def _sum(one: Any, other: Any) -> Any:
+def _sum(one: "array[float]", other: "array[float]") -> "array[float]":
     """Cell by cell; missing cells are 0."""
     longer = max(len(one), len(other))
     pairs = ([*each, *[0.0] * (longer - len(each))] for each in (one, other))

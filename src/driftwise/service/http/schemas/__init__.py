@@ -1,1 +1,1 @@
-"""Requests and responses as types; the OpenAPI document is made of them."""
+"""Requests and responses as types; the OpenAPI document is generated from them."""

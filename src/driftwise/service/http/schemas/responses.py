@@ -134,6 +134,34 @@ class Explanation(msgspec.Struct):
     reproduced: bool
 
 
+class ArmKnowledge(msgspec.Struct, omit_defaults=True):
+    """What the policy knows of an arm, in the units of rewards; null where it has no such number, or it is infinite.
+
+    `estimate` is the mean reward it believes in, `index` what it ranks by, `low` and `high` are confidence bounds or
+    the central 95 % of a posterior, `count` is how many rewards count, `pending` how many decisions are under way.
+    """
+
+    arm: Any
+    estimate: float | None
+    index: float | None
+    low: float | None
+    high: float | None
+    count: float | None
+    pending: float | None
+    costs: dict[str, float | None] | None = None
+
+
+class SummaryResponse(msgspec.Struct):
+    """What the policy knows of every arm now, or of every row of features in the `request` of the latest decision."""
+
+    name: str
+    computed_at: datetime
+    n_events: int
+    round: int
+    request: dict[str, Any]
+    arms: list[ArmKnowledge]
+
+
 class Verification(msgspec.Struct):
     """Whether the live state is identical, bit for bit, to that of a replay of the journal from the start."""
 
