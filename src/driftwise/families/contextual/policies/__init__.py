@@ -4,6 +4,7 @@ from driftwise.families.contextual.policies.discounted_lin_thompson import (
     DiscountedLinThompson as DiscountedLinThompson,
 )
 from driftwise.families.contextual.policies.discounted_lin_ucb import DiscountedLinUCB as DiscountedLinUCB
+from driftwise.families.contextual.policies.filter_bank_lin_ucb import FilterBankLinUCB as FilterBankLinUCB
 from driftwise.families.contextual.policies.kalman_mixture import KalmanMixture as KalmanMixture
 from driftwise.families.contextual.policies.lin_thompson import LinThompson as LinThompson
 from driftwise.families.contextual.policies.lin_ucb import LinUCB as LinUCB

@@ -43,10 +43,11 @@ from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About, Decision, Floats, Outcome, PerFeature, PerFeaturePair, Problem, Scratch, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
+from driftwise.families.contextual.pending_covariance import NarrowRoom, narrow_covariance, new_narrow_room
 from driftwise.families.contextual.pending_rows import PendingRows, any_pending, new_pending_rows, pend_row, settle_row
 from driftwise.families.contextual.summaries import put_row, rewards_worth
 from driftwise.numerics.reward_scale import RewardScale, measure, new_scale
-from driftwise.numerics.ridge import dot, factorise
+from driftwise.numerics.ridge import dot
 
 SLOWEST, FASTEST = -8.0, 0.0  # exponents of q (L / R)^2
 GRAIN = 1e-15  # the least q, in units of s_0^2 and per feature
@@ -67,6 +68,7 @@ class KalmanMixtureState(NamedTuple):
     fits: Scratch
     mean: Scratch
     covariance: Scratch
+    room: NarrowRoom
 
 
 class KalmanMixture(NamedTuple):
@@ -117,6 +119,7 @@ class KalmanMixture(NamedTuple):
             fits=np.zeros(models),
             mean=np.zeros(dim),
             covariance=np.zeros((dim, dim)),
+            room=new_narrow_room(dim),
         )
         _set_paces.function(self, state)
         return state
@@ -168,7 +171,7 @@ def _widen(covariance: Floats, step: float, most: float) -> None:
 def _select(policy: KalmanMixture, state: KalmanMixtureState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     _mix(state, t - state.clock[0], policy.prior_sd * policy.prior_sd)
     if any_pending(state.pending):
-        _narrow(state)
+        narrow_covariance(state.covariance, state.pending.pairs, state.variance[0], state.room)
     best, top, width = 0, -np.inf, policy.width * state.scale.unit[0]
     for row in range(len(context)):
         x = context[row]
@@ -201,41 +204,6 @@ def _mix(state: KalmanMixtureState, ahead: int, most: float) -> None:
             for j in range(dim):
                 between = apart * ((state.means[q, j] - state.mean[j]) / unit)
                 state.covariance[i, j] += weight * (covariance[i, j] + between)
-
-
-@kernel(inline=False)
-def _narrow(state: KalmanMixtureState) -> None:
-    """Make the covariance C of the mixture what it is while rewards are under way.
-
-    (C^-1 + sum x x' / R^2)^-1 over the rows under way is L B^-1 L', with C = L L' and B = I + L' (sum x x') L / R^2.
-    """
-    dim, pending = len(state.mean), state.pending
-    root, grown, narrow = pending.factor, pending.gram, pending.inverse
-    factorise(state.covariance, root)
-    for i in range(dim):
-        for j in range(dim):
-            narrow[i, j] = 0.0
-            for k in range(j, dim):
-                narrow[i, j] += pending.pairs[i, k] * root[k, j]
-    for i in range(dim):
-        for j in range(i + 1):
-            grown[i, j] = 0.0
-            for k in range(i, dim):
-                grown[i, j] += root[k, i] * narrow[k, j]
-            grown[i, j] /= state.variance[0]
-        grown[i, i] += 1.0
-    factorise(grown, narrow)
-    for column in range(dim):  # G^-1 L' with B = G G', a column of it at a time
-        for i in range(dim):
-            total = root[column, i] if i <= column else 0.0
-            for k in range(i):
-                total -= narrow[i, k] * state.image[k]
-            state.image[i] = total / narrow[i, i]
-        for i in range(dim):
-            grown[column, i] = state.image[i]
-    for i in range(dim):
-        for j in range(dim):
-            state.covariance[i, j] = dot(grown[i], grown[j])
 
 
 @kernel
@@ -302,7 +270,7 @@ def _summarise(policy: KalmanMixture, state: KalmanMixtureState, t: int, context
         square = _apply(state.covariance, context[row], state.image) / state.variance[0]
         out.count[row] = rewards_worth(square, most * dot(context[row], context[row]) / state.variance[0])
     if any_pending(state.pending):
-        _narrow(state)
+        narrow_covariance(state.covariance, state.pending.pairs, state.variance[0], state.room)
     for row in range(len(context)):
         spread = math.sqrt(max(0.0, _apply(state.covariance, context[row], state.image)))
         put_row(out, row, dot(context[row], state.mean), width * spread, True)

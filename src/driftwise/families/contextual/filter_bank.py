@@ -1,0 +1,216 @@
+"""Kalman filters side by side, one per pace: linear rewards with an offset, in units of the noise.
+
+    model j    theta walks, theta_{t+1} = theta_t + N(0, R^2 rho_j I);  reward = b + <x, theta> + N(0, R^2)
+    z = (x, 1)     the row, and the constant that the offset b belongs to
+    a round passes     Sigma_j <- Sigma_j + rho_j on the features and OFFSET_PACE on b; no feature above the ceiling:
+                       rows and columns of those that would be are scaled down
+    Y of x comes       s_j = z' Sigma_j z,  v_j = 1 + age rho_j |x|^2,  e_j = Y - <z, m_j>
+                       m_j <- m_j + Sigma_j z e_j / (v_j + s_j),  Sigma_j <- Sigma_j - Sigma_j z z' Sigma_j / (v_j + s_j)
+    weights            w_j <- w_j exp(-log(v_j + s_j) / 2 - min(e_j^2 / (R^2 (v_j + s_j)), CLIP) / 2), normalised
+
+Features and the offset are kept apart, because features come and go with arms: `means`, `covariances` of features,
+`crosses` between features and offset, `offsets` and `spreads` of the offset. Sigma has the unit R^2, the means that of
+rewards. The clip is for rewards with heavy tails: a filter that expects anything would gain by every outlier.
+The last filter has no weight and no pace of its own: see `stray.py`.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.core.kernel import kernel
+from driftwise.core.types import Floats, PerFeature, PerFeaturePair, Scratch, Shared
+from driftwise.numerics.ridge import dot
+
+PACES = 10.0 ** np.arange(-8.0, 1.0)
+PRIOR = 1e4  # variance of everything before the first reward
+OFFSET_PACE = 1e-9  # above rounding, and a memory of some 30,000 rounds
+CLIP = 9.0
+
+
+class FilterBank(NamedTuple):
+    """Beliefs of every filter, weights of all but the last, and the mixture: its last coordinate is the offset's."""
+
+    means: PerFeature
+    covariances: PerFeaturePair
+    crosses: PerFeature
+    offsets: Shared
+    spreads: Shared
+    weights: Shared
+    paces: Shared
+    image: Scratch
+    fits: Scratch
+    room: Scratch
+    mean: Scratch
+    covariance: Scratch
+
+
+def new_filter_bank(dim: int) -> FilterBank:
+    """The prior in every filter."""
+    models = len(PACES)
+    return FilterBank(
+        means=np.zeros((models + 1, dim)),
+        covariances=np.tile(PRIOR * np.eye(dim), (models + 1, 1, 1)),
+        crosses=np.zeros((models + 1, dim)),
+        offsets=np.zeros(models + 1),
+        spreads=np.full(models + 1, PRIOR),
+        weights=np.full(models, 1.0 / models),
+        paces=np.append(PACES, 0.0),
+        image=np.zeros(dim + 1),
+        fits=np.zeros(models),
+        room=np.zeros((dim, dim)),
+        mean=np.zeros(dim + 1),
+        covariance=np.zeros((dim + 1, dim + 1)),
+    )
+
+
+@kernel
+def walk_bank(bank: FilterBank, ceiling: float) -> None:
+    """One round passes."""
+    for j in range(len(bank.paces)):
+        widen(bank.covariances[j], bank.crosses[j], bank.paces[j], ceiling)
+        bank.spreads[j] += OFFSET_PACE
+
+
+@kernel
+def widen(covariance: Floats, cross: Floats, step: float, ceiling: float) -> None:
+    """Variances of features grow by `step`; those above the ceiling are scaled down to it."""
+    for i in range(len(cross)):
+        covariance[i, i] += step
+        if covariance[i, i] > ceiling:
+            ratio = math.sqrt(ceiling / covariance[i, i])
+            cross[i] *= ratio
+            for k in range(len(cross)):
+                covariance[i, k] *= ratio
+                covariance[k, i] *= ratio
+
+
+@kernel
+def correct(bank: FilterBank, j: int, x: Floats, unit: float, error: float, late: float) -> float:
+    """Correct filter `j` by the error of its prediction for row x / unit; return v + s."""
+    covariance, cross, image, dim = bank.covariances[j], bank.crosses[j], bank.image, len(x)
+    tail, square = bank.spreads[j], 0.0
+    for i in range(dim):
+        image[i] = cross[i]
+    for k in range(dim):
+        weight = x[k] / unit
+        if weight != 0.0:
+            tail += cross[k] * weight
+            for i in range(dim):
+                image[i] += covariance[k, i] * weight
+    for i in range(dim):
+        square += image[i] * (x[i] / unit)
+    total = 1.0 + late * bank.paces[j] + max(0.0, square + tail)
+    for i in range(dim):
+        bank.means[j, i] += image[i] * error / total
+        cross[i] -= image[i] * tail / total
+        for k in range(dim):
+            covariance[i, k] -= image[i] * image[k] / total  # in this order it stays symmetric to the bit
+    bank.offsets[j] += tail * error / total
+    bank.spreads[j] = max(0.0, bank.spreads[j] - tail * tail / total)
+    return total
+
+
+@kernel
+def predict(bank: FilterBank, j: int, x: Floats, unit: float) -> float:
+    """What filter `j` expects of row x / unit."""
+    return float(bank.offsets[j] + dot(x, bank.means[j]) / unit)
+
+
+@kernel
+def reweigh(bank: FilterBank, share: float) -> None:
+    """Weights by `fits`, logarithms; then a share is dealt out evenly."""
+    best, total, weights = -np.inf, 0.0, bank.weights
+    for fit in bank.fits:
+        best = max(best, fit)
+    for j in range(len(weights)):
+        weights[j] *= math.exp(bank.fits[j] - best)
+        total += weights[j]
+    for j in range(len(weights)):
+        weights[j] = (1.0 - share) * weights[j] / total + share / len(weights)
+
+
+@kernel
+def mix_means(bank: FilterBank) -> None:
+    """Write the mean of the mixture."""
+    dim = len(bank.mean) - 1
+    for i in range(dim + 1):
+        bank.mean[i] = 0.0
+    for j in range(len(bank.weights)):
+        bank.mean[dim] += bank.weights[j] * bank.offsets[j]
+        for i in range(dim):
+            bank.mean[i] += bank.weights[j] * bank.means[j, i]
+
+
+@kernel(inline=False)
+def mix(bank: FilterBank, noise: float, ahead: int, ceiling: float) -> None:
+    """Write mean and covariance of the mixture, `ahead` rounds from now, for noise R^2; the last filter counts half.
+
+    Without a pace the last filter is not counted.
+    """
+    dim, models = len(bank.mean) - 1, len(bank.weights)
+    mix_means(bank)
+    for i in range(dim + 1):
+        for k in range(dim + 1):
+            bank.covariance[i, k] = 0.0
+    alone = 1.0 if bank.paces[models] == 0.0 else 0.5
+    for j in range(models + 1):
+        weight = alone * bank.weights[j] if j < models else 1.0 - alone
+        if weight > 0.0:
+            _add_covariance(bank, j, weight * noise, ahead, ceiling)
+        if j < models:
+            _add_spread_between(bank, j, weight)
+
+
+@kernel
+def _add_covariance(bank: FilterBank, j: int, weight: float, ahead: int, ceiling: float) -> None:
+    """Add a multiple of Sigma_j, some rounds from now."""
+    dim, own, cross, out = len(bank.mean) - 1, bank.covariances[j], bank.crosses[j], bank.covariance
+    if ahead > 0:
+        own, cross = bank.room, bank.image[:dim]
+        for i in range(dim):
+            cross[i] = bank.crosses[j, i]
+            for k in range(dim):
+                own[i, k] = bank.covariances[j, i, k]
+        widen(own, cross, ahead * bank.paces[j], ceiling)
+    for i in range(dim):
+        for k in range(dim):
+            out[i, k] += weight * own[i, k]
+        out[i, dim] += weight * cross[i]
+        out[dim, i] += weight * cross[i]
+    out[dim, dim] += weight * (bank.spreads[j] + ahead * OFFSET_PACE)
+
+
+@kernel
+def _add_spread_between(bank: FilterBank, j: int, weight: float) -> None:
+    """Add what the mean of filter `j` differs from the mixture's."""
+    dim, apart, out = len(bank.mean) - 1, bank.image, bank.covariance
+    for i in range(dim):
+        apart[i] = bank.means[j, i] - bank.mean[i]
+    apart[dim] = bank.offsets[j] - bank.mean[dim]
+    for i in range(dim + 1):
+        for k in range(dim + 1):
+            out[i, k] += weight * (apart[i] * apart[k])
+
+
+@kernel
+def expect(bank: FilterBank, x: Floats, unit: float) -> float:
+    """What the mixture expects of row x / unit."""
+    dim = len(x)
+    return float(bank.mean[dim] + dot(x, bank.mean[:dim]) / unit)
+
+
+@kernel
+def doubt(bank: FilterBank, x: Floats, unit: float) -> float:
+    """The variance of the mixture for row x / unit."""
+    dim, covariance = len(x), bank.covariance
+    square, cross = 0.0, 0.0
+    for i in range(dim):
+        if x[i] != 0.0:
+            row = 0.0
+            for k in range(i):
+                row += covariance[i, k] * x[k]
+            square += x[i] * (covariance[i, i] * x[i] + 2.0 * row)
+            cross += x[i] * covariance[dim, i]
+    return float(max(0.0, square / unit / unit + 2.0 * cross / unit + covariance[dim, dim]))
