@@ -19,8 +19,8 @@ from driftwise.papers import names, paper
 from driftwise.papers.sliding_window_thompson.cells import published
 from driftwise.papers.sliding_window_thompson.printed_ucb import PrintedUCB
 from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, ARMS, TABLES, reported, studies, window
+from driftwise.report.style import WIDE, svg
 from driftwise.study.claims import Claim, Evidence, Finding, choose, group_of, judge, needed, summary
-from driftwise.study.plots.style import WIDE, svg
 
 PAPER = "sliding-window-thompson"
 

@@ -29,8 +29,8 @@ from driftwise.papers.hedging_the_drift import auto_loans, gradual, piecewise, p
 from driftwise.papers.hedging_the_drift.growth import Growth, growth
 from driftwise.papers.hedging_the_drift.piecewise import Size
 from driftwise.papers.hedging_the_drift.ratios import ratio_of_means
+from driftwise.report.style import NARROW, WIDE, svg
 from driftwise.study.claims import Evidence, Verdict, choose, judge, needed
-from driftwise.study.plots.style import NARROW, WIDE, svg
 
 NAME, SMALL = "hedging-the-drift", "small"
 TWO = dict(list(auto_loans.STAND_IN.worlds.items())[:2])

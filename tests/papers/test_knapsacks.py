@@ -37,8 +37,8 @@ from driftwise.papers.knapsacks.carousel import Carousel
 from driftwise.papers.knapsacks.forms import FORMS, tuned
 from driftwise.papers.knapsacks.powers import Power
 from driftwise.papers.knapsacks.slopes import SlopeSize
+from driftwise.report.style import NARROW, WIDE, svg
 from driftwise.study.claims import Evidence, Verdict, choose, judge, needed
-from driftwise.study.plots.style import NARROW, WIDE, svg
 
 NAME, SMALL = "knapsacks", "small"
 SIZES = {

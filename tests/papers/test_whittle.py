@@ -6,8 +6,8 @@ from driftwise.families import AgeOfInformation, Climbing
 from driftwise.papers import only_world, paper
 from driftwise.papers.whittle.studies import CELLS, FRESH, RECOMMENDED, WORLDS, fresh, studies, table
 from driftwise.papers.whittle.table import ROWS, published
+from driftwise.report.style import NARROW, svg
 from driftwise.study.claims import Evidence, choose, judge, needed
-from driftwise.study.plots.style import NARROW, svg
 from driftwise.study.run import run
 
 PAPER = "whittle"

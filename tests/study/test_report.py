@@ -17,9 +17,9 @@ from driftwise.core.seeding import key
 from driftwise.errors import ParameterError
 from driftwise.measure.summary import estimate, paired_difference
 from driftwise.measure.variation import variation
+from driftwise.report.formatting import brief, spread
 from driftwise.study import report
 from driftwise.study import templates as page_module
-from driftwise.study.formatting import brief, spread
 from driftwise.study.plots import drift as drifts
 from driftwise.study.plots import study_figure as figures
 from driftwise.study.plots import style as canvas

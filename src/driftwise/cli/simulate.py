@@ -130,7 +130,7 @@ def _delayed(world: "World", delay: str, lost: float) -> "World":
 
 
 def _report(study: "Study", results: "Results", out: Path) -> Path:
-    import driftwise.study.plots.style  # noqa: F401  # says which extra figures need
+    import driftwise.report.style  # noqa: F401  # says which extra figures need
     from driftwise.study.report import write_report
 
     return write_report(study, results, out / "report.html")

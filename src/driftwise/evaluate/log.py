@@ -20,9 +20,11 @@ from driftwise.errors import LogError
 if TYPE_CHECKING:
     import polars as pl
 
+    from driftwise.agent import Agent
     from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
     from driftwise.evaluate.evaluation import Evaluation
     from driftwise.evaluate.rows import LogRows
+    from driftwise.families.multi_armed.worlds.local_level import LocalLevel
 
 
 class Log:
@@ -234,6 +236,21 @@ class Log:
         return diagnose(self, name=name, seed=seed)
 
     # ---- out ----
+
+    def world(self, *, n_bins: int | None = None) -> "LocalLevel":
+        """A world for studies: every run draws means that could have been behind this log, over `n_bins` bins."""
+        from driftwise.evaluate.uses import world_of
+
+        return world_of(self, n_bins=n_bins)
+
+    def feed(self, agent: "Agent", *, round_seconds: float | None = None) -> int:
+        """Let an agent learn from this log; returns how many rewards it learned.
+
+        A row is a round; with `round_seconds` a round lasts so long, so that pauses age what was learned.
+        """
+        from driftwise.evaluate.uses import feed
+
+        return feed(self, agent, round_seconds=round_seconds)
 
     def frame(self) -> "pl.DataFrame":
         """The log as a Polars frame; `time` and `rewarded_at` are dates where the log has dates."""

@@ -1,5 +1,6 @@
 """Rows of a log as arrays: cells become numbers in one pass, and rows that cannot be used are counted and quoted."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ with needed_for("reading a log"):
     import polars as pl
 
 HEAD = 1000
+ID = re.compile(r"(.*_)?(id|uuid)", re.IGNORECASE)  # a column that names rows or units
 MOST_ARMS = 10_000
 BLANK = ("", "na", "nan", "null", "none", "n/a")
 TRUTH = {"true": "1", "yes": "1", "false": "0", "no": "0"}
@@ -66,6 +68,7 @@ def read_rows(
     table = _collect(_parsed(scan, head, columns, time, late, rules))
     notes += _zone_notes(table, columns, time, timezone)
     keep = _usable(scan, table, rules, notes)
+    keep &= _first_of_equals(table, columns, [name for name in head.columns if ID.fullmatch(name)], keep, notes)
     table = table.filter(pl.Series(keep)) if not keep.all() else table
     arms, actions = _arms(table["action"])
     propensities = None
@@ -185,6 +188,9 @@ def _parsed(
     fields = {"rule": rule, "action": _text(columns.action, kinds[columns.action]).cast(pl.Categorical)}
     fields["reward"] = number(columns.reward)
     if time:
+        marks = dict.fromkeys((*columns.names, *(name for name in head.columns if ID.fullmatch(name))))
+        fields["hash"] = pl.struct(*marks).hash()
+    if time:
         fields["time"] = time.microseconds
         if time.offset is not None:
             fields["offset"] = time.offset.cast(pl.Categorical)
@@ -231,6 +237,28 @@ def _usable(scan: Scan, table: "pl.DataFrame", rules: Sequence[Rule], notes: lis
         raise LogError(f"{scan.place} has no row that can be used: {notes[-1]}")
     keep: NDArray[np.bool_] = rule == 0
     return keep
+
+
+def _first_of_equals(
+    table: "pl.DataFrame", columns: Columns, ids: Sequence[str], keep: NDArray[np.bool_], notes: list[str]
+) -> NDArray[np.bool_]:
+    """Rows that repeat no other. Equal rows at equal times are one row twice, if they name who or which they are.
+
+    With times of whole seconds and nobody named, two visitors may well look alike: such rows are kept.
+    """
+    everything = np.ones(len(table), np.bool_)
+    if "hash" not in table.columns:
+        return everything
+    first = table["hash"].is_first_distinct().to_numpy()
+    n_equal = int((keep & ~first).sum())
+    if not n_equal:
+        return everything
+    told = f"{n_equal:,} of {len(table):,} rows repeat another in every column"
+    if ids or columns.unit or bool((table["time"] % 1_000_000 != 0).any()):
+        notes.append(f"{told} and are left out")
+        return first
+    notes.append(f"{told}; they are kept, since two visitors in one second look alike")
+    return everything
 
 
 def _quote(scan: Scan, row: int, names: Sequence[str]) -> str:

@@ -20,13 +20,13 @@ from driftwise.core.types import About
 from driftwise.core.verbs import ABOUT
 from driftwise.core.words import Words
 from driftwise.measure.summary import Difference, Estimate, estimate, paired_difference
-from driftwise.study.formatting import count, interval, listed, spread
+from driftwise.report.formatting import count, interval, listed, spread
+from driftwise.report.style import NARROW, WIDE, pen, svg
+from driftwise.report.templates import Markup, fill, write
 from driftwise.study.plots.drift import marked
 from driftwise.study.plots.study_figure import cells_by_policy, draw, picture
-from driftwise.study.plots.style import NARROW, WIDE, pen, svg
 from driftwise.study.results import Results
 from driftwise.study.study import Cell, Study, inside, is_oracle, values
-from driftwise.study.templates import Markup, fill, write
 
 FEWEST_RUNS = 6
 MOST_NAMES = 3  # in one sentence
@@ -93,6 +93,7 @@ def render(study: Study, results: Results, *, title: str | None = None) -> str:
     """The page as text; the same study and results give the same text."""
     sections = [_section(study, results, world, place) for place, world in enumerate(study.worlds)]
     return fill(
+        "study",
         "report.html",
         title=title or study.name,
         study=study,

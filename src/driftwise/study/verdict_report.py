@@ -9,17 +9,18 @@ from itertools import groupby
 from pathlib import Path
 
 from driftwise.measure.summary import Estimate
+from driftwise.report.formatting import brief, spread
+from driftwise.report.style import NARROW, WIDE, svg
+from driftwise.report.templates import Markup, fill, write
 from driftwise.study.claims import DIFFERS, KNOWN, MATCHES, Verdict, summary
-from driftwise.study.formatting import brief, spread
 from driftwise.study.plots.lines import Drawing
-from driftwise.study.plots.style import NARROW, WIDE, svg
-from driftwise.study.templates import Markup, fill, write
 
 
 def write_verdicts(path: Path, verdicts: Sequence[Verdict], drawings: Sequence[Drawing], **about: object) -> Path:
     """Write the page; `about` holds title, source, notes, scale, runs, seed and command."""
     groups = [(name, list(members)) for name, members in groupby(verdicts, key=lambda each: each.id.split("/")[0])]
     page = fill(
+        "study",
         "verdicts.html",
         headline=headline(verdicts),
         rows=verdicts,

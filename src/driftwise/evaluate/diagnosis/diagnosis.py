@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -17,15 +18,16 @@ from driftwise.evaluate.diagnosis.permutation import (
     DriftTest,
     drift_test,
     exchangeable,
+    local_noise,
     n_bins_for,
     noise_of,
     summed,
 )
 from driftwise.evaluate.diagnosis.recommendation import LogRecommendation, recommend_for
 from driftwise.evaluate.diagnosis.seasons import Seasons, find_seasons
-from driftwise.evaluate.diagnosis.smoothing import SmoothMeans, smooth
 from driftwise.evaluate.diagnosis.variation import MeanVariation, variations
 from driftwise.evaluate.diagnosis.window_curve import WindowCurve, window_curve
+from driftwise.numerics.local_level import SmoothMeans, smooth
 
 if TYPE_CHECKING:
     from driftwise.evaluate.log import Log
@@ -48,7 +50,7 @@ class ArmDiagnosis(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What a log says. Print it, write it with `to_dict`, or see `page` for a report."""
+    """What a log says. Print it, take its `to_dict`, or `write` a report."""
 
     rows: int
     arms: list[ArmDiagnosis]
@@ -67,6 +69,7 @@ class Diagnosis(NamedTuple):
     smooth: SmoothMeans
     edges: Ints
     edge_times: Floats | None
+    dated: bool
     timezone: str
     recommendation: LogRecommendation
     notes: list[str]
@@ -85,6 +88,12 @@ class Diagnosis(NamedTuple):
         from driftwise.evaluate.diagnosis.summary import summary
 
         return summary(self)
+
+    def write(self, path: str | Path, *, title: str = "Diagnosis of a log") -> Path:
+        """Write a report with plots, one page of HTML; needs the extra `report`."""
+        from driftwise.evaluate.diagnosis.page import write_page
+
+        return write_page(self, path, title=title)
 
     def to_dict(self) -> Mapping[str, object]:
         """What `driftwise diagnose --json` prints."""
@@ -109,10 +118,11 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
     edges = np.linspace(0, len(log), n_bins_for(len(rows), n_arms) + 1).astype(np.int64)[1:]
     drifting = test is not None and test.p_value <= LEVEL
     penalty = test.split_threshold if test else 0.0
-    changes = change_points(arms, rows, level, noise, edges, penalty) if drifting else []
-    counts, sums = _binned(rows, arms, level, edges, n_arms)
-    each, total = variations(counts, sums, noise, penalty, found=drifting, seed=seed)
-    raw_counts, raw_sums = _binned(rows, arms, values, edges, n_arms)
+    local = local_noise(np.searchsorted(edges, rows, side="right"), arms, level, noise, len(edges))
+    changes = change_points(arms, rows, level, local, edges, penalty) if drifting else []
+    counts, sums = binned(rows, arms, level, edges, n_arms)
+    each, total = variations(counts, sums, local, penalty, found=drifting, seed=seed)
+    raw_counts, raw_sums = binned(rows, arms, values, edges, n_arms)
     found = Diagnosis(
         rows=len(log),
         arms=[_arm(log, k, arms, values, float(noise[k]), each[k]) for k in range(n_arms)],
@@ -130,7 +140,8 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
         overlap=overlap(log.actions, log.propensities, log.arms),
         smooth=smooth(raw_counts, raw_sums, noise),
         edges=edges,
-        edge_times=None if log.times is None else log.times[np.minimum(edges, len(log) - 1)],
+        edge_times=None if log.times is None else log.times[np.minimum(np.append(0, edges), len(log) - 1)],
+        dated=log.dated,
         timezone=log.timezone,
         recommendation=LogRecommendation("", "", ""),
         notes=[*log.notes, *seasons.notes, *_gaps(log)],
@@ -151,7 +162,7 @@ def _without_seasons(arms: Ints, values: Floats, seasons: Seasons, n_arms: int) 
     return level
 
 
-def _binned(rows: Ints, arms: Ints, values: Floats, edges: Ints, n_arms: int) -> tuple[Floats, Floats]:
+def binned(rows: Ints, arms: Ints, values: Floats, edges: Ints, n_arms: int) -> tuple[Floats, Floats]:
     """Counts and sums of rewards per bin and arm."""
     cells = np.searchsorted(edges, rows, side="right") * n_arms + arms
     size = len(edges) * n_arms

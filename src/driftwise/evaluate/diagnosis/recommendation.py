@@ -17,12 +17,12 @@ class LogRecommendation(NamedTuple):
     command: str
 
 
-def recommend_for(found: "Diagnosis", log_name: str) -> LogRecommendation:
-    """The policy that a diagnosis speaks for."""
+def recommend_for(found: "Diagnosis", source: str) -> LogRecommendation:
+    """The policy that a diagnosis speaks for; `source` is the log as the command line names it."""
     policy, why = _choice(found)
     others = [other for other in (_windowed(found), _lasting(found)) if other != policy]
-    words = ["driftwise", "evaluate", log_name, "--policy", policy, *(w for each in others for w in ("--policy", each))]
-    return LogRecommendation(policy, why, shlex.join(words))
+    options = " ".join(f"--policy {shlex.quote(each)}" for each in (policy, *others))
+    return LogRecommendation(policy, why, f"driftwise evaluate {source} {options}")
 
 
 def _choice(found: "Diagnosis") -> tuple[str, str]:
@@ -36,11 +36,11 @@ def _choice(found: "Diagnosis") -> tuple[str, str]:
     window = found.window.best
     if "auto" in families.POLICIES:
         memory = f"; a window of {window:,} rows would have predicted best" if window else ""
-        return "auto", f"the log drifts (p = {found.p_value:.2g}){memory}, and auto learns how much to remember"
+        return "auto", f"the log drifts{memory}, and auto learns how much to remember"
     if window is None:
-        why = f"the log drifts (p = {found.p_value:.2g}), but too slowly for a window shorter than the log to pay"
+        why = "the log drifts, but so little that no window predicts better than all rows"
         return _lasting(found), why
-    return _windowed(found), f"the log drifts (p = {found.p_value:.2g}), and a window of {window:,} rows predicts best"
+    return _windowed(found), f"the log drifts, and a window of {window:,} rows predicts best"
 
 
 def _windowed(found: "Diagnosis") -> str:

@@ -39,11 +39,13 @@ def at_most(found: "Diagnosis") -> str:
 
 
 def _lines(found: "Diagnosis") -> Iterator[str]:
-    span = f", {found.span[0]} to {found.span[1]}" if found.span else ""
+    zone = f" ({found.timezone})" if found.dated else ""
+    span = f", {short_date(found.span[0])} to {short_date(found.span[1])}{zone}" if found.span else ""
     yield f"{found.rows:,} rows, {len(found.arms)} {'arm' if len(found.arms) == 1 else 'arms'}{span}"
     yield ""
     yield verdict(found)
-    for change, dates in [*zip(found.changes, found.dates, strict=True)][:MOST_CHANGES]:
+    for change, texts in [*zip(found.changes, found.dates, strict=True)][:MOST_CHANGES]:
+        dates = [short_date(each) for each in texts]
         name, half = found.arms[change.arm].name, 1.96 * change.standard_error
         yield f"  {dates[0]}  {name}: {change.before:.4g} -> {change.after:.4g} ({change.size:+.3g} ± {half:.2g})"
         yield f"      between {dates[1]} and {dates[2]} with 95 %"
@@ -61,10 +63,16 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
     yield ""
     yield f"Run {found.recommendation.policy}: {found.recommendation.why}."
     yield f"  {found.recommendation.command}"
-    if found.notes:
+    notes = (*found.notes, *found.overlap.notes)
+    if notes:
         yield ""
         yield "Notes"
-        yield from (f"  - {note}" for note in (*found.notes, *found.overlap.notes))
+        yield from (f"  - {note}" for note in notes)
+
+
+def short_date(text: str) -> str:
+    """`2026-09-14 23:23` from a date in ISO 8601; counts and rows as they are."""
+    return text[:16].replace("T", " ") if "T" in text else text
 
 
 def facts(found: "Diagnosis") -> Iterator[str]:

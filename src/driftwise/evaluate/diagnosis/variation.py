@@ -29,26 +29,29 @@ class MeanVariation(NamedTuple):
 def variations(
     counts: Floats, sums: Floats, noise: Floats, penalty: float, *, found: bool, seed: int = 0
 ) -> tuple[list[MeanVariation], MeanVariation]:
-    """Of each arm, and of all: the sum over time of the largest step of any arm. `found`: whether the log drifts."""
+    """Of each arm, and of all: the sum over time of the largest step of any arm.
+
+    `noise` is that of each bin and arm; `found` tells whether the log drifts.
+    """
     n_arms, cut = counts.shape[1], penalty if found else np.inf
-    path = np.stack([_fitted(counts[:, k], sums[:, k] / noise[k], cut) * noise[k] for k in range(n_arms)], axis=1)
-    unseen = 2.0 * noise * (np.sqrt(penalty) + 1.645) / np.sqrt(np.maximum(counts.sum(axis=0), 1.0))
+    path = np.stack([_fitted(counts[:, k], sums[:, k], noise[:, k], cut) for k in range(n_arms)], axis=1)
+    unseen = 2.0 * noise.mean(axis=0) * (np.sqrt(penalty) + 1.645) / np.sqrt(np.maximum(counts.sum(axis=0), 1.0))
     own, moving = np.abs(np.diff(path, axis=0)).sum(axis=0), np.ptp(path, axis=0) > 0.0
     random, draws = generator(seed, "variation"), max(20, min(DRAWS, MOST_PATHS // max(1, moving.sum())))
     each, whole = np.zeros((draws, n_arms)), np.zeros(draws)
     for i in range(draws if moving.any() else 0):
         again = path.copy()
         for k in np.flatnonzero(moving):
-            fresh = path[:, k] / noise[k] * counts[:, k] + np.sqrt(counts[:, k]) * random.standard_normal(len(counts))
-            again[:, k] = _fitted(counts[:, k], fresh, cut) * noise[k]
+            luck = noise[:, k] * np.sqrt(counts[:, k]) * random.standard_normal(len(counts))
+            again[:, k] = _fitted(counts[:, k], path[:, k] * counts[:, k] + luck, noise[:, k], cut)
         each[i], whole[i] = np.abs(np.diff(again, axis=0)).sum(axis=0), _together(again)
     arms = [_interval(float(own[k]), each[:, k], float(unseen[k])) for k in range(n_arms)]
     return arms, _interval(_together(path), whole, float(unseen.max()))
 
 
-def _fitted(counts: Floats, sums: Floats, penalty: float) -> Floats:
-    """The mean of the segment that a bin is in, in units of the noise."""
-    starts: Ints = np.concatenate([[0], segments(counts, sums, penalty)]).astype(np.int64)
+def _fitted(counts: Floats, sums: Floats, noise: Floats, penalty: float) -> Floats:
+    """The mean of the segment that a bin is in."""
+    starts: Ints = np.concatenate([[0], segments(counts, sums, noise, penalty)]).astype(np.int64)
     means = np.add.reduceat(sums, starts) / np.maximum(np.add.reduceat(counts, starts), 1.0)
     return np.repeat(means, np.diff(np.append(starts, len(counts))))
 

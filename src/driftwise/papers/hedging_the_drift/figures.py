@@ -22,7 +22,7 @@ from driftwise.study.claims import Evidence
 from driftwise.study.plots.lines import Drawing, Line, Panel, draw_lines
 
 if TYPE_CHECKING:
-    from driftwise.study.plots.style import Figure, Sheet
+    from driftwise.report.style import Figure, Sheet
 
 WAY_TITLES = {"": "scaled to [0, 1], ridge", "z-scores/": "z-scores, least squares"}
 PHASE_TITLES = {"printed": "phase as printed", "thirds": "a third of the phase"}
@@ -129,7 +129,7 @@ def _curve(evidence: Evidence, study: str, policy: str, name: str) -> Line:
 
 
 def _draw_instances(sheet: "Sheet", *, evidence: Evidence, policies: Sequence[str], names: Sequence[str]) -> "Figure":
-    from driftwise.study.plots.style import INK, End, FuncFormatter, compact, name_ends, panels, pen, plain, text_width
+    from driftwise.report.style import INK, End, FuncFormatter, compact, name_ends, panels, pen, plain, text_width
 
     with plain():
         logs = {policy: np.log10(regrets(evidence, names, policy)) for policy in policies}

@@ -18,7 +18,7 @@ from driftwise.study.claims import Evidence
 from driftwise.study.plots.lines import Drawing, Line, Panel, draw_lines
 
 if TYPE_CHECKING:
-    from driftwise.study.plots.style import Figure, Sheet
+    from driftwise.report.style import Figure, Sheet
 
 FITTED = (
     "Mean regret with 95% bands on logarithmic scales; behind each name the slope that fits, dotted that of theory."
@@ -183,7 +183,7 @@ def _shares(evidence: Evidence) -> Iterator[Drawing]:
 
 
 def _draw_shares(sheet: "Sheet", *, evidence: Evidence, worlds: list[str]) -> "Figure":
-    from driftwise.study.plots.style import COLOURS, INK, End, name_ends, panels, plain, text_width
+    from driftwise.report.style import COLOURS, INK, End, name_ends, panels, plain, text_width
 
     with plain():
         policies = list(evidence.studies[f"recommended/{worlds[0]}"].policies)

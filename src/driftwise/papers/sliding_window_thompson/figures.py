@@ -18,7 +18,7 @@ from driftwise.study.claims import Evidence
 from driftwise.study.plots.lines import Drawing, Line, Panel, draw_lines
 
 if TYPE_CHECKING:
-    from driftwise.study.plots.style import Figure, Sheet
+    from driftwise.report.style import Figure, Sheet
 
 INCREASES = (0.5, 1.0, 2.0)
 

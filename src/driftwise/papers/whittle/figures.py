@@ -27,7 +27,7 @@ from driftwise.study.claims import Evidence
 from driftwise.study.plots.lines import Drawing, Line, Panel, draw_lines
 
 if TYPE_CHECKING:
-    from driftwise.study.plots.style import Figure, Sheet
+    from driftwise.report.style import Figure, Sheet
 
 TITLES = {"ladder": "one-dimensional bandit", "ages": "wireless scheduling"}
 NAMES = {"ours-literal": "literal", "ours-calibrated": "calibrated", RECOMMENDED: "adaptive"}

@@ -15,7 +15,7 @@ from driftwise.core.protocols import World
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Ints
 from driftwise.core.words import Words
-from driftwise.study.plots.style import INK, Axes, End, MaxNLocator, Sheet, name_ends, prepare, text_width
+from driftwise.report.style import INK, Axes, End, MaxNLocator, Sheet, name_ends, prepare, text_width
 from driftwise.study.study import Study
 
 MOST_POINTS = 600

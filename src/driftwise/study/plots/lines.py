@@ -11,7 +11,7 @@ import numpy as np
 from driftwise.core.types import Floats, Ints
 
 if TYPE_CHECKING:
-    from driftwise.study.plots.style import Axes, Figure, Sheet
+    from driftwise.report.style import Axes, Figure, Sheet
 
 Line = tuple[Floats | Ints, Floats, Floats]  # x, the mean there, and half the band around it (nan: no band)
 
@@ -41,7 +41,7 @@ def draw_lines(
     logarithmic: bool = False,
 ) -> "Figure":
     """One panel beside the other; `limits` are those of all y axes, `logarithmic` takes the logarithm of both axes."""
-    from driftwise.study.plots.style import panels, plain, text_width
+    from driftwise.report.style import panels, plain, text_width
 
     if logarithmic:
         contents = [each._replace(lines=_logarithms(each.lines), guides=_logarithms(each.guides)) for each in contents]
@@ -64,7 +64,7 @@ def _draw_panel(
     limits: tuple[float, float] | None,
     logarithmic: bool,
 ) -> None:
-    from driftwise.study.plots.style import INK, End, name_ends, pen
+    from driftwise.report.style import INK, End, name_ends, pen
 
     ends = []
     for place, (name, (x, mean, half)) in enumerate(panel.lines.items()):
@@ -86,7 +86,7 @@ def _draw_panel(
 def _scale(
     axes: "Axes", panel: Panel, sheet: "Sheet", *, limits: tuple[float, float] | None, logarithmic: bool
 ) -> None:
-    from driftwise.study.plots.style import FuncFormatter, MaxNLocator, compact
+    from driftwise.report.style import FuncFormatter, MaxNLocator, compact
 
     every = (*panel.lines.values(), *panel.guides.values())
     highest = float(np.nanmax([np.nanmax(mean + np.nan_to_num(half)) for _, mean, half in every if _known(mean)]))

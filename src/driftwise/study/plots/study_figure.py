@@ -11,8 +11,7 @@ from driftwise.core.spec import lookup
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import ParameterError
 from driftwise.measure.summary import band
-from driftwise.study.plots.drift import Drift, draw_drift, drift_of, mark_changes
-from driftwise.study.plots.style import (
+from driftwise.report.style import (
     INK,
     WIDE,
     Axes,
@@ -29,6 +28,7 @@ from driftwise.study.plots.style import (
     shorten,
     text_width,
 )
+from driftwise.study.plots.drift import Drift, draw_drift, drift_of, mark_changes
 from driftwise.study.results import Results
 from driftwise.study.study import Cell, Study, is_oracle
 

@@ -12,18 +12,18 @@ from driftwise.core.extras import needed_for
 from driftwise.errors import ParameterError
 
 with needed_for("a report"):
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup as Markup
 
-from driftwise.study.formatting import brief, count, interval, percent, spread
+from driftwise.report.formatting import brief, count, interval, percent, spread
 
 FILTERS = {"spread": spread, "percent": percent, "interval": interval, "count": count, "brief": brief}
 
 
-def fill(template: str, **content: object) -> str:
-    """A page of this folder's templates; whatever it is given is escaped unless marked as safe."""
+def fill(home: str, template: str, **content: object) -> str:
+    """A page of the templates in the package `home`; whatever it is given is escaped unless marked as safe."""
     environment = Environment(
-        loader=PackageLoader("driftwise", "study"),
+        loader=ChoiceLoader([PackageLoader("driftwise", home), PackageLoader("driftwise", "report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
