@@ -97,6 +97,7 @@ KINDS = {
         },
         policies=(
             "auto",
+            "filter-bank-lin-ucb",
             "kalman-mixture",
             *_each("sliding-lin-thompson", "window", WINDOWS[:4]),
             *_each("sliding-lin-ucb", "window", WINDOWS[:4]),
@@ -104,7 +105,12 @@ KINDS = {
             "bandit-over-bandit:policy=sliding-lin-ucb",
         ),
         late_lengths=(Length(10_000, 4),),
-        late_policies=("auto", "kalman-mixture", *_each("sliding-lin-thompson", "window", WINDOWS[:4])),
+        late_policies=(
+            "auto",
+            "filter-bank-lin-ucb",
+            "kalman-mixture",
+            *_each("sliding-lin-thompson", "window", WINDOWS[:4]),
+        ),
     ),
     "slate": Kind(
         lengths=(Length(1000, 20), Length(10_000, 6)),
@@ -175,7 +181,11 @@ KINDS = {
         },
         policies=(
             "auto",
-            *(f"virtual-queue:weight={weight},inertia={inertia}" for weight in (0.3, 1, 3) for inertia in (0.1, 0.3, 1)),
+            *(
+                f"virtual-queue:weight={weight},inertia={inertia}"
+                for weight in (0.3, 1, 3)
+                for inertia in (0.1, 0.3, 1)
+            ),
         ),
     ),
 }

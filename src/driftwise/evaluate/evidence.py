@@ -11,7 +11,7 @@ import numpy as np
 from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Floats
 from driftwise.evaluate.estimators import Terms
-from driftwise.evaluate.logged_problem import problem_of, tape_of
+from driftwise.evaluate.logged_problem import player_of, problem_of, tape_of
 from driftwise.evaluate.logged_rows import LoggedRows
 from driftwise.evaluate.overlap import check_replay
 from driftwise.evaluate.periods import Period
@@ -93,12 +93,13 @@ def _replayed(learner: Learner, sample: Sample, settings: Settings) -> Evidence:
     n, smallest = len(rows.actions), float(rows.propensities.min())
     acceptance = settings.acceptance or max(smallest, LEAST_ACCEPTANCE)
     horizon = n if settings.rounds == "log" else max(1, round(acceptance * n))
-    value = problem_of(learner.policy, sample.seen, sample.reward_range, horizon, sample.problem)
-    problem, tape = tape_of(learner.policy, value, sample.seen)
+    policy = player_of(learner.policy, sample.seen, sample.problem)
+    value = problem_of(policy, sample.seen, sample.reward_range, horizon, sample.problem)
+    problem, tape = tape_of(policy, value, sample.seen)
     weights, expectations, accepted = np.zeros(n), np.zeros(n), np.zeros(n)
     for i in range(settings.replays):
         replay = replay_policy(
-            learner.policy, problem, tape, acceptance=acceptance, rounds=settings.rounds, seed=settings.seed + i
+            policy, problem, tape, acceptance=acceptance, rounds=settings.rounds, seed=settings.seed + i
         )
         own, expected = _weigh(Proposals(replay.proposals), sample)
         weights, expectations, accepted = weights + own, expectations + expected, accepted + replay.accepted

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from driftwise.core.family import FAMILIES, family_of
+from driftwise.core.family import FAMILIES, family_of, resolve
 from driftwise.core.problem import ProblemValue, RewardProblem, read_range
 from driftwise.core.types import Floats, Problem
 from driftwise.errors import FeatureError, LogError, ParameterError
@@ -36,10 +36,17 @@ def _with_context(arms: list[str], rows: LoggedRows, reward_range: tuple[float, 
 
 
 # Families whose policies a log of single arms can be asked about, and the problem it poses to them.
+MULTI_ARMED, CONTEXTUAL = "multi-armed", "contextual"
 PROBLEMS: dict[str, Callable[[list[str], LoggedRows, tuple[float, float], int], RewardProblem]] = {
-    "multi-armed": _bare,
-    "contextual": _with_context,
+    MULTI_ARMED: _bare,
+    CONTEXTUAL: _with_context,
 }
+
+
+def player_of(policy: Any, rows: LoggedRows, problem: ProblemValue | None = None) -> Any:
+    """The policy that plays: where `auto` is asked about, the one for what the log has."""
+    kind = MULTI_ARMED if rows.context is None else CONTEXTUAL
+    return resolve(policy, problem.kind if problem is not None else kind)
 
 
 def problem_of(

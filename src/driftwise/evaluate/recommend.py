@@ -220,6 +220,16 @@ class _Table(NamedTuple):
         }
 
 
+def mean_losses(kind: str = "multi-armed", *, horizon: int = 0, delay: float = 0.0) -> dict[str, dict[str, float]]:
+    """The measured losses of all candidates for a kind of problem, by policy and by drift, least first.
+
+    >>> next(iter(mean_losses("restless")))
+    'auto'
+    """
+    losses = _Table.of(kind, whole("horizon", horizon, low=0), number("delay", delay, above=0.0, closed="[")).losses()
+    return dict(sorted(losses.items(), key=lambda each: fmean(each[1].values())))
+
+
 @cache
 def read_table(path: Path = TABLE) -> tuple[Measurement, ...]:
     """All that was measured."""
@@ -321,7 +331,7 @@ def _recommendation(
         spec=best,
         reason=reason,
         cost_if_wrong=costs,
-        code=f"agent = dw.Agent(dw.{policy!r}, problem{samples})",
+        code=f"agent = dw.Agent({_code(policy)}, problem{samples})",
         command=_command(table, stated, ranked[:2]),
         notes=notes,
     )
@@ -352,6 +362,16 @@ def _exists(spec: str) -> bool:
     except ParameterError:
         return False
     return True
+
+
+def _code(policy: Policy) -> str:
+    """The policy in Python; parameters at their defaults are left out."""
+    options = [
+        f"{name}={_code(value) if hasattr(value, 'init') else repr(value)}"
+        for name, default in parameters(type(policy)).items()
+        if (value := getattr(policy, name)) != default
+    ]
+    return f"dw.{type(policy).__name__}({', '.join(options)})"
 
 
 def _changed(spec: str) -> dict[str, float | str]:
