@@ -3,10 +3,12 @@
 import json
 import os
 import pty
+import re
 import shlex
 import subprocess
 import sys
 from itertools import pairwise, product
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,7 +17,7 @@ import driftwise as dw
 from driftwise.core.family import FAMILIES, resolve
 from driftwise.core.spec import parse
 from driftwise.errors import ParameterError
-from driftwise.evaluate.recommend import DRIFTS, read_table
+from driftwise.evaluate.recommend import DRIFTS, mean_losses, read_table
 from driftwise.families import POLICIES, WORLDS
 
 COMMAND = [sys.executable, "-m", "driftwise.cli", "recommend"]
@@ -111,3 +113,13 @@ def test_on_a_terminal_it_asks_for_what_is_missing() -> None:
     asked = dw.recommend(horizon=10_000, drift="abrupt", needs_propensities=True)
     assert done.stdout.strip() == str(asked)
     assert "How does it drift?" in done.stderr and "one arm, without features" in done.stderr
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_table() -> None:
+    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (sentence,) = re.findall(r"Measured over worlds .*?choosing at random [\d.]+ %", page, re.DOTALL)
+    losses = {name: sum(by_drift.values()) / 4 for name, by_drift in mean_losses(horizon=10_000).items()}
+    best = min(loss for name, loss in losses.items() if not name.startswith("auto"))
+    named = (losses["auto"], best, losses["thompson"], losses["bandit-over-bandit:policy=sliding-thompson"])
+    written = [f"{loss:.1%}".replace("%", " %") for loss in (*named, losses["uniform"])]
+    assert re.findall(r"\d+\.\d %", sentence) == written

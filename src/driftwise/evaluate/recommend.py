@@ -223,7 +223,7 @@ class _Table(NamedTuple):
 def mean_losses(kind: str = "multi-armed", *, horizon: int = 0, delay: float = 0.0) -> dict[str, dict[str, float]]:
     """The measured losses of all candidates for a kind of problem, by policy and by drift, least first.
 
-    >>> next(iter(mean_losses("restless")))
+    >>> next(iter(mean_losses("multi-armed")))
     'auto'
     """
     losses = _Table.of(kind, whole("horizon", horizon, low=0), number("delay", delay, above=0.0, closed="[")).losses()
