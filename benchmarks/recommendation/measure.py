@@ -107,10 +107,12 @@ def _read(path: Path) -> Iterator[Row]:
 
 
 def _write(path: Path, table: list[Row]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
+    beside = path.with_suffix(".part")  # a reader never sees half of it
+    with beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(sorted(table, key=lambda row: tuple(row[name] for name in KEY)))
+    beside.replace(path)
 
 
 def _options(words: list[str] | None) -> argparse.Namespace:

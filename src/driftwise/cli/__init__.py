@@ -1,4 +1,4 @@
-"""The command line: `driftwise recommend | diagnose | evaluate | simulate | reproduce | policies | worlds | serve | ...`.
+"""The command line: `driftwise recommend | diagnose | evaluate | simulate | reproduce | policies | serve | ...`.
 
 Everything heavy is imported inside a command, so that help answers at once. What programs read (`--json`) goes to
 standard output alone; progress and messages go to standard error. Bad input is one sentence and exit code 2.
