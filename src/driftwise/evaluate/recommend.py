@@ -155,7 +155,7 @@ def recommend(
         Whether the log must tell how likely each choice was, so that other policies can be evaluated on it.
 
     >>> recommend("multi-armed", drift="none", needs_propensities=True).parameters
-    {}
+    {'floor': 0.05}
     """
     value = _problem_of(problem)
     kind = str(problem) if value is None else value.kind
