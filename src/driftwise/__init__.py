@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from driftwise.core.types import Decision as Decision
     from driftwise.errors import DriftwiseError as DriftwiseError
     from driftwise.evaluate.log import Log as Log
+    from driftwise.evaluate.recommend import Recommendation as Recommendation
+    from driftwise.evaluate.recommend import recommend as recommend
     from driftwise.families import *  # noqa: F403
     from driftwise.families.convex.projections import ball as ball
     from driftwise.families.convex.projections import box as box
@@ -40,6 +42,7 @@ _HOMES = {
     "core.types": ["Decision"],
     "errors": ["DriftwiseError"],
     "evaluate.log": ["Log"],
+    "evaluate.recommend": ["Recommendation", "recommend"],
     "families": ["FAMILIES", "POLICIES", "WORLDS", "ORACLES"],
     "families.convex.projections": ["ball", "box", "product", "simplex"],
     "families.restless.whittle.api": ["whittle_index"],

@@ -1,10 +1,10 @@
-"""The command line: `driftwise demo | diagnose | evaluate | simulate | reproduce | policies | worlds | ...`.
+"""The command line: `driftwise recommend | diagnose | evaluate | simulate | reproduce | policies | serve | ...`.
 
 Everything heavy is imported inside a command, so that help answers at once. What programs read (`--json`) goes to
 standard output alone; progress and messages go to standard error. Bad input is one sentence and exit code 2.
 """
 
-from driftwise.cli import diagnose, evaluate, lists, reproduce, serve, simulate  # they add their commands
+from driftwise.cli import diagnose, evaluate, lists, recommend, reproduce, serve, simulate  # they add their commands
 from driftwise.cli.command import main
 
-__all__ = ["diagnose", "evaluate", "lists", "main", "reproduce", "serve", "simulate"]
+__all__ = ["diagnose", "evaluate", "lists", "main", "recommend", "reproduce", "serve", "simulate"]

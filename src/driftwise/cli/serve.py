@@ -7,6 +7,7 @@ import click
 from click.core import ParameterSource
 
 from driftwise.cli.command import Count, main
+from driftwise.cli.warm_up import warm_up, warm_up_options
 from driftwise.core.extras import needed_for
 
 STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
@@ -43,9 +44,11 @@ STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
 @click.option("--no-auth", is_flag=True, help="Need no token: for development, on loopback only.")
 @click.option("--log-requests", is_flag=True, help="Log every request.")
 @click.option("--demo", is_flag=True, help="Run with simulated clients; without --store nothing is kept.")
+@warm_up_options
 @click.pass_context
 def serve(
     context: click.Context,
+    /,
     store: str,
     host: str,
     port: int,
@@ -56,6 +59,10 @@ def serve(
     no_auth: bool,
     log_requests: bool,
     demo: bool,
+    deployment: str | None,
+    policy: str,
+    log: str | None,
+    **columns: str | None,
 ) -> None:
     """Run the decision service: deployments that decide now and learn later over HTTP, and lose nothing.
 
@@ -63,6 +70,8 @@ def serve(
 
     Until the first API key exists (driftwise keys create), every request needs a token. The first start creates it,
     each start prints a link to the dashboard with it, and `driftwise keys token` prints it again.
+
+    With --deployment NAME --log FILE, a deployment with the arms of a log is created first, and learns from the log.
     """
     with _service():
         from driftwise.service.demo import LOOK, play
@@ -76,6 +85,7 @@ def serve(
         stack.enter_context(exit_on_sigterm())
         if temporary:
             store = f"sqlite:///{stack.enter_context(temporary_folder())}/demo.db"
+        warm_up(store, durability, deployment, policy, log, columns)
         if demo:
             click.echo(LOOK.format(url=f"http://{host}:{port}"), err=True)
         run(

@@ -23,7 +23,7 @@ from driftwise.evaluate.diagnosis.permutation import (
     noise_of,
     summed,
 )
-from driftwise.evaluate.diagnosis.recommendation import Recommendation, recommend_for
+from driftwise.evaluate.diagnosis.recommendation import LogRecommendation, recommend_for
 from driftwise.evaluate.diagnosis.seasons import Seasons, find_seasons
 from driftwise.evaluate.diagnosis.variation import MeanVariation, variations
 from driftwise.evaluate.diagnosis.window_curve import WindowCurve, window_curve
@@ -71,7 +71,7 @@ class Diagnosis(NamedTuple):
     edge_times: Floats | None
     dated: bool
     timezone: str
-    recommendation: Recommendation
+    recommendation: LogRecommendation
     notes: list[str]
 
     @property
@@ -142,7 +142,7 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
         edge_times=None if log.times is None else log.times[np.minimum(np.append(0, edges), len(log) - 1)],
         dated=log.dated,
         timezone=log.timezone,
-        recommendation=Recommendation("", "", ""),
+        recommendation=LogRecommendation("", "", ""),
         notes=[*log.notes, *seasons.notes, *_gaps(log)],
     )
     return found._replace(recommendation=recommend_for(found, name))

@@ -3,13 +3,16 @@
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-import driftwise.families as families
+from driftwise.evaluate.recommend import recommend
+from driftwise.families.multi_armed.problem import MultiArmed
 
 if TYPE_CHECKING:
     from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
 
+FAST = 20  # a log whose best window is a smaller share of it than one in so many drifts fast
 
-class Recommendation(NamedTuple):
+
+class LogRecommendation(NamedTuple):
     """A policy as the command line writes it, why, and the command that shows what it would have earned."""
 
     policy: str
@@ -17,12 +20,12 @@ class Recommendation(NamedTuple):
     command: str
 
 
-def recommend_for(found: "Diagnosis", source: str) -> Recommendation:
+def recommend_for(found: "Diagnosis", source: str) -> LogRecommendation:
     """The policy that a diagnosis speaks for; `source` is the log as the command line names it."""
     policy, why = _choice(found)
     others = [other for other in (_windowed(found), _lasting(found)) if other != policy]
     options = " ".join(f"--policy {shlex.quote(each)}" for each in (policy, *others))
-    return Recommendation(policy, why, f"driftwise evaluate {source} {options}")
+    return LogRecommendation(policy, why, f"driftwise evaluate {source} {options}")
 
 
 def _choice(found: "Diagnosis") -> tuple[str, str]:
@@ -30,17 +33,22 @@ def _choice(found: "Diagnosis") -> tuple[str, str]:
         return "uniform", "the log has a single arm: there is nothing to choose between"
     if found.constant:
         return "uniform", "all rewards are the same: no policy earns more than another"
-    if not found.drifts:
-        why = f"no drift was found (p = {found.p_value:.2g}): nothing needs to be forgotten"
-        return _lasting(found), why
     window = found.window.best
-    if "auto" in families.POLICIES:
-        memory = f"; a window of {window:,} rows would have predicted best" if window else ""
-        return "auto", f"the log drifts{memory}, and auto learns how much to remember"
-    if window is None:
-        why = "the log drifts, but so little that no window predicts better than all rows"
-        return _lasting(found), why
-    return _windowed(found), f"the log drifts, and a window of {window:,} rows predicts best"
+    memory = f"; a window of {window:,} rows would have predicted best" if window else ""
+    evidence = f"the log drifts{memory}" if found.drifts else f"no drift was found (p = {found.p_value:.2g})"
+    problem = MultiArmed([arm.name for arm in found.arms], reward_range=(0.0, 1.0) if found.unit_range else None)
+    delay = found.delays.median_rows if found.delays else None
+    advice = recommend(problem, horizon=found.rows, delay=delay, drift=_drift(found))
+    return advice.spec, f"{evidence}; {advice.reason}"
+
+
+def _drift(found: "Diagnosis") -> str:
+    """How a log drifts, in the words of the measured tables."""
+    if not found.drifts:
+        return "none"
+    if found.changes:
+        return "abrupt"
+    return "fast" if found.window.best and found.window.best < found.rows / FAST else "slow"
 
 
 def _windowed(found: "Diagnosis") -> str:

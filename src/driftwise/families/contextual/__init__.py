@@ -6,7 +6,7 @@ from driftwise.families.contextual import policies, worlds
 from driftwise.families.contextual.adapter import ContextualAdapter
 from driftwise.families.contextual.fixtures import ContextualFixtures
 from driftwise.families.contextual.policies import *  # noqa: F403
-from driftwise.families.contextual.policies.kalman_mixture import KalmanMixture
+from driftwise.families.contextual.policies.filter_bank_lin_ucb import FilterBankLinUCB
 from driftwise.families.contextual.problem import Contextual as Contextual
 from driftwise.families.contextual.service import ContextualService
 from driftwise.families.contextual.words import words_of
@@ -26,7 +26,7 @@ CONTEXTUAL = add_family(
         drift=norms,
         late=Late(row=lambda problem: problem.dim),
         fixtures=ContextualFixtures,
-        auto=KalmanMixture,
+        auto=FilterBankLinUCB,
         policies=catalogue(policies),
         worlds=catalogue(worlds),
         guests=("multi-armed",),

@@ -3,7 +3,7 @@
 | family | auto is |
 |---|---|
 | multi-armed | filter-bank-ucb |
-| contextual | kalman-mixture |
+| contextual | filter-bank-lin-ucb |
 | slate | sliding-slate-ucb |
 | knapsack | prequential-pacing |
 | contextual-knapsack | lin-pacing |

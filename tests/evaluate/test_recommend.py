@@ -1,0 +1,125 @@
+"""A recommendation for everything there is, from the table alone; and the command that asks."""
+
+import json
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+from itertools import pairwise, product
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import driftwise as dw
+from driftwise.core.family import FAMILIES, resolve
+from driftwise.core.spec import parse
+from driftwise.errors import ParameterError
+from driftwise.evaluate.recommend import DRIFTS, mean_losses, read_table
+from driftwise.families import POLICIES, WORLDS
+
+COMMAND = [sys.executable, "-m", "driftwise.cli", "recommend"]
+KNOWN = list(product([None, *DRIFTS], [None, 500, 10_000, 10**7], [None, 200.0], [False, True]))
+
+
+@pytest.mark.parametrize("kind", sorted(FAMILIES))
+def test_every_kind_of_problem_has_a_recommendation_whatever_is_known(kind: str) -> None:
+    family = FAMILIES[kind]
+    for drift, horizon, delay, propensities in KNOWN:
+        found = dw.recommend(kind, drift=drift, horizon=horizon, delay=delay, needs_propensities=propensities)
+        problem = next(iter(family.fixtures.of().usages.values())).problem
+        problem = msgspec.structs.replace(problem, horizon=horizon or problem.horizon)
+        policy = resolve(found.build(), kind)
+        policy.init(family.adapter.of(policy, problem).problem)  # refuses what does not fit
+        assert found.policy in POLICIES and found.kind == kind
+        assert set(found.cost_if_wrong) <= DRIFTS.keys() - {drift}
+        assert all(cost.best <= cost.loss for cost in found.cost_if_wrong.values())
+        assert all(len(line) > 10 for line in str(found).splitlines())
+        json.dumps(found.as_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("kind", sorted(FAMILIES))
+def test_the_command_names_a_world_and_policies_of_the_kind(kind: str) -> None:
+    words = shlex.split(dw.recommend(kind, drift="fast").command)
+    assert words[:3] == ["driftwise", "simulate", "--world"]
+    world = parse(words[3], WORLDS, "world")
+    assert world.problem(1000).family == kind
+    policies = [word for before, word in pairwise(words) if before == "--policy"]
+    assert parse(policies[0], POLICIES, "policy") == dw.recommend(kind, drift="fast").build()
+
+
+def test_costs_and_choice_follow_from_the_table() -> None:
+    rows = [row for row in read_table() if (row.kind, row.delay, row.horizon) == ("multi-armed", "0", 10_000)]
+    found = dw.recommend("multi-armed", horizon=10_000, drift="slow")
+
+    def mean(policy: str, drift: str) -> float:
+        losses = [row.loss for row in rows if row.policy == policy and row.drift == drift]
+        return sum(losses) / len(losses)
+
+    for drift, cost in found.cost_if_wrong.items():
+        least = min({row.policy for row in rows}, key=lambda policy: mean(policy, drift))
+        assert cost[:2] == pytest.approx((mean(found.spec, drift), mean(least, drift)))
+        assert cost.best_policy == least
+    scores = {
+        row.policy: 0.7 * mean(row.policy, "slow") + 0.3 * sum(mean(row.policy, d) for d in DRIFTS if d != "slow") / 3
+        for row in rows
+    }
+    assert scores[found.spec] <= min(scores.values()) + 0.005
+
+
+def test_a_problem_that_a_candidate_refuses_has_another_recommendation() -> None:
+    unbounded = dw.recommend(dw.MultiArmed(3, reward_range=None, noise=2.0), drift="abrupt", horizon=10_000)
+    agent = dw.Agent(unbounded.build(), dw.MultiArmed(3, reward_range=None, noise=2.0))
+    assert agent.decide().action in agent.arms
+    assert dw.recommend(["red", "blue"]).kind == dw.recommend(2).kind == "multi-armed"
+
+
+def test_propensities_are_those_of_a_policy_that_draws() -> None:
+    random = {row.policy for row in read_table() if row.propensities != "none"}
+    found = dw.recommend("multi-armed", needs_propensities=True, drift="abrupt")
+    assert found.spec in random
+    assert "override" in dw.recommend("slate", needs_propensities=True).notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"problem": "multi-arm"}, "there is no kind of problem called 'multi-arm'; did you mean multi-armed?"),
+        ({"drift": "quick"}, "drift=quick is not one of unknown, none, slow, fast, abrupt"),
+        ({"horizon": -1}, "horizon=-1 is not a whole number of at least 0"),
+        ({"delay": -2.0}, "delay=-2.0 is outside"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ParameterError, match=sentence):
+        dw.recommend(**options)  # type: ignore[arg-type]
+
+
+def test_the_command_without_a_terminal_takes_defaults_and_prints_one_document() -> None:
+    done = subprocess.run([*COMMAND, "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == json.loads(json.dumps(dw.recommend().as_dict()))
+    refused = subprocess.run([*COMMAND, "--kind", "roulette"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert refused.returncode == 2 and "no kind of problem called 'roulette'" in refused.stderr
+
+
+def test_on_a_terminal_it_asks_for_what_is_missing() -> None:
+    ours, theirs = pty.openpty()
+    os.write(ours, b"\n10000\n\nabrupt\ny\n")  # the usual kind, a horizon, no delay, a drift, propensities
+    done = subprocess.run(COMMAND, stdin=theirs, capture_output=True, text=True, check=True)
+    os.close(ours)
+    os.close(theirs)
+    asked = dw.recommend(horizon=10_000, drift="abrupt", needs_propensities=True)
+    assert done.stdout.strip() == str(asked)
+    assert "How does it drift?" in done.stderr and "one arm, without features" in done.stderr
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_table() -> None:
+    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (sentence,) = re.findall(r"Measured over worlds .*?choosing at random [\d.]+ %", page, re.DOTALL)
+    losses = {name: sum(by_drift.values()) / 4 for name, by_drift in mean_losses(horizon=10_000).items()}
+    best = min(loss for name, loss in losses.items() if not name.startswith("auto"))
+    named = (losses["auto"], best, losses["thompson"], losses["bandit-over-bandit:policy=sliding-thompson"])
+    written = [f"{loss:.1%}".replace("%", " %") for loss in (*named, losses["uniform"])]
+    assert re.findall(r"\d+\.\d %", sentence) == written

@@ -1,0 +1,75 @@
+"""A deployment that begins with a log: it has learned the log's rows, at their times, once."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from driftwise.errors import ParameterError
+from driftwise.service.client.client import Client
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.export import rows as exported
+from driftwise.service.deployments.log_import import LoggedOutcome, import_log
+from driftwise.service.store.journal import open_journal
+from tests.fixtures.engine import deployment_spec
+from tests.fixtures.service_process import Service
+
+DAY_US = 86_400_000_000
+START = 1_750_000_000_000_000
+ARMS = ["red", "blue", "green"]
+
+
+def a_month(n: int = 750) -> list[LoggedOutcome]:
+    draws = np.random.default_rng(0)
+    arms, luck = draws.integers(3, size=n), draws.random(n)
+    return [
+        LoggedOutcome(START + i * 30 * DAY_US // n, ARMS[k], 1 / 3, float(u < (0.8, 0.2, 0.1)[k]))
+        for i, (k, u) in enumerate(zip(arms.tolist(), luck.tolist(), strict=True))
+    ]
+
+
+def test_a_deployment_has_learned_the_log_at_its_own_times(tmp_path: Path) -> None:
+    store, month = f"sqlite:///{tmp_path}/shop.db", a_month()
+    assert asyncio.run(import_log(open_journal(store), deployment_spec(), month))
+    journal = open_journal(store)
+    entry = Engine(journal).catalogue.entries["shop"]
+    log = list(exported(journal, entry.stream, -1, 2**62))
+    journal.close()
+    assert len(log) == len(month) and all(row["override"] for row in log)
+    assert [row["action"] for row in log] == [row.action for row in month]
+    assert [row["reward"] for row in log] == [row.reward for row in month]
+    days = np.array([str(row["decided_at"])[:10] for row in log], "datetime64[D]")
+    assert (days[-1] - days[0]).astype(int) >= 25
+    assert not asyncio.run(import_log(open_journal(store), deployment_spec(), month))
+
+
+def test_an_interrupted_import_is_noticed(tmp_path: Path) -> None:
+    store, month = f"sqlite:///{tmp_path}/shop.db", a_month()
+    asyncio.run(import_log(open_journal(store), deployment_spec(), month[:300]))
+    with pytest.raises(ParameterError, match="made 300 decisions, fewer than the 750 rows"):
+        asyncio.run(import_log(open_journal(store), deployment_spec(), month))
+
+
+def test_serve_warms_a_deployment_up(tmp_path: Path) -> None:
+    lines = [f"{row.at / 1e6},{row.action},{row.reward:g},{row.propensity}" for row in a_month()]
+    path = tmp_path / "clicks.csv"
+    path.write_text("\n".join(["time,variant,click,propensity", *lines]) + "\n")
+    words = ["--deployment", "shop", "--policy", "sliding-thompson:window=600", "--log", str(path)]
+    words += ["--action", "variant", "--reward", "click"]
+    for _ in range(2):  # started again, it goes on
+        with Service(tmp_path / "shop.db", *words) as service, Client(service.url) as client:
+            chosen = [client.decide("shop").action for _ in range(20)]
+        assert chosen.count("red") >= 18
+
+
+def test_bad_words_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    for words, sentence in (
+        (["--log", "clicks.csv"], "--deployment NAME and --log FILE belong together"),
+        (["--deployment", "shop", "--log", str(tmp_path / "none.csv")], "none.csv"),
+    ):
+        command = [sys.executable, "-m", "driftwise.cli", "serve", "--store", f"sqlite:///{tmp_path}/x.db", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr
