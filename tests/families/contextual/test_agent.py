@@ -437,7 +437,7 @@ def test_bytes_of_another_format_are_refused() -> None:
         ("rows", lambda rows: [], "have lost their rows"),
         ("facts", lambda facts: facts | {"given": 1 + facts["given"]}, "do not fit the saved problem"),
         ("facts", lambda facts: facts | {"given": "many"}, "does not say where its features come from"),
-        ("pending", lambda pending: [[0, [0, 1], 1.0]], "does not fit a single choice"),
+        ("pending", lambda pending: [[0, 0, [0, 1], 1.0]], "does not fit a single choice"),
         (
             "structure",
             lambda structure: [["tides.amounts", "<f8", [1], bytes(8)]],

@@ -32,7 +32,7 @@ DRIFTS = 1e-6  # a pace that forgets within a thousand rounds
 MOST_SWITCHES = 1e-3  # of the pace, a round
 
 
-class FilterBank(NamedTuple):
+class LinearFilterBank(NamedTuple):
     """Beliefs of every filter, weights of all but the last, and the mixture: its last coordinate is the offset's."""
 
     means: PerFeature
@@ -49,10 +49,10 @@ class FilterBank(NamedTuple):
     covariance: Scratch
 
 
-def new_filter_bank(dim: int) -> FilterBank:
+def new_filter_bank(dim: int) -> LinearFilterBank:
     """The prior in every filter."""
     models = len(PACES)
-    return FilterBank(
+    return LinearFilterBank(
         means=np.zeros((models + 1, dim)),
         covariances=np.tile(PRIOR * np.eye(dim), (models + 1, 1, 1)),
         crosses=np.zeros((models + 1, dim)),
@@ -69,7 +69,7 @@ def new_filter_bank(dim: int) -> FilterBank:
 
 
 @kernel
-def walk_bank(bank: FilterBank, ceiling: float) -> None:
+def walk_bank(bank: LinearFilterBank, ceiling: float) -> None:
     """One round passes."""
     for j in range(len(bank.paces)):
         widen(bank.covariances[j], bank.crosses[j], bank.paces[j], ceiling)
@@ -102,7 +102,7 @@ def widen_offset(spread: float, cross: Floats, step: float, ceiling: float) -> f
 
 
 @kernel
-def correct(bank: FilterBank, j: int, x: Floats, unit: float, error: float, late: float) -> float:
+def correct(bank: LinearFilterBank, j: int, x: Floats, unit: float, error: float, late: float) -> float:
     """Correct filter `j` by the error of its prediction for row x / unit; return v + s."""
     covariance, cross, image, dim = bank.covariances[j], bank.crosses[j], bank.image, len(x)
     tail, square = bank.spreads[j], 0.0
@@ -128,13 +128,13 @@ def correct(bank: FilterBank, j: int, x: Floats, unit: float, error: float, late
 
 
 @kernel
-def predict(bank: FilterBank, j: int, x: Floats, unit: float) -> float:
+def predict(bank: LinearFilterBank, j: int, x: Floats, unit: float) -> float:
     """What filter `j` expects of row x / unit."""
     return float(bank.offsets[j] + dot(x, bank.means[j]) / unit)
 
 
 @kernel
-def drift_belief(bank: FilterBank) -> float:
+def drift_belief(bank: LinearFilterBank) -> float:
     """The weight of paces that forget within a thousand rounds, slower ones in part: 0 where nothing drifts."""
     belief = 0.0
     for j in range(len(bank.weights)):
@@ -143,7 +143,7 @@ def drift_belief(bank: FilterBank) -> float:
 
 
 @kernel
-def reweigh(bank: FilterBank, share: float) -> None:
+def reweigh(bank: LinearFilterBank, share: float) -> None:
     """Weights by `fits`, logarithms; then a share is dealt out evenly."""
     best, total, weights = -np.inf, 0.0, bank.weights
     for fit in bank.fits:
@@ -156,7 +156,7 @@ def reweigh(bank: FilterBank, share: float) -> None:
 
 
 @kernel
-def mix_means(bank: FilterBank) -> None:
+def mix_means(bank: LinearFilterBank) -> None:
     """Write the mean of the mixture."""
     dim = len(bank.mean) - 1
     for i in range(dim + 1):
@@ -168,7 +168,7 @@ def mix_means(bank: FilterBank) -> None:
 
 
 @kernel(inline=False)
-def mix(bank: FilterBank, noise: float, ahead: int, ceiling: float) -> None:
+def mix(bank: LinearFilterBank, noise: float, ahead: int, ceiling: float) -> None:
     """Write mean and covariance of the mixture, `ahead` rounds from now, for noise R^2; the last filter counts half.
 
     Without a pace the last filter is not counted.
@@ -188,7 +188,7 @@ def mix(bank: FilterBank, noise: float, ahead: int, ceiling: float) -> None:
 
 
 @kernel
-def _add_covariance(bank: FilterBank, j: int, weight: float, ahead: int, ceiling: float) -> None:
+def _add_covariance(bank: LinearFilterBank, j: int, weight: float, ahead: int, ceiling: float) -> None:
     """Add a multiple of Sigma_j, some rounds from now."""
     dim, own, cross, out = len(bank.mean) - 1, bank.covariances[j], bank.crosses[j], bank.covariance
     spread = bank.spreads[j]
@@ -209,7 +209,7 @@ def _add_covariance(bank: FilterBank, j: int, weight: float, ahead: int, ceiling
 
 
 @kernel
-def _add_spread_between(bank: FilterBank, j: int, weight: float) -> None:
+def _add_spread_between(bank: LinearFilterBank, j: int, weight: float) -> None:
     """Add what the mean of filter `j` differs from the mixture's."""
     dim, apart, out = len(bank.mean) - 1, bank.image, bank.covariance
     for i in range(dim):
@@ -221,14 +221,14 @@ def _add_spread_between(bank: FilterBank, j: int, weight: float) -> None:
 
 
 @kernel
-def expect(bank: FilterBank, x: Floats, unit: float) -> float:
+def expect(bank: LinearFilterBank, x: Floats, unit: float) -> float:
     """What the mixture expects of row x / unit."""
     dim = len(x)
     return float(bank.mean[dim] + dot(x, bank.mean[:dim]) / unit)
 
 
 @kernel
-def doubt(bank: FilterBank, x: Floats, unit: float) -> float:
+def doubt(bank: LinearFilterBank, x: Floats, unit: float) -> float:
     """The variance of the mixture for row x / unit."""
     dim, covariance = len(x), bank.covariance
     square, cross = 0.0, 0.0

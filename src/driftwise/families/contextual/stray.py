@@ -19,7 +19,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, PerFeature, Shared
-from driftwise.families.contextual.filter_bank import FilterBank, doubt, expect
+from driftwise.families.contextual.filter_bank import LinearFilterBank, doubt, expect
 from driftwise.numerics.ridge import dot
 
 SHORTEST, SCALES = 8, 14
@@ -28,7 +28,7 @@ Z = 3.0
 NEVER = -1
 
 
-class Variogram(NamedTuple):
+class ParameterVariogram(NamedTuple):
     """By scale: the row in its unit, its mean and variance, the round it was noted in, E_q and n_q."""
 
     rows: PerFeature
@@ -39,9 +39,9 @@ class Variogram(NamedTuple):
     counts: Shared
 
 
-def new_variogram(dim: int) -> Variogram:
+def new_variogram(dim: int) -> ParameterVariogram:
     """Nothing noted."""
-    return Variogram(
+    return ParameterVariogram(
         rows=np.zeros((SCALES, dim)),
         means=np.zeros(SCALES),
         variances=np.zeros(SCALES),
@@ -52,7 +52,7 @@ def new_variogram(dim: int) -> Variogram:
 
 
 @kernel
-def any_due(variogram: Variogram, now: int) -> bool:
+def any_due(variogram: ParameterVariogram, now: int) -> bool:
     """Whether a scale is due."""
     due = False
     for q in range(len(variogram.rounds)):
@@ -61,12 +61,12 @@ def any_due(variogram: Variogram, now: int) -> bool:
 
 
 @kernel
-def _is_due(variogram: Variogram, q: int, now: int) -> bool:
+def _is_due(variogram: ParameterVariogram, q: int, now: int) -> bool:
     return bool(variogram.rounds[q] == NEVER or now - variogram.rounds[q] >= SHORTEST * 2**q)
 
 
 @kernel(inline=False)
-def compare(variogram: Variogram, bank: FilterBank, x: Floats, unit: float, now: int) -> None:
+def compare(variogram: ParameterVariogram, bank: LinearFilterBank, x: Floats, unit: float, now: int) -> None:
     """Compare what is due with the mixture in `bank`, and note the row x / unit in its place."""
     for q in range(len(variogram.rounds)):
         if not _is_due(variogram, q, now):
@@ -87,7 +87,7 @@ def compare(variogram: Variogram, bank: FilterBank, x: Floats, unit: float, now:
 
 
 @kernel
-def stray_pace(variogram: Variogram) -> float:
+def stray_pace(variogram: ParameterVariogram) -> float:
     """Squared distance a round, in the unit of rewards."""
     pace = 0.0
     for q in range(len(variogram.rates)):

@@ -57,11 +57,11 @@ class Bank:
         covariance = np.einsum("j,jik->ik", self.weights, wider[:9]) + (self.weights * apart.T) @ apart
         return mean, covariance if self.paces[9] == 0.0 else 0.5 * (covariance + wider[9])
 
-    def learn(self, x: Floats, y: float, age: int) -> None:
+    def learn(self, x: Floats, reward: float, age: int) -> None:
         self.n += 1
         self.unit = self.unit or float(np.linalg.norm(x))
-        self.first = y if self.n == 1 else self.first
-        z, y, seen = self.row(x), y - self.first, self.n - self.dim - 1
+        self.first = reward if self.n == 1 else self.first
+        z, y, seen = self.row(x), reward - self.first, self.n - self.dim - 1
         images = self.covariances @ z
         totals = 1.0 + age * self.paces * (z[:-1] @ z[:-1]) + images @ z
         errors = y - self.means @ z
@@ -69,7 +69,7 @@ class Bank:
         self.covariances = self.covariances - images[:, :, None] * images[:, None, :] / totals[:, None, None]
         normed = (errors**2 / totals)[:9]
         if seen > 0:
-            self.innovation += (self.weights @ normed - self.innovation) / min(seen, 2000)
+            self.innovation += (float(self.weights @ normed) - self.innovation) / min(seen, 2000)
             logs = np.log(self.weights) - 0.5 * (np.log(totals[:9]) + np.minimum(normed / self.noise, 9.0))
             share = 1.0 / (self.n + 10) + 1e-3 * self.drift_belief() ** 2
             likely = np.exp(logs - logs.max())

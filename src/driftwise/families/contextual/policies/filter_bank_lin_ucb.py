@@ -44,7 +44,7 @@ from driftwise.families.contextual.filter_bank import (
     CLIP,
     MOST_SWITCHES,
     PRIOR,
-    FilterBank,
+    LinearFilterBank,
     correct,
     doubt,
     drift_belief,
@@ -58,7 +58,7 @@ from driftwise.families.contextual.filter_bank import (
 )
 from driftwise.families.contextual.pending_covariance import NarrowRoom, narrow_covariance, new_narrow_room
 from driftwise.families.contextual.pending_rows import PendingRows, any_pending, new_pending_rows, pend_row, settle_row
-from driftwise.families.contextual.stray import Variogram, any_due, compare, new_variogram, stray_pace
+from driftwise.families.contextual.stray import ParameterVariogram, any_due, compare, new_variogram, stray_pace
 from driftwise.families.contextual.summaries import put_row, rewards_worth
 from driftwise.numerics.ridge import dot
 
@@ -73,8 +73,8 @@ class FilterBankLinUCBState(NamedTuple):
     (y - y_1)^2, B, R^2, the unit of features, and the ceiling.
     """
 
-    bank: FilterBank
-    variogram: Variogram
+    bank: LinearFilterBank
+    variogram: ParameterVariogram
     pending: PendingRows
     clock: Shared
     learned: Shared
