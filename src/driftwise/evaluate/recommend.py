@@ -35,6 +35,13 @@ DRIFTS = {
     "fast": "it drifts fast: options trade places every thousand rounds or sooner",
     "abrupt": "it jumps: nothing moves but for a few sudden changes",
 }
+WORLDS = {
+    "none": "do not drift",
+    "slow": "drift slowly",
+    "fast": "drift fast",
+    "abrupt": "jump now and then",
+    UNKNOWN: "stand still, drift slowly, drift fast or jump",
+}
 TRUST = 0.7  # the weight of what is said of the drift
 TIE = 0.005  # of losses that differ by no more than this, the candidate with less to set is better
 FAR = 5  # a horizon so many times longer or shorter than the nearest one measured is told
@@ -308,11 +315,10 @@ def _recommendation(
     best, by_drift = ranked[0], losses[ranked[0]]
     policy = _policy(best)
     known = by_drift[stated] if stated != UNKNOWN else fmean(by_drift.values())
-    where = "worlds that drift in every way" if stated == UNKNOWN else f"worlds where {DRIFTS[stated]}"
     lengths = sorted({row.horizon for row in table.rows})
     rounds = " or ".join(f"{length:,}" for length in lengths)
     reason = (
-        f"it {_share(known)} in {where} "
+        f"it {_share(known)} in simulated worlds that {WORLDS[stated]} "
         f"({len(losses)} candidates measured at {rounds} rounds{'' if horizon else ', as no horizon is known'})"
     )
     costs = {}

@@ -34,7 +34,7 @@ def _choice(found: "Diagnosis") -> tuple[str, str]:
     if found.constant:
         return "uniform", "all rewards are the same: no policy earns more than another"
     window = found.window.best
-    memory = f"; a window of {window:,} rows would have predicted best" if window else ""
+    memory = f", and rewards are best predicted by the last {window:,} rows" if window else ""
     evidence = f"the log drifts{memory}" if found.drifts else f"no drift was found (p = {found.p_value:.2g})"
     problem = MultiArmed([arm.name for arm in found.arms], reward_range=(0.0, 1.0) if found.unit_range else None)
     delay = found.delays.median_rows if found.delays else None
