@@ -65,7 +65,7 @@ def test_a_month_of_clicks(month: Path) -> None:
 def test_without_drift() -> None:
     found = drawn(1).diagnose()
     assert not found.drifts and not found.changes and found.window.best is None
-    assert found.recommendation.policy == "thompson" and "no drift was found" in found.recommendation.why
+    assert found.recommendation.policy == "auto" and "no drift was found" in found.recommendation.why
     assert found.variation.value == 0.0 < found.variation.high
 
 
