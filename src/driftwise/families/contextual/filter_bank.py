@@ -7,6 +7,7 @@
     Y of x comes       s_j = z' Sigma_j z,  v_j = 1 + age rho_j |x|^2,  e_j = Y - <z, m_j>
                        m_j <- m_j + Sigma_j z e_j / (v_j + s_j)
                        Sigma_j <- Sigma_j - Sigma_j z z' Sigma_j / (v_j + s_j)
+                       then g = POOLED (sum_i w_i b_i - b_j):  m_j <- m_j + g (column of b in Sigma_j) / (variance of b)
     weights            w_j <- w_j exp(-log(v_j + s_j) / 2 - min(e_j^2 / (R^2 (v_j + s_j)), CLIP) / 2), normalised
 
 Features and the offset are kept apart, because features come and go with arms: `means`, `covariances` of features,
@@ -14,6 +15,8 @@ Features and the offset are kept apart, because features come and go with arms: 
 rewards. A variance v of features grows by rho_j (1 - v / ceiling) a round, whatever its direction. To scale down single
 coordinates that exceed the ceiling would not do: where features span a constant, each coordinate and b stay unknown
 while the sums that rewards measure are known, and such sums would become far too certain.
+Offsets are pooled, because b hardly moves: after a jump the slow filters blame b for what their theta cannot explain,
+and would do so for good. theta follows along the regression on b, so that what rewards told stays believed.
 The clip is for rewards with heavy tails: a filter that expects anything would gain by every outlier.
 The last filter has no weight and no pace of its own: see `stray.py`.
 """
@@ -30,6 +33,7 @@ from driftwise.numerics.ridge import dot
 PACES = 10.0 ** np.arange(-8.0, 1.0)
 PRIOR = 1e4  # variance of everything before the first reward
 OFFSET_PACE = 1e-9  # above rounding, and a memory of some 30,000 rounds
+POOLED = 0.01  # of the distance to the offset of the mixture, a reward
 CLIP = 9.0
 DRIFTS = 1e-6  # a pace that forgets within a thousand rounds
 MOST_SWITCHES = 1e-3  # of the pace, a round
@@ -146,6 +150,18 @@ def reweigh(bank: LinearFilterBank, share: float) -> None:
         total += weights[j]
     for j in range(len(weights)):
         weights[j] = (1.0 - share) * weights[j] / total + share / len(weights)
+
+
+@kernel
+def pool_offsets(bank: LinearFilterBank) -> None:
+    """The offset of every filter comes closer to that of the mixture, and theta by regression on it."""
+    common = dot(bank.weights, bank.offsets[: len(bank.weights)])
+    for j in range(len(bank.paces)):
+        gap = POOLED * (common - bank.offsets[j])
+        bank.offsets[j] += gap
+        if bank.spreads[j] > 0.0:
+            for i in range(len(bank.mean) - 1):
+                bank.means[j, i] += bank.crosses[j, i] / bank.spreads[j] * gap
 
 
 @kernel

@@ -8,6 +8,7 @@ not zero, and rewards count from the first one.
     correct   s = z'Sz, v = 1 + age rho_j |x / l|^2:  m += S z e / (v + s),  S -= S z z' S / (v + s)
     reweigh   from reward d + 2 on, w <- w exp(-log(v + s) / 2 - min(e^2 / (R^2 (v + s)), 9) / 2) / sum, then
               (1 - h) w + h / 9, h = 1 / (n + 10) + 0.001 g^2, g = sum w min(10^6 rho, 1) with the weights before
+    pool      g = 0.01 (sum w b - b):  m += g S[:, b] / S[b, b]
     noise     B = mean of sum w e^2 / (v + s) over the last 2000 or so, k = (n - d - 1)^+
               R^2 = (mean y^2 + k B) / (1 + k)
     ceiling   1e4; from reward 2 d + 3 on 16 |m*|^2 / (d R^2) + 1
@@ -76,6 +77,9 @@ class Bank:
             share = 1.0 / (self.n + 10) + 1e-3 * self.drift_belief() ** 2
             likely = np.exp(logs - logs.max())
             self.weights = (1.0 - share) * likely / likely.sum() + share / 9.0
+        gaps = 0.01 * (self.weights @ self.means[:9, -1] - self.means[:, -1])
+        columns = self.covariances[:, :, -1]
+        self.means = self.means + gaps[:, None] * columns / columns[:, -1:]
         self.squares += y * y
         self.noise = (self.squares / self.n + max(0, seen) * self.innovation) / (1 + max(0, seen)) + 1e-300
         if self.n > 2 * (self.dim + 1):

@@ -12,6 +12,7 @@ The stray pace is that of `families/contextual/stray.py`, over R^2. After each o
     R^2 = (mean (y - y_1)^2 + (n - D)^+ B) / (1 + (n - D)^+) + TINY
     weights change from reward D + 1 on; then w <- (1 - h) w + h / M,
     h = 1 / (n + 10) + 0.001 g^2, g = sum_j w_j min(10^6 rho_j, 1) with the weights before
+    offsets are pooled after every reward, by the weights then
     from reward 2 D + 1 on the ceiling of a variance is 16 |m*|^2 / (d R^2) + 1, theta alone in m*; before, PRIOR
 
 With probability `floor` any row is drawn, each alike, so that a log of decisions can be evaluated later.
@@ -52,6 +53,7 @@ from driftwise.families.contextual.filter_bank import (
     mix,
     mix_means,
     new_filter_bank,
+    pool_offsets,
     predict,
     reweigh,
     walk_bank,
@@ -187,6 +189,7 @@ def _update(
     if seen > 0.0:
         reweigh(bank, 1.0 / (learned[COUNT] + 10.0) + MOST_SWITCHES * drift_belief(bank) ** 2)
         learned[INNOVATION] += (innovation - learned[INNOVATION]) / min(seen, MEMORY)
+    pool_offsets(bank)
     learned[SQUARES] += y * y
     more = max(0.0, seen)
     learned[NOISE] = (learned[SQUARES] / learned[COUNT] + more * learned[INNOVATION]) / (1.0 + more) + TINY
