@@ -7,16 +7,16 @@
     Y of x comes       s_j = z' Sigma_j z,  v_j = 1 + age rho_j |x|^2,  e_j = Y - <z, m_j>
                        m_j <- m_j + Sigma_j z e_j / (v_j + s_j)
                        Sigma_j <- Sigma_j - Sigma_j z z' Sigma_j / (v_j + s_j)
-                       then g = POOLED (sum_i w_i b_i - b_j):  m_j <- m_j + g (column of b in Sigma_j) / (variance of b)
     weights            w_j <- w_j exp(-log(v_j + s_j) / 2 - min(e_j^2 / (R^2 (v_j + s_j)), CLIP) / 2), normalised
+    offsets            g = POOLED (sum_i w_i b_i - b_j),  m_j <- m_j + g (column of b in Sigma_j) / (variance of b)
 
 Features and the offset are kept apart, because features come and go with arms: `means`, `covariances` of features,
 `crosses` between features and offset, `offsets` and `spreads` of the offset. Sigma has the unit R^2, the means that of
 rewards. A variance v of features grows by rho_j (1 - v / ceiling) a round, whatever its direction. To scale down single
 coordinates that exceed the ceiling would not do: where features span a constant, each coordinate and b stay unknown
 while the sums that rewards measure are known, and such sums would become far too certain.
-Offsets are pooled, because b hardly moves: after a jump the slow filters blame b for what their theta cannot explain,
-and would do so for good. theta follows along the regression on b, so that what rewards told stays believed.
+Offsets are pooled, because b hardly moves: after a jump slow filters put into b what their theta cannot explain, and it
+would stay there. theta follows by its regression on b, so that predictions of rows that were played hardly change.
 The clip is for rewards with heavy tails: a filter that expects anything would gain by every outlier.
 The last filter has no weight and no pace of its own: see `stray.py`.
 """
