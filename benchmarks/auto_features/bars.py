@@ -18,6 +18,7 @@ from benchmarks.auto_features.catalogue import (
     HELD_OUT,
     HORIZON,
     LATE,
+    LATER_HELD_OUT,
     LOGISTIC,
     STILL,
 )
@@ -51,7 +52,7 @@ Key = tuple[str, str, int]
 def worlds() -> dict[str, Any]:
     """Every world by name; those with late and lost rewards have `+late` behind it."""
     late = {f"{name}+late": Delayed(world=DEVELOPMENT[name], delay=50, kind="geometric", lost=0.2) for name in LATE}
-    return {**DEVELOPMENT, **HELD_OUT, **LOGISTIC, **late, **FIGURE_4}
+    return {**DEVELOPMENT, **HELD_OUT, **LATER_HELD_OUT, **LOGISTIC, **late, **FIGURE_4}
 
 
 def horizon_of(name: str) -> int:

@@ -32,6 +32,18 @@ HELD_OUT = {
     "fresh5-ou-large": Features(dim=5, n_actions=30, sd=20.0, norm=100.0, drift="ou", pace=500, feature_scale=7.0),
 }
 
+LATER_HELD_OUT = {  # no bars: played once, after the worlds above had been looked at
+    "disjoint4x2-walk": Features(
+        dim=8, n_actions=4, context_dim=2, actions="disjoint", sd=0.3, norm=2.0, drift="walk", pace=0.002
+    ),
+    "basis8-local": Features(dim=8, actions="basis", sd=0.2, drift="local", pace=1500),
+    "fixed20-walk-offset": Features(dim=4, n_actions=20, actions="fixed", sd=0.3, drift="walk", pace=0.002, offset=5.0),
+    "fresh2-knots": Features(dim=2, n_actions=10, sd=0.3, drift="knots", pace=4000),
+    "logistic-fixed15-knots": Features(
+        dim=5, n_actions=15, actions="fixed", link="logistic", norm=3.0, drift="knots", pace=5000
+    ),
+}
+
 LOGISTIC = {
     "logistic-fresh4-knots": Features(dim=4, n_actions=10, link="logistic", norm=3.0, drift="knots", pace=3000),
     "logistic-fixed20-abrupt": Features(

@@ -10,6 +10,7 @@ drift     still       theta stands still
           half        still in the first half of the run, then a walk with steps of `pace`
 actions   fresh, fixed, basis, as in the worlds of the library; or
           disjoint    `n_actions` arms with a parameter each, and a context of random numbers that they share
+offset    added to all means
 tails     0: Gaussian noise; else Student's t with so many degrees of freedom, scaled to the same deviation
 """
 
@@ -37,6 +38,7 @@ class DriftingFeatures(FeaturedWorld):
     context_dim: int = 0
     tails: float = 0.0
     feature_scale: float = 1.0
+    offset: float = 0.0
 
     SETS: ClassVar[tuple[str, ...]] = ("fresh", "fixed", "basis", "disjoint")
 
@@ -75,8 +77,8 @@ class DriftingFeatures(FeaturedWorld):
 
     def _means(self, sets: Floats, which: NDArray[np.int32], theta: Floats) -> Floats:
         if self.actions == "basis":
-            return super()._means(sets, which, self.feature_scale * theta)
-        return super()._means(sets, which, theta)
+            theta = self.feature_scale * theta
+        return self.offset + super()._means(sets, which, theta)
 
 
 def _direction(luck: Rng, dim: int) -> Floats:

@@ -8,6 +8,13 @@ from driftwise.core.types import Decision, Floats, Outcome, Problem
 from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
 from driftwise.families import FilterBankLinUCB
+from driftwise.families.contextual.filter_bank import (
+    LinearFilterBank,
+    correct,
+    new_filter_bank,
+    pool_offsets,
+    walk_bank,
+)
 from tests.families.contextual.twins.filter_bank_lin_ucb import FilterBankLinUCBTwin
 
 DIM, ROUNDS = 3, 150
@@ -54,6 +61,44 @@ def test_beliefs_are_those_of_the_twin() -> None:
         update(policy, state, Decision(t, row, 1.0, rows[row], own), Outcome(reward), t)
         twin.learn(t, rows[row], reward)
     assert state.bank.paces[-1] > 0.0
+
+
+def variances_of_arms(bank: LinearFilterBank) -> Floats:
+    """By filter and arm, of unit vectors: those of theta_k + b."""
+    return np.array(np.einsum("jkk->jk", bank.covariances) + 2.0 * bank.crosses + bank.spreads[:, None])
+
+
+def test_rounds_that_pass_make_nothing_more_certain() -> None:
+    """Unit vectors and an offset: coordinates stay unknown, far above the ceiling, while arms are known."""
+    bank = new_filter_bank(DIM)
+    for arm in range(4 * DIM):
+        for j in range(len(bank.paces)):
+            correct(bank, j, np.eye(DIM)[arm % DIM], 1.0, 0.5, 0.0)
+    known, ceiling = variances_of_arms(bank), 2.0
+    assert bank.spreads.min() > 1000.0 and known.max() < 0.3
+    walk_bank(bank, 1, ceiling)
+    assert np.all(variances_of_arms(bank) > 0.999 * known)
+
+
+def test_pooled_offsets_keep_what_was_learned() -> None:
+    """Arms keep their means, to the width that they are known to, though offsets and coordinates move."""
+    bank = new_filter_bank(DIM)
+    for arm in range(4 * DIM):
+        for j in range(len(bank.paces)):
+            correct(bank, j, np.eye(DIM)[arm % DIM], 1.0, 0.5 + j, 0.0)
+    arms, apart = bank.means + bank.offsets[:, None], np.ptp(bank.offsets)
+    pool_offsets(bank)
+    assert np.ptp(bank.offsets) < 0.995 * apart
+    np.testing.assert_allclose(bank.means + bank.offsets[:, None], arms, atol=1e-4)
+
+
+def test_many_rounds_pass_at_once() -> None:
+    one, many = new_filter_bank(DIM), new_filter_bank(DIM)
+    for _ in range(30):
+        walk_bank(one, 1, 5.0)
+    walk_bank(many, 30, 5.0)
+    for found, expected in zip(many, one, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_a_floor_is_a_share() -> None:

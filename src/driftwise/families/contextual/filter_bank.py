@@ -2,16 +2,22 @@
 
     model j    theta walks, theta_{t+1} = theta_t + N(0, R^2 rho_j I);  reward = b + <x, theta> + N(0, R^2)
     z = (x, 1)     the row, and the constant that the offset b belongs to
-    a round passes     Sigma_j <- Sigma_j + rho_j on the features and OFFSET_PACE on b; rows and columns of variances
-                       above the ceiling are scaled down to it
+    a round passes     with k_j = 1 - rho_j / ceiling, 0 at least: Sigma_j <- k_j Sigma_j + (1 - k_j) ceiling I on the
+                       features, times sqrt(k_j) between features and b, + OFFSET_PACE on b
     Y of x comes       s_j = z' Sigma_j z,  v_j = 1 + age rho_j |x|^2,  e_j = Y - <z, m_j>
                        m_j <- m_j + Sigma_j z e_j / (v_j + s_j)
                        Sigma_j <- Sigma_j - Sigma_j z z' Sigma_j / (v_j + s_j)
     weights            w_j <- w_j exp(-log(v_j + s_j) / 2 - min(e_j^2 / (R^2 (v_j + s_j)), CLIP) / 2), normalised
+    offsets            g = POOLED (sum_i w_i b_i - b_j),  m_j <- m_j + g (column of b in Sigma_j) / (variance of b)
 
 Features and the offset are kept apart, because features come and go with arms: `means`, `covariances` of features,
 `crosses` between features and offset, `offsets` and `spreads` of the offset. Sigma has the unit R^2, the means that of
-rewards. The clip is for rewards with heavy tails: a filter that expects anything would gain by every outlier.
+rewards. A variance v of features grows by rho_j (1 - v / ceiling) a round, whatever its direction. To scale down single
+coordinates that exceed the ceiling would not do: where features span a constant, each coordinate and b stay unknown
+while the sums that rewards measure are known, and such sums would become far too certain.
+Offsets are pooled, because b hardly moves: after a jump slow filters put into b what their theta cannot explain, and it
+would stay there. theta follows by its regression on b, so that predictions of rows that were played hardly change.
+The clip is for rewards with heavy tails: a filter that expects anything would gain by every outlier.
 The last filter has no weight and no pace of its own: see `stray.py`.
 """
 
@@ -27,6 +33,7 @@ from driftwise.numerics.ridge import dot
 PACES = 10.0 ** np.arange(-8.0, 1.0)
 PRIOR = 1e4  # variance of everything before the first reward
 OFFSET_PACE = 1e-9  # above rounding, and a memory of some 30,000 rounds
+POOLED = 0.01  # of the distance to the offset of the mixture, a reward
 CLIP = 9.0
 DRIFTS = 1e-6  # a pace that forgets within a thousand rounds
 MOST_SWITCHES = 1e-3  # of the pace, a round
@@ -69,36 +76,26 @@ def new_filter_bank(dim: int) -> LinearFilterBank:
 
 
 @kernel
-def walk_bank(bank: LinearFilterBank, ceiling: float) -> None:
-    """One round passes."""
+def walk_bank(bank: LinearFilterBank, rounds: int, ceiling: float) -> None:
+    """Some rounds pass."""
     for j in range(len(bank.paces)):
-        widen(bank.covariances[j], bank.crosses[j], bank.paces[j], ceiling)
-        bank.spreads[j] = widen_offset(bank.spreads[j], bank.crosses[j], OFFSET_PACE, ceiling)
+        widen(bank.covariances[j], bank.crosses[j], bank.paces[j], rounds, ceiling)
+        bank.spreads[j] += rounds * OFFSET_PACE
 
 
 @kernel
-def widen(covariance: Floats, cross: Floats, step: float, ceiling: float) -> None:
-    """Variances of features grow by `step`; those above the ceiling are scaled down to it."""
+def widen(covariance: Floats, cross: Floats, pace: float, rounds: int, ceiling: float) -> None:
+    """Variances of features move towards the ceiling, at first by `pace` a round."""
+    keep, step = 0.0, ceiling
+    if pace < ceiling:
+        exponent = rounds * math.log1p(-pace / ceiling)
+        keep, step = math.exp(exponent), -ceiling * math.expm1(exponent)
+    part = math.sqrt(keep)
     for i in range(len(cross)):
+        cross[i] *= part
+        for k in range(len(cross)):
+            covariance[i, k] *= keep
         covariance[i, i] += step
-        if covariance[i, i] > ceiling:
-            ratio = math.sqrt(ceiling / covariance[i, i])
-            cross[i] *= ratio
-            for k in range(len(cross)):
-                covariance[i, k] *= ratio
-                covariance[k, i] *= ratio
-
-
-@kernel
-def widen_offset(spread: float, cross: Floats, step: float, ceiling: float) -> float:
-    """The same for the offset, whose variance is returned."""
-    wider = spread + step
-    if wider <= ceiling:
-        return wider
-    ratio = math.sqrt(ceiling / wider)
-    for i in range(len(cross)):
-        cross[i] *= ratio
-    return ceiling
 
 
 @kernel
@@ -156,6 +153,18 @@ def reweigh(bank: LinearFilterBank, share: float) -> None:
 
 
 @kernel
+def pool_offsets(bank: LinearFilterBank) -> None:
+    """The offset of every filter comes closer to that of the mixture, and theta by regression on it."""
+    common = dot(bank.weights, bank.offsets[: len(bank.weights)])
+    for j in range(len(bank.paces)):
+        gap = POOLED * (common - bank.offsets[j])
+        bank.offsets[j] += gap
+        if bank.spreads[j] > 0.0:
+            for i in range(len(bank.mean) - 1):
+                bank.means[j, i] += bank.crosses[j, i] / bank.spreads[j] * gap
+
+
+@kernel
 def mix_means(bank: LinearFilterBank) -> None:
     """Write the mean of the mixture."""
     dim = len(bank.mean) - 1
@@ -198,8 +207,8 @@ def _add_covariance(bank: LinearFilterBank, j: int, weight: float, ahead: int, c
             cross[i] = bank.crosses[j, i]
             for k in range(dim):
                 own[i, k] = bank.covariances[j, i, k]
-        widen(own, cross, ahead * bank.paces[j], ceiling)
-        spread = widen_offset(spread, cross, ahead * OFFSET_PACE, ceiling)
+        widen(own, cross, bank.paces[j], ahead, ceiling)
+        spread += ahead * OFFSET_PACE
     for i in range(dim):
         for k in range(dim):
             out[i, k] += weight * own[i, k]

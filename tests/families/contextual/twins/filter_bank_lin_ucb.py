@@ -3,13 +3,15 @@
 Every filter j is a law N(m, R^2 S) of (theta, b), b an offset: z = (x / l, 1), l the length of the first row that is
 not zero, and rewards count from the first one.
 
-    walk      S += rho_j on the features, 1e-9 on b; what would exceed the ceiling is scaled down to it
+    walk      k = (1 - rho_j / ceiling)^+: S <- A S A + N, with A = sqrt(k) and N = (1 - k) ceiling on the features, and
+              1 and 1e-9 on b
     correct   s = z'Sz, v = 1 + age rho_j |x / l|^2:  m += S z e / (v + s),  S -= S z z' S / (v + s)
     reweigh   from reward d + 2 on, w <- w exp(-log(v + s) / 2 - min(e^2 / (R^2 (v + s)), 9) / 2) / sum, then
               (1 - h) w + h / 9, h = 1 / (n + 10) + 0.001 g^2, g = sum w min(10^6 rho, 1) with the weights before
+    pool      g = 0.01 (sum w b - b):  m += g S[:, b] / S[b, b]
     noise     B = mean of sum w e^2 / (v + s) over the last 2000 or so, k = (n - d - 1)^+
               R^2 = (mean y^2 + k B) / (1 + k)
-    ceiling   1e4; from reward 2 d + 3 on 4 |m*|^2 / (d R^2) + 1
+    ceiling   1e4; from reward 2 d + 3 on 16 |m*|^2 / (d R^2) + 1
     stray     a tenth filter whose pace is the largest rate of the variogram, over R^2; with one it counts half in the
               covariance of the mixture
 
@@ -41,9 +43,10 @@ class Bank:
         return np.append(x / (self.unit or 1.0), 1.0)
 
     def widened(self, j: int, rounds: int) -> Floats:
-        wider = self.covariances[j] + np.diag(np.append(np.full(self.dim, rounds * self.paces[j]), rounds * 1e-9))
-        scales = np.minimum(1.0, np.sqrt(self.ceiling / np.diag(wider)))
-        return np.array(scales[:, None] * wider * scales)
+        keep = max(0.0, 1.0 - self.paces[j] / self.ceiling) ** rounds
+        parts = np.append(np.full(self.dim, np.sqrt(keep)), 1.0)
+        more = np.append(np.full(self.dim, (1.0 - keep) * self.ceiling), rounds * 1e-9)
+        return np.array(parts[:, None] * self.covariances[j] * parts + np.diag(more))
 
     def walk(self, until: int) -> None:
         for _ in range(self.clock, until):
@@ -74,11 +77,14 @@ class Bank:
             share = 1.0 / (self.n + 10) + 1e-3 * self.drift_belief() ** 2
             likely = np.exp(logs - logs.max())
             self.weights = (1.0 - share) * likely / likely.sum() + share / 9.0
+        gaps = 0.01 * (self.weights @ self.means[:9, -1] - self.means[:, -1])
+        columns = self.covariances[:, :, -1]
+        self.means = self.means + gaps[:, None] * columns / columns[:, -1:]
         self.squares += y * y
         self.noise = (self.squares / self.n + max(0, seen) * self.innovation) / (1 + max(0, seen)) + 1e-300
         if self.n > 2 * (self.dim + 1):
             theta = (self.weights @ self.means[:9])[:-1]
-            self.ceiling = float(4.0 * theta @ theta / (self.dim * self.noise) + 1.0)
+            self.ceiling = min(float(16.0 * theta @ theta / (self.dim * self.noise) + 1.0), 1e12)
         self.note(z)
 
     def drift_belief(self) -> float:

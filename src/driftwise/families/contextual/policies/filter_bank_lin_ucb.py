@@ -12,7 +12,8 @@ The stray pace is that of `families/contextual/stray.py`, over R^2. After each o
     R^2 = (mean (y - y_1)^2 + (n - D)^+ B) / (1 + (n - D)^+) + TINY
     weights change from reward D + 1 on; then w <- (1 - h) w + h / M,
     h = 1 / (n + 10) + 0.001 g^2, g = sum_j w_j min(10^6 rho_j, 1) with the weights before
-    from reward 2 D + 1 on the ceiling of a variance is 4 |m*|^2 / (d R^2) + 1, theta alone in m*; before, PRIOR
+    offsets are pooled after every reward, by the weights then
+    from reward 2 D + 1 on the ceiling of a variance is 16 |m*|^2 / (d R^2) + 1, theta alone in m*; before, PRIOR
 
 With probability `floor` any row is drawn, each alike, so that a log of decisions can be evaluated later.
 
@@ -52,6 +53,7 @@ from driftwise.families.contextual.filter_bank import (
     mix,
     mix_means,
     new_filter_bank,
+    pool_offsets,
     predict,
     reweigh,
     walk_bank,
@@ -64,7 +66,9 @@ from driftwise.numerics.ridge import dot
 
 WIDTH = 2.1
 MEMORY = 2000.0
+LONGEST = 16.0  # squared length that a parameter may have, over that of the one believed in
 TINY = 1e-300  # so that constant rewards have a noise
+LOOSEST = 1e12  # so that next to no noise leaves a ceiling, too
 COUNT, FIRST, SQUARES, INNOVATION, NOISE, LENGTH, CEILING = range(7)
 
 
@@ -119,9 +123,9 @@ def _advance(policy: FilterBankLinUCB, state: FilterBankLinUCBState, t: int, rng
 
 @kernel
 def _walk(state: FilterBankLinUCBState, t: int) -> None:
-    while state.clock[0] < t:
-        state.clock[0] += 1
-        walk_bank(state.bank, state.learned[CEILING])
+    if state.clock[0] < t:
+        walk_bank(state.bank, t - state.clock[0], state.learned[CEILING])
+        state.clock[0] = t
 
 
 @kernel
@@ -185,6 +189,7 @@ def _update(
     if seen > 0.0:
         reweigh(bank, 1.0 / (learned[COUNT] + 10.0) + MOST_SWITCHES * drift_belief(bank) ** 2)
         learned[INNOVATION] += (innovation - learned[INNOVATION]) / min(seen, MEMORY)
+    pool_offsets(bank)
     learned[SQUARES] += y * y
     more = max(0.0, seen)
     learned[NOISE] = (learned[SQUARES] / learned[COUNT] + more * learned[INNOVATION]) / (1.0 + more) + TINY
@@ -218,7 +223,7 @@ def _limit(state: FilterBankLinUCBState) -> None:
         square = 0.0
         for i in range(dim):
             square += state.bank.mean[i] * state.bank.mean[i]
-        learned[CEILING] = 4.0 * square / (dim * learned[NOISE]) + 1.0
+        learned[CEILING] = min(LONGEST * square / (dim * learned[NOISE]) + 1.0, LOOSEST)
 
 
 @kernel
