@@ -31,7 +31,7 @@ def show_summary(summary: "StudySummary") -> None:
             f"{size} in the {norm} norm" if norm in ("l2", "sup") else f"{norm} = {size}"
             for norm, size in sizes.items()
         ]
-        caption = f"regret against {words.rival}, ± 95%\nvariation of run 0: {', '.join(norms)}"
+        caption = f"regret against {words.comparator}, ± 95%\nvariation of run 0: {', '.join(norms)}"
         table = Table(title=f"{world}: {summary.horizon:,} rounds, {summary.runs} runs", caption=caption)
         table.add_column("policy", overflow="fold")
         for name in ("regret", f"{words.best}\nchosen", *(column.title for column in words.columns), "ns a\nround"):

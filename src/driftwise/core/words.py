@@ -16,8 +16,8 @@ class Column(NamedTuple):
 class Words(NamedTuple):
     """The words for one kind of world. `lines` is what its picture shows one line of each, `caption` how to read it.
 
-    `rival` is what regret is held against, `good` when a choice counts as the best. `ranked` says that lines compete,
-    and the largest is the best, or what `heavy` says.
+    `comparator` is what regret is measured against, `good` when a choice counts as the best. `ranked` says that lines
+    compete, and the largest is the best, or what `heavy` says.
     """
 
     one: str
@@ -25,7 +25,7 @@ class Words(NamedTuple):
     others: str
     lines: str
     caption: str
-    rival: str
+    comparator: str
     good: str = "no other choice had a larger mean"
     columns: tuple[Column, ...] = ()
     ranked: bool = True

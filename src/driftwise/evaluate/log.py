@@ -52,7 +52,7 @@ class Log:
     costs : float64 (n, m), optional
         What it cost, with `cost_names`.
     timezone : str
-        The zone in which days and hours are told.
+        The zone of days and hours in reports.
     notes : tuple of str
         What was guessed, assumed and left out, a sentence each.
 

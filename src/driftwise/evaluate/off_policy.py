@@ -71,7 +71,7 @@ def evaluate(
     replays : int
         Replays to average, with other random numbers each.
     reward_range : pair of float, optional
-        What policies are told of rewards; [0, 1] where that holds all of them, else the least and the largest.
+        The range of rewards that policies read; [0, 1] where that holds all of them, else the least and the largest.
     problem : problem value, optional
         A `Contextual` problem whose arms bring rows of features, or a `MultiArmed` one; made of the log if not given.
     standardise : bool
@@ -103,7 +103,7 @@ def evaluate(
     learners = any(isinstance(each, Learner) for each in candidates.values())
     span = reward_range_of(rows.rewards) if reward_range is None else check_reward_range(reward_range, rows.rewards)
     if learners and reward_range is None and span != (0.0, 1.0):
-        notes.append(f"policies are told that rewards lie in [{span[0]:g}, {span[1]:g}], as all of these do")
+        notes.append(f"policies read that rewards lie in [{span[0]:g}, {span[1]:g}], as all of these do")
     if not standardise and _lacks_constant(rows, candidates):
         notes.append("no context column is constant, so that linear policies have no intercept; standardise adds one")
     seen = rows._replace(context=_standardised(rows)) if standardise else rows

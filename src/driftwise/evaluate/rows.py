@@ -147,7 +147,7 @@ def _text(name: str, kind: "pl.DataType") -> "pl.Expr":
 
 
 def _rules(scan: Scan, head: "pl.DataFrame", columns: Columns, time: TimeColumn | None) -> list[Rule]:
-    """The rules a row must keep, in the order in which they are told."""
+    """The rules a row must keep, in the order of their notes."""
     kinds = head.schema
     for name in (columns.reward, columns.propensity, *columns.context, *columns.costs):
         if name and head.select(_number(pl.col(name), kinds[name], scan.decimal_comma)).to_series().is_null().all():

@@ -1,4 +1,4 @@
-"""What a run is held against, round by round.
+"""What a run is compared with, round by round.
 
     ByMeans   every segment of rounds has the mean of each action, and what the standard earns in it
     ByPath    the rewards of somebody else in the same rounds

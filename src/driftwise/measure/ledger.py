@@ -1,7 +1,7 @@
 """What a run earned and missed, kept at about 200 checkpoints, not at T: half log-spaced, half evenly spaced.
 
 The log-spaced ones show the first rounds, the even ones what happens after a late change. What a choice missed is said
-by the standard it is held against (`measure/comparator.py`): the best arm of the round, the best plan for a budget, ...
+by what it is compared with (`measure/comparator.py`): the best arm of the round, the best plan for a budget, ...
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ B is the variation of the parameter, the rest as in `families/contextual/policie
 the rewards. The first term is what is out of date in the window, the second what is not yet known, the third what
 happens when a bound fails. It holds in expectation, for features no longer than L, parameters no longer than S and mean
 rewards between -1 and 1. The proof asks for beta >= 1; a smaller one counts as 1. It also counts T / w stretches of w
-rounds where ceil(T / w) are needed. Here it is as it is printed: a measured regret is held against the smaller of the
+rounds where ceil(T / w) are needed. Here it is as it is printed: a measured regret is compared with the smaller of the
 two.
 """
 

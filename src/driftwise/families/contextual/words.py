@@ -9,7 +9,7 @@ ACTIONS = Words(
     others="other actions",
     lines="mean reward of each action",
     caption="the mean reward of every action as run 0 met it; the heavy line is the best action of the moment",
-    rival="always choosing the best action",
+    comparator="always choosing the best action",
 )
 
 FRESH = Words(
@@ -19,7 +19,7 @@ FRESH = Words(
     lines="the parameter, feature by feature",
     caption="the parameter behind the rewards as run 0 met it, a line for each feature; "
     "every round has actions of its own, so there are no means to follow",
-    rival="always choosing the best action",
+    comparator="always choosing the best action",
     ranked=False,
 )
 

@@ -1,4 +1,4 @@
-"""What runs in convex worlds are held against: the best fixed point of those that keep constraints on average."""
+"""The comparator of convex worlds: the best fixed point of those that keep constraints on average."""
 
 from collections.abc import Mapping
 from typing import Any

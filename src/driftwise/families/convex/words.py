@@ -9,7 +9,7 @@ POINTS = Words(
     others="constraints",
     lines="each constraint in the middle of the domain",
     caption="every constraint in the middle of the domain as run 0 met it, before luck; at most 0 where it is kept",
-    rival="playing the best fixed point that keeps the constraints on average",
+    comparator="playing the best fixed point that keeps the constraints on average",
     good="no more was lost than by the best fixed point",
     columns=(Column("violation", "constraints\noverdrawn by", "violation", percent=False),),
     ranked=False,

@@ -1,4 +1,4 @@
-"""Runs with budgets are held against the best plan in hindsight, LP(T).
+"""The comparator of runs with budgets: the best plan in hindsight, LP(T).
 
 regret          sum over rounds of what the plan earns on average minus what the arm chosen earns on average; when the
                 world has closed, nothing is earned

@@ -10,7 +10,7 @@ BUDGETED = Words(
     others="other arms",
     lines="mean reward of each arm",
     caption="the mean reward of every arm as run 0 met it, its costs not shown; the heavy line is the largest",
-    rival="following the best plan in hindsight",
+    comparator="following the best plan in hindsight",
     good="no other choice was worth more at the prices of the best plan",
     columns=(Column("share", "of the\nplan", "reward", of="benchmark"), Column("spent", "budget\nspent", "spent")),
 )

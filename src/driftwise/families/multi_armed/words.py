@@ -9,7 +9,7 @@ ARMS = Words(
     others="other arms",
     lines="mean reward of each arm",
     caption="the mean reward of every arm as run 0 met it; the heavy line is the best arm of the moment",
-    rival="always choosing the best arm",
+    comparator="always choosing the best arm",
 )
 
 

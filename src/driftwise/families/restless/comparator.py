@@ -1,4 +1,4 @@
-"""Runs that are held against what an oracle earns in the same rounds: it plays the very tapes a run meets.
+"""Runs are compared with what an oracle earns in the same rounds: it plays the very tapes a run meets.
 
 regret          sum over slots of what the oracle earned minus what the run earned; both discounted within an episode
                 where the world says so. Both meet the same luck, so that whoever chooses like the oracle has none

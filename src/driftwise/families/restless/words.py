@@ -9,7 +9,7 @@ RESTLESS = Words(
     others="chances",
     lines="the chances by which arms move",
     caption="what drifts behind the kernels as run 0 met it; it moves between episodes",
-    rival="activating the arms with the largest Whittle indices of the true kernels",
+    comparator="activating the arms with the largest Whittle indices of the true kernels",
     good="no less was earned than by the oracle, which had come through the same rounds in its own way",
     columns=(Column("share", "of the\noracle", "reward", of="benchmark"),),
     ranked=False,

@@ -9,7 +9,7 @@ SLATES = Words(
     others="other items",
     lines="mean reward of each item",
     caption="the mean reward of every item as run 0 met it; the heavy lines are the best slate of the moment",
-    rival="always choosing the best slate",
+    comparator="always choosing the best slate",
 )
 
 

@@ -10,7 +10,7 @@ PAPER = Paper(
     title="Non-stationary Bandits with Knapsacks",
     source="Liu, Jiang & Li, NeurIPS 2022",
     notes=(
-        "The paper has no experiments: what it proves is held against runs and against linear programs.",
+        "The paper has no experiments: what it proves is compared with runs and with linear programs.",
         "Slopes are those of the steady regret, in which what was spent beyond its mean is given back at the prices of "
         "the best plan. Its mean is that of the regret.",
         "Algorithm 1 is played as printed, and with a quarter and a tenth of its radius, bounds cut to [0, 1]; the "

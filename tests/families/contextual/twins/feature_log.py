@@ -11,6 +11,7 @@ is 0, and the largest of them.
 """
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ class FeatureEntry(NamedTuple):
     rng: int
 
 
-class FeatureTwin:
+class FeatureTwin(ABC):
     """A policy that remembers every pair and computes everything anew."""
 
     def __init__(self, policy: Any, problem: Problem) -> None:
@@ -96,9 +97,9 @@ class FeatureTwin:
             return float(high - low) / 2.0
         return float(np.std([0.0, *rewards])) or 0.5 * self.unit_after(rewards)
 
+    @abstractmethod
     def indices(self, t: int, context: Floats) -> Floats:
         """What the policy compares at decision `t`: one number per row of `context`."""
-        raise NotImplementedError
 
     def choose(self, t: int, context: Floats) -> int:
         """The first row with the largest index."""

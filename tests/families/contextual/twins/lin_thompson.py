@@ -6,6 +6,7 @@ v = R, or in the theorem (arXiv 1209.3352) R sqrt(9 d ln(t / delta)), t = 1, 2, 
 """
 
 import math
+from abc import abstractmethod
 
 import numpy as np
 from scipy import stats
@@ -18,9 +19,9 @@ from tests.families.contextual.twins.lin_ucb import RidgeTwin
 class ThompsonFeatureTwin(FeatureTwin):
     """A twin that draws its parameter from a normal law: subclasses say which."""
 
+    @abstractmethod
     def posterior(self, t: int) -> tuple[Floats, Floats]:
         """Mean and covariance of the draw at decision `t`."""
-        raise NotImplementedError
 
     def win_probabilities(self, t: int, context: Floats) -> Floats:
         """The chance of each row to be the best for the draw: all it gains on the others must be positive."""
@@ -31,6 +32,10 @@ class ThompsonFeatureTwin(FeatureTwin):
             law = stats.multivariate_normal(-gains @ mean, gains @ covariance @ gains.T, seed=0)
             chances.append(law.cdf(np.zeros(len(gains))))
         return np.array(chances)
+
+    def indices(self, t: int, context: Floats) -> Floats:
+        """Rows are compared by their chance of being the best."""
+        return self.win_probabilities(t, context)
 
 
 class LinThompsonTwin(RidgeTwin, ThompsonFeatureTwin):

@@ -4,6 +4,7 @@ A plan rests on what was told before its slot. Counts are recounted from the log
 and indices by trying every policy.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.families.restless.twins.restless_log import Passage, RestlessTwin
 from tests.families.restless.twins.whittle import brute_force
 
 
-class IndexTwin(RestlessTwin):
+class IndexTwin(RestlessTwin, ABC):
     """Goes by a table of indices, a row per group, that is made anew at every plan."""
 
     def __init__(self, policy: Any, problem: Problem) -> None:
@@ -28,9 +29,9 @@ class IndexTwin(RestlessTwin):
         """The slot of the plan that is in force in slot `t`."""
         return t - t % self.period
 
+    @abstractmethod
     def plan(self, start: int) -> Floats:
         """The indices of every group and state by what was known before slot `start`."""
-        raise NotImplementedError
 
     def table(self, t: int) -> Floats:
         """The indices in force in slot `t`."""

@@ -3,7 +3,7 @@
     loss of round t             f_t(x) = k/2 |x|^2 + a'x + b        the reward is -f_t(x)
     constraint i of round t     g_{t,i}(x), in the same shape       should be at most 0 in the mean over rounds
 
-What is told of a round is the value and the gradient of each at the point chosen, and nothing of them elsewhere.
+A round reveals the value and the gradient of each at the point chosen, and nothing of them elsewhere.
 """
 
 from abc import abstractmethod
@@ -52,7 +52,7 @@ class ConvexTape(NamedTuple):
 
 
 class Gauge(NamedTuple):
-    """What is told of a round: gradient, constraints and their gradients; and the sum of each constraint so far."""
+    """What a round reveals: gradient, constraints and their gradients; and the sum of each constraint so far."""
 
     gradient: Floats
     values: Floats

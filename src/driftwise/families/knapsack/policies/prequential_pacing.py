@@ -23,7 +23,7 @@ solved in every round would spend evenly.
 | rate | context | what is left of the budget, by the rounds left |
 
 Known in advance: the horizon and the budgets; nothing of the drift.
-Regret: none proven. It is not in the paper of Liu, Jiang & Li (2022), but held against theirs, `sliding-knapsack-ucb`,
+Regret: none proven. It is not in the paper of Liu, Jiang & Li (2022), but compared with theirs, `sliding-knapsack-ucb`,
 by `driftwise reproduce knapsacks`.
 
 Late outcomes enter by their decision's round. While they are under way they narrow the bounds of their arm, count as

@@ -2,7 +2,7 @@
 
     with probability alpha any arm, else the largest    index_k = mean_k + sqrt(xi ln n / n_k)
 
-as in CUSUM-UCB (`cusum_ucb.py`), but each reward y is held against the mean of all rewards of its arm since the
+as in CUSUM-UCB (`cusum_ucb.py`), but each reward y is compared with the mean of all rewards of its arm since the
 restart, itself included: no baseline is frozen, so a slow drift is followed rather than reported.
 
     rise <- max(0, rise + y - mean_k - epsilon)        fall <- max(0, fall + mean_k - y - epsilon)

@@ -1,4 +1,4 @@
-"""Whittle's index policy with the true kernels of every episode: what restless runs are held against.
+"""Whittle's index policy with the true kernels of every episode: the comparator of restless runs.
 
     activate the M arms with the largest  W_n(s_n) / discount - c_n        W_n of the kernels of the episode at hand
 

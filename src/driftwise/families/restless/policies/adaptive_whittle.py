@@ -20,7 +20,7 @@ Known in advance: which moves can happen and which rows are known or stand still
 drift, and no radius. Regret: none proven. The setting is that of Shisher, Tripathi, Chiang & Brinton
 (`sliding-whittle`); windows, borrowing and draws are driftwise's own.
 
-A plan costs O(S^3) per class. Moves that are told late enter the episode of their decision. An arm that is not
+A plan costs O(S^3) per class. Late moves enter the episode of their decision. An arm that is not
 indexable has for index the charge from which on it stays passive. Propensity: 1, given the kernel drawn.
 """
 

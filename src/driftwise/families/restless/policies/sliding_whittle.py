@@ -26,7 +26,7 @@ By (13) the balls stay so wide that indices mean little for hundreds of episodes
 smaller, with counts pooled and rows not seen yet spread evenly, comes near the paper's own numbers; its balls do not
 cover. Where no number of episodes is known, T counts the episodes so far.
 
-Moves that are told late enter the episode of their decision; those older than the window count for rows that stand
+Late moves enter the episode of their decision; those older than the window count for rows that stand
 still only. An arm that is not indexable has for index the charge from which on it stays passive.
 """
 

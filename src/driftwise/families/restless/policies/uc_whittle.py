@@ -17,7 +17,7 @@ Wang, Xu, Taneja & Tambe, *Optimistic Whittle index policy: online learning for 
 et al. (`sliding-whittle`) describe it. Known in advance: the number of episodes; where it is not, T counts the episodes
 so far. Regret: O(sqrt(T) ln T) for kernels that stand still.
 
-Moves that are told late count like others.
+Late moves count like others.
 """
 
 from typing import Any, NamedTuple

@@ -13,7 +13,7 @@ Thompson 1933; for restless arms Jung & Tewari, *Regret bounds for Thompson samp
 problems*, NeurIPS 2019, whose kernels stand still; the window is added here. Known in advance: a window fit for the
 drift, and which moves can happen. Regret: O(sqrt(T) ln T) where kernels stand still and nothing is forgotten.
 
-Moves that are told late enter the episode of their decision. Propensity: 1, given the kernels drawn.
+Late moves enter the episode of their decision. Propensity: 1, given the kernels drawn.
 """
 
 from typing import Any, NamedTuple

@@ -21,7 +21,7 @@ episodes, DRIFTING, Z2, over the last w. A pair seen C times has radius sqrt(siz
 | DRIFTING | 2 S ln(2 Z2 N T / eta2) | w eps |
 
 with S states, Z pairs of that kind, N arms, T episodes and a drift of at most eps per episode. A pair never seen may go
-anywhere it is allowed to go: its radius is `unseen`, 2 when nothing is held against any row.
+anywhere it is allowed to go: its radius is `unseen`, 2 when no row is ruled out.
 """
 
 import math

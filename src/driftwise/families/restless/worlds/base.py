@@ -6,7 +6,7 @@
 
 Arms of a class share rewards and kernels. Kernels drift between episodes, never inside. Where arms `restart`, every
 episode begins with all of them in their first states. One u for each slot and arm serves whatever was done before: all
-policies, and the oracle they are held against, meet the same luck.
+policies, and the oracle they are compared with, meet the same luck.
 """
 
 from abc import abstractmethod

@@ -57,7 +57,7 @@ class RestlessTable(RestlessWorld):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.drift != "none":
-            raise ParameterError(f"drift={self.drift} means nothing here: a table says itself how its kernels drift")
+            raise ParameterError(f"drift={self.drift} cannot be set: the table has its own drift; allowed: none")
         object.__setattr__(self, "digest", _digest(self.file))
         checked_rows(self._kernels)
         size, origins = self.structure().rewards.shape[1], self.origins()
@@ -184,7 +184,7 @@ def _read(file: str, digest: str) -> dict[str, Any]:
             raise ParameterError(f"{file} has no {name}: it must hold {', '.join(NEEDED)}")
     for name in contents:
         if name not in NAMES:
-            raise ParameterError(f"{file} holds {name!r}, which means nothing here: there are {', '.join(NAMES)}")
+            raise ParameterError(f"{file} has an unknown array {name!r}; allowed: {', '.join(NAMES)}")
     return contents
 
 
