@@ -13,7 +13,7 @@ from driftwise.core.protocols import Policy
 from driftwise.errors import ParameterError
 from driftwise.study.claims import Claim, Evidence, Finding, Range, around, at_most, between, choose, needed
 from driftwise.study.findings import lead, mean_of, not_judged, ratio_of, row_of, slope_of
-from driftwise.study.printed import Answer
+from driftwise.study.printed import PaperAnswer
 from driftwise.study.settling import plan, settle
 from driftwise.study.tallies import group_of, groups, headline, sentence_of
 from driftwise.study.verdicts import Expected, as_json, judge, read_expected, runs_to_settle, verdict_of
@@ -141,7 +141,7 @@ def test_groups_are_named_by_table_and_algorithm() -> None:
 def test_an_answer_takes_its_numbers_from_the_verdicts() -> None:
     verdicts = judge([claim(measure=lambda _: Finding(101.5))], NOTHING)
     by_id = {each.id: each for each in verdicts}
-    answer = Answer("{statements} numbers", "{table1/K=5/A} for {table1/K=5/A|paper}", "{differs}", "{table9/A}")
+    answer = PaperAnswer("{statements} numbers", "{table1/K=5/A} for {table1/K=5/A|paper}", "{differs}", "{table9/A}")
     assert answer.filled(by_id, headline(verdicts)) == ("1 numbers", "102 for 100", "0", "(not played here)")
 
 

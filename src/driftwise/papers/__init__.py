@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from driftwise.core.spec import lookup
 from driftwise.study.claims import Claim, Evidence
 from driftwise.study.plots.lines import Drawing
-from driftwise.study.printed import Answer, PrintedTable
+from driftwise.study.printed import PaperAnswer, PrintedTable
 from driftwise.study.study import Study
 from driftwise.study.verdicts import Expected, read_expected
 
@@ -37,7 +37,7 @@ class Paper(NamedTuple):
     studies: Callable[[str, int | None], Mapping[str, Study]]
     claims: Callable[[str], list[Claim]]
     figures: Callable[[Evidence], list[Drawing]]
-    answer: Answer | None = None
+    answer: PaperAnswer | None = None
     tables: Callable[[str], list[PrintedTable]] = lambda scale: []
     data: str = ""
     with_data: "Callable[[Path], Paper] | None" = None

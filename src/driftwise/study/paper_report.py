@@ -13,7 +13,7 @@ from driftwise.report.formatting import brief, spread
 from driftwise.report.style import NARROW, WIDE, svg
 from driftwise.report.templates import Markup, fill, write
 from driftwise.study.plots.lines import Drawing
-from driftwise.study.printed import Answer, PrintedTable
+from driftwise.study.printed import PaperAnswer, PrintedTable
 from driftwise.study.tallies import groups, headline, sentence_of
 from driftwise.study.verdicts import VERDICTS, Verdict, as_json
 
@@ -26,7 +26,7 @@ def write_verdicts(
     drawings: Sequence[Drawing],
     *,
     tables: Sequence[PrintedTable] = (),
-    answer: Answer | None = None,
+    answer: PaperAnswer | None = None,
     **about: object,
 ) -> Path:
     """Write the page; `about` holds title, source, notes, scale, runs, seed and command."""

@@ -16,7 +16,7 @@ class PrintedTable(NamedTuple):
     rows: tuple[tuple[str, tuple[str | None, ...]], ...]
 
 
-class Answer(NamedTuple):
+class PaperAnswer(NamedTuple):
     """What was printed, what comes out, what does not and why, and what to use.
 
     `{matches}`, `{statements}` and the like become counts of the paper's statements; `{ID}` becomes our value of a
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
     does_not: str
     use: str
 
-    def filled(self, verdicts: Mapping[str, Verdict], counts: Headline) -> "Answer":
+    def filled(self, verdicts: Mapping[str, Verdict], counts: Headline) -> "PaperAnswer":
         """The same with its numbers; a claim that was not judged this time is said to be missing."""
         numbers = dict(zip(VERDICTS, map(str, counts.literal[1:]), strict=True))
         numbers["statements"] = str(counts.literal.total)
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
             each = verdicts[name]
             return compact(each.claim.paper if which == "paper" else each.finding.ours)
 
-        return Answer(*(re.sub(r"\{([^{}]+)\}", number, text) for text in self))
+        return PaperAnswer(*(re.sub(r"\{([^{}]+)\}", number, text) for text in self))
 
 
 def compact(value: float | None) -> str:

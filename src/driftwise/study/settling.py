@@ -15,7 +15,7 @@ SPARE = 1.15  # the estimate of how many runs are needed is itself uncertain
 ROUNDS = 6  # of estimating and playing on; what is not settled by then lies on the border
 
 
-class Plan(NamedTuple):
+class RunsToPlay(NamedTuple):
     """Studies with the runs they need, and the processor time these would take, in seconds."""
 
     studies: dict[str, Study]
@@ -23,7 +23,7 @@ class Plan(NamedTuple):
     claims: int
 
 
-def plan(verdicts: Iterable[Verdict], evidence: Evidence) -> Plan:
+def plan(verdicts: Iterable[Verdict], evidence: Evidence) -> RunsToPlay:
     """What to play next; no studies where nothing can be settled by playing."""
     runs: dict[str, int] = {}
     claims = 0
@@ -35,7 +35,7 @@ def plan(verdicts: Iterable[Verdict], evidence: Evidence) -> Plan:
                 needed = math.ceil(SPARE * growth * evidence.studies[name].runs)
                 runs[name] = max(runs.get(name, 0), needed, evidence.studies[name].runs + 1)
     studies = {name: dataclasses.replace(evidence.studies[name], runs=count) for name, count in runs.items()}
-    return Plan(studies, sum(_seconds(evidence, name, study) for name, study in studies.items()), claims)
+    return RunsToPlay(studies, sum(_seconds(evidence, name, study) for name, study in studies.items()), claims)
 
 
 def _seconds(evidence: Evidence, name: str, study: Study) -> float:
@@ -49,7 +49,7 @@ def _seconds(evidence: Evidence, name: str, study: Study) -> float:
     return taken * (study.runs / played.runs - 1.0)
 
 
-def check_affordable(plan: Plan, hours: float, threads: int) -> None:
+def check_affordable(plan: RunsToPlay, hours: float, threads: int) -> None:
     """Refuse what would take longer than `hours`, with the estimate."""
     estimate = plan.seconds / threads / 3600.0
     if estimate > hours:

@@ -18,7 +18,7 @@ from driftwise.study.verdicts import (
 BEST_FIRST = (MATCHES, INCONCLUSIVE, KNOWN, UNEXPLAINED, NOT_JUDGED, DIFFERS)  # of several readings
 
 
-class Tally(NamedTuple):
+class VerdictCounts(NamedTuple):
     """How many claims of a group came out which way, in the order of `VERDICTS`."""
 
     name: str
@@ -34,13 +34,13 @@ class Tally(NamedTuple):
         return sum(self[1:])
 
 
-def tally(name: str, verdicts: Iterable[str]) -> Tally:
+def tally(name: str, verdicts: Iterable[str]) -> VerdictCounts:
     """Count verdicts."""
     kinds = list(verdicts)
-    return Tally(name, *(kinds.count(kind) for kind in VERDICTS))
+    return VerdictCounts(name, *(kinds.count(kind) for kind in VERDICTS))
 
 
-def groups(verdicts: Sequence[Verdict]) -> list[Tally]:
+def groups(verdicts: Sequence[Verdict]) -> list[VerdictCounts]:
     """The tally by group: for cells of tables by algorithm, for the rest by the start of the id."""
     names: dict[str, list[str]] = {}
     for each in verdicts:
@@ -57,8 +57,8 @@ def group_of(claim: str) -> str:
 class Headline(NamedTuple):
     """The paper's own statements, each counted once: as printed, and by the best reading of each."""
 
-    literal: Tally
-    best: Tally
+    literal: VerdictCounts
+    best: VerdictCounts
 
 
 def headline(verdicts: Iterable[Verdict]) -> Headline:
