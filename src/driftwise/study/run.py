@@ -1,16 +1,19 @@
-"""Play the cells of a study that are missing, on a thread pool; an interrupted study continues where it stopped.
+"""Play the cells of a study that are missing; an interrupted study continues where it stopped.
 
 One job is one world of one run: its tape is drawn block by block, and every policy still missing plays each block. The
-streams are named (see `core/seeding.py`), so results are the same bits on one thread or many, alone or in company.
+streams are named (see `core/seeding.py`), so results are the same bits on one thread or many, on this machine or on a
+cluster (`study/cluster.py`), alone or in company.
 """
 
 import os
 import time
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,10 +23,17 @@ from driftwise.core.protocols import Comparator, Policy, Tape, World
 from driftwise.core.seeding import key
 from driftwise.core.types import Record, Trace
 from driftwise.core.validation import whole
+from driftwise.errors import ParameterError
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger
 from driftwise.measure.recovery import recovery_times
 from driftwise.study.results import Played, Results
 from driftwise.study.study import Cell, Study, state_of
+
+if TYPE_CHECKING:
+    from driftwise.study.cluster import Cluster
+
+Job = list[Cell]  # of one world and run
+Save = Callable[[Job, list[Played]], None]
 
 
 class Progress:
@@ -51,14 +61,24 @@ class Runner(NamedTuple):
     rounds: list[int]
 
 
+class Pool(Protocol):
+    """What plays jobs: the threads of this process, or a cluster."""
+
+    def play(self, study: Study, jobs: Sequence[Job], save: Save, progress: Progress) -> None:
+        """Play all jobs, each saved as it is done."""
+
+
 def run(
     study: Study,
     results: Results | str | Path | None = None,
     *,
     threads: int | None = None,
+    cluster: "Cluster | str | None" = None,
     progress: Progress | None = None,
 ) -> Results:
     """Play what is missing and return the results. `progress` is called as runs are compiled and played.
+
+    With `cluster`, the address of a Dask scheduler or `local`, its workers play; the results are the same.
 
     >>> from driftwise.families import SlidingUCB
     >>> from driftwise.families import Abrupt
@@ -67,28 +87,52 @@ def run(
     >>> run(study).column(study.cells(), "rounds")
     array([100., 100.])
     """
+    if isinstance(cluster, str):
+        from driftwise.study.cluster import connect
+
+        with connect(cluster) as connected:
+            return run(study, results, threads=threads, cluster=connected, progress=progress)
+    if cluster is not None and threads is not None:
+        raise ParameterError(f"threads={threads} goes with this machine only: the workers of a cluster have their own")
     results = results if isinstance(results, Results) else Results(results)
-    threads = whole("threads", threads) if threads is not None else os.cpu_count() or 1
-    jobs, stop, progress = missing(study, results), Event(), progress or Progress()
+    pool: Pool = cluster or Threads(whole("threads", threads) if threads is not None else os.cpu_count() or 1)
+    jobs, progress = missing(study, results), progress or Progress()
     runs = sum(map(len, jobs))
     progress.started(runs, runs * study.horizon)
     if jobs:
-        warm(study, progress)  # so that no run's seconds hold a compilation
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(_job, study, cells, results, progress, stop) for cells in jobs]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        except BaseException:  # Ctrl-C: let the jobs at work stop at their next block
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-        if any(future.done() and future.exception() for future in futures):
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-        for future in futures:
-            if not future.cancelled():
-                future.result()
+        pool.play(study, jobs, partial(results.save, study), progress)
     return results
+
+
+class Threads(NamedTuple):
+    """Threads of this process: kernels run without the interpreter's lock."""
+
+    threads: int
+
+    def play(self, study: Study, jobs: Sequence[Job], save: Save, progress: Progress) -> None:
+        """Play all jobs, each saved as it is done."""
+        stop = Event()
+        warm(study, progress)  # so that no run's seconds hold a compilation
+        with ThreadPoolExecutor(self.threads) as pool:
+            futures = [pool.submit(_play_and_save, study, job, save, progress, stop) for job in jobs]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+            except BaseException:  # Ctrl-C: let the jobs at work stop at their next block
+                stop.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+            if any(future.done() and future.exception() for future in futures):
+                stop.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+            for future in futures:
+                if not future.cancelled():
+                    future.result()
+
+
+def _play_and_save(study: Study, job: Job, save: Save, progress: Progress, stop: Event) -> None:
+    played = play_job(study, job, progress, stop)
+    if played is not None:
+        save(job, played)
 
 
 def warm(study: Study, progress: Progress) -> None:
@@ -104,7 +148,7 @@ def warm(study: Study, progress: Progress) -> None:
             progress.compiled(done, pairs)
 
 
-def missing(study: Study, results: Results) -> list[list[Cell]]:
+def missing(study: Study, results: Results) -> list[Job]:
     """The cells still to be played, grouped by world and run."""
     cells = list(study.cells())
     there = results.has(cell.key for cell in cells)
@@ -115,7 +159,8 @@ def missing(study: Study, results: Results) -> list[list[Cell]]:
     return list(groups.values())
 
 
-def _job(study: Study, cells: list[Cell], results: Results, progress: Progress, stop: Event) -> None:
+def play_job(study: Study, cells: Job, progress: Progress, stop: Event) -> list[Played] | None:
+    """What came out of every cell of a job; None where it was stopped."""
     world, run_number, horizon = study.worlds[cells[0].world], cells[0].run, study.horizon
     world_seed = int(key(study.seed, run_number, "world"))
     comparator = FAMILIES[world.problem(horizon).family].comparator(world, horizon, world_seed)
@@ -127,13 +172,13 @@ def _job(study: Study, cells: list[Cell], results: Results, progress: Progress, 
         best = comparator.block(tape)
         for runner in runners:
             if stop.is_set():
-                return
+                return None
             trace = Trace(tape.start, buffer.actions[:rounds], buffer.rewards[:rounds])
             _play_block(runner, tape, trace, horizon)
             enter(runner.ledger, best, trace, rounds)
             progress.played(rounds)
     changes = world.changes(horizon, world_seed)
-    results.save(study, cells, [_played(runner, comparator, changes) for runner in runners])
+    return [_played(runner, comparator, changes) for runner in runners]
 
 
 def _play_block(runner: Runner, tape: Tape, trace: Trace, horizon: int) -> None:
