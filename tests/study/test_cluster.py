@@ -141,7 +141,7 @@ def test_a_cluster_without_workers_or_with_another_version_is_refused(
             dw.run(study(), cluster=address)
         monkeypatch.undo()
         with worker(address, "one"):
-            monkeypatch.setattr(clusters, "__version__", "99")
+            monkeypatch.setattr(dw, "__version__", "99")
             with pytest.raises(ClusterError, match=r"has driftwise .* and not 99: install the same version"):
                 dw.run(study(), cluster=address)
 

@@ -12,11 +12,11 @@ import os
 import platform
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import version
 from threading import Event
 from typing import NamedTuple
 
-from driftwise import __version__
 from driftwise.core.extras import needed_for
 from driftwise.core.fingerprint import importable
 from driftwise.errors import DriftwiseError, ParameterError
@@ -105,7 +105,7 @@ def play_batch(study: Study, batch: list[Job]) -> list[tuple[Job, list[Played]]]
 def versions() -> dict[str, str]:
     """What the bits of a result depend on, besides the code of the cells."""
     packages = {name: version(name) for name in ("numba", "numpy", "scipy")}
-    return {"Python": platform.python_version(), "driftwise": __version__, **packages}
+    return {"Python": platform.python_version(), "driftwise": import_module("driftwise").__version__, **packages}
 
 
 def _check_code(study: Study, batch: list[Job]) -> None:
