@@ -169,7 +169,7 @@ async def export_agent(call: Call) -> StreamingResponse:
 async def export_backup(call: Call) -> StreamingResponse:
     """Export a copy of the whole SQLite store, while the service runs: a file that `driftwise serve --store` opens."""
     await call.engine.commit()
-    return StreamingResponse(file_chunks(call.engine.journal.backup), "application/vnd.sqlite3", "driftwise.db")
+    return StreamingResponse(file_chunks(call.engine.journal.backup), "application/octet-stream", "driftwise.db")
 
 
 async def create_key(call: Call) -> Reply:
@@ -198,7 +198,7 @@ def endpoints() -> list[Endpoint]:
     learn_: dict[str, Any] = {"scope": "learn", "idempotent": True}
     admin_: dict[str, Any] = {"scope": "admin", "response": DeploymentResponse, "idempotent": True}
     read_: dict[str, Any] = {"scope": "read"}
-    logs, octets, sqlite = tuple(MEDIA.values()), ("application/octet-stream",), ("application/vnd.sqlite3",)
+    logs, octets = tuple(MEDIA.values()), ("application/octet-stream",)
     return [
         Endpoint("POST", f"{ONE}/decide", decide, request=DecideRequest, response=DecideResponse, **decide_),
         Endpoint("POST", f"{ONE}/learn", learn, request=LearnRequest, response=LearnResponse, **learn_),
@@ -233,7 +233,7 @@ def endpoints() -> list[Endpoint]:
         Endpoint("GET", f"{ONE}/agent", export_agent, response=bytes, media=octets, scope="admin"),
         Endpoint("POST", f"{ONE}/verify", verify_deployment, response=Verification, scope="admin"),
         Endpoint("POST", f"{ONE}/snapshot", take_snapshot, response=SnapshotResponse, scope="admin"),
-        Endpoint("GET", "/v1/backup", export_backup, response=bytes, media=sqlite, scope="admin"),
+        Endpoint("GET", "/v1/backup", export_backup, response=bytes, media=octets, scope="admin"),
         Endpoint("GET", "/v1/keys", list_keys, response=ApiKeyList, scope="admin"),
         Endpoint("POST", "/v1/keys", create_key, request=CreateKeyRequest, response=ApiKey, status=201, scope="admin"),
         Endpoint("DELETE", "/v1/keys/{id}", revoke_key, response=ApiKey, scope="admin"),

@@ -10,6 +10,15 @@ from driftwise.core.fields import Id
 from driftwise.core.schemas import merged
 from driftwise.service.deployments.stats.view import StatsView
 
+# What a decision can be: an arm, several arms, a point of numbers, or nothing.
+Action = str | int | float | list[str | int | float] | None
+
+
+class Health(msgspec.Struct):
+    """The process is alive."""
+
+    alive: bool
+
 
 class DecideAnswer(msgspec.Struct, omit_defaults=True, kw_only=True):
     """The action chosen. `propensity` is null where the policy does not know it, `action` where doing nothing is best.
@@ -19,7 +28,7 @@ class DecideAnswer(msgspec.Struct, omit_defaults=True, kw_only=True):
     """
 
     id: Id
-    action: Any
+    action: Action
     propensity: float | None
     decided_at: datetime
     sticky: bool = False
@@ -102,7 +111,7 @@ class LoggedDecision(msgspec.Struct):
 
     id: int
     decided_at: datetime
-    action: Any
+    action: Action
     propensity: float | None
     request: dict[str, Any]
     unit: str | None = None
