@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftwise.service.http.endpoint import answer
 from driftwise.service.http.errors import Unavailable, error_reply
+from driftwise.service.http.request_id import HEADER, request_id
 
 HEALTH = ("/healthz", "/readyz")  # what is answered on connections beyond the limit
 SAFE = [
@@ -54,6 +55,7 @@ class Middleware:
             return
         start = time.perf_counter()
         status = 0
+        id = scope["request_id"] = request_id(scope["headers"])
 
         async def send_safely(message: Message) -> None:
             nonlocal status
@@ -61,7 +63,7 @@ class Middleware:
                 status = message["status"]
                 headers = message.get("headers", ())
                 cached = any(name == b"cache-control" for name, _ in headers)
-                message["headers"] = [*headers, *(SAFE if cached else NO_STORE)]
+                message["headers"] = [*headers, *(SAFE if cached else NO_STORE), (HEADER, id)]
             await send(message)
 
         try:
@@ -88,4 +90,5 @@ class Middleware:
     def _log(self, scope: Scope, label: str, status: int, seconds: float) -> None:
         params = scope.get("path_params") or {}
         facts = {"endpoint": label, "status": status, "ms": round(1000 * seconds, 3), "key": scope.get("caller")}
-        log.info("answered", extra={"facts": facts | {"deployment": params.get("name")}})
+        more = {"deployment": params.get("name"), "request_id": scope["request_id"].decode()}
+        log.info("answered", extra={"facts": facts | more})

@@ -21,7 +21,7 @@ TAGS = {  # in the order of the document: by the last part of a path that is one
     "decisions": ("decide", "learn", "cancel", "decisions"),
     "arms": ("arms",),
     "logs and backups": ("log", "agent", "backup", "snapshot", "verify"),
-    "keys": ("keys",),
+    "keys and audit": ("keys", "audit"),
     "service": ("healthz", "readyz", "metrics", "openapi.json"),
     "deployments": ("deployments",),
 }

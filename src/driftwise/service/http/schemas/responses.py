@@ -65,7 +65,10 @@ class LearnManyResponse(msgspec.Struct):
 
 
 class ApiKey(msgspec.Struct, omit_defaults=True):
-    """An API key. The `key` itself is in the response that creates it, and nowhere else."""
+    """An API key. The `key` itself is in the response that creates it, and nowhere else.
+
+    `last_used_at` is exact since the service started; before that, to the day.
+    """
 
     id: str
     name: str
@@ -74,12 +77,36 @@ class ApiKey(msgspec.Struct, omit_defaults=True):
     expires_at: datetime | None = None
     deployments: list[str] | None = None
     key: str | None = None
+    last_used_at: datetime | None = None
 
 
 class ApiKeyList(msgspec.Struct):
     """All API keys that are not revoked."""
 
     keys: list[ApiKey]
+
+
+class AuditEntry(msgspec.Struct):
+    """An administrative request that was done.
+
+    `caller` is the id of an API key, `token`, or empty where no key was needed; `action` is an operation of this
+    document, and `target` the deployment, API key or arm.
+    """
+
+    number: int
+    done_at: datetime
+    caller: str
+    key_name: str | None
+    action: str
+    target: str
+    request_id: str
+
+
+class AuditList(msgspec.Struct):
+    """Entries of the audit, oldest first; `next` is the `after` of the next page."""
+
+    entries: list[AuditEntry]
+    next: int | None = None
 
 
 class DeploymentResponse(msgspec.Struct):
