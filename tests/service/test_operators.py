@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from driftwise.service.deployments.background_tasks import run_once
 from driftwise.service.deployments.catalogue import read_catalogue
@@ -172,3 +173,39 @@ def test_options_come_from_the_command_line_the_environment_and_a_file_in_this_o
     environment = os.environ | {"DRIFTWISE_SERVE_STORE": "environment://x"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 2 and "store=environment://" in done.stderr, done.stderr
+
+
+def test_metrics_to_alert_on(tmp_path: Path) -> None:
+    text, id = add_key(tmp_path / "s.db", "admin")
+    bearer = {"authorization": f"Bearer {text}"}
+
+    async def play() -> str:
+        async with web(tmp_path / "s.db", access=Access()) as ask:
+            key = {"name": "short", "scopes": ["read"], "expires_in": 3600}
+            assert (await ask("POST", "/keys", key, **bearer)).status_code == 201
+            await ask("POST", "/deployments", SHOP, **bearer)
+            for reward in (1.0, 0.0, None):
+                decision = (await ask("POST", "/deployments/shop/decide", {}, **bearer)).json()
+                if reward is not None:
+                    await ask("POST", "/deployments/shop/learn", {"id": decision["id"], "reward": reward}, **bearer)
+            ask.clock.wait(90.0)
+            metrics = await ask.http.get("/metrics", headers=bearer)
+            return str(metrics.text)
+
+    text = asyncio.run(play())
+    samples = {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    shop = ("deployment", "shop")
+    assert samples["driftwise_oldest_pending_seconds", shop] == 90.0
+    assert samples["driftwise_reward_mean", shop] == 0.5
+    assert samples["driftwise_pending", shop] == 1.0
+    assert samples["driftwise_changes_detected", shop] == 0.0
+    assert samples["driftwise_decisions_total", shop] == 3.0
+    assert samples["driftwise_commit_events_sum",] == samples["driftwise_events_total",] > 5.0
+    assert samples["driftwise_commit_seconds_count",] > 0.0 and samples["driftwise_store_free_bytes",] > 0.0
+    names = {name for name, *_ in samples}
+    assert {"driftwise_build_info", "driftwise_api_key_expiry_seconds", "driftwise_process_open_fds"} <= names
+    assert not id.startswith("dw_") and text.count("dw_") == 0, "no key is told"

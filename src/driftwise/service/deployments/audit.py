@@ -14,13 +14,13 @@ log = logging.getLogger("driftwise.service")
 
 
 async def record(engine: Engine, entry: Audited) -> None:
-    """Write an entry, and log it."""
+    """Log an entry, and write it."""
+    facts = {"by": entry.caller, "action": entry.action, "target": entry.target, "request_id": entry.request}
+    log.info("audit", extra={"facts": facts})
     async with engine.catalogue_lock:
         event = engine.catalogue.event(entry, engine.clock())
         await engine.commit([event])
         engine.catalogue.apply(event)
-    facts = {"by": entry.caller, "action": entry.action, "target": entry.target, "request_id": entry.request}
-    log.info("audit", extra={"facts": facts})
 
 
 def read(engine: Engine, after: int, limit: int) -> dict[str, Any]:

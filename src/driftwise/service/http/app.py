@@ -13,13 +13,12 @@ from driftwise.service.deployments.engine import Engine, Reply
 from driftwise.service.deployments.readiness import Ready
 from driftwise.service.http.endpoint import Call, Endpoint, MethodRouter, Service, StreamingResponse, not_found
 from driftwise.service.http.errors import Unavailable
-from driftwise.service.http.metrics import metrics
+from driftwise.service.http.metrics import CONTENT_TYPE, ServiceMetrics
 from driftwise.service.http.middleware import HttpMetrics, Middleware
 from driftwise.service.http.openapi import document
 from driftwise.service.http.routes import endpoints
 from driftwise.service.http.schemas.responses import Health
 
-PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 log = logging.getLogger("driftwise.service")
 
 
@@ -32,6 +31,7 @@ def make_app(
 ) -> Middleware:
     """The application for a service; the engine starts and ends with it, and so does the task `background`."""
     http_metrics = HttpMetrics()
+    metrics = ServiceMetrics(service.engine, http_metrics)
 
     async def health(call: Call) -> Health:
         """Whether the process is alive."""
@@ -44,16 +44,18 @@ def make_app(
 
     async def get_metrics(call: Call) -> StreamingResponse:
         """Metrics in the text format of Prometheus."""
+        journal = service.engine.journal
         try:
-            size = await service.engine.query(service.engine.journal.size)
+            metrics.store_bytes = await service.engine.query(journal.size)
+            metrics.free_bytes = await service.engine.query(journal.free_bytes)
         except Unavailable:
-            size = None  # the other metrics are known
-        text = metrics(service.engine, http_metrics, size).encode()
+            metrics.store_bytes = metrics.free_bytes = None  # the other metrics are known
+        text = metrics.text()
 
         async def chunks() -> AsyncIterator[bytes]:
             yield text
 
-        return StreamingResponse(chunks(), PROMETHEUS, "")
+        return StreamingResponse(chunks(), CONTENT_TYPE, "")
 
     async def openapi(call: Call) -> Reply:
         """The OpenAPI document."""
@@ -64,7 +66,7 @@ def make_app(
         *more,
         Endpoint("GET", "/healthz", health, scope=None, response=Health),
         Endpoint("GET", "/readyz", readiness, scope=None, response=Ready),
-        Endpoint("GET", "/metrics", get_metrics, scope="read", response=str, media=(PROMETHEUS,)),
+        Endpoint("GET", "/metrics", get_metrics, scope="read", response=str, media=(CONTENT_TYPE,)),
     ]
     openapi_document = msgspec.json.encode(document(table))
     table.append(Endpoint("GET", "/openapi.json", openapi, scope=None, response=None))

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
@@ -27,6 +28,7 @@ from driftwise.service.http.errors import (
     LimitReached,
     MethodNotAllowed,
     NotFound,
+    Unavailable,
     error_reply,
 )
 from driftwise.service.http.rate_limits import RateLimiter, RateLimits
@@ -200,7 +202,8 @@ class Endpoint:
         if isinstance(result, Replayed):
             return (*result, JSON, REPLAYED)
         if self.audited:
-            await audit.record(engine, self._entry(call, scope))
+            with suppress(Unavailable) if self.method == "GET" else nullcontext():  # what can be read is not held back
+                await audit.record(engine, self._entry(call, scope))
         if isinstance(result, StreamingResponse | tuple):
             return result
         return self.status, msgspec.json.encode(result)
