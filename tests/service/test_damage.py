@@ -157,7 +157,7 @@ def test_one_damaged_event_makes_one_deployment_unavailable(
             assert (await http.post("/v1/deployments/sound/verify")).json()["identical"]
             listed = (await http.get("/v1/deployments")).json()["deployments"]
             assert [(each["name"], each["status"]) for each in listed] == [("shop", "damaged"), ("sound", "running")]
-            assert "\ndriftwise_damaged 1\n" in (await http.get("/metrics")).text
+            assert "\ndriftwise_damaged 1.0\n" in (await http.get("/metrics")).text
             await check_export(http, found.event or 0, DAMAGED if fuzzy else None)
             async with AsyncClient("http://127.0.0.1", transport=http._transport) as client:
                 with pytest.raises(

@@ -14,7 +14,7 @@ from tests.fixtures.service_process import Service, admin_key, free_port
 from tests.service.test_dashboard import browser
 
 NGINX = Path("/usr/sbin/nginx")
-DOCS = Path(__file__).parents[2] / "docs" / "service.md"
+SAMPLE = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 CONFIG = """
 daemon off;
 master_process off;
@@ -105,10 +105,8 @@ def test_without_keys_a_service_behind_a_proxy_is_nobodys(tmp_path: Path) -> Non
 
 
 def documented(service: Service, port: int) -> str:
-    """The sample of docs/service.md, without TLS."""
-    sample = re.search(r"```nginx\n(.*?)```", DOCS.read_text(), re.DOTALL)
-    assert sample is not None
-    text = re.sub(r"\n *ssl_\w+ [^\n]+", "", sample[1])
+    """The sample in deploy/, without TLS."""
+    text = re.sub(r"\n *ssl_\w+ [^\n]+", "", SAMPLE.read_text(encoding="utf-8"))
     assert "listen 443 ssl;" in text and "127.0.0.1:8000" in text
     return text.replace("443 ssl", f"127.0.0.1:{port}").replace("127.0.0.1:8000", f"127.0.0.1:{service.port}")
 

@@ -49,7 +49,10 @@ class Commands(click.Group):
             ) from None
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "auto_envvar_prefix": "DRIFTWISE"}
+
+
+@click.group(cls=Commands, context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="driftwise")
 def main() -> None:
     """Sequential decisions when the world drifts.

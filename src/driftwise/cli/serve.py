@@ -1,7 +1,9 @@
 """`driftwise serve` and `driftwise keys`: the decision service and its API keys."""
 
+import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import click
 from click.core import ParameterSource
@@ -9,11 +11,38 @@ from click.core import ParameterSource
 from driftwise.cli.command import Count, main
 from driftwise.cli.warm_up import warm_up, warm_up_options
 from driftwise.core.extras import needed_for
+from driftwise.errors import ParameterError
 
 STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
 
 
+def _read_config(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
+    """Take options from a TOML file, under those of the command line and the environment."""
+    if path is None:
+        return None
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ParameterError(f"--config {path} cannot be read: {error}") from None
+    known = {parameter.name: parameter for parameter in context.command.params}
+    settings = {name.replace("-", "_"): value for name, value in values.items()}
+    for name in settings:
+        if name not in known or name == "config":
+            raise ParameterError(f"--config {path} has {name!r}, which is not an option of serve")
+    context.default_map = {**(context.default_map or {}), **settings}
+    return path
+
+
 @main.command(short_help="Run the decision service (HTTP).")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_read_config,
+    help="TOML file with any of these options, e.g. max-body = 65536.",
+)
 @click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="H", help="Address; any but loopback needs an API key."
@@ -41,6 +70,17 @@ STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
     metavar="N",
     help="Maximum of connections from one address; a proxy is one.",
 )
+@click.option(
+    "--max-rate",
+    type=click.FloatRange(min=0),
+    default=5000.0,
+    show_default=True,
+    metavar="N",
+    help="Requests per second of each API key; 0: no limit.",
+)
+@click.option(
+    "--max-per-day", type=Count(), default=0, metavar="N", help="Requests per day (UTC) of each API key; 0: no limit."
+)
 @click.option("--no-auth", is_flag=True, help="Need no token: for development, on loopback only.")
 @click.option("--log-requests", is_flag=True, help="Log every request.")
 @click.option("--demo", is_flag=True, help="Run with simulated clients; without --store nothing is kept.")
@@ -56,6 +96,8 @@ def serve(
     max_body: int,
     max_connections: int,
     max_per_client: int,
+    max_rate: float,
+    max_per_day: int,
     no_auth: bool,
     log_requests: bool,
     demo: bool,
@@ -71,15 +113,19 @@ def serve(
     Until the first API key exists (driftwise keys create), every request needs a token. The first start creates it,
     each start prints a link to the dashboard with it, and `driftwise keys token` prints it again.
 
+    Every option can also be set in the environment, e.g. DRIFTWISE_SERVE_PORT, or in a file (--config).
+
     With --deployment NAME --log FILE, a deployment with the arms of a log is created first, and learns from the log.
     """
     with _service():
         from driftwise.service.demo import LOOK, play
         from driftwise.service.http.endpoint import Limits
+        from driftwise.service.http.rate_limits import RateLimits
         from driftwise.service.http.server import exit_on_sigterm, temporary_folder
         from driftwise.service.http.server import serve as run
 
-    limits = Limits(max_body, max_connections, max_per_client)
+    rates = RateLimits(max_rate, max_per_day)
+    limits = Limits(max_body, max_connections, max_per_client, rates=rates)
     temporary = demo and context.get_parameter_source("store") == ParameterSource.DEFAULT
     with ExitStack() as stack:
         stack.enter_context(exit_on_sigterm())

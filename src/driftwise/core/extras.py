@@ -10,7 +10,7 @@ from driftwise.errors import ExtraError
 
 EXTRAS = {
     "report": ("matplotlib", "jinja2", "markupsafe"),
-    "serve": ("apsw", "httptools", "starlette", "uvicorn", "uvloop"),
+    "serve": ("apsw", "httptools", "prometheus_client", "starlette", "uvicorn", "uvloop"),
     "postgres": ("psycopg",),
     "client": ("httpx",),
     "parquet": ("pyarrow",),

@@ -16,7 +16,7 @@ from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey,
 from driftwise.service.deployments.queries import deployment_view
 from driftwise.service.deployments.spec import POLICY
 from driftwise.service.http.access import CREATE_KEY
-from driftwise.service.http.api_keys import new_key
+from driftwise.service.http.api_keys import is_admin, new_key
 from driftwise.service.http.errors import BadRequest, Conflict, Damaged, Forbidden, LimitReached, NotFound, NotRunning
 from driftwise.service.http.schemas.requests import ChangeRequest, CreateKeyRequest, DeploymentSpec
 from driftwise.service.http.schemas.responses import ApiKey
@@ -160,6 +160,9 @@ async def revoke_key(engine: Engine, id: str) -> Reply:
     async with engine.catalogue_lock:
         if id not in engine.catalogue.keys:
             raise NotFound(f"there is no API key {id}")
+        others = [key for key in engine.catalogue.keys.values() if key.id != id and is_admin(key, engine.clock())]
+        if not others:
+            raise Forbidden(f"{id} is the last API key with the scope admin: create another one first")
         view = api_key_view(engine, id)
         event = engine.catalogue.event(ApiKeyRevoked(id), engine.clock())
         await engine.commit([event])
@@ -172,4 +175,6 @@ def api_key_view(engine: Engine, id: str, text: str | None = None) -> ApiKey:
     key = engine.catalogue.keys[id]
     created_at = utc(engine.catalogue.key_created_at[id])
     expires_at = None if key.expires is None else utc(key.expires)
-    return ApiKey(id, key.name, key.scopes, created_at, expires_at, key.deployments, text)
+    used = max(engine.key_uses.get(id, 0), engine.catalogue.key_used_at.get(id, 0))
+    used_at = utc(used) if used else None
+    return ApiKey(id, key.name, key.scopes, created_at, expires_at, key.deployments, text, used_at)

@@ -16,13 +16,14 @@ from driftwise.service.deployments.catalogue import RETIRED, DeploymentEntry
 from driftwise.service.deployments.readiness import READ, TRIAL, WRITTEN
 from driftwise.service.deployments.spec import policy_of
 from driftwise.service.http.errors import Unavailable
-from driftwise.service.store.events import ClockSet
+from driftwise.service.store.events import ApiKeyUsed, ClockSet
 
 if TYPE_CHECKING:
     from driftwise.service.deployments.engine import Engine
 
 IDLE_US = 10 * 1_000_000  # a deployment without requests is saved after this
 HOUR_US = 3600 * 1_000_000
+DAY_US = 24 * HOUR_US
 SWEEP_S = 1.0
 FAILED = "a background task failed"
 log = logging.getLogger("driftwise.service")
@@ -104,9 +105,23 @@ async def run_once(engine: "Engine") -> None:
         if entry.unsaved and entry.touched + IDLE_US < now:
             engine.save(entry)
             await asyncio.sleep(0)
-    if engine.clock.lasting_leap() is not None:
-        with suppress(Unavailable):  # the next run tries again
+    with suppress(Unavailable):  # the next run tries again
+        if engine.clock.lasting_leap() is not None:
             await _accept_clock(engine)
+        await record_uses(engine, now)
+
+
+async def record_uses(engine: "Engine", now: int) -> None:
+    """Record when API keys were last used, at most once a day for each."""
+    recorded = engine.catalogue.key_used_at
+    stale = [
+        id for id, at in engine.key_uses.items() if at - recorded.get(id, 0) > DAY_US and id in engine.catalogue.keys
+    ]
+    for id in stale:
+        async with engine.catalogue_lock:
+            event = engine.catalogue.event(ApiKeyUsed(id), now)
+            await engine.commit([event])
+            engine.catalogue.apply(event)
 
 
 async def try_store(engine: "Engine") -> None:

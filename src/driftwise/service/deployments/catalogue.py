@@ -10,7 +10,17 @@ from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.http.schemas.responses import SummaryResponse
 from driftwise.service.store import events
-from driftwise.service.store.events import ApiKeyCreated, ApiKeyRevoked, Body, ClockSet, Created, PolicyChanged, Status
+from driftwise.service.store.events import (
+    ApiKeyCreated,
+    ApiKeyRevoked,
+    ApiKeyUsed,
+    Audited,
+    Body,
+    ClockSet,
+    Created,
+    PolicyChanged,
+    Status,
+)
 from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, Journal, JournalError
 
 RUNNING, PAUSED, RETIRED = "running", "paused", "retired"
@@ -61,6 +71,8 @@ class Catalogue:
         self.entries: dict[str, DeploymentEntry] = {}
         self.keys: dict[str, ApiKeyCreated] = {}
         self.key_created_at: dict[str, int] = {}
+        self.key_used_at: dict[str, int] = {}  # as recorded, to the day
+        self.key_names: dict[str, str] = {}  # revoked ones too
         self.leaps = Leaps()
         self._by_stream: dict[int, DeploymentEntry] = {}
 
@@ -92,9 +104,16 @@ class Catalogue:
     def _on_key_created(self, body: ApiKeyCreated, at: int) -> None:
         self.keys[body.id] = body
         self.key_created_at[body.id] = at
+        self.key_names[body.id] = body.name
 
     def _on_key_revoked(self, body: ApiKeyRevoked, at: int) -> None:
         self.keys.pop(body.id, None)
+
+    def _on_key_used(self, body: ApiKeyUsed, at: int) -> None:
+        self.key_used_at[body.id] = at
+
+    def _on_audited(self, body: Audited, at: int) -> None:
+        """Only readers of the audit look at it."""
 
     def _on_clock_set(self, body: ClockSet, at: int) -> None:
         self.leaps.add(body.before, body.after)
@@ -106,6 +125,8 @@ HANDLERS: dict[type[Body], Callable[[Catalogue, Any, int], None]] = {
     PolicyChanged: Catalogue._on_policy_changed,
     ApiKeyCreated: Catalogue._on_key_created,
     ApiKeyRevoked: Catalogue._on_key_revoked,
+    ApiKeyUsed: Catalogue._on_key_used,
+    Audited: Catalogue._on_audited,
     ClockSet: Catalogue._on_clock_set,
 }
 

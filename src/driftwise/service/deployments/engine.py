@@ -14,7 +14,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments import background_tasks as background
@@ -64,6 +64,13 @@ class IdempotencyKey:
 NO_KEY = IdempotencyKey()
 
 
+class Replayed(NamedTuple):
+    """The stored answer of a request that was done before, under the same idempotency key."""
+
+    status: int
+    body: bytes
+
+
 class Engine:
     """See the module. `clock` is an argument so that tests can control time."""
 
@@ -74,6 +81,7 @@ class Engine:
         self.readiness = Readiness()
         self.writer: Writer[tuple[DeploymentEntry, dict[int, Body]]]
         self.catalogue_lock: asyncio.Lock
+        self.key_uses: dict[str, int] = {}  # by id, the time of the latest request
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._trial: asyncio.Task[None] | None = None
@@ -287,7 +295,7 @@ class Engine:
             if stored.fingerprint != key.fingerprint:
                 raise IdempotencyKeyReused("this idempotency key was used for a different request")
             self.counts["replayed", ""] += 1
-            return stored.status, stored.body
+            return Replayed(stored.status, stored.body)
         finally:
             self._in_flight.discard(key.key)
 

@@ -49,6 +49,11 @@ def find_api_key(text: str, catalogue: Catalogue, now: int) -> ApiKeyCreated:
     return key
 
 
+def is_admin(key: ApiKeyCreated, now: int) -> bool:
+    """Whether a key can administer all of the service, now."""
+    return "admin" in key.scopes and key.deployments is None and (key.expires is None or key.expires > now)
+
+
 def allows(key: ApiKeyCreated, scope: str, deployment: str | None, *, filtered: bool = False) -> bool:
     """Whether a key has a scope for a deployment.
 

@@ -10,12 +10,14 @@ from starlette.routing import BaseRoute, Route, Router
 
 from driftwise.service.dashboard.pages import pages
 from driftwise.service.deployments.engine import Engine, Reply
+from driftwise.service.deployments.readiness import Ready
 from driftwise.service.http.endpoint import Call, Endpoint, MethodRouter, Service, StreamingResponse, not_found
 from driftwise.service.http.errors import Unavailable
-from driftwise.service.http.metrics import metrics
+from driftwise.service.http.metrics import CONTENT_TYPE, ServiceMetrics
 from driftwise.service.http.middleware import HttpMetrics, Middleware
 from driftwise.service.http.openapi import document
 from driftwise.service.http.routes import endpoints
+from driftwise.service.http.schemas.responses import Health
 
 log = logging.getLogger("driftwise.service")
 
@@ -28,12 +30,12 @@ def make_app(
     more: Sequence[Endpoint] = (),
 ) -> Middleware:
     """The application for a service; the engine starts and ends with it, and so does the task `background`."""
-    http_metrics, table = HttpMetrics(), [*endpoints(), *more]
-    openapi_document = msgspec.json.encode(document(table))
+    http_metrics = HttpMetrics()
+    metrics = ServiceMetrics(service.engine, http_metrics)
 
-    async def health(call: Call) -> dict[str, object]:
+    async def health(call: Call) -> Health:
         """Whether the process is alive."""
-        return {"alive": True}
+        return Health(alive=True)
 
     async def readiness(call: Call) -> Reply:
         """Whether requests are served: 503 with the reason until kernels are compiled, and while the store fails."""
@@ -42,27 +44,32 @@ def make_app(
 
     async def get_metrics(call: Call) -> StreamingResponse:
         """Metrics in the text format of Prometheus."""
+        journal = service.engine.journal
         try:
-            size = await service.engine.query(service.engine.journal.size)
+            metrics.store_bytes = await service.engine.query(journal.size)
+            metrics.free_bytes = await service.engine.query(journal.free_bytes)
         except Unavailable:
-            size = None  # the other metrics are known
-        text = metrics(service.engine, http_metrics, size).encode()
+            metrics.store_bytes = metrics.free_bytes = None  # the other metrics are known
+        text = metrics.text()
 
         async def chunks() -> AsyncIterator[bytes]:
             yield text
 
-        return StreamingResponse(chunks(), "text/plain; version=0.0.4; charset=utf-8", "")
+        return StreamingResponse(chunks(), CONTENT_TYPE, "")
 
     async def openapi(call: Call) -> Reply:
         """The OpenAPI document."""
         return 200, openapi_document
 
-    table += [
-        Endpoint("GET", "/healthz", health, scope=None, response=None),
-        Endpoint("GET", "/readyz", readiness, scope=None, response=None),
-        Endpoint("GET", "/metrics", get_metrics, scope="read", response=None),
-        Endpoint("GET", "/openapi.json", openapi, scope=None, response=None),
+    table = [
+        *endpoints(),
+        *more,
+        Endpoint("GET", "/healthz", health, scope=None, response=Health),
+        Endpoint("GET", "/readyz", readiness, scope=None, response=Ready),
+        Endpoint("GET", "/metrics", get_metrics, scope="read", response=str, media=(CONTENT_TYPE,)),
     ]
+    openapi_document = msgspec.json.encode(document(table))
+    table.append(Endpoint("GET", "/openapi.json", openapi, scope=None, response=None))
     paths: dict[str, list[Endpoint]] = {}
     for each in table:
         each.service = service

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
@@ -16,23 +17,28 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from driftwise.errors import DriftwiseError
-from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, Reply
+from driftwise.service.deployments import audit
+from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, Replayed, Reply
 from driftwise.service.http.access import MAX_QUOTE, Access, Headers
 from driftwise.service.http.decode_errors import decode_error
 from driftwise.service.http.errors import (
     BadRequest,
     ContentTooLarge,
     InternalError,
+    LimitReached,
     MethodNotAllowed,
     NotFound,
+    Unavailable,
     error_reply,
 )
-from driftwise.service.store.events import ApiKeyCreated
+from driftwise.service.http.rate_limits import RateLimiter, RateLimits
+from driftwise.service.store.events import ApiKeyCreated, Audited
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 KEY = re.compile(r"[\x21-\x7e]{1,200}\Z")
 MAX_ID = 2**53 - 1
 JSON = b"application/json"
+REPLAYED = ((b"idempotency-replayed", b"true"),)
 QueryParameter = tuple[type, str]  # its type, and what it means
 RawHeaders = Sequence[tuple[bytes, bytes]]
 log = logging.getLogger("driftwise.service")
@@ -49,6 +55,7 @@ class Limits:
     head_s: float = 10.0  # from the connection to the end of its first headers
     body_s: float = 20.0  # from the headers to the end of the body
     idle_s: float = 75.0  # from an answer to the end of the next headers, or until the client reads on
+    rates: RateLimits = field(default_factory=RateLimits)  # of each API key
 
 
 @dataclass
@@ -58,6 +65,10 @@ class Service:
     engine: Engine
     limits: Limits = field(default_factory=Limits)
     access: Access = field(default_factory=Access)
+    rates: RateLimiter = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rates = RateLimiter(self.limits.rates)
 
 
 class Call:
@@ -90,6 +101,7 @@ class StreamingResponse:
         self.chunks, self.media, self.filename = chunks, media, filename
 
 
+ReplayedReply = tuple[int, bytes, bytes, RawHeaders]
 Result = Reply | StreamingResponse | msgspec.Struct | dict[str, Any]
 Handler = Callable[[Call], Awaitable[Result]]
 
@@ -98,7 +110,8 @@ class Endpoint:
     """A method, a path, the scope it needs, the types of its request and response, and its handler.
 
     With `idempotent` it accepts an idempotency key. With `filtered` an API key for some deployments may use it, though
-    the path has no deployment: the handler leaves out what the key may not see.
+    the path has no deployment: the handler leaves out what the key may not see. With `audited` it is recorded who used
+    it, when it was done.
     """
 
     def __init__(
@@ -113,13 +126,14 @@ class Endpoint:
         status: int = 200,
         idempotent: bool = False,
         filtered: bool = False,
+        audited: bool = False,
         query: Mapping[str, QueryParameter] | None = None,
         media: Sequence[str] = ("application/json",),
     ) -> None:
         self.method, self.path, self.handler, self.scope = method, path, handler, scope
         self.request, self.response, self.status = request, response, status
         self.idempotent, self.query = idempotent, query or {}
-        self.filtered, self.media = filtered, media
+        self.filtered, self.audited, self.media = filtered, audited, media
         self._decoder: msgspec.json.Decoder[Any] | None = None if request is None else msgspec.json.Decoder(request)
         self.service: Service  # set when the app is made
         self.label = f"{method} {path}"
@@ -133,9 +147,9 @@ class Endpoint:
             if isinstance(reply, StreamingResponse):  # a failure before the first chunk can still be answered
                 first = await anext(reply.chunks, b"")
         except DriftwiseError as error:
-            reply = error_reply(error)
+            reply = *error_reply(error), _retry_after(error)
         except Exception:
-            log.exception("a request failed", extra={"facts": {"endpoint": self.label}})
+            log.exception("a request failed", extra={"facts": {"endpoint": self.label, "request_id": _text(scope)}})
             if self.idempotent:  # it may have left a deployment half changed
                 self.service.engine.discard_after_failure((scope.get("path_params") or {}).get("name"))
             reply = error_reply(InternalError("the service failed unexpectedly; its log has the details"))
@@ -149,7 +163,7 @@ class Endpoint:
         else:
             await answer(send, *reply)
 
-    async def _reply(self, scope: Scope, receive: Receive) -> Reply | StreamingResponse:
+    async def _reply(self, scope: Scope, receive: Receive) -> Reply | ReplayedReply | StreamingResponse:
         headers = dict(scope["headers"])
         path = scope.get("path_params") or {}
         name = path.get("name")
@@ -165,6 +179,8 @@ class Endpoint:
         call.caller = caller
         if caller is not None:
             scope["caller"] = caller.id
+            engine.key_uses[caller.id] = engine.clock()
+            service.rates.check(caller.id)
         if self._decoder is not None:
             if headers.get(b"content-type", b"").split(b";")[0].strip().lower() != JSON:
                 raise BadRequest("the header content-type must be application/json")
@@ -183,9 +199,19 @@ class Endpoint:
             result: Result = await engine.run_once_per_key(call.key, lambda: self.handler(call))
         else:
             result = await self.handler(call)
+        if isinstance(result, Replayed):
+            return (*result, JSON, REPLAYED)
+        if self.audited:
+            with suppress(Unavailable) if self.method == "GET" else nullcontext():  # what can be read is not held back
+                await audit.record(engine, self._entry(call, scope))
         if isinstance(result, StreamingResponse | tuple):
             return result
         return self.status, msgspec.json.encode(result)
+
+    def _entry(self, call: Call, scope: Scope) -> Audited:
+        caller = "" if call.caller is None else call.caller.id
+        target = "/".join(filter(None, (call.name, call.id, str(getattr(call.body, "name", "")))))
+        return Audited(caller, self.handler.__name__, target, _text(scope))
 
 
 class MethodRouter:
@@ -233,6 +259,16 @@ def decision_id(text: str) -> int:
     raise NotFound(f"there is no decision {_quote(text)}: ids are whole numbers from 0 to {MAX_ID}")
 
 
+def _retry_after(error: DriftwiseError) -> RawHeaders:
+    return [(b"retry-after", str(error.retry_after).encode())] if isinstance(error, LimitReached) else ()
+
+
+def _text(scope: Scope) -> str:
+    """The id of a request."""
+    id: bytes = scope.get("request_id", b"")
+    return id.decode()
+
+
 def _quote(text: str) -> str:
     return repr(text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]}...")
 
@@ -263,7 +299,7 @@ RETRY = {429: b"1", 503: b"1"}
 async def answer(send: Send, status: int, body: bytes, media: bytes = JSON, more: RawHeaders = ()) -> None:
     """Send a response in one piece."""
     headers = [(b"content-type", media), (b"content-length", str(len(body)).encode()), *more]
-    if status in RETRY:
+    if status in RETRY and not any(name == b"retry-after" for name, _ in more):
         headers.append((b"retry-after", RETRY[status]))
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

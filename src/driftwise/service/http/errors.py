@@ -99,6 +99,10 @@ class LimitReached(HttpError):
 
     status, code, title = 429, "limit-reached", "Limit Reached"
 
+    def __init__(self, message: str, *, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after  # seconds
+
 
 class HeadersTooLarge(HttpError):
     """Request line and headers are larger than the limit."""

@@ -1,88 +1,127 @@
-"""Metrics in the text format of Prometheus, and the log: a JSON object a line."""
+"""Metrics for Prometheus. They are read off the engine when they are asked for; `deploy/` has rules that use them."""
 
-import json
-import logging
-import resource
-import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
+from typing import TypeVar
 
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+from driftwise.service.deployments.catalogue import DeploymentEntry
+from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
-from driftwise.service.http.middleware import BOUNDS, HttpMetrics
+from driftwise.service.histogram import Histogram
+from driftwise.service.http.middleware import HttpMetrics
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+PREFIX = "driftwise_"
+FAMILIES: dict[str, type[GaugeMetricFamily | CounterMetricFamily]] = {
+    "gauge": GaugeMetricFamily,
+    "counter": CounterMetricFamily,
+}
+LabelsT = TypeVar("LabelsT", bound=tuple[str, ...])
 
 
-def metrics(engine: Engine, http: HttpMetrics, size: int | None) -> str:
-    """All metrics; `size` is that of the store, if it is known."""
-    return "\n".join([*_engine(engine, size), *_http(http), ""])
+class ServiceMetrics:
+    """A collector of everything that is known of a service."""
+
+    def __init__(self, engine: Engine, http: HttpMetrics) -> None:
+        self.engine, self.http = engine, http
+        self.store_bytes: int | None = None  # of the store, and free where it is, as far as is known
+        self.free_bytes: int | None = None
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        ProcessCollector(namespace="driftwise", registry=self._registry)
+
+    def text(self) -> bytes:
+        """All metrics, in the text format."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """Called by the registry."""
+        yield from self._service()
+        yield from self._store()
+        yield from self._deployments()
+        yield from self._http()
+
+    def _service(self) -> Iterator[Metric]:
+        engine = self.engine
+        build = ("version", "python", "numba")
+        versions = (version("driftwise"), platform.python_version(), version("numba"))
+        yield _family("gauge", "build_info", "versions", {versions: 1}, build)
+        yield _one("gauge", "ready", "1 when requests are served", int(engine.ready))
+        yield _one("gauge", "damaged", "deployments whose journal is damaged", len(engine.damaged_names))
+        yield _one("gauge", "deployments", "deployments, retired ones too", len(engine.catalogue.entries))
+        replayed = engine.counts["replayed", ""]
+        yield _one("counter", "replayed", "requests answered with a stored answer, by idempotency key", replayed)
+        expiry = {(key.id, key.name): key.expires / 1e6 for key in engine.catalogue.keys.values() if key.expires}
+        about = "when API keys expire, in seconds since 1970"
+        yield _family("gauge", "api_key_expiry_seconds", about, expiry, ("id", "name"))
+
+    def _store(self) -> Iterator[Metric]:
+        writer = self.engine.writer
+        yield _one("counter", "commits", "commits to the store", writer.commits)
+        yield _one("counter", "commit_failures", "commits that failed", writer.failures)
+        yield _one("counter", "events", "events committed", writer.written)
+        yield _one("gauge", "commits_waiting", "requests that wait for a commit", writer.waiting)
+        yield _histogram("commit_seconds", "time of a commit", {(): writer.seconds})
+        yield _histogram("commit_events", "events in a commit", {(): writer.sizes})
+        for name, about, value in (
+            ("store_bytes", "bytes of the store", self.store_bytes),
+            ("store_free_bytes", "bytes free on the disk of the store", self.free_bytes),
+        ):
+            yield _family("gauge", name, about, {} if value is None else {(): value})
+
+    def _deployments(self) -> Iterator[Metric]:
+        counts, entries = self.engine.counts, self.engine.catalogue.entries
+        live = {name: entry.live for name, entry in entries.items() if entry.live is not None}
+        decided = {(name,): n for (what, name), n in counts.items() if what == "decided"}
+        yield _family("counter", "decisions", "decisions made", decided, ("deployment",))
+        outcomes = {(name, what): n for (what, name), n in counts.items() if name and what != "decided"}
+        yield _family("counter", "outcomes", "outcomes by status", outcomes, ("deployment", "status"))
+        pending = {(name,): len(each.pending) for name, each in live.items()}
+        yield _family("gauge", "pending", "decisions without an outcome", pending, ("deployment",))
+        now = self.engine.clock()
+        ages = {(name,): _age(entries[name], each, now) for name, each in live.items()}
+        about = "age of the oldest decision without an outcome"
+        yield _family("gauge", "oldest_pending_seconds", about, ages, ("deployment",))
+        means = {(name,): each.stats.state.total_reward / n for name, each in live.items() if (n := _rewards(each))}
+        yield _family("gauge", "reward_mean", "mean reward since the start", means, ("deployment",))
+        rewards = {(name,): each.stats.state.total_reward for name, each in live.items()}
+        yield _family("gauge", "reward_sum", "sum of rewards", rewards, ("deployment",))
+        changes = {(name,): len(each.stats.state.changes) for name, each in live.items()}
+        yield _family("gauge", "changes_detected", "changes of rewards found so far", changes, ("deployment",))
+
+    def _http(self) -> Iterator[Metric]:
+        answers = {(label, str(status)): n for (label, status), n in self.http.statuses.items()}
+        yield _family("counter", "http_answers", "answers by endpoint and status", answers, ("endpoint", "status"))
+        times = {(label,): histogram for label, histogram in self.http.seconds.items()}
+        yield _histogram("http_seconds", "time to answer", times, ("endpoint",))
 
 
-def _engine(engine: Engine, size: int | None) -> Iterator[str]:
-    writer, entries = engine.writer, engine.catalogue.entries
-    memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    yield from _metric("ready", "gauge", "1 when requests are served", [("", int(engine.ready))])
-    yield from _metric("damaged", "gauge", "deployments whose journal is damaged", [("", len(engine.damaged_names))])
-    yield from _metric("deployments", "gauge", "deployments, retired ones too", [("", len(entries))])
-    yield from _metric("commits_total", "counter", "commits to the store", [("", writer.commits)])
-    yield from _metric("commit_failures_total", "counter", "commits that failed", [("", writer.failures)])
-    yield from _metric("events_total", "counter", "events committed", [("", writer.written)])
-    yield from _metric("commits_waiting", "gauge", "requests that wait for a commit", [("", writer.waiting)])
-    yield from _metric("store_bytes", "gauge", "bytes of the store", [] if size is None else [("", size)])
-    yield from _metric("memory_peak_bytes", "gauge", "largest resident memory so far", [("", memory)])
-    decided = [(f'deployment="{name}"', n) for (what, name), n in engine.counts.items() if what == "decided"]
-    yield from _metric("decisions_total", "counter", "decisions made", decided)
-    outcomes = [
-        (f'deployment="{name}",status="{what}"', n)
-        for (what, name), n in engine.counts.items()
-        if name and what != "decided"
-    ]
-    yield from _metric("outcomes_total", "counter", "outcomes by status", outcomes)
-    replayed = engine.counts["replayed", ""]
-    yield from _metric(
-        "replayed_total", "counter", "requests answered with a stored answer, by idempotency key", [("", replayed)]
-    )
-    pending = [(f'deployment="{name}"', len(each.live.pending)) for name, each in entries.items() if each.live]
-    yield from _metric("pending", "gauge", "decisions without an outcome", pending)
+def _age(entry: DeploymentEntry, live: Deployment, now: int) -> float:
+    oldest = next(iter(live.pending.values()), None)
+    return 0.0 if oldest is None else max(0.0, (live.time(now) - oldest.at) / 1e6)
 
 
-def _http(http: HttpMetrics) -> Iterator[str]:
-    answers = [(f'endpoint="{label}",status="{status}"', n) for (label, status), n in http.statuses.items()]
-    yield from _metric("http_answers_total", "counter", "answers by endpoint and status", answers)
-    yield "# HELP driftwise_http_seconds time to answer"
-    yield "# TYPE driftwise_http_seconds histogram"
-    for label, buckets in http.buckets.items():
-        total = 0
-        for bound, count in zip([*map(str, BOUNDS), "+Inf"], buckets, strict=True):
-            total += count
-            yield f'driftwise_http_seconds_bucket{{endpoint="{label}",le="{bound}"}} {total}'
-        yield f'driftwise_http_seconds_sum{{endpoint="{label}"}} {http.sums[label]}'
-        yield f'driftwise_http_seconds_count{{endpoint="{label}"}} {total}'
+def _rewards(live: Deployment) -> int:
+    return live.stats.state.n_learned + live.stats.state.n_defaulted
 
 
-def _metric(name: str, kind: str, help: str, values: Sequence[tuple[str, float]]) -> Iterator[str]:
-    yield f"# HELP driftwise_{name} {help}"
-    yield f"# TYPE driftwise_{name} {kind}"
-    for labels, value in values:
-        yield f"driftwise_{name}{'{' + labels + '}' if labels else ''} {value}"
+def _one(kind: str, name: str, about: str, value: float) -> Metric:
+    return _family(kind, name, about, {(): value})
 
 
-class Lines(logging.Formatter):
-    """A JSON object a line: time, level, event, and facts."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """One line."""
-        when = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        line: dict[str, Any] = {"logged_at": f"{when}.{int(record.msecs):03d}Z", "level": record.levelname.lower()}
-        line |= {"event": record.getMessage()} | getattr(record, "facts", {})
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return json.dumps({key: value for key, value in line.items() if value is not None})
+def _family(kind: str, name: str, about: str, values: Mapping[LabelsT, float], labels: Iterable[str] = ()) -> Metric:
+    family = FAMILIES[kind](PREFIX + name, about, labels=list(labels))
+    for key, value in values.items():
+        family.add_metric(list(key), value)
+    return family
 
 
-def log_to_stderr(level: str = "INFO") -> None:
-    """Send the service's log, and its server's, to standard error."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(Lines())
-    for name in ("driftwise.service", "uvicorn.error"):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level if name == "driftwise.service" else "WARNING")
+def _histogram(name: str, about: str, values: Mapping[LabelsT, Histogram], labels: Iterable[str] = ()) -> Metric:
+    family = HistogramMetricFamily(PREFIX + name, about, labels=list(labels))
+    for key, histogram in values.items():
+        family.add_metric(list(key), histogram.cumulative(), histogram.sum)
+    return family

@@ -1,15 +1,16 @@
 """Middleware: security headers, metrics, a line in the log, and the answer to connections beyond the limit."""
 
 import asyncio
-import bisect
 import logging
 import time
 from collections import Counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from driftwise.service.histogram import SECONDS, Histogram
 from driftwise.service.http.endpoint import answer
 from driftwise.service.http.errors import Unavailable, error_reply
+from driftwise.service.http.request_id import HEADER, request_id
 
 HEALTH = ("/healthz", "/readyz")  # what is answered on connections beyond the limit
 SAFE = [
@@ -20,7 +21,6 @@ SAFE = [
     (b"content-security-policy", b"default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
 ]
 NO_STORE = [*SAFE, (b"cache-control", b"no-store")]
-BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 log = logging.getLogger("driftwise.service")
 
 
@@ -29,17 +29,15 @@ class HttpMetrics:
 
     def __init__(self) -> None:
         self.statuses: Counter[tuple[str, int]] = Counter()
-        self.buckets: dict[str, list[int]] = {}
-        self.sums: Counter[str] = Counter()
+        self.seconds: dict[str, Histogram] = {}
 
     def add(self, label: str, status: int, seconds: float) -> None:
         """Count a response."""
         self.statuses[label, status] += 1
-        buckets = self.buckets.get(label)
-        if buckets is None:
-            buckets = self.buckets[label] = [0] * (len(BOUNDS) + 1)
-        buckets[bisect.bisect_left(BOUNDS, seconds)] += 1
-        self.sums[label] += seconds  # type: ignore[assignment]
+        times = self.seconds.get(label)
+        if times is None:
+            times = self.seconds[label] = Histogram(SECONDS)
+        times.add(seconds)
 
 
 class Middleware:
@@ -54,6 +52,7 @@ class Middleware:
             return
         start = time.perf_counter()
         status = 0
+        id = scope["request_id"] = request_id(scope["headers"])
 
         async def send_safely(message: Message) -> None:
             nonlocal status
@@ -61,7 +60,7 @@ class Middleware:
                 status = message["status"]
                 headers = message.get("headers", ())
                 cached = any(name == b"cache-control" for name, _ in headers)
-                message["headers"] = [*headers, *(SAFE if cached else NO_STORE)]
+                message["headers"] = [*headers, *(SAFE if cached else NO_STORE), (HEADER, id)]
             await send(message)
 
         try:
@@ -88,4 +87,5 @@ class Middleware:
     def _log(self, scope: Scope, label: str, status: int, seconds: float) -> None:
         params = scope.get("path_params") or {}
         facts = {"endpoint": label, "status": status, "ms": round(1000 * seconds, 3), "key": scope.get("caller")}
-        log.info("answered", extra={"facts": facts | {"deployment": params.get("name")}})
+        more = {"deployment": params.get("name"), "request_id": scope["request_id"].decode()}
+        log.info("answered", extra={"facts": facts | more})

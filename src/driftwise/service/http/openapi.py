@@ -1,4 +1,8 @@
-"""The OpenAPI document, generated from the table of endpoints and the types of their requests and responses."""
+"""The OpenAPI document, generated from the table of endpoints and the types of their requests and responses.
+
+It is written so that generators of clients can use it: no tuples (arrays of a length instead), no defaults (a field
+that may be left out is not required, and its description says what is taken then), errors by status, tags, examples.
+"""
 
 import inspect
 import re
@@ -12,7 +16,34 @@ from driftwise.service.http.endpoint import Endpoint
 from driftwise.service.http.errors import ERRORS, PROBLEM_JSON, HttpError
 from driftwise.service.http.schemas.responses import ErrorBody
 
-BINARY = {"type": "string", "format": "binary"}
+PLAIN: dict[Any, dict[str, str]] = {bytes: {"type": "string", "format": "binary"}, str: {"type": "string"}}
+TAGS = {  # in the order of the document: by the last part of a path that is one of these
+    "decisions": ("decide", "learn", "cancel", "decisions"),
+    "arms": ("arms",),
+    "logs and backups": ("log", "agent", "backup", "snapshot", "verify"),
+    "keys and audit": ("keys", "audit"),
+    "service": ("healthz", "readyz", "metrics", "openapi.json"),
+    "deployments": ("deployments",),
+}
+EXAMPLES: dict[str, object] = {
+    "DeploymentSpec": {
+        "name": "shop",
+        "policy": "auto",
+        "problem": {"kind": "multi-armed", "arms": ["red", "green", "blue"]},
+        "reward_window": 3600,
+    },
+    "DecideRequest": {"unit": "visitor-17"},
+    "DecideManyRequest": {"decisions": [{}, {"unit": "visitor-17"}]},
+    "DecideResponse": {"id": 41, "action": "green", "propensity": None, "decided_at": "2026-03-01T12:00:00Z"},
+    "LearnRequest": {"id": 41, "reward": 1.0},
+    "LearnManyRequest": {"outcomes": [{"id": 41, "reward": 1.0}, {"id": 42, "reward": 0.0}]},
+    "LearnResponse": {"id": 41, "status": "learned"},
+    "CancelRequest": {"id": 41},
+    "ChangeRequest": {"policy": "sliding-thompson:window=5000"},
+    "AddArmRequest": {"name": "violet"},
+    "RetireArmRequest": {"name": "red"},
+    "CreateKeyRequest": {"name": "web shop", "scopes": ["decide", "learn"], "deployments": ["shop"]},
+}
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -30,7 +61,7 @@ TYPES = {str: {"type": "string"}, int: {"type": "integer"}}
 
 def document(table: list[Endpoint]) -> dict[str, Any]:
     """The whole document."""
-    types = [kind for each in table for kind in (each.request, each.response) if kind not in (None, bytes)]
+    types = [kind for each in table for kind in (each.request, each.response) if kind not in (None, bytes, str)]
     types = [*dict.fromkeys([*types, ErrorBody])]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     by_type = dict(zip(types, schemas, strict=True))
@@ -44,7 +75,10 @@ def document(table: list[Endpoint]) -> dict[str, Any]:
             "title": "driftwise",
             "version": version("driftwise"),
             "description": "Decisions when the world drifts: decide now, reward later, nothing lost.",
+            "license": {"name": "MIT", "identifier": "MIT"},
         },
+        "servers": [{"url": "/"}],
+        "tags": [{"name": name} for name in TAGS],
         "paths": paths,
         "components": {
             "schemas": components,
@@ -69,19 +103,55 @@ def _operation(each: Endpoint, schemas: dict[Any, Any]) -> dict[str, Any]:
     ]
     operation: dict[str, Any] = {
         "operationId": each.handler.__name__,
+        "tags": [_tag(each.path)],
         "summary": (each.handler.__doc__ or "").strip(),
-        "description": f"Needs an API key with the scope `{each.scope}`: {SCOPES[each.scope or 'read']}.",
         "parameters": [*parameters, *([KEY] if each.idempotent else [])],
     }
+    if each.scope is None:
+        operation["security"] = [{}]
+    else:
+        operation["description"] = f"Needs an API key with the scope `{each.scope}`: {SCOPES[each.scope]}."
     if each.request is not None:
-        operation["requestBody"] = {"required": True, "content": _content("application/json", schemas[each.request])}
-    schema = BINARY if each.response is bytes else schemas[each.response]
-    content = {name: value for media in each.media for name, value in _content(media, schema).items()}
+        content = _content("application/json", schemas[each.request], each.request)
+        operation["requestBody"] = {"required": True, "content": content}
+    schema = PLAIN[each.response] if each.response in PLAIN else schemas[each.response]
+    content = {name: value for media in each.media for name, value in _content(media, schema, each.response).items()}
     operation["responses"] = {
         str(each.status): {"description": "Success.", "content": content},
+        **{str(status): _errors(status, schemas) for status in _statuses(each)},
         "default": _error(HttpError, schemas),
     }
     return operation
+
+
+def _tag(path: str) -> str:
+    parts = path.strip("/").split("/")
+    return next(tag for tag, words in TAGS.items() if any(part in words for part in parts))
+
+
+def _statuses(each: Endpoint) -> list[int]:
+    """The errors that an endpoint can be answered with, besides those of any request."""
+    takes_input = each.request is not None or bool(each.query)
+    changes = each.method != "GET"
+    possible = {
+        400: takes_input,
+        401: each.scope is not None,
+        403: each.scope is not None,
+        404: "{" in each.path,
+        409: changes,
+        413: each.request is not None,
+        422: each.request is not None,
+        429: changes,
+        503: each.path != "/healthz",
+    }
+    return [status for status, holds in possible.items() if holds]
+
+
+def _errors(status: int, schemas: dict[Any, Any]) -> dict[str, Any]:
+    """The response with a status: one of the codes that have it."""
+    kinds = [kind for kind in ERRORS.values() if kind.status == status]
+    about = " ".join(f"`{kind.code}`: {' '.join((kind.__doc__ or '').split())}" for kind in kinds)
+    return {"description": about, "content": _content(PROBLEM_JSON.decode(), schemas[ErrorBody])}
 
 
 def _error(kind: type[HttpError], schemas: dict[Any, Any]) -> dict[str, Any]:
@@ -90,18 +160,44 @@ def _error(kind: type[HttpError], schemas: dict[Any, Any]) -> dict[str, Any]:
     return {"description": prefix + about, "content": _content(PROBLEM_JSON.decode(), schemas[ErrorBody])}
 
 
-def _content(media: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {media.partition(";")[0]: {"schema": schema}}
+def _content(media: str, schema: dict[str, Any], kind: type | None = None) -> dict[str, Any]:
+    example = EXAMPLES.get(getattr(kind, "__name__", ""))
+    return {media.partition(";")[0]: {"schema": schema} | ({} if example is None else {"example": example})}
 
 
 def _tidy(value: object) -> object:
-    """What OpenAPI says otherwise than msgspec: a tagged union is one of its types, and patterns are JavaScript's."""
+    """What OpenAPI, or generators of clients, want otherwise than msgspec says it."""
     if isinstance(value, dict):
-        union = "oneOf" if "discriminator" in value else "anyOf"
-        return {union if key == "anyOf" else key: _tidy(each) for key, each in value.items()}
+        return {key: _tidy(each) for key, each in _without_default(_without_tuple(_one_of(value))).items()}
     if isinstance(value, list | tuple):
         return [_tidy(each) for each in value]
     return _text(value) if isinstance(value, str) else value
+
+
+def _one_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """A tagged union is one of its types."""
+    union = "oneOf" if "discriminator" in schema else "anyOf"
+    return {union if key == "anyOf" else key: value for key, value in schema.items()}
+
+
+def _without_tuple(schema: dict[str, Any]) -> dict[str, Any]:
+    """A tuple as an array of its length, of what its items are; an array of anything says so."""
+    if "prefixItems" not in schema:
+        return schema | ({"items": {}} if schema.get("type") == "array" and "items" not in schema else {})
+    kinds = [kind for place, kind in enumerate(schema["prefixItems"]) if kind not in schema["prefixItems"][:place]]
+    rest = {key: value for key, value in schema.items() if key != "prefixItems"}
+    return rest | {"items": kinds[0] if len(kinds) == 1 else {"anyOf": kinds}}
+
+
+def _without_default(schema: dict[str, Any]) -> dict[str, Any]:
+    """A default in words: generators make a field with one required, though it may be left out."""
+    if "default" not in schema or (isinstance(schema["default"], dict) and schema["default"]):
+        return schema  # the response to any other status has that name, too
+    rest = {key: value for key, value in schema.items() if key != "default"}
+    if schema["default"] is None:
+        return rest
+    about = f"{schema.get('description', '')} Default: {msgspec.json.encode(schema['default']).decode()}.".strip()
+    return rest | {"description": about}
 
 
 def _text(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from driftwise.service.deployments import admin, decisions, queries
+from driftwise.service.deployments import admin, audit, decisions, queries
 from driftwise.service.deployments.catalogue import PAUSED, RETIRED, RUNNING
 from driftwise.service.deployments.engine import Reply
 from driftwise.service.deployments.export import MEDIA, file_chunks, require_parquet
@@ -26,6 +26,7 @@ from driftwise.service.http.schemas.requests import (
 from driftwise.service.http.schemas.responses import (
     ApiKey,
     ApiKeyList,
+    AuditList,
     DecideManyResponse,
     DecideResponse,
     DeploymentList,
@@ -169,7 +170,7 @@ async def export_agent(call: Call) -> StreamingResponse:
 async def export_backup(call: Call) -> StreamingResponse:
     """Export a copy of the whole SQLite store, while the service runs: a file that `driftwise serve --store` opens."""
     await call.engine.commit()
-    return StreamingResponse(file_chunks(call.engine.journal.backup), "application/vnd.sqlite3", "driftwise.db")
+    return StreamingResponse(file_chunks(call.engine.journal.backup), "application/octet-stream", "driftwise.db")
 
 
 async def create_key(call: Call) -> Reply:
@@ -187,8 +188,15 @@ async def revoke_key(call: Call) -> Reply:
     return await admin.revoke_key(call.engine, call.id)
 
 
+async def list_audit(call: Call) -> dict[str, Any]:
+    """List who did what when: administrative requests that were done, oldest first."""
+    after, limit = call.number("after", -1, -1, MAX_ID), call.number("limit", 100, 1, audit.PAGE)
+    return await call.engine.query(audit.read, call.engine, after, limit)
+
+
 ONE = "/v1/deployments/{name}"
 PAGES = {"after": (str, "the last name of the page before"), "limit": (int, "how many, at most 1000")}
+ENTRIES = {"after": (int, "the last number of the page before"), "limit": (int, "how many, at most 1000")}
 RANGE = {"format": (str, "jsonl, csv or parquet"), "after": (int, "after this id"), "upto": (int, "up to this id")}
 
 
@@ -196,9 +204,10 @@ def endpoints() -> list[Endpoint]:
     """The table; the two verbs first, because they are used most."""
     decide_: dict[str, Any] = {"scope": "decide", "idempotent": True}
     learn_: dict[str, Any] = {"scope": "learn", "idempotent": True}
-    admin_: dict[str, Any] = {"scope": "admin", "response": DeploymentResponse, "idempotent": True}
+    admin_: dict[str, Any] = {"scope": "admin", "response": DeploymentResponse, "idempotent": True, "audited": True}
+    record: dict[str, Any] = {"scope": "admin", "audited": True}
     read_: dict[str, Any] = {"scope": "read"}
-    logs, octets, sqlite = tuple(MEDIA.values()), ("application/octet-stream",), ("application/vnd.sqlite3",)
+    logs, octets = tuple(MEDIA.values()), ("application/octet-stream",)
     return [
         Endpoint("POST", f"{ONE}/decide", decide, request=DecideRequest, response=DecideResponse, **decide_),
         Endpoint("POST", f"{ONE}/learn", learn, request=LearnRequest, response=LearnResponse, **learn_),
@@ -229,12 +238,13 @@ def endpoints() -> list[Endpoint]:
         Endpoint("GET", f"{ONE}/summary", get_summary, response=SummaryResponse, **read_),
         Endpoint("GET", f"{ONE}/decisions/{{id:int}}", get_decision, response=LoggedDecision, **read_),
         Endpoint("GET", f"{ONE}/decisions/{{id:int}}/explain", explain_decision, response=Explanation, **read_),
-        Endpoint("GET", f"{ONE}/log", export_log, response=bytes, media=logs, query=RANGE, **read_),
-        Endpoint("GET", f"{ONE}/agent", export_agent, response=bytes, media=octets, scope="admin"),
+        Endpoint("GET", f"{ONE}/log", export_log, response=bytes, media=logs, query=RANGE, audited=True, **read_),
+        Endpoint("GET", f"{ONE}/agent", export_agent, response=bytes, media=octets, **record),
         Endpoint("POST", f"{ONE}/verify", verify_deployment, response=Verification, scope="admin"),
         Endpoint("POST", f"{ONE}/snapshot", take_snapshot, response=SnapshotResponse, scope="admin"),
-        Endpoint("GET", "/v1/backup", export_backup, response=bytes, media=sqlite, scope="admin"),
+        Endpoint("GET", "/v1/backup", export_backup, response=bytes, media=octets, **record),
+        Endpoint("GET", "/v1/audit", list_audit, response=AuditList, query=ENTRIES, scope="admin"),
         Endpoint("GET", "/v1/keys", list_keys, response=ApiKeyList, scope="admin"),
-        Endpoint("POST", "/v1/keys", create_key, request=CreateKeyRequest, response=ApiKey, status=201, scope="admin"),
-        Endpoint("DELETE", "/v1/keys/{id}", revoke_key, response=ApiKey, scope="admin"),
+        Endpoint("POST", "/v1/keys", create_key, request=CreateKeyRequest, response=ApiKey, status=201, **record),
+        Endpoint("DELETE", "/v1/keys/{id}", revoke_key, response=ApiKey, **record),
     ]

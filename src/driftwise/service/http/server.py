@@ -21,7 +21,7 @@ from driftwise.service.http.app import make_app
 from driftwise.service.http.connection import Connection
 from driftwise.service.http.connection_limits import ConnectionLimiter
 from driftwise.service.http.endpoint import Limits, Service
-from driftwise.service.http.metrics import log_to_stderr
+from driftwise.service.http.log_lines import log_to_stderr
 from driftwise.service.http.middleware import Middleware
 from driftwise.service.http.token import drop_token, ensure_token, load_token, token_file
 from driftwise.service.store.journal import open_journal

@@ -2,7 +2,7 @@
 
 In the stream of a deployment: decisions, outcomes (sent, or by default), cancellations, arms added and retired, changes
 of its specification. In the catalogue: deployments created, paused, resumed and retired; API keys created and revoked;
-the clock set.
+the clock set; and who did it.
 """
 
 from typing import Any, TypeVar
@@ -110,6 +110,21 @@ class ApiKeyRevoked(Body):
     id: str
 
 
+class ApiKeyUsed(Body):
+    """An API key was used; written at most once a day for each."""
+
+    id: str
+
+
+class Audited(Body):
+    """An administrative request was done: who asked (the id of a key), what, to what, and the id of the request."""
+
+    caller: str
+    action: str
+    target: str
+    request: str
+
+
 KINDS: dict[str, type[Body]] = {
     "decided": Decided,
     "learned": Learned,
@@ -122,9 +137,12 @@ KINDS: dict[str, type[Body]] = {
     "policy changed": PolicyChanged,
     "key created": ApiKeyCreated,
     "key revoked": ApiKeyRevoked,
+    "key used": ApiKeyUsed,
     "clock set": ClockSet,
+    "audited": Audited,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
+AUDITED = NAMES[Audited]
 _DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in KINDS.items()}
 _ENCODER = msgspec.msgpack.Encoder()
 

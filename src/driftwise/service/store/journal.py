@@ -124,6 +124,9 @@ class Journal(Protocol):
     def size(self) -> int:
         """Bytes that the store occupies."""
 
+    def free_bytes(self) -> int | None:
+        """Bytes free on the disk of the store; None where that is another machine's."""
+
     def close(self) -> None:
         """Close all connections; it may be called twice."""
 

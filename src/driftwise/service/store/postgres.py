@@ -196,6 +196,10 @@ class PostgresJournal(SQLJournal):
         """Bytes of all tables and indexes."""
         return int(self._query(SIZE, (["events", "answers", "snapshots"],))[0][0])
 
+    def free_bytes(self) -> int | None:
+        """The server knows it, and does not tell."""
+        return None
+
     def backup(self, path: str) -> None:
         """PostgreSQL has its own: `pg_dump --schema=...`."""
         raise ParameterError(f"a store in PostgreSQL is copied with pg_dump --schema={self.schema}")

@@ -7,6 +7,7 @@ would keep readers out too.
 """
 
 import functools
+import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -158,6 +159,10 @@ class SQLiteJournal(SQLJournal):
         """Bytes on disk."""
         files = (self.path, Path(f"{self.path}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
+
+    def free_bytes(self) -> int | None:
+        """Bytes free on the disk."""
+        return shutil.disk_usage(Path(self.path).absolute().parent).free
 
     def _query(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
         try:

@@ -8,9 +8,11 @@ in which it was decided; writes of an earlier era are refused.
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+from driftwise.service.histogram import SECONDS, SIZES, Histogram
 from driftwise.service.store.journal import Answer, Event, Journal, JournalError, Snapshot
 
 MAX_EVENTS = 2000  # in one commit
@@ -38,6 +40,7 @@ class BatchResult(NamedTuple, Generic[M]):
     era: int
     wrote: bool
     error: JournalError | None
+    seconds: float
 
 
 class Writer(Generic[M]):
@@ -52,6 +55,7 @@ class Writer(Generic[M]):
         self.era = 0
         self.forgetting = False
         self.commits = self.written = self.failures = 0
+        self.seconds, self.sizes = Histogram(SECONDS), Histogram(SIZES)  # of commits
         self._journal, self._on_commit, self._on_done = journal, on_commit, on_done
         self._loop = asyncio.get_running_loop()
         self._submitted: list[WriteRequest[M]] = []
@@ -109,13 +113,15 @@ class Writer(Generic[M]):
             valid = [write for write in batch if write.era == era]
             error: JournalError | None = None
             wrote = False
+            start = time.perf_counter()
             try:
                 wrote = self._write(valid)
             except Exception as problem:
                 era += 1
                 error = problem if isinstance(problem, JournalError) else JournalError(repr(problem))
             try:
-                self._loop.call_soon_threadsafe(self._settle, BatchResult(batch, valid, era, wrote, error))
+                result = BatchResult(batch, valid, era, wrote, error, time.perf_counter() - start)
+                self._loop.call_soon_threadsafe(self._settle, result)
             except RuntimeError:
                 return  # the loop is closed, and nobody waits
             if last:
@@ -154,11 +160,15 @@ class Writer(Generic[M]):
     # ---- back in the event loop ----
 
     def _settle(self, result: BatchResult[M]) -> None:
-        batch, valid, self.era, wrote, error = result
+        batch, valid, self.era, wrote, error, seconds = result
         self._waiting -= len(batch)
         if error is None:
+            size = sum(len(write.events) for write in valid)
             self.commits += 1
-            self.written += sum(len(write.events) for write in valid)
+            self.written += size
+            if wrote:
+                self.seconds.add(seconds)
+                self.sizes.add(size)
         else:
             self.failures += 1
         if wrote or error is not None:

@@ -10,6 +10,15 @@ from driftwise.core.fields import Id
 from driftwise.core.schemas import merged
 from driftwise.service.deployments.stats.view import StatsView
 
+# What a decision can be: an arm, several arms, a point of numbers, or nothing.
+Action = str | int | float | list[str | int | float] | None
+
+
+class Health(msgspec.Struct):
+    """The process is alive."""
+
+    alive: bool
+
 
 class DecideAnswer(msgspec.Struct, omit_defaults=True, kw_only=True):
     """The action chosen. `propensity` is null where the policy does not know it, `action` where doing nothing is best.
@@ -19,7 +28,7 @@ class DecideAnswer(msgspec.Struct, omit_defaults=True, kw_only=True):
     """
 
     id: Id
-    action: Any
+    action: Action
     propensity: float | None
     decided_at: datetime
     sticky: bool = False
@@ -56,7 +65,10 @@ class LearnManyResponse(msgspec.Struct):
 
 
 class ApiKey(msgspec.Struct, omit_defaults=True):
-    """An API key. The `key` itself is in the response that creates it, and nowhere else."""
+    """An API key. The `key` itself is in the response that creates it, and nowhere else.
+
+    `last_used_at` is exact since the service started; before that, to the day.
+    """
 
     id: str
     name: str
@@ -65,12 +77,36 @@ class ApiKey(msgspec.Struct, omit_defaults=True):
     expires_at: datetime | None = None
     deployments: list[str] | None = None
     key: str | None = None
+    last_used_at: datetime | None = None
 
 
 class ApiKeyList(msgspec.Struct):
     """All API keys that are not revoked."""
 
     keys: list[ApiKey]
+
+
+class AuditEntry(msgspec.Struct):
+    """An administrative request that was done.
+
+    `caller` is the id of an API key, `token`, or empty where no key was needed; `action` is an operation of this
+    document, and `target` the deployment, API key or arm.
+    """
+
+    number: int
+    done_at: datetime
+    caller: str
+    key_name: str | None
+    action: str
+    target: str
+    request_id: str
+
+
+class AuditList(msgspec.Struct):
+    """Entries of the audit, oldest first; `next` is the `after` of the next page."""
+
+    entries: list[AuditEntry]
+    next: int | None = None
 
 
 class DeploymentResponse(msgspec.Struct):
@@ -102,7 +138,7 @@ class LoggedDecision(msgspec.Struct):
 
     id: int
     decided_at: datetime
-    action: Any
+    action: Action
     propensity: float | None
     request: dict[str, Any]
     unit: str | None = None
