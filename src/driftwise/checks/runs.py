@@ -6,6 +6,7 @@ import numpy as np
 
 from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import fixtures_of, require, select, short_run
+from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core import verbs
 from driftwise.core.dispatch import decision_of
 from driftwise.core.family import trace_for
@@ -41,10 +42,10 @@ def loop_equals_verbs(policy: Policy) -> None:
     fixtures, policy = fixtures_of(policy), cast(policy)
     state, trace = short_run(policy)
     tape, nature = fixtures.world.draw(ROUNDS, seed=1)
-    by_hand, rng = policy.init(fixtures.problem), key(2)
+    by_hand, rng, calls = policy.init(fixtures.problem), key(2), VerbCalls.of(policy, fixtures)
     for t in range(ROUNDS):
         own = at(rng, t)
-        verbs.advance(policy, by_hand, t, own)
+        calls.advance(by_hand, t, own)
         context, is_open = fixtures.observe(tape, nature, t)
         if not is_open:
             break
@@ -52,7 +53,7 @@ def loop_equals_verbs(policy: Policy) -> None:
         there = bool(np.all(action == trace.actions[t]))
         require(there, f"{policy} chose {trace.actions[t]} in the loop and {action} by hand, round {t}")
         outcome = verbs.respond(tape, nature, t, action)
-        verbs.update(policy, by_hand, decision_of(t, action, propensity, context, action, own), outcome, t)
+        calls.update(by_hand, decision_of(t, action, propensity, context, action, own), outcome, t)
     require(equal(state, by_hand), f"{policy} ended in another state by hand than in the loop")
 
 
