@@ -14,7 +14,7 @@ from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal, lasting, regroup, roles
 from driftwise.core.types import Decision, Moves, PerArm, Record
-from driftwise.core.validation import cast
+from driftwise.core.validation import cast, without_text
 from driftwise.errors import RewardError
 
 CROWD = 1200
@@ -59,8 +59,8 @@ def indices_follow_their_arms(policy: Policy) -> str | None:
         states, one, other = fixtures.context(luck), np.zeros(len(order)), np.zeros(len(order))
         for each in (state, permuted):  # what is recomputed when arms move is so before the next decision
             calls.advance(each, t, at(key(7), t))
-        verbs.rank(policy, state, t, states, one)
-        verbs.rank(policy, permuted, t, np.ascontiguousarray(states[order]), other)
+        verbs.rank(without_text(policy), state, t, states, one)
+        verbs.rank(without_text(policy), permuted, t, np.ascontiguousarray(states[order]), other)
         if np.isnan(one).all():
             return f"{kind_name(policy)} has no index"
         require(bool((one[order] == other).all()), f"{policy} gave other indices to arms that had changed places")

@@ -15,7 +15,7 @@ from driftwise.core.loop import play
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, dump, equal, load
-from driftwise.core.validation import cast
+from driftwise.core.validation import cast, without_text
 
 
 def select_reads_only(policy: Policy) -> None:
@@ -49,7 +49,7 @@ def loop_equals_verbs(policy: Policy) -> None:
         context, is_open = fixtures.observe(tape, nature, t)
         if not is_open:
             break
-        action, propensity = verbs.select(policy, by_hand, t, context, own)
+        action, propensity = verbs.select(without_text(policy), by_hand, t, context, own)
         there = bool(np.all(action == trace.actions[t]))
         require(there, f"{policy} chose {trace.actions[t]} in the loop and {action} by hand, round {t}")
         outcome = verbs.respond(tape, nature, t, action)
@@ -65,7 +65,7 @@ def blocks_join(policy: Policy) -> None:
     for tape in fixtures.world.tapes(ROUNDS, seed=1, size=97):
         rounds = min(97, ROUNDS - tape.start)
         trace = trace_for(fixtures.problem, tape.start, rounds)
-        played = play(policy, state, tape, nature, rng, trace, ROUNDS)
+        played = play(without_text(policy), state, tape, nature, rng, trace, ROUNDS)
         actions.append(trace.actions[:played])
         if played < rounds:
             break

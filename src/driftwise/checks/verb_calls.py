@@ -14,6 +14,7 @@ from driftwise.core.kernel import kernel
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
 from driftwise.core.types import Decision, Record
+from driftwise.core.validation import without_text
 from driftwise.core.verbs import advance, pend, settle, update
 
 ADVANCE, PEND, SETTLE, UPDATE = range(4)
@@ -44,7 +45,7 @@ class VerbCalls:
         """The verbs of a policy that is tried with these fixtures."""
         rng = np.random.default_rng(0)
         decision = Decision(0, fixtures.action(rng), 0.5, fixtures.row(rng), key(0))
-        return cls(policy, decision, fixtures.kernel_outcome(rng))
+        return cls(without_text(policy), decision, fixtures.kernel_outcome(rng))
 
     def advance(self, state: Record, t: int, rng: np.uint64) -> None:
         """Time has come to round t."""

@@ -176,10 +176,11 @@ def load_numba() -> ModuleType:
 
         from driftwise.core import dispatch as shapes
         from driftwise.core import verbs
+        from driftwise.core.kernel_type import KernelType
 
         @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
         def _(value: Kernel[Any, Any], context: object) -> "NumbaType":
-            return typeof_impl(value.compiled, context)
+            return KernelType(value.compiled)
 
         verbs.teach(numba)
         shapes.teach(numba, part_options(numba))
