@@ -22,7 +22,8 @@ from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.loop import choose_once, decide_once, learn_once, pend_once, share_of
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
-from driftwise.core.types import Decision, Problem, State, with_fields
+from driftwise.core.types import Decision, Problem, State
+from driftwise.core.validation import without_text
 from driftwise.core.verbs import advance, pend
 from driftwise.errors import ArmError, DecisionError, ParameterError, StateError
 
@@ -51,7 +52,7 @@ class Rounds:
 
     def _bind(self, policy: Policy, adapter: AnyAdapter, state: State) -> None:
         """Take a policy, an adapter and a state, and the compiled halves of a round for their types."""
-        plain, example, bound = _without_text(policy), adapter.examples, self._bound
+        plain, example, bound = without_text(policy), adapter.examples, self._bound
         adapter.attach(bound, plain, state)
         choice = plain, state, 0, example.context, self._rng
         decision = plain, state, 0, example.index, 0.0, example.row, self._rng
@@ -247,10 +248,3 @@ def _total(counters: list[NDArray[np.int64]]) -> Callable[[], int]:
     if len(counters) > 1:
         return partial(np.add.reduce, counters, axis=None)
     return counters[0].item if counters else int
-
-
-def _without_text(policy: Policy) -> Policy:
-    """The policy as kernels are given it: they read no text, and each string handed over would leave bytes behind."""
-    inner = {name: _without_text(value) for name, value in policy._asdict().items() if hasattr(value, "_fields")}
-    text = {name: 0 for name, value in policy._asdict().items() if isinstance(value, str)}
-    return with_fields(policy, **inner, **text)

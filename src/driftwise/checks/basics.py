@@ -15,7 +15,7 @@ from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
 from driftwise.core.serialization import arrays
 from driftwise.core.types import Problem, Record
-from driftwise.core.validation import cast
+from driftwise.core.validation import cast, without_text
 from driftwise.errors import ParameterError
 
 # Counts of what there is in a problem: arms, features, items at once; 0 where there are none.
@@ -100,5 +100,5 @@ def _signatures(policy: Policy) -> int:
     """How often the loop has been compiled for a policy."""
     state, trace = short_run(policy)
     tape, nature = fixtures_of(policy).world.draw(ROUNDS, seed=1)
-    arguments = (cast(policy), state, tape, nature, key(0), trace, ROUNDS)
+    arguments = (without_text(cast(policy)), state, tape, nature, key(0), trace, ROUNDS)
     return len(play.entry(*kinds(arguments)).signatures)

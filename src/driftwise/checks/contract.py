@@ -13,7 +13,7 @@ from driftwise.core.loop import play
 from driftwise.core.protocols import Policy, Tape, World
 from driftwise.core.seeding import key
 from driftwise.core.types import Decision, Record, Trace
-from driftwise.core.validation import cast
+from driftwise.core.validation import cast, without_text
 from driftwise.errors import DriftwiseError
 
 
@@ -50,13 +50,13 @@ def run_over(
     """The state and trace of a run over a tape."""
     policy = cast(policy)
     state, trace = policy.init(fixtures.problem), trace_for(fixtures.problem, 0, rounds)
-    play(policy, state, tape, nature, rng, trace, rounds)
+    play(without_text(policy), state, tape, nature, rng, trace, rounds)
     return state, trace
 
 
 def select(policy: Policy, state: Record, t: int, context: object, rng: np.uint64) -> tuple[Any, float]:
     """What a policy chooses, as plain numbers: an arm or row, the items of a slate, the coordinates of a point."""
-    action, propensity = verbs.select(policy, state, t, context, rng)
+    action, propensity = verbs.select(without_text(policy), state, t, context, rng)
     return (tuple(action.tolist()) if isinstance(action, np.ndarray) else action), propensity
 
 

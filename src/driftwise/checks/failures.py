@@ -28,8 +28,8 @@ from driftwise.core.verbs import kernels_of
 from driftwise.errors import DriftwiseError
 
 Call = Callable[[Agent], object]
-HERE = Path(__file__).parent
-CODE = str(HERE.parent)
+HERE = str(Path(__file__).parent)
+CODE = str(Path(__file__).parent.parent)
 PENDING = 6  # so few may wait that the oldest is given up
 LIFE = 12  # rounds
 KERNELS = {"decide": ("_decide",), "decide nothing": ("_decide", "_learn"), "learn": ("_learn",)}  # a verb runs
@@ -159,8 +159,8 @@ def _call(verb: str, arguments: Arguments, agent: Agent) -> object:
 
 def _break_functions(agent: Agent, call: Call, what: str) -> object:
     """Let the call break at every function it runs, one after another; what it gives when it is left alone."""
+    before = agent.dumps()  # each call that breaks leaves the agent as it was then
     for at in range(100_000):
-        before = agent.dumps()
         where: list[str] = []
         try:
             with _broken(at, where):
@@ -177,9 +177,11 @@ def _broken(at: int, where: list[str]) -> Iterator[None]:
 
     def profile(frame: FrameType, event: str, arg: object) -> None:
         nonlocal left
+        if event != "call":
+            return
         code = frame.f_code
-        ours = code.co_filename.startswith(CODE) and not code.co_filename.startswith(str(HERE))
-        if event == "call" and ours and not code.co_flags & CO_GENERATOR:  # which is called to be closed, too
+        ours = code.co_filename.startswith(CODE) and not code.co_filename.startswith(HERE)
+        if ours and not code.co_flags & CO_GENERATOR:  # which is called to be closed, too
             left -= 1
             if left < 0:
                 sys.setprofile(None)

@@ -15,7 +15,7 @@ from driftwise.checks.contract import (
     select,
     short_run,
 )
-from driftwise.core import verbs
+from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core.fixtures import ROUNDS, Fixtures, Usage, random_rows
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
@@ -51,11 +51,12 @@ def update_reads_the_chosen_row(policy: Policy) -> str | None:
     if not fixtures.has_rows:
         return f"{kind_name(policy)} is shown no rows"
     one, other, luck = policy.init(fixtures.problem), policy.init(fixtures.problem), np.random.default_rng(6)
+    verbs = VerbCalls.of(policy, fixtures)
     for t in range(100):
         row, outcome, own = fixtures.row(luck), fixtures.kernel_outcome(luck), at(key(8), t)
         for state, action in (one, 0), (other, int(luck.integers(fixtures.problem.n_arms))):
-            verbs.advance(policy, state, t, own)
-            verbs.update(policy, state, Decision(t, action, 1.0, row, own), outcome, t)
+            verbs.advance(state, t, own)
+            verbs.update(state, Decision(t, action, 1.0, row, own), outcome, t)
     require(equal(one, other), f"{policy} learned something from the number of a row")
     return None
 

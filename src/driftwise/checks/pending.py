@@ -8,7 +8,7 @@ import numpy as np
 
 from driftwise.checks._helpers import differences, kind_name
 from driftwise.checks.contract import fixtures_of, require, run_over
-from driftwise.core import verbs
+from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import lasting
@@ -28,21 +28,22 @@ def pending_leaves_no_trace(policy: Policy) -> str | None:
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
         return f"{kind_name(policy)} chooses points, not arms: nothing that is under way says where to look next"
+    verbs = VerbCalls.of(policy, fixtures)
     straight, pended = policy.init(fixtures.problem), policy.init(fixtures.problem)
     luck, rng = np.random.default_rng(5), key(6)
     for t in range(300):
         own = at(rng, t)
         for state in (straight, pended):
-            verbs.advance(policy, state, t, own)
+            verbs.advance(state, t, own)
         decision = Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), own)
         outcome, cancelled = fixtures.kernel_outcome(luck), luck.random() < 0.2
-        verbs.pend(policy, pended, decision)
-        verbs.settle(policy, pended, decision)
+        verbs.pend(pended, decision)
+        verbs.settle(pended, decision)
         if not cancelled:
             for state in (straight, pended):
-                verbs.update(policy, state, decision, outcome, t)
+                verbs.update(state, decision, outcome, t)
     for state in (straight, pended):
-        verbs.advance(policy, state, 300, at(rng, 300))
+        verbs.advance(state, 300, at(rng, 300))
     wrong = differences(straight, pended)
     require(not wrong, f"decisions of {policy} that pended and were over left a trace in {', '.join(wrong)}")
     return None
@@ -53,21 +54,22 @@ def pending_is_carried_along(policy: Policy) -> str | None:
     fixtures, policy = fixtures_of(policy), cast(policy)
     if not fixtures.has_arms:
         return f"{kind_name(policy)} chooses points, not arms: nothing that is under way says where to look next"
+    verbs = VerbCalls.of(policy, fixtures)
     idle, busy = policy.init(fixtures.problem), policy.init(fixtures.problem)
     luck, rng = np.random.default_rng(7), key(8)
     waiting: list[Decision] = []
     for t in range(200):
         own = at(rng, t)
         for state in (idle, busy):
-            verbs.advance(policy, state, t, own)
+            verbs.advance(state, t, own)
         waiting.append(Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), own))
-        verbs.pend(policy, busy, waiting[-1])
+        verbs.pend(busy, waiting[-1])
         if luck.random() < 0.7:
-            verbs.settle(policy, busy, waiting.pop(int(luck.integers(len(waiting)))))
+            verbs.settle(busy, waiting.pop(int(luck.integers(len(waiting)))))
     for decision in waiting:
-        verbs.settle(policy, busy, decision)
+        verbs.settle(busy, decision)
     for state in (idle, busy):
-        verbs.advance(policy, state, 200, at(rng, 200))
+        verbs.advance(state, 200, at(rng, 200))
         for _, array in lasting(state):  # what left a window while it was under way was a try: it ranks untried arms
             if array.dtype == np.float64:
                 array[np.abs(array) >= 2.0**800] = np.inf

@@ -7,13 +7,14 @@ import numpy as np
 from driftwise.agent import Agent
 from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, decide, fixtures_of, require, short_run
+from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core import verbs
 from driftwise.core.fixtures import ROUNDS, Fixtures, Rng, Usage
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal, lasting, regroup, roles
 from driftwise.core.types import Decision, Moves, PerArm, Record
-from driftwise.core.validation import cast
+from driftwise.core.validation import cast, without_text
 from driftwise.errors import RewardError
 
 CROWD = 1200
@@ -52,14 +53,14 @@ def indices_follow_their_arms(policy: Policy) -> str | None:
     if not fixtures.has_states:
         return f"{kind_name(policy)} has no arms with states"
     luck, played = np.random.default_rng(5), short_run(policy)[0]
-    order, same_order = [2, 0, 3, 1], [0, 1, 2, 3]
+    order, same_order, calls = [2, 0, 3, 1], [0, 1, 2, 3], VerbCalls.of(policy, fixtures)
     state, permuted = (regroup(played, policy.init(fixtures.problem_with(arms)), arms) for arms in (same_order, order))
     for t in range(ROUNDS, ROUNDS + 20):
         states, one, other = fixtures.context(luck), np.zeros(len(order)), np.zeros(len(order))
         for each in (state, permuted):  # what is recomputed when arms move is so before the next decision
-            verbs.advance(policy, each, t, at(key(7), t))
-        verbs.rank(policy, state, t, states, one)
-        verbs.rank(policy, permuted, t, np.ascontiguousarray(states[order]), other)
+            calls.advance(each, t, at(key(7), t))
+        verbs.rank(without_text(policy), state, t, states, one)
+        verbs.rank(without_text(policy), permuted, t, np.ascontiguousarray(states[order]), other)
         if np.isnan(one).all():
             return f"{kind_name(policy)} has no index"
         require(bool((one[order] == other).all()), f"{policy} gave other indices to arms that had changed places")
@@ -78,7 +79,7 @@ def unseen_arms_teach_nothing(policy: Policy) -> str | None:
             (states if before else after)[slice(None) if arm is None else arm] = -1
             decision = Decision(ROUNDS, fixtures.action(luck), np.nan, states, at(key(8), ROUNDS))
             taught = clone(state)
-            verbs.update(policy, taught, decision, Moves(0.0, rewards, after), ROUNDS)
+            VerbCalls.of(policy, fixtures).update(taught, decision, Moves(0.0, rewards, after), ROUNDS)
             if arm is None:
                 require(equal(state, taught), f"{policy} learned something though no state was seen")
             else:
@@ -117,7 +118,8 @@ def _ignores_rewards(fixtures: Fixtures, policy: Policy) -> bool:
     luck, states = np.random.default_rng(8), [policy.init(fixtures.problem) for _ in range(2)]
     action, before, (_, rewards, after) = fixtures.action(luck), fixtures.context(luck), fixtures.kernel_outcome(luck)
     for state, earned in zip(states, (rewards, rewards + 1.0), strict=True):
-        verbs.update(policy, state, Decision(0, action, np.nan, before, at(key(9), 0)), Moves(0.0, earned, after), 0)
+        decision = Decision(0, action, np.nan, before, at(key(9), 0))
+        VerbCalls.of(policy, fixtures).update(state, decision, Moves(0.0, earned, after), 0)
     return equal(*states)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from driftwise.agent import Agent
 from driftwise.checks._helpers import alike, kind_name
 from driftwise.checks.contract import agent_for, fixtures_of, learn, require
-from driftwise.core import verbs
+from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core.fixtures import ROUNDS
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
@@ -26,7 +26,7 @@ def late_rewards_enter_by_decision(policy: Policy) -> str | None:
     in_order, shuffled = (policy.init(fixtures.problem) for _ in range(2))
     if not hasattr(in_order, "window"):
         return f"{kind_name(policy)} has no window: its file says what becomes of a late reward"
-    window = shuffled.window
+    window, verbs = shuffled.window, VerbCalls.of(policy, fixtures)
     size = min(len(window.rewards), 40)
     luck, rng = np.random.default_rng(1), key(4)
     log = [
@@ -34,18 +34,19 @@ def late_rewards_enter_by_decision(policy: Policy) -> str | None:
         for t in range(size)
     ]
     for decision, outcome in log:
-        verbs.update(policy, in_order, decision, outcome, decision.t)
+        verbs.update(in_order, decision, outcome, decision.t)
     for i in luck.permutation(size):
         for _ in range(2):  # a duplicate changes nothing
-            verbs.update(policy, shuffled, *log[i], size - 1)
+            decision, outcome = log[i]
+            verbs.update(shuffled, decision, outcome, size - 1)
     for state in (in_order, shuffled):
-        verbs.advance(policy, state, size, at(rng, size))
+        verbs.advance(state, size, at(rng, size))
     compared = (in_order, shuffled) if "windows" not in policy._fields else (in_order.window, shuffled.window)
     require(alike(*compared), f"{policy} remembers shuffled rewards otherwise than ordered ones")
     if hasattr(window, "sizes") and not window.sizes.all():
         return None  # one of its windows is everything: nothing comes too late
     before = int(window.stale[0])
-    verbs.update(policy, shuffled, *log[0], size + len(window.rewards))
+    verbs.update(shuffled, *log[0], size + len(window.rewards))
     require(int(window.stale[0]) == before + 1, f"{policy} did not count a stale reward")
     counts = window.counts if hasattr(window, "counts") else window.filled
     require(int(counts.sum()) == 0, f"{policy} still counts rounds that left its window")

@@ -6,6 +6,7 @@ import numpy as np
 
 from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import fixtures_of, require, select, short_run
+from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core import verbs
 from driftwise.core.dispatch import decision_of
 from driftwise.core.family import trace_for
@@ -14,7 +15,7 @@ from driftwise.core.loop import play
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, dump, equal, load
-from driftwise.core.validation import cast
+from driftwise.core.validation import cast, without_text
 
 
 def select_reads_only(policy: Policy) -> None:
@@ -41,18 +42,18 @@ def loop_equals_verbs(policy: Policy) -> None:
     fixtures, policy = fixtures_of(policy), cast(policy)
     state, trace = short_run(policy)
     tape, nature = fixtures.world.draw(ROUNDS, seed=1)
-    by_hand, rng = policy.init(fixtures.problem), key(2)
+    by_hand, rng, calls = policy.init(fixtures.problem), key(2), VerbCalls.of(policy, fixtures)
     for t in range(ROUNDS):
         own = at(rng, t)
-        verbs.advance(policy, by_hand, t, own)
+        calls.advance(by_hand, t, own)
         context, is_open = fixtures.observe(tape, nature, t)
         if not is_open:
             break
-        action, propensity = verbs.select(policy, by_hand, t, context, own)
+        action, propensity = verbs.select(without_text(policy), by_hand, t, context, own)
         there = bool(np.all(action == trace.actions[t]))
         require(there, f"{policy} chose {trace.actions[t]} in the loop and {action} by hand, round {t}")
         outcome = verbs.respond(tape, nature, t, action)
-        verbs.update(policy, by_hand, decision_of(t, action, propensity, context, action, own), outcome, t)
+        calls.update(by_hand, decision_of(t, action, propensity, context, action, own), outcome, t)
     require(equal(state, by_hand), f"{policy} ended in another state by hand than in the loop")
 
 
@@ -64,7 +65,7 @@ def blocks_join(policy: Policy) -> None:
     for tape in fixtures.world.tapes(ROUNDS, seed=1, size=97):
         rounds = min(97, ROUNDS - tape.start)
         trace = trace_for(fixtures.problem, tape.start, rounds)
-        played = play(policy, state, tape, nature, rng, trace, ROUNDS)
+        played = play(without_text(policy), state, tape, nature, rng, trace, ROUNDS)
         actions.append(trace.actions[:played])
         if played < rounds:
             break

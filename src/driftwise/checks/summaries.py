@@ -11,6 +11,7 @@ from driftwise.agent import Agent
 from driftwise.agent.summary import NUMBERS, ArmSummary
 from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, fixtures_of, learn, require, short_run
+from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core import verbs
 from driftwise.core.fixtures import DIM, Arguments, Fixtures, Rng, Usage
 from driftwise.core.fixtures import ROUNDS as PLAYED
@@ -19,7 +20,7 @@ from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal
 from driftwise.core.summary import new_summary
 from driftwise.core.types import Decision
-from driftwise.core.validation import cast
+from driftwise.core.validation import cast, without_text
 
 RANGE, REWARD = (0.0, 10.0), 5.0
 ROUNDS = 48  # few enough that the windows of the contracts hold them all
@@ -66,15 +67,16 @@ def summarise_reads_only(policy: Policy) -> str | None:
     if not fixtures.has_arms:
         return f"{kind_name(policy)} chooses points, not arms: it has no summary of arms"
     state, t = short_run(policy)[0], PLAYED
-    verbs.advance(policy, state, t, at(rng, t))
-    verbs.pend(policy, state, Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), at(rng, t)))
-    verbs.advance(policy, state, t + 1, at(rng, t + 1))
+    calls = VerbCalls.of(policy, fixtures)
+    calls.advance(state, t, at(rng, t))
+    calls.pend(state, Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), at(rng, t)))
+    calls.advance(state, t + 1, at(rng, t + 1))
     before, context = clone(state), fixtures.context(luck)
     n_rows = len(context) if fixtures.has_rows else fixtures.problem.n_arms
     n_costs = len(fixtures.problem.structure.amounts) if fixtures.has_costs else 0
     tables = [new_summary(n_rows, n_costs) for _ in range(2)]
     for table in tables:
-        verbs.summarise(policy, state, t + 1, context, table)
+        verbs.summarise(without_text(policy), state, t + 1, context, table)
     require(equal(before, state), f"summarise of {policy} changed the state")
     same = all(np.array_equal(one, other, equal_nan=True) for one, other in zip(*tables, strict=True))
     require(same, f"{policy} gave another summary the second time")

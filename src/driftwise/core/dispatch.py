@@ -74,8 +74,8 @@ def row_of(context: Context, row: int) -> Context:
     return context[row] if isinstance(context, np.ndarray) and context.ndim == 2 else context
 
 
-def teach(numba: ModuleType) -> None:
-    """Make them callable inside compiled code, where the shape is known from the type."""
+def teach(numba: ModuleType, how: dict[str, Any]) -> None:
+    """Make them callable inside compiled code, where the shape is known from the type; `how` they are compiled."""
     array = numba.types.Array
 
     def decision(
@@ -108,7 +108,7 @@ def teach(numba: ModuleType) -> None:
     def mark(actions: "NumbaType", i: "NumbaType", action: "NumbaType") -> Body:
         return _copy_row if isinstance(action, array) else note
 
-    options = {"forceinline": True, "error_model": "numpy", "_nrt": False}
+    options = {"forceinline": True, "error_model": "numpy", "_nrt": False} | how
     resolvers = {decision_of: decision, outcome_of: outcome, worth: mean, put_row: box, note: mark}
     resolvers |= {put_costs: costs, take_outcome: recall}
     for function, resolve in resolvers.items():

@@ -55,12 +55,7 @@ class Kernel(Generic[P, R]):
         """The dispatcher that other kernels link against; kept in memory only."""
         numba = load_numba()
         self._remember()
-        how: dict[str, Any] = {"forceinline": self.inline}
-        if numba.version_info.short in PARTS:
-            from driftwise.core.deferred_codegen import PartCompiler
-
-            how |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
-        compiled: Dispatcher = numba.njit(self.function, **how, **self.options)
+        compiled: Dispatcher = numba.njit(self.function, forceinline=self.inline, **part_options(numba), **self.options)
         return compiled
 
     def entry(self, *classes: type, holds: bool = False) -> "Dispatcher":
@@ -86,7 +81,7 @@ class Kernel(Generic[P, R]):
         from driftwise.core.fingerprint import cache_folder, importable
 
         numba, folder = load_numba(), cache_folder(self, *classes)
-        options = self.options | {"nogil": not holds}
+        options = self.options | {"nogil": not holds} | entry_options(numba)
         before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder / "holds" if holds else folder)
         try:
             entry: Dispatcher = numba.njit(self.function, cache=all(map(importable, classes)), **options)
@@ -154,6 +149,24 @@ def kernel(
     return Kernel(function)
 
 
+def part_options(numba: ModuleType) -> dict[str, Any]:
+    """How to compile what only kernels call, where the version of numba is one that is known."""
+    if numba.version_info.short not in PARTS:
+        return {}
+    from driftwise.core.deferred_codegen import PartCompiler
+
+    return {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
+
+
+def entry_options(numba: ModuleType) -> dict[str, Any]:
+    """How to compile what Python calls."""
+    if numba.version_info.short not in PARTS:
+        return {}
+    from driftwise.core.deferred_codegen import EntryCompiler
+
+    return {"no_cfunc_wrapper": True, "pipeline_class": EntryCompiler}
+
+
 @functools.cache
 def load_numba() -> ModuleType:
     """Import numba once, and teach it what a `Kernel` and a verb are."""
@@ -163,12 +176,13 @@ def load_numba() -> ModuleType:
 
         from driftwise.core import dispatch as shapes
         from driftwise.core import verbs
+        from driftwise.core.kernel_type import KernelType
 
         @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
         def _(value: Kernel[Any, Any], context: object) -> "NumbaType":
-            return typeof_impl(value.compiled, context)
+            return KernelType(value.compiled)
 
         verbs.teach(numba)
-        shapes.teach(numba)
+        shapes.teach(numba, part_options(numba))
         module: ModuleType = numba
         return module

@@ -90,6 +90,16 @@ def cast(values: RecordT) -> RecordT:
     return with_fields(values, **changed)
 
 
+def without_text(values: RecordT) -> RecordT:
+    """A policy as kernels are given it: they read no text, and each string handed over would leave bytes behind.
+
+    So agents and simulations run the same compiled form.
+    """
+    inner = {name: without_text(value) for name, value in values._asdict().items() if hasattr(value, "_fields")}
+    text = {name: 0 for name, value in values._asdict().items() if isinstance(value, str)}
+    return with_fields(values, **inner, **text)
+
+
 def cast_fields(thing: Any) -> None:
     """Make the numbers of a frozen dataclass plain `int` and `float`, as its annotations say."""
     rules: dict[Any, Callable[[str, Any], float]] = {int: whole_of, float: number}

@@ -182,6 +182,8 @@ def kernels_of(subject: type) -> list[Kernel[..., Any]]:
 
 def teach(numba: ModuleType) -> None:
     """Make the verbs callable inside compiled code: a call is one of the kernel registered for its first argument."""
+    from driftwise.core.kernel_type import KernelType
+
     types = numba.types
 
     class VerbType(types.Callable, types.Dummy):  # type: ignore[misc, name-defined]
@@ -192,7 +194,7 @@ def teach(numba: ModuleType) -> None:
             super().__init__(f"verb({verb.__name__})")
 
         def kernel_type(self, args: "tuple[NumbaType, ...]") -> "NumbaType":
-            return types.Dispatcher(self.verb.kernel_for(args[0].instance_class).compiled)
+            return KernelType(self.verb.kernel_for(args[0].instance_class).compiled)
 
         def get_call_type(
             self, context: "BaseContext", args: "tuple[NumbaType, ...]", kws: "dict[str, NumbaType]"

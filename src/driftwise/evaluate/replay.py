@@ -25,7 +25,7 @@ from driftwise.core.protocols import Policy
 from driftwise.core.random import stream, uniform
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Ints, Outcome, Problem
-from driftwise.core.validation import cast, one_of
+from driftwise.core.validation import cast, one_of, without_text
 from driftwise.core.verbs import advance, observe, pend, select, settle, update
 from driftwise.evaluate.logged_tape import LoggedArms, LoggedContexts
 
@@ -96,6 +96,6 @@ def replay_policy(
     nature: Any = np.zeros((problem.n_arms, problem.dim)) if problem.dim else ()
     out = Replay(np.full(n, -1, np.int64), np.full(n, -1, np.int64), np.full(n, np.nan))
     policy = cast(policy)
-    state = policy.init(problem)
-    replay(policy, state, tape, nature, key(seed, "agent"), key(seed, "acceptance"), float(acceptance), dense, out)
+    state, plain = policy.init(problem), without_text(policy)
+    replay(plain, state, tape, nature, key(seed, "agent"), key(seed, "acceptance"), float(acceptance), dense, out)
     return out

@@ -23,6 +23,7 @@ since every reward's log-likelihood is at most zero. Hence
 and the alarms are exactly those of the full test.
 """
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -183,6 +184,17 @@ def new_prefixes(n_arms: int, thresholds: Floats) -> Prefixes:
         thresholds=thresholds,
         powers=whole * np.log(np.maximum(whole, 1.0)),
     )
+
+
+@functools.lru_cache(maxsize=8)
+def _thresholds(memory: int, delta: float, proven: bool) -> tuple[float, ...]:
+    threshold = proven_threshold if proven else practical_threshold
+    return math.inf, *(threshold(n, delta) for n in range(1, memory + 1))
+
+
+def thresholds_of(memory: int, delta: float, proven: bool) -> Floats:
+    """What G must reach with 0, 1, .. `memory` rewards; found once for all agents and runs alike."""
+    return np.array(_thresholds(memory, delta, proven))
 
 
 def practical_threshold(n: int, delta: float) -> float:

@@ -22,7 +22,7 @@ from driftwise.core.loop import play
 from driftwise.core.protocols import Comparator, Policy, Tape, World
 from driftwise.core.seeding import key
 from driftwise.core.types import Record, Trace
-from driftwise.core.validation import whole
+from driftwise.core.validation import whole, without_text
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger
 from driftwise.measure.recovery import recovery_times
@@ -143,7 +143,7 @@ def warm(study: Study, progress: Progress) -> None:
         problem = world.problem(study.horizon)
         for policy in (study.player(label, each) for each in study.policies):
             state, trace = state_of(policy, world, study.horizon, 0), trace_for(problem, 0, 1)
-            play(policy, state, tape, world.nature(study.horizon), key(0), trace, 1)
+            play(without_text(policy), state, tape, world.nature(study.horizon), key(0), trace, 1)
             done += 1
             progress.compiled(done, pairs)
 
@@ -195,7 +195,7 @@ def _runner(study: Study, cell: Cell, world: World, world_seed: int) -> Runner:
     policy = study.player(cell.world, cell.policy)
     facts = sorted(cell.facts["policy"].items())
     return Runner(
-        policy,
+        without_text(policy),
         state_of(policy, world, study.horizon, world_seed),
         world.nature(study.horizon),
         key(study.seed, cell.run, "policy", facts),

@@ -45,8 +45,7 @@ from driftwise.numerics.detectors import (
     forget_prefixes,
     likelihood_ratio,
     new_prefixes,
-    practical_threshold,
-    proven_threshold,
+    thresholds_of,
 )
 from driftwise.numerics.kl import SLACK, exploration, gap_of, information, weigh
 from driftwise.numerics.pending import Pending, new_pending, pend_arm, settle_arm
@@ -131,7 +130,7 @@ class GLRKLUCB(NamedTuple):
         whole("stride", self.stride)
         n_arms = whole("n_arms", problem.n_arms)
         low, span = bounded_range("glr-kl-ucb", problem.low, problem.high)
-        threshold = proven_threshold if whole("proven", self.proven, low=0, high=1) else practical_threshold
+        proven = bool(whole("proven", self.proven, low=0, high=1))
         period = int(min(n_arms / alpha, NEVER)) if alpha > 0.0 else NEVER
         return GLRKLUCBState(
             counts=np.zeros(n_arms, np.int64),
@@ -142,7 +141,7 @@ class GLRKLUCB(NamedTuple):
             informations=np.zeros(n_arms),
             starts=np.zeros(n_arms, np.int64),
             # Deviation: the paper's test looks at all rewards since the restart, here at the newest `memory` at most.
-            prefixes=new_prefixes(n_arms, np.array([np.inf] + [threshold(n, delta) for n in range(1, memory + 1)])),
+            prefixes=new_prefixes(n_arms, thresholds_of(memory, delta, proven)),
             period=np.array([period]),
             range=np.array([low, span]),
             alarms=np.zeros(1, np.int64),
