@@ -123,3 +123,13 @@ def test_the_numbers_of_the_readme_are_those_of_the_table() -> None:
     named = (losses["auto"], best, losses["thompson"], losses["bandit-over-bandit:policy=sliding-thompson"])
     written = [f"{loss:.1%}".replace("%", " %") for loss in (*named, losses["uniform"])]
     assert re.findall(r"\d+\.\d %", sentence) == written
+
+
+@pytest.mark.parametrize("kind", sorted(FAMILIES))
+def test_auto_is_measured_in_every_kind_and_loses_what_the_policy_loses_that_it_stands_for(kind: str) -> None:
+    stands_for = resolve(dw.Auto(), kind)
+    rows = {row[:7]: row for row in read_table() if row.kind == kind and row.policy == "auto"}
+    assert {row.drift for row in rows.values()} == DRIFTS.keys()
+    for row in read_table():
+        if row.kind == kind and row.policy != "auto" and parse(row.policy, POLICIES, "policy") == stands_for:
+            assert (row.loss, row.ci95) == (rows[row[:7]].loss, rows[row[:7]].ci95), row
