@@ -1,8 +1,8 @@
 """Customers whose demand swings.
 
-    draw_k(t)  = draw_k (1 + swing sin(2 pi (cycles t / T + phase_k)))        how many would like it
-    deter_k(t) = deter_k (1 + swing sin(2 pi (cycles t / T + phase'_k)))      how much a price deters
-    P(kind k comes) in proportion to 1 + tide sin(2 pi (t / T + phase''_k))   phases by the seed
+draw_k(t)  = draw_k (1 + swing sin(2 pi (cycles t / T + phase_k)))        how many would like it
+deter_k(t) = deter_k (1 + swing sin(2 pi (cycles t / T + phase'_k)))      how much a price deters
+P(kind k comes) in proportion to 1 + tide sin(2 pi (t / T + phase''_k))   phases by the seed
 """
 
 from dataclasses import dataclass
