@@ -132,4 +132,5 @@ def test_auto_is_measured_in_every_kind_and_loses_what_the_policy_loses_that_it_
     assert {row.drift for row in rows.values()} == DRIFTS.keys()
     for row in read_table():
         if row.kind == kind and row.policy != "auto" and parse(row.policy, POLICIES, "policy") == stands_for:
-            assert (row.loss, row.ci95) == (rows[row[:7]].loss, rows[row[:7]].ci95), row
+            auto = rows[row[:7]]  # another name is another stream of luck, where a policy draws
+            assert abs(row.loss - auto.loss) <= row.ci95 + auto.ci95, row
