@@ -127,6 +127,28 @@ def test_columns_with_dots_that_name_no_arms_are_left_alone() -> None:
     assert log.features is None and any("not used: page.size, site.size" in note for note in log.notes)
 
 
+def test_the_export_of_a_deployment_has_the_features_of_its_requests() -> None:
+    log, _ = priced(30)
+    assert log.features is not None
+    rows = [
+        {
+            "id": i,
+            "decided_at": f"2026-09-01T10:00:{i:02d}Z",
+            "action": ARMS[k],
+            "propensity": 0.5,
+            "status": "learned",
+            "reward": float(log.rewards[i]),
+            "outcome_at": f"2026-09-01T10:00:{i:02d}Z",
+            "unit": None,
+            "request": {"actions": dict(zip(ARMS, log.features[i].tolist(), strict=True))},
+        }
+        for i, k in enumerate(log.actions)
+    ]
+    again = dw.Log.from_deployment(rows)
+    assert again.features is not None
+    np.testing.assert_allclose(again.features, log.features[:, [ARMS.index(arm) for arm in again.arms]])
+
+
 # ---- replay ----
 
 

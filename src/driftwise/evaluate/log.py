@@ -3,6 +3,7 @@
     log = dw.Log.read("clicks.csv")                      CSV, JSON lines or Parquet
     log = dw.Log.from_frame(frame, action="variant")     pandas, Polars or Arrow
     log = dw.Log.from_arrays(actions=..., rewards=...)   NumPy, or lists
+    log = dw.Log.from_service("http://...", "shop")      a deployment of the service
 
 `log.notes` says what was guessed, assumed and left out.
 """
@@ -165,6 +166,13 @@ class Log:
         from driftwise.evaluate.export_rows import frame_of
 
         return cls.from_frame(frame_of(rows))
+
+    @classmethod
+    def from_service(cls, url: str, deployment: str, *, key: str | None = None) -> "Log":
+        """The log of a deployment, asked of its service; `key` is an API key, else the one in DRIFTWISE_KEY."""
+        from driftwise.evaluate.service_log import log_of_service
+
+        return log_of_service(url, deployment, key)
 
     @classmethod
     def from_arrays(
