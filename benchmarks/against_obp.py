@@ -14,7 +14,7 @@ import numpy as np
 import driftwise as dw
 from benchmarks.peers.measure import ask
 from driftwise.core.types import Floats
-from driftwise.evaluate.reward_model import fit_rewards
+from driftwise.evaluate.reward_model import design, fit_rewards
 
 LARGEST_DIFFERENCE = 1e-12
 THRESHOLD = 3.0
@@ -44,7 +44,7 @@ def draw(n_rows: int, n_arms: int, width: int, seed: int) -> tuple[dw.Log, dict[
 def compare(n_rows: int, n_arms: int, width: int, seed: int) -> float:
     """The largest relative difference; a line for each policy and method."""
     log, tables = draw(n_rows, n_arms, width, seed)
-    model = fit_rewards(n_arms, log.actions, log.rewards, log.context)
+    model = fit_rewards(n_arms, log.actions, log.rewards, design(log.context, len(log)))
     predictions = np.column_stack([model.predict(np.full(n_rows, arm)) for arm in range(n_arms)])
     largest = 0.0
     for name, table in tables.items():

@@ -150,6 +150,7 @@ KINDS = {
             "none": ("customer-kinds:swing=0",),
             "slow": ("customer-kinds:cycles=1",),
             "fast": ("customer-kinds:cycles={fast}",),
+            "abrupt": ("switching-customers",),
         },
         policies=("auto", *_each("lin-pacing", "gamma", DISCOUNTS), "arm-pacing", "unpaced-lin-ucb"),
     ),

@@ -59,7 +59,7 @@ def test_a_month_of_clicks(month: Path) -> None:
     video = found.arms[2].variation
     assert video.low < 0.06 < video.high
     text = str(found)
-    assert "It drifts (p <= 0.002): 1 change." in text and "There is a season by hour" in text
+    assert "It drifts (p <= 0.002): 1 sudden change." in text and "There is a season by hour" in text
 
 
 def test_without_drift() -> None:
@@ -300,7 +300,11 @@ def test_the_command(month: Path, tmp_path: Path) -> None:
     assert {"at", "action", "size"} <= set(document["changes"][0]) and document["changes"][0]["action"] == "video"
     assert document["best_window"] and {"policy", "why", "command"} <= set(document["recommendation"])
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "It drifts (p &lt;= 0.002): 1 change." in page and "<svg" in page and "http" not in page.split("</svg>")[-1]
+    assert (
+        "It drifts (p &lt;= 0.002): 1 sudden change." in page
+        and "<svg" in page
+        and "http" not in page.split("</svg>")[-1]
+    )
 
 
 @pytest.mark.parametrize(

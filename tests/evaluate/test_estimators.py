@@ -13,7 +13,7 @@ from driftwise.evaluate.estimators import (
     switch_threshold,
 )
 from driftwise.evaluate.intervals import mean_interval, standard_error
-from driftwise.evaluate.reward_model import fit_rewards
+from driftwise.evaluate.reward_model import design, fit_rewards
 
 
 @pytest.fixture
@@ -104,12 +104,12 @@ def test_predictions_use_earlier_rows_only() -> None:
     rng = np.random.default_rng(0)
     actions, rewards = rng.integers(0, 3, 2000), rng.normal(size=2000)
     context = rng.normal(size=(2000, 2))
-    model = fit_rewards(3, actions, rewards, context)
+    model = fit_rewards(3, actions, rewards, design(context, len(actions)))
     changed = rewards.copy()
     changed[1500:] += np.where(rng.random(500) < 0.5, 10.0, -10.0)
     changed[1500:] += rewards.mean() - changed.mean()
     changed[-1] += 2000 * (rewards.mean() - changed.mean())  # the same mean over the log
-    again = fit_rewards(3, actions, changed, context)
+    again = fit_rewards(3, actions, changed, design(context, len(actions)))
     np.testing.assert_allclose(again.predict(actions)[:1500], model.predict(actions)[:1500], atol=1e-9)
 
 
@@ -118,7 +118,7 @@ def test_predictions_follow_drift_and_context() -> None:
     n = 20_000
     actions, x = rng.integers(0, 2, n), rng.normal(size=(n, 1))
     means = np.where(np.arange(n) < n // 2, 0.0, 5.0) + np.where(actions == 0, 1.0, -1.0) * x[:, 0]
-    model = fit_rewards(2, actions, means + 0.1 * rng.normal(size=n), x)
+    model = fit_rewards(2, actions, means + 0.1 * rng.normal(size=n), design(x, n))
     late = slice(3 * n // 4, n)
     assert np.abs(model.predict(actions) - means)[late].mean() < 0.1
     half = model.expect(np.array([0.5, 0.5]))

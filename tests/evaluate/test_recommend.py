@@ -123,3 +123,14 @@ def test_the_numbers_of_the_readme_are_those_of_the_table() -> None:
     named = (losses["auto"], best, losses["thompson"], losses["bandit-over-bandit:policy=sliding-thompson"])
     written = [f"{loss:.1%}".replace("%", " %") for loss in (*named, losses["uniform"])]
     assert re.findall(r"\d+\.\d %", sentence) == written
+
+
+@pytest.mark.parametrize("kind", sorted(FAMILIES))
+def test_auto_is_measured_in_every_kind_and_loses_what_the_policy_loses_that_it_stands_for(kind: str) -> None:
+    stands_for = resolve(dw.Auto(), kind)
+    rows = {row[:7]: row for row in read_table() if row.kind == kind and row.policy == "auto"}
+    assert {row.drift for row in rows.values()} == DRIFTS.keys()
+    for row in read_table():
+        if row.kind == kind and row.policy != "auto" and parse(row.policy, POLICIES, "policy") == stands_for:
+            auto = rows[row[:7]]  # another name is another stream of luck, where a policy draws
+            assert abs(row.loss - auto.loss) <= row.ci95 + auto.ci95, row

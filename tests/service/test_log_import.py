@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from driftwise.errors import ParameterError
+import driftwise as dw
+from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.service.client.client import Client
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.export import rows as exported
@@ -20,6 +21,7 @@ from tests.fixtures.service_process import Service
 DAY_US = 86_400_000_000
 START = 1_750_000_000_000_000
 ARMS = ["red", "blue", "green"]
+CONTEXTS = {"phone": [0.0, 1.0], "desk": [1.0, 0.0]}  # the categories of the column `device`, in order
 
 
 def a_month(n: int = 750) -> list[LoggedOutcome]:
@@ -73,3 +75,26 @@ def test_bad_words_are_refused_in_a_sentence(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "driftwise.cli", "serve", "--store", f"sqlite:///{tmp_path}/x.db", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr
+
+
+def test_serve_warms_up_a_deployment_that_decides_by_features_and_its_log_comes_back(tmp_path: Path) -> None:
+    draws, n = np.random.default_rng(0), 400
+    device, arms, luck = draws.integers(2, size=n), draws.integers(3, size=n), draws.random(n)
+    lines = [
+        f"{START / 1e6 + 60 * i},{ARMS[k]},{int(u < (0.9 if k == d else 0.1))},{1 / 3},{('phone', 'desk')[d]}"
+        for i, (k, d, u) in enumerate(zip(arms.tolist(), device.tolist(), luck.tolist(), strict=True))
+    ]
+    path = tmp_path / "clicks.csv"
+    path.write_text("\n".join(["time,variant,click,propensity,device", *lines]) + "\n")
+    words = ["--deployment", "shop", "--log", str(path), "--context", "device"]
+    with Service(tmp_path / "shop.db", *words) as service:
+        with Client(service.url) as client:
+            chosen = {
+                name: [client.decide("shop", context=x).action for _ in range(10)] for name, x in CONTEXTS.items()
+            }
+        log = dw.Log.from_service(service.url, "shop")
+        with pytest.raises(DriftwiseError, match="the service answered 404 for deployment 'none'"):
+            dw.Log.from_service(service.url, "none")
+    assert chosen["phone"].count("red") >= 8 and chosen["desk"].count("blue") >= 8
+    assert len(log) == n + 20 and log.context is not None and log.context.shape[1] == 2
+    assert np.nansum(log.rewards) == sum(int(line.split(",")[2]) for line in lines)

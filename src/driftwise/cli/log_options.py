@@ -1,40 +1,40 @@
 """Which log a command reads: a file and its columns, or a deployment of the service, from its store or over HTTP."""
 
-import os
-import tempfile
-import urllib.error
-import urllib.parse
-import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from driftwise.errors import DriftwiseError, ParameterError
+from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
     from driftwise.evaluate.log import Log
 
 F = TypeVar("F", bound=Callable[..., Any])
 COLUMNS = ("time", "action", "reward", "propensity", "unit", "rewarded_at")
-SEVERAL = ("context", "costs")
-CHUNK = 1 << 20
-TIMEOUT_S = 300
+FEATURES_HELP = "Features of every arm: names F of columns ARM.F, or one column that has them all."
+SEVERAL = {"context": "Columns of the context.", "costs": "Columns of the costs.", "features": FEATURES_HELP}
+
+
+def column_options() -> list[Callable[[F], F]]:
+    """Which columns a log has, and how its times are to be read."""
+    return [
+        *(
+            click.option(f"--{name.replace('_', '-')}", name, metavar="COLUMN", help=f"Column of the {name}.")
+            for name in COLUMNS
+        ),
+        *(click.option(f"--{name}", metavar="A,B,...", help=words) for name, words in SEVERAL.items()),
+        click.option("--timezone", metavar="ZONE", help="Zone of times without an offset; UTC if not given."),
+        click.option("--time-format", metavar="FORMAT", help="Format of times, such as %d.%m.%Y %H:%M."),
+    ]
 
 
 def log_options(command: F) -> F:
     """Add the argument LOG and what says how to read it; the command takes `log` and `**where`."""
     options = [
         click.argument("log", required=False, metavar="LOG"),
-        *(
-            click.option(f"--{name.replace('_', '-')}", name, metavar="COLUMN", help=f"Column of the {name}.")
-            for name in COLUMNS
-        ),
-        click.option("--context", metavar="A,B,...", help="Columns of the context."),
-        click.option("--costs", metavar="A,B,...", help="Columns of the costs."),
-        click.option("--timezone", metavar="ZONE", help="Zone of times without an offset; UTC if not given."),
-        click.option("--time-format", metavar="FORMAT", help="Format of times, such as %d.%m.%Y %H:%M."),
+        *column_options(),
         click.option("--deployment", metavar="NAME", help="A deployment of the service, instead of LOG."),
         click.option("--store", metavar="URL", help="Its store, which no service uses now."),
         click.option("--url", metavar="URL", help="Its service; the key is taken from DRIFTWISE_KEY."),
@@ -51,8 +51,7 @@ def read_log(log: str | None, where: dict[str, str | None]) -> "Log":
     deployment, store, url = (where.pop(name) for name in ("deployment", "store", "url"))
     if (log is None) == (deployment is None):
         raise ParameterError("give a file LOG, or --deployment NAME with --store or --url")
-    columns: dict[str, Any] = {name: value for name, value in where.items() if value is not None}
-    columns |= {name: [part for part in columns[name].split(",") if part] for name in SEVERAL if name in columns}
+    columns = column_names(where)
     if log is not None:
         if store is not None or url is not None:
             raise ParameterError("--store and --url need --deployment NAME, in place of LOG")
@@ -62,7 +61,13 @@ def read_log(log: str | None, where: dict[str, str | None]) -> "Log":
     if columns:
         raise ParameterError(f"--{next(iter(columns))} is for files: the columns of a deployment are known")
     assert deployment is not None
-    return _of_store(store, deployment) if store is not None else _of_service(str(url), deployment)
+    return _of_store(store, deployment) if store is not None else Log.from_service(str(url), deployment)
+
+
+def column_names(where: Mapping[str, str | None]) -> dict[str, Any]:
+    """What `Log.read` takes, from what the command line has: several names are split at commas."""
+    columns: dict[str, Any] = {name: value for name, value in where.items() if value is not None}
+    return columns | {name: [part for part in columns[name].split(",") if part] for name in SEVERAL if name in columns}
 
 
 def _of_store(store: str, deployment: str) -> "Log":
@@ -86,29 +91,3 @@ def _of_store(store: str, deployment: str) -> "Log":
         return Log.from_deployment(rows(journal, entries[deployment].stream, -1, 2**62))
     finally:
         journal.close()
-
-
-def _of_service(url: str, deployment: str) -> "Log":
-    from driftwise.evaluate.log import Log
-
-    if not url.startswith(("http://", "https://")):
-        raise ParameterError(f"url={url} is not http://... or https://...")
-    request = urllib.request.Request(
-        f"{url.rstrip('/')}/v1/deployments/{urllib.parse.quote(deployment, '')}/log?format=jsonl"
-    )
-    if key := os.environ.get("DRIFTWISE_KEY") or os.environ.get("DRIFTWISE_TOKEN"):
-        request.add_header("authorization", f"Bearer {key}")
-    with tempfile.TemporaryDirectory(prefix="driftwise-") as folder:
-        path = Path(folder) / f"{deployment}.jsonl"
-        try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer, path.open("wb") as file:
-                while chunk := answer.read(CHUNK):
-                    file.write(chunk)
-        except urllib.error.HTTPError as error:
-            hint = "; put an API key into DRIFTWISE_KEY" if error.code == 401 else ""
-            raise DriftwiseError(f"the service answered {error.code} for deployment {deployment!r}{hint}") from None
-        except urllib.error.URLError as error:
-            raise DriftwiseError(f"no answer from {url}: {error.reason}") from None
-        if not path.stat().st_size:
-            raise ParameterError(f"the deployment {deployment!r} has made no decisions")
-        return Log.read(path)

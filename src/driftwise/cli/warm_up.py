@@ -1,20 +1,22 @@
 """`driftwise serve --deployment NAME --log FILE`: a deployment with the arms of a log, which learns from it first."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from driftwise.cli.log_options import column_names, column_options
 from driftwise.core.extras import needed_for
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
     from driftwise.evaluate.log import Log
+    from driftwise.families.contextual.rows import Rows
     from driftwise.service.deployments.log_import import LoggedOutcome
+    from driftwise.service.http.schemas.requests import DeploymentSpec
 
 F = TypeVar("F", bound=Callable[..., Any])
-COLUMNS = ("time", "action", "reward", "propensity")
 
 
 def warm_up_options(command: F) -> F:
@@ -23,7 +25,7 @@ def warm_up_options(command: F) -> F:
         click.option("--deployment", metavar="NAME", help="Create this deployment from --log, unless it exists."),
         click.option("--policy", default="auto", show_default=True, metavar="P", help="Its policy."),
         click.option("--log", metavar="FILE", help="A log of decisions, for --deployment to learn from first."),
-        *(click.option(f"--{name}", metavar="COLUMN", help=f"Column of the {name} in the log.") for name in COLUMNS),
+        *column_options(),
     ]
     for option in reversed(options):
         command = option(command)
@@ -43,34 +45,45 @@ def warm_up(
     from driftwise.service.deployments.log_import import import_log
     from driftwise.service.store.journal import open_journal
 
-    log = Log.read(path, **{name: column for name, column in columns.items() if column is not None})
-    rows = _rows(log)
-    if asyncio.run(import_log(open_journal(store, durability), _spec(name, policy, log), rows)):
+    log = Log.read(path, **column_names(columns))
+    spec, reads = _spec(name, policy, log)
+    rows = _rows(log, reads)
+    if asyncio.run(import_log(open_journal(store, durability), spec, rows)):
         click.echo(f"deployment {name}: {policy} has learned from {len(rows):,} rows of {path}", err=True)
+        for line in _expectations(log, reads):
+            click.echo(line, err=True)
     else:
         click.echo(f"deployment {name} exists and has learned from a log: {path} is not read again", err=True)
 
 
-def _spec(name: str, policy: str, log: "Log") -> Any:
-    """A deployment with the arms of the log; rewards have a range where all lie between 0 and 1."""
+def _spec(name: str, policy: str, log: "Log") -> "tuple[DeploymentSpec, Rows | None]":
+    """A deployment with the arms of the log, and where its features come from; None for bare arms."""
     import msgspec
-    import numpy as np
 
-    from driftwise.families.multi_armed.problem import MultiArmed
+    from driftwise.core.family import FAMILIES
+    from driftwise.core.spec import parse
+    from driftwise.evaluate.logged_problem import player_of, problem_of, reward_range_of
+    from driftwise.evaluate.logged_rows import rows_as_logged
+    from driftwise.families import POLICIES
     from driftwise.service.http.schemas.requests import DeploymentSpec
 
-    unit = np.nanmin(log.rewards) >= 0.0 and np.nanmax(log.rewards) <= 1.0
-    problem = MultiArmed(list(log.arms), reward_range=(0.0, 1.0) if unit else None)
+    rows, span = rows_as_logged(log), reward_range_of(log.rewards)
+    player = player_of(parse(policy, POLICIES, "policy"), rows)
+    problem = problem_of(player, rows, span, 0)
+    if span != (0.0, 1.0) and hasattr(problem, "reward_range"):
+        problem = msgspec.structs.replace(problem, reward_range=None)  # those to come may be larger
+    reads = getattr(FAMILIES[problem.kind].adapter.of(player, problem), "rows", None)
     try:
-        return msgspec.convert({"name": name, "policy": policy, "problem": problem}, DeploymentSpec)
+        return msgspec.convert({"name": name, "policy": policy, "problem": problem}, DeploymentSpec), reads
     except msgspec.ValidationError as error:
         raise ParameterError(f"deployment {name}: {error}") from None
 
 
-def _rows(log: "Log") -> "list[LoggedOutcome]":
+def _rows(log: "Log", reads: "Rows | None") -> "list[LoggedOutcome]":
     """Rows with a reward; those without times are of now."""
     import numpy as np
 
+    from driftwise.evaluate.uses import request_of
     from driftwise.service.deployments.clock import now_us
     from driftwise.service.deployments.log_import import LoggedOutcome
 
@@ -82,6 +95,21 @@ def _rows(log: "Log") -> "list[LoggedOutcome]":
             log.arms[log.actions[row]],
             None if chances is None or np.isnan(chances[row]) else float(chances[row]),
             float(log.rewards[row]),
+            request_of(log, row, log.arms, reads),
         )
         for row in np.flatnonzero(~np.isnan(log.rewards)).tolist()
     ]
+
+
+def _expectations(log: "Log", reads: "Rows | None") -> Iterator[str]:
+    """What requests must bring, where the log has features."""
+    from driftwise.evaluate.logged_problem import lacks_constant
+
+    if reads is None:
+        return
+    if reads.context:
+        yield f'requests bring "context", the numbers {", ".join(log.context_names)}'
+    if reads.n_features:
+        yield f'requests bring "actions", for every arm the numbers {", ".join(log.feature_names)}'
+    if lacks_constant(log.context, log.features):
+        yield "no column of features is constant, so that linear policies have no intercept: add a column of ones"

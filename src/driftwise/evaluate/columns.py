@@ -73,6 +73,7 @@ class ColumnOptions(NamedTuple):
     rewarded_at: str | None = None
     context: Sequence[str] | None = None
     costs: Sequence[str] | None = None
+    features: Sequence[str] | None = None
 
 
 Looks = Callable[[str], bool]

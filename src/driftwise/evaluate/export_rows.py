@@ -34,9 +34,9 @@ def of_export(scan: Scan, options: ColumnOptions) -> tuple[Scan, ColumnOptions]:
     if not len(frame):
         raise LogError(f"{scan.place} has no decision that chose an arm")
     frame = frame.with_columns(_action(frame["action"], scan.text))
-    rows, costs = _context(frame["request"]), _costs(frame)
+    rows, costs, features = _context(frame["request"]), _costs(frame), _features(frame["request"])
     frame = frame.drop([name for name in ("request", "costs") if name in frame.columns])
-    frame = frame.with_columns(*rows, *costs)
+    frame = frame.with_columns(*rows, *costs, *features)
     options = options._replace(
         time=options.time or "decided_at",
         action=options.action or "action",
@@ -46,6 +46,7 @@ def of_export(scan: Scan, options: ColumnOptions) -> tuple[Scan, ColumnOptions]:
         rewarded_at=options.rewarded_at or "outcome_at",
         context=options.context if options.context is not None else [each.name for each in rows],
         costs=options.costs if options.costs is not None else [each.name for each in costs],
+        features=options.features if options.features is not None else [each.name for each in features],
     )
     return Scan(frame.lazy(), scan.text, scan.place, tuple(notes)), options
 
@@ -79,6 +80,12 @@ def _context(column: "pl.Series") -> list["pl.Series"]:
     lengths = {len(each) if isinstance(each, list) else 0 for each in found}
     width = lengths.pop() if len(lengths) == 1 else 0
     return [pl.Series(f"context{i}", [each[i] for each in found], pl.Float64) for i in range(width)]  # type: ignore[index]
+
+
+def _features(column: "pl.Series") -> list["pl.Series"]:
+    """The rows of features that requests offer, in JSON, where all have some."""
+    found = [_part(cell, "actions") for cell in column]
+    return [pl.Series("features", [json.dumps(each) for each in found])] if all(found) else []
 
 
 def _costs(frame: "pl.DataFrame") -> list["pl.Series"]:

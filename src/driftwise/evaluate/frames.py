@@ -44,6 +44,9 @@ def frame_of_log(log: "Log") -> "pl.DataFrame":
     costs = [name if name == "cost" else f"cost_{name}" for name in log.cost_names]
     for names, matrix in ((log.context_names, log.context), (costs, log.costs)):
         columns |= {name: matrix[:, i] for i, name in enumerate(names) if matrix is not None}
+    if log.features is not None:
+        for k, arm in enumerate(log.arms):
+            columns |= {f"{arm}.{name}": log.features[:, k, j] for j, name in enumerate(log.feature_names)}
     return pl.DataFrame(columns)
 
 

@@ -3,11 +3,11 @@
     log = dw.Log.read("clicks.csv")                      CSV, JSON lines or Parquet
     log = dw.Log.from_frame(frame, action="variant")     pandas, Polars or Arrow
     log = dw.Log.from_arrays(actions=..., rewards=...)   NumPy, or lists
+    log = dw.Log.from_service("http://...", "shop")      a deployment of the service
 
 `log.notes` says what was guessed, assumed and left out.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -45,6 +45,8 @@ class Log:
         The probability with which the arm was chosen; nan where unknown.
     context : float64 (n, d), optional
         What was known at the decision, with `context_names`.
+    features : float64 (n, n_arms, m), optional
+        What was known of every arm at the decision, with `feature_names`.
     units : int64 (n,), optional
         Who it was decided for, as numbers.
     rewarded_at : float64 (n,), optional
@@ -73,6 +75,8 @@ class Log:
         propensities: Floats | None = None,
         context: Floats | None = None,
         context_names: tuple[str, ...] = (),
+        features: Floats | None = None,
+        feature_names: tuple[str, ...] = (),
         units: Ints | None = None,
         rewarded_at: Floats | None = None,
         costs: Floats | None = None,
@@ -83,6 +87,7 @@ class Log:
     ) -> None:
         self.arms, self.actions, self.rewards, self.times = arms, actions, rewards, times
         self.propensities, self.context, self.context_names = propensities, context, context_names
+        self.features, self.feature_names = features, feature_names
         self.units, self.rewarded_at, self.costs, self.cost_names = units, rewarded_at, costs, cost_names
         self.dated, self.timezone, self.notes = dated and times is not None, timezone, tuple(notes)
         if not len(actions):
@@ -109,20 +114,22 @@ class Log:
         rewarded_at: str | None = None,
         context: Sequence[str] | None = None,
         costs: Sequence[str] | None = None,
+        features: Sequence[str] | None = None,
         timezone: str | None = None,
         time_format: str | None = None,
     ) -> "Log":
         """The log in a file: CSV, JSON lines, JSON or Parquet; only the columns in use are read.
 
         Columns are guessed where no name is given; an empty name says that there is no such column. A time without an
-        offset is in `timezone`, a name such as Europe/Berlin, else in UTC.
+        offset is in `timezone`, a name such as Europe/Berlin, else in UTC. `features` are the features of every arm, in
+        columns `ARM.FEATURE`, or one column that has them all (docs/logs.md).
         """
         from driftwise.evaluate.columns import ColumnOptions
         from driftwise.evaluate.export_rows import of_export
         from driftwise.evaluate.reading import scan_file
         from driftwise.evaluate.rows import read_rows
 
-        options = ColumnOptions(time, action, reward, propensity, unit, rewarded_at, context, costs)
+        options = ColumnOptions(time, action, reward, propensity, unit, rewarded_at, context, costs, features)
         scan, options = of_export(scan_file(path), options)
         return cls._of(read_rows(scan, options, timezone=timezone, time_format=time_format))
 
@@ -139,6 +146,7 @@ class Log:
         rewarded_at: str | None = None,
         context: Sequence[str] | None = None,
         costs: Sequence[str] | None = None,
+        features: Sequence[str] | None = None,
         timezone: str | None = None,
         time_format: str | None = None,
     ) -> "Log":
@@ -148,7 +156,7 @@ class Log:
         from driftwise.evaluate.frames import scan_frame
         from driftwise.evaluate.rows import read_rows
 
-        options = ColumnOptions(time, action, reward, propensity, unit, rewarded_at, context, costs)
+        options = ColumnOptions(time, action, reward, propensity, unit, rewarded_at, context, costs, features)
         scan, options = of_export(scan_frame(frame), options)
         return cls._of(read_rows(scan, options, timezone=timezone, time_format=time_format))
 
@@ -158,6 +166,13 @@ class Log:
         from driftwise.evaluate.export_rows import frame_of
 
         return cls.from_frame(frame_of(rows))
+
+    @classmethod
+    def from_service(cls, url: str, deployment: str, *, key: str | None = None) -> "Log":
+        """The log of a deployment, asked of its service; `key` is an API key, else the one in DRIFTWISE_KEY."""
+        from driftwise.evaluate.service_log import log_of_service
+
+        return log_of_service(url, deployment, key)
 
     @classmethod
     def from_arrays(
@@ -170,6 +185,8 @@ class Log:
         propensities: ArrayLike | None = None,
         context: ArrayLike | None = None,
         context_names: Sequence[str] = (),
+        features: ArrayLike | None = None,
+        feature_names: Sequence[str] = (),
         units: Sequence[object] | NDArray[np.generic] | None = None,
         rewarded_at: ArrayLike | None = None,
         costs: ArrayLike | None = None,
@@ -183,6 +200,12 @@ class Log:
         names, index = _named(actions, arms)
         n = len(index)
         matrix, prices = _floats("context", context, n, 2), _floats("costs", costs, n, 2)
+        table = _floats("features", features, n, 3)
+        if table is not None and (table.shape[1] != len(names) or not np.isfinite(table).all()):
+            raise LogError(
+                f"features have shape {table.shape}: a finite number is needed for each of {n} rows, {len(names)} arms "
+                "and every feature"
+            )
         log_times, chances = _floats("times", times, n), _floats("propensities", propensities, n)
         values = _floats("rewards", rewards, n)
         if values is None or np.isinf(values).any():
@@ -201,6 +224,8 @@ class Log:
             propensities=chances,
             context=matrix,
             context_names=_names("context", context_names, matrix),
+            features=table,
+            feature_names=_names("feature", feature_names, table),
             units=None if units is None else np.unique(np.asarray(units), return_inverse=True)[1].astype(np.int64),
             rewarded_at=_floats("rewarded_at", rewarded_at, n),
             costs=prices,
@@ -218,11 +243,13 @@ class Log:
             times=rows.times,
             propensities=rows.propensities,
             context=rows.context,
-            context_names=rows.columns.context,
+            context_names=rows.context_names,
+            features=rows.features,
+            feature_names=rows.feature_names,
             units=rows.units,
             rewarded_at=rows.rewarded_at,
             costs=rows.costs,
-            cost_names=tuple(re.sub(r"^costs?[ _](?=.)", "", name) for name in rows.columns.costs),
+            cost_names=rows.cost_names,
             dated=rows.dated,
             timezone=rows.timezone,
             notes=rows.notes,
@@ -277,7 +304,17 @@ class Log:
         if self.times is None or (np.diff(self.times) >= 0.0).all():
             return
         order = np.argsort(self.times, kind="stable")
-        for name in ("actions", "rewards", "times", "propensities", "context", "units", "rewarded_at", "costs"):
+        for name in (
+            "actions",
+            "rewards",
+            "times",
+            "propensities",
+            "context",
+            "features",
+            "units",
+            "rewarded_at",
+            "costs",
+        ):
             value = getattr(self, name)
             if value is not None:
                 setattr(self, name, value[order])
@@ -329,7 +366,7 @@ def _floats(name: str, value: ArrayLike | None, n: int, axes: int = 1) -> Floats
 
 
 def _names(what: str, names: Sequence[str], matrix: Floats | None) -> tuple[str, ...]:
-    width = 0 if matrix is None else matrix.shape[1]
+    width = 0 if matrix is None else matrix.shape[-1]
     if names and len(names) != width:
         raise LogError(f"{len(names)} names of {what} columns were given for {width} columns")
     return tuple(names) or tuple(f"{what}{i}" for i in range(width))

@@ -11,8 +11,9 @@ from driftwise.core.problem import ProblemValue, RewardProblem, read_range
 from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats, Problem
 from driftwise.errors import FeatureError, LogError, ParameterError
+from driftwise.evaluate.log import Log
 from driftwise.evaluate.logged_rows import LoggedRows
-from driftwise.evaluate.logged_tape import LoggedArms, LoggedContexts, arrivals_of
+from driftwise.evaluate.logged_tape import AnyTape, LoggedArms, LoggedContexts, LoggedFeatures, arrivals_of
 from driftwise.families.contextual.problem import Contextual
 from driftwise.families.contextual.rows import LARGEST
 from driftwise.families.multi_armed.problem import MultiArmed
@@ -31,9 +32,18 @@ def _bare(arms: list[str], rows: LoggedRows, reward_range: tuple[float, float], 
 
 
 def _with_context(arms: list[str], rows: LoggedRows, reward_range: tuple[float, float], horizon: int) -> RewardProblem:
-    if rows.context is None:
-        raise LogError("this policy chooses by features, and the log has no context columns: name them (context=...)")
-    return Contextual(arms, context_dim=rows.context.shape[1], reward_range=reward_range, horizon=horizon)
+    if rows.context is None and rows.features is None:
+        raise LogError(
+            "this policy chooses by features, and the log has no columns of context or features: name them "
+            "(context=..., features=...)"
+        )
+    return Contextual(
+        arms,
+        n_features=None if rows.features is None else rows.features.shape[2],
+        context_dim=None if rows.context is None else rows.context.shape[1],
+        reward_range=reward_range,
+        horizon=horizon,
+    )
 
 
 # Families whose policies a log of single arms can be asked about, and the problem it poses to them.
@@ -43,9 +53,9 @@ PROBLEMS: dict[str, Callable[[list[str], LoggedRows, tuple[float, float], int], 
 }
 
 
-def player_of(policy: Policy, context: Floats | None, problem: ProblemValue | None = None) -> Policy:
+def player_of(policy: Policy, rows: LoggedRows | Log, problem: ProblemValue | None = None) -> Policy:
     """The policy that plays a log: itself, unless it leaves that to the family of the problem, as `auto` does."""
-    value = MultiArmed if context is None else Contextual
+    value = MultiArmed if rows.context is None and rows.features is None else Contextual
     return resolve(policy, str(value.__struct_config__.tag) if problem is None else problem.kind)
 
 
@@ -70,27 +80,34 @@ def problem_of(
         )
     if problem is None or problem.kind != family:
         return PROBLEMS[family](list(rows.arms), rows, reward_range, horizon)
-    own = getattr(problem, "arms", None)
-    if own is None or getattr(problem, "n_features", None):
-        raise ParameterError("rows of features that come with every decision are not in a log: give arms a context_dim")
+    own, n_features = getattr(problem, "arms", None), getattr(problem, "n_features", None)
+    width = None if rows.features is None else rows.features.shape[2]
+    if n_features not in (None, width):
+        raise FeatureError(
+            f"the problem has n_features={n_features}, and the log has {width or 0} features of each arm"
+        )
     arms = [own[name] for name in rows.arms] if isinstance(own, dict) else list(rows.arms)
     return msgspec.structs.replace(
         problem, arms=dict(zip(rows.arms, arms, strict=True)) if isinstance(own, dict) else arms, horizon=horizon
     )
 
 
-def arms_of(arms: tuple[str, ...], problem: ProblemValue | None) -> tuple[str, ...]:
+def arms_of(log: Log, problem: ProblemValue | None) -> tuple[str, ...]:
     """The arms of a log, and after them those that only the problem has."""
+    arms = log.arms
     if problem is None or getattr(problem, "arms", None) is None:
         return arms
     names = [str(name) for name in problem.arm_registry().names]
     unknown = [name for name in arms if name not in names]
     if unknown:
         raise ParameterError(f"the log has the arm {unknown[0]!r}, and the problem does not: it has {', '.join(names)}")
-    return (*arms, *(name for name in names if name not in arms))
+    more = [name for name in names if name not in arms]
+    if more and log.features is not None:
+        raise ParameterError(f"the problem has the arm {more[0]!r}, and the log has no features of it")
+    return (*arms, *more)
 
 
-def tape_of(policy: Policy, value: ProblemValue, rows: LoggedRows) -> tuple[Problem, LoggedArms | LoggedContexts]:
+def tape_of(policy: Policy, value: ProblemValue, rows: LoggedRows) -> tuple[Problem, AnyTape]:
     """What the policy may know, and the tape of its replay."""
     adapter: Any = FAMILIES[value.kind].adapter.of(policy, value)
     arrivals = arrivals_of(rows.rewards, rows.times, rows.rewarded_at)
@@ -103,19 +120,24 @@ def tape_of(policy: Policy, value: ProblemValue, rows: LoggedRows) -> tuple[Prob
     if context is None or features.context not in (0, context.shape[1]):
         have = 0 if context is None else context.shape[1]
         raise FeatureError(f"the problem has context_dim={features.context}, and the log has {have} context columns")
-    _check_reach(context, features.reach)
+    _check_reach(context, features.reach, "context column")
+    context = np.ascontiguousarray(context)
+    if features.n_features:
+        assert rows.features is not None  # `problem_of` compares their numbers
+        _check_reach(rows.features.reshape(-1, rows.features.shape[2]), features.reach, "feature")
+        return problem, LoggedFeatures(*base, context, np.ascontiguousarray(rows.features))
     own = np.eye(len(rows.arms)) if features.own is None else features.own
-    return problem, LoggedContexts(*base, np.ascontiguousarray(context), np.ascontiguousarray(own))
+    return problem, LoggedContexts(*base, context, np.ascontiguousarray(own))
 
 
-def _check_reach(context: Floats, reach: float) -> None:
-    if not np.isfinite(context).all():
-        row, column = np.argwhere(~np.isfinite(context))[0]
-        raise FeatureError(f"row {row} of the log, context column {column} is {context[row, column]}, not a number")
-    largest = np.abs(context).max(axis=0)
+def _check_reach(columns: Floats, reach: float, what: str) -> None:
+    if not np.isfinite(columns).all():
+        row, column = np.argwhere(~np.isfinite(columns))[0]
+        raise FeatureError(f"row {row} of the log, {what} {column} is {columns[row, column]}, not a number")
+    largest = np.abs(columns).max(axis=0)
     if largest.max() > LARGEST * reach:
         raise FeatureError(
-            f"context column {int(np.argmax(largest))} reaches {largest.max():g}, far beyond reach={reach:g}: "
+            f"{what} {int(np.argmax(largest))} reaches {largest.max():g}, far beyond reach={reach:g}: "
             "scale the columns, or have them standardised (standardise=True)"
         )
 
@@ -127,3 +149,15 @@ def check_reward_range(reward_range: object, rewards: Floats) -> tuple[float, fl
     if least < low or most > high:
         raise LogError(f"rewards from {least:g} to {most:g} are outside reward_range=({low:g}, {high:g})")
     return low, high
+
+
+def lacks_constant(context: Floats | None, features: Floats | None) -> bool:
+    """Whether no column can serve linear policies as an intercept: none is constant, and no categories add up to 1."""
+    columns = [each.reshape(-1, each.shape[-1]) for each in (context, features) if each is not None]
+    return not all((np.ptp(each, axis=0) == 0.0).any() or _adds_up(each) for each in columns)
+
+
+def _adds_up(columns: Floats) -> bool:
+    """Whether the columns of 0 and 1 add up to 1 in every row, as those of one text column do."""
+    binary = ((columns == 0.0) | (columns == 1.0)).all(axis=0)
+    return bool(binary.any() and (columns[:, binary].sum(axis=1) == 1.0).all())

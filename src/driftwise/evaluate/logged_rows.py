@@ -25,6 +25,7 @@ class LoggedRows(NamedTuple):
     times: Floats | None = None
     rewarded_at: Floats | None = None
     context: Floats | None = None
+    features: Floats | None = None
     units: Ints | None = None
 
     @property
@@ -47,8 +48,8 @@ def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows
     unknown = np.ones(len(log), bool) if propensities is None else np.isnan(propensities)
     estimate = estimate or propensities is None or float(unknown.mean()) > MOST_UNKNOWN
     if estimate or propensities is None:
-        propensities = estimate_propensities(len(log.arms), log.actions, log.context)
-        given = "context and time" if log.context is not None else "time"
+        propensities = estimate_propensities(len(log.arms), log.actions, _known_then(log))
+        given = "time" if log.context is None and log.features is None else "context and time"
         notes.append(
             f"propensities are estimated from how often arms were chosen: choices must be random given the {given}"
         )
@@ -66,8 +67,15 @@ def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows
     return rows, notes + check_randomness(log.arms, rows.actions, rows.rewards, rows.propensities, estimate)
 
 
-def _more(log: Log) -> tuple[Floats | None, Floats | None, Floats | None, Ints | None]:
-    return log.times, log.rewarded_at, log.context, log.units
+def _more(log: Log) -> tuple[Floats | None, Floats | None, Floats | None, Floats | None, Ints | None]:
+    return log.times, log.rewarded_at, log.context, log.features, log.units
+
+
+def _known_then(log: Log) -> Floats | None:
+    """All that the logging policy could have chosen by: the context, and the features of all arms."""
+    parts = [log.context, None if log.features is None else log.features.reshape(len(log), -1)]
+    there = [each for each in parts if each is not None]
+    return np.column_stack(there) if there else None
 
 
 def rows_as_logged(log: Log) -> LoggedRows:

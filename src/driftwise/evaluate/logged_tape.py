@@ -4,7 +4,7 @@ Rewards come as they came: `arrivals[t]` is the row after whose decision the rew
 rows where it never is; `order` lists rows as their rewards came.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,21 @@ class LoggedContexts(NamedTuple):
     rows: Floats
 
 
+class LoggedFeatures(NamedTuple):
+    """The rows of a log with features of every arm: those of arm k in row t are the products z_kt (x) x_t."""
+
+    actions: Ints
+    rewards: Floats
+    propensities: Floats
+    arrivals: Ints
+    order: Ints
+    contexts: Floats
+    features: Floats
+
+
+AnyTape: TypeAlias = LoggedArms | LoggedContexts | LoggedFeatures
+
+
 @kernel
 def _observe_arms(tape: LoggedArms, nature: Any, t: int) -> tuple[tuple[()], bool]:
     return (), True
@@ -45,18 +60,29 @@ def _observe_arms(tape: LoggedArms, nature: Any, t: int) -> tuple[tuple[()], boo
 
 @kernel
 def _observe_contexts(tape: LoggedContexts, nature: Floats, t: int) -> tuple[Floats, bool]:
-    n_arms, width = tape.rows.shape
-    length = tape.contexts.shape[1]
-    for arm in range(n_arms):
-        for j in range(width):
-            z = tape.rows[arm, j]
-            for i in range(length):
-                nature[arm, j * length + i] = z * tape.contexts[t, i]
+    _multiply(tape.rows, tape.contexts[t], nature)
     return nature, True
+
+
+@kernel
+def _observe_features(tape: LoggedFeatures, nature: Floats, t: int) -> tuple[Floats, bool]:
+    _multiply(tape.features[t], tape.contexts[t], nature)
+    return nature, True
+
+
+@kernel
+def _multiply(rows: Floats, context: Floats, out: Floats) -> None:
+    """Every row times every number of the context."""
+    length = len(context)
+    for arm in range(len(rows)):
+        for j in range(rows.shape[1]):
+            for i in range(length):
+                out[arm, j * length + i] = rows[arm, j] * context[i]
 
 
 register(LoggedArms, observe=_observe_arms)
 register(LoggedContexts, observe=_observe_contexts)
+register(LoggedFeatures, observe=_observe_features)
 
 
 def arrivals_of(rewards: Floats, times: Floats | None, rewarded_at: Floats | None) -> Ints:

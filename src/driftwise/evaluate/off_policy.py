@@ -19,7 +19,14 @@ from driftwise.evaluate.evaluation import Evaluation, PeriodValue, PolicyEvaluat
 from driftwise.evaluate.evidence import PolicyEvidence, Sample, Settings, earnings, evidence_of
 from driftwise.evaluate.intervals import Interval, mean_interval
 from driftwise.evaluate.log import Log
-from driftwise.evaluate.logged_problem import arms_of, check_reward_range, player_of, reads_context, reward_range_of
+from driftwise.evaluate.logged_problem import (
+    arms_of,
+    check_reward_range,
+    lacks_constant,
+    player_of,
+    reads_context,
+    reward_range_of,
+)
 from driftwise.evaluate.logged_rows import LoggedRows, rows_as_logged, rows_of
 from driftwise.evaluate.overlap import check_weights
 from driftwise.evaluate.paths import redraw
@@ -92,12 +99,12 @@ def evaluate(
     {'fixed:old': 0.27, 'fixed:new': 0.62}
     """
     settings = _settings(method, rounds, acceptance, threshold, replays, seed)
-    arms = arms_of(log.arms, problem)
+    arms = arms_of(log, problem)
     candidates = read_policies(policies, arms, len(log))
     only_logged = all(isinstance(each, LoggedChoices) for each in candidates.values())
     rows, notes = (rows_as_logged(log), []) if only_logged else rows_of(log, arms, estimate)
     candidates = {
-        name: Learner(player_of(each.policy, rows.context, problem)) if isinstance(each, Learner) else each
+        name: Learner(player_of(each.policy, rows, problem)) if isinstance(each, Learner) else each
         for name, each in candidates.items()
     }
     learners = any(isinstance(each, Learner) for each in candidates.values())
@@ -105,17 +112,20 @@ def evaluate(
     if learners and reward_range is None and span != (0.0, 1.0):
         notes.append(f"policies read that rewards lie in [{span[0]:g}, {span[1]:g}], as all of these do")
     if not standardise and _lacks_constant(rows, candidates):
-        notes.append("no context column is constant, so that linear policies have no intercept; standardise adds one")
-    seen = rows._replace(context=_standardised(rows)) if standardise else rows
+        notes.append(
+            "no column of features is constant, so that linear policies have no intercept; standardise adds one"
+        )
+    seen = _standardised(rows) if standardise else rows
     predicts = settings.method in WITH_MODEL and not only_logged
-    model = fit_rewards(len(arms), rows.actions, rows.rewards, rows.context) if predicts else None
+    x = design(rows.context, len(rows.actions), rows.features) if predicts or learners else np.ones((0, 1))
+    model = fit_rewards(len(arms), rows.actions, rows.rewards, x) if predicts else None
     known = rows.known
     times = None if rows.times is None else rows.times[known]
     spells = periods_of(periods, int(known.sum()), times, log.dated, log.timezone)
     ends = _two_values(rows.rewards[known])
     redraws = None
     if learners:
-        smooth = smooth_rewards(len(arms), rows.actions, rows.rewards, rows.context)
+        smooth = smooth_rewards(len(arms), rows.actions, rows.rewards, x)
         redraws = redraw(smooth, rows.actions, rows.rewards, ends, span, seed)
     sample = Sample(rows, seen, model, redraws, ends, spells, span, problem)
     evidence = {name: evidence_of(each, sample, settings) for name, each in candidates.items()}
@@ -147,18 +157,22 @@ def _settings(
     return Settings(method, rounds, acceptance, threshold, replays, seed)
 
 
-def _standardised(rows: LoggedRows) -> Floats | None:
-    if rows.context is None:
-        return None
-    features = design(rows.context, len(rows.actions))
-    scaled: Floats = features / np.sqrt(features.shape[1])
-    return scaled
+def _standardised(rows: LoggedRows) -> LoggedRows:
+    """Columns of mean 0 and deviation 1 and a constant one, divided by the root of their number."""
+    context, features, n = rows.context, rows.features, len(rows.actions)
+    if context is not None:
+        context = design(context, n)
+        context = context / np.sqrt(context.shape[1])
+    if features is not None:
+        features = design(None, n, features)
+        features = features / np.sqrt(features.shape[2])
+    return rows._replace(context=context, features=features)
 
 
 def _lacks_constant(rows: LoggedRows, candidates: Mapping[str, Candidate]) -> bool:
     """Whether a policy that reads the context is given no column for an intercept."""
     readers = [each for each in candidates.values() if isinstance(each, Learner) and reads_context(each.policy)]
-    return bool(readers) and rows.context is not None and bool((np.ptp(rows.context, axis=0) > 0.0).all())
+    return bool(readers) and lacks_constant(rows.context, rows.features)
 
 
 def _two_values(rewards: Floats) -> tuple[float, float] | None:

@@ -27,7 +27,7 @@ from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Ints, Outcome, Problem
 from driftwise.core.validation import cast, one_of, without_text
 from driftwise.core.verbs import advance, observe, pend, select, settle, update
-from driftwise.evaluate.logged_tape import LoggedArms, LoggedContexts
+from driftwise.evaluate.logged_tape import AnyTape
 
 ROUNDS = ("log", "accepted")
 
@@ -84,7 +84,7 @@ def replay(
 def replay_policy(
     policy: Policy,
     problem: Problem,
-    tape: LoggedArms | LoggedContexts,
+    tape: AnyTape,
     *,
     acceptance: float,
     rounds: str = "log",

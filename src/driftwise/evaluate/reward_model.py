@@ -1,8 +1,9 @@
 """Predicted rewards for doubly robust estimates: in every stretch of rows, from the rows before it alone.
 
-Each arm has a linear model of the context, or a mean where there is none. Four of them forget at different rates, and
-in every stretch the one that has predicted best so far is used. As no row takes part in its own prediction, estimates
-with known propensities are unbiased whatever the model is worth; it only makes their intervals narrower.
+Each arm has a linear model of the context and of its features, or a mean where there are none. Four of them forget at
+different rates, and in every stretch the one that has predicted best so far is used. As no row takes part in its own
+prediction, estimates with known propensities are unbiased whatever the model is worth; it only makes their intervals
+narrower.
 """
 
 from typing import NamedTuple
@@ -18,7 +19,10 @@ RIDGE = 1.0
 
 
 class RewardModel(NamedTuple):
-    """Coefficients of every arm in every stretch; stretch `stretches[t]` has row t."""
+    """Coefficients of every arm in every stretch; stretch `stretches[t]` has row t.
+
+    `features` has a row per row of the log, the same for all arms, or one for each arm.
+    """
 
     features: Floats
     stretches: Ints
@@ -26,12 +30,13 @@ class RewardModel(NamedTuple):
 
     def predict(self, arms: Ints) -> Floats:
         """The predicted reward of one arm per row."""
-        if self.features.shape[1] == 1:
+        if self.features.shape[-1] == 1:
             column: Floats = self.coefficients[self.stretches, arms, 0]
             return column
         out = np.empty(len(arms))
+        own = _of_arms(self.features, arms)
         for rows, theta in self._each():
-            np.einsum("td,td->t", self.features[rows], theta[arms[rows]], out=out[rows])
+            np.einsum("td,td->t", own[rows], theta[arms[rows]], out=out[rows])
         return out
 
     def expect(self, probabilities: Floats) -> Floats:
@@ -39,7 +44,9 @@ class RewardModel(NamedTuple):
         out = np.empty(len(self.stretches))
         for rows, theta in self._each():
             shares = probabilities if probabilities.ndim == 1 else probabilities[rows]
-            out[rows] = ((self.features[rows] @ theta.T) * shares).sum(axis=1)
+            x = self.features[rows]
+            means = x @ theta.T if x.ndim == 2 else np.einsum("tkd,kd->tk", x, theta)
+            out[rows] = (means * shares).sum(axis=1)
         return out
 
     def _each(self) -> list[tuple[slice, Floats]]:
@@ -49,36 +56,52 @@ class RewardModel(NamedTuple):
         ]
 
 
-def fit_rewards(n_arms: int, actions: Ints, rewards: Floats, context: Floats | None = None) -> RewardModel:
-    """A model for the rows of a log; rewards that never came are nan, and nothing is learned from them."""
+def fit_rewards(n_arms: int, actions: Ints, rewards: Floats, features: Floats) -> RewardModel:
+    """A model for the rows of a log, by a `design`; rewards that never came are nan, and teach nothing."""
     n, known = len(actions), ~np.isnan(rewards)
-    features = design(context, n)
     n_stretches = max(1, min(MAX_STRETCHES, n // LEAST_ROWS))
     stretches = np.arange(n) * n_stretches // n
     centre = float(rewards[known].mean())
     targets = np.where(known, rewards - centre, 0.0)
-    coefficients = _fit(n_arms, n_stretches, actions, targets, features * known[:, None], stretches)
+    x = _of_arms(features, actions) * known[:, None]
+    coefficients = _fit(n_arms, n_stretches, actions, targets, x, stretches)
     coefficients[:, :, 0] += centre
     return RewardModel(features, stretches, coefficients)
 
 
-def smooth_rewards(n_arms: int, actions: Ints, rewards: Floats, context: Floats | None = None) -> RewardModel:
+def smooth_rewards(n_arms: int, actions: Ints, rewards: Floats, features: Floats) -> RewardModel:
     """A model that looks both ways: the one of `fit_rewards`, and that of the rows after, by how many there are."""
-    ahead = fit_rewards(n_arms, actions, rewards, context)
-    back = fit_rewards(n_arms, actions[::-1], rewards[::-1], None if context is None else context[::-1])
+    ahead = fit_rewards(n_arms, actions, rewards, features)
+    back = fit_rewards(n_arms, actions[::-1], rewards[::-1], features[::-1])
     n_stretches = len(ahead.coefficients)
     share = (np.arange(n_stretches) / max(1, n_stretches - 1))[:, None, None]
     return ahead._replace(coefficients=share * ahead.coefficients + (1.0 - share) * back.coefficients[::-1])
 
 
-def design(context: Floats | None, n: int) -> Floats:
-    """A column of ones, and the columns of the context with mean 0 and deviation 1; constant columns are left out."""
-    if context is None:
-        return np.ones((n, 1))
-    spread = context.std(axis=0)
-    varying = spread > 1e-12 * np.maximum(1.0, np.abs(context).max(axis=0))
-    scaled = (context[:, varying] - context[:, varying].mean(axis=0)) / spread[varying]
-    return np.column_stack([np.ones(n), scaled])
+def design(context: Floats | None, n: int, by_arm: Floats | None = None) -> Floats:
+    """A column of ones, and those of the context and of the arms' features with mean 0 and deviation 1.
+
+    Constant columns are left out. With features of arms, every arm has a row of its own.
+    """
+    shared = np.ones((n, 1)) if context is None else np.column_stack([np.ones(n), _scaled(context)])
+    if by_arm is None:
+        return shared
+    own = _scaled(by_arm)
+    return np.concatenate([np.repeat(shared[:, None], own.shape[1], axis=1), own], axis=2)
+
+
+def _scaled(columns: Floats) -> Floats:
+    axes = tuple(range(columns.ndim - 1))
+    spread = columns.std(axis=axes)
+    varying = spread > 1e-12 * np.maximum(1.0, np.abs(columns).max(axis=axes))
+    scaled: Floats = (columns[..., varying] - columns[..., varying].mean(axis=axes)) / spread[varying]
+    return scaled
+
+
+def _of_arms(features: Floats, arms: Ints) -> Floats:
+    """The row of one arm per row of the log."""
+    own: Floats = features if features.ndim == 2 else features[np.arange(len(arms)), arms]
+    return own
 
 
 def _fit(n_arms: int, n_stretches: int, actions: Ints, targets: Floats, features: Floats, stretches: Ints) -> Floats:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from driftwise.core.extras import needed_for
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
+from driftwise.evaluate.arm_features import FeatureColumns, find_features, read_features
+from driftwise.evaluate.categories import encode_context, text_columns
+from driftwise.evaluate.cells import label, missing, number
 from driftwise.evaluate.columns import ColumnOptions, Columns, Looks, choose_columns
 from driftwise.evaluate.reading import Scan, first_line
 from driftwise.evaluate.times import TimeColumn, looks_like_time, offset_note, seconds, time_column, zone_name
@@ -20,8 +23,6 @@ with needed_for("reading a log"):
 HEAD = 1000
 ID = re.compile(r"(.*_)?(id|uuid)", re.IGNORECASE)  # a column that names rows or units
 MOST_ARMS = 10_000
-BLANK = ("", "na", "nan", "null", "none", "n/a")
-TRUTH = {"true": "1", "yes": "1", "false": "0", "no": "0"}
 
 
 class LogRows(NamedTuple):
@@ -33,10 +34,13 @@ class LogRows(NamedTuple):
     times: Floats | None
     propensities: Floats | None
     context: Floats | None
+    context_names: tuple[str, ...]
+    features: Floats | None
+    feature_names: tuple[str, ...]
     units: Ints | None
     rewarded_at: Floats | None
     costs: Floats | None
-    columns: Columns
+    cost_names: tuple[str, ...]
     dated: bool
     timezone: str
     notes: list[str]
@@ -54,41 +58,90 @@ def read_rows(
     scan: Scan, options: ColumnOptions, *, timezone: str | None = None, time_format: str | None = None
 ) -> LogRows:
     """Every row that can be used, in the order of the file."""
-    head = _head(scan)
-    columns, guessed = choose_columns(options, head.columns, _looks(head))
-    notes = [*scan.notes]
-    if guessed:
-        notes.append(f"columns guessed by name or content: {columns.described()}")
-    unused = [name for name in head.columns if name not in columns.names]
-    if unused:
-        notes.append(f"columns not used: {', '.join(unused)}")
+    layout, notes = _layout(scan, options)
+    columns, head = layout.columns, layout.head
     time = time_column(head[columns.time], timezone, time_format) if columns.time else None
     late = time_column(head[columns.rewarded_at], timezone, time_format) if columns.rewarded_at else None
-    rules = _rules(scan, head, columns, time)
-    table = _collect(_parsed(scan, head, columns, time, late, rules))
+    rules = _rules(scan, layout, time)
+    table = _collect(_parsed(scan, layout, time, late, rules))
     notes += _zone_notes(table, columns, time, timezone)
     keep = _usable(scan, table, rules, notes)
     keep &= _first_of_equals(table, columns, [name for name in head.columns if ID.fullmatch(name)], keep, notes)
     table = table.filter(pl.Series(keep)) if not keep.all() else table
+    by_arm = read_features(layout.features, table) if layout.features else None
+    if by_arm is not None and not by_arm.complete.all():
+        complete = by_arm.complete
+        notes.append(_incomplete(scan, layout, complete, keep))
+        keep[np.flatnonzero(keep)[~complete]] = False
+        table, by_arm = table.filter(pl.Series(complete)), by_arm._replace(values=by_arm.values[complete])
     arms, actions = _arms(table["action"])
     propensities = None
     if columns.propensity:
         propensities = _possible(scan, columns, _array(table, "propensity"), keep, notes)
+    context = encode_context(table, columns.context, layout.text, guessed=options.context is None)
+    never = [arm for arm in (by_arm.arms if by_arm else ()) if arm not in arms]
+    if never:
+        notes.append(f"features of arms that were never chosen are left out: {', '.join(never[:10])}")
     return LogRows(
         arms=arms,
         actions=actions,
         rewards=_array(table, "reward"),
         times=seconds(table["time"]) if time else None,
         propensities=propensities,
-        context=_matrix(table, "context", len(columns.context)),
+        context=context.matrix,
+        context_names=context.names,
+        features=by_arm.of(arms) if by_arm else None,
+        feature_names=by_arm.names if by_arm else (),
         units=_numbered(table["unit"]) if columns.unit else None,
         rewarded_at=_times(table["rewarded_at"]) if late else None,
         costs=_matrix(table, "costs", len(columns.costs)),
-        columns=columns,
+        cost_names=tuple(re.sub(r"^costs?[ _](?=.)", "", name) for name in columns.costs),
         dated=time is not None and time.dated,
         timezone=time.timezone if time else zone_name(timezone),
-        notes=notes,
+        notes=notes + context.notes,
     )
+
+
+class Layout(NamedTuple):
+    """What is in which column; `text` are context columns of categories."""
+
+    head: "pl.DataFrame"
+    columns: Columns
+    features: FeatureColumns | None
+    text: frozenset[str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns in use."""
+        return (*self.columns.names, *(self.features.columns if self.features else ()))
+
+    @property
+    def numbers(self) -> dict[str, tuple[str, ...]]:
+        """Columns that must hold a number in every row, by what they are."""
+        columns, features = self.columns, self.features
+        return {
+            "context": tuple(name for name in columns.context if name not in self.text),
+            "costs": columns.costs,
+            "feature": features.columns if features and not features.nested else (),
+        }
+
+
+def _layout(scan: Scan, options: ColumnOptions) -> tuple[Layout, list[str]]:
+    """Which columns to use, and what was guessed."""
+    head = _head(scan)
+    columns, guessed = choose_columns(options, head.columns, _looks(head))
+    free = [name for name in head.columns if name not in columns.names]
+    first = head.select(label(columns.action, head.schema[columns.action])).to_series().drop_nulls().unique()
+    features = find_features(options.features, head, free, first.to_list())
+    layout = Layout(head, columns, features, text_columns(head, columns.context, scan.decimal_comma))
+    notes = [*scan.notes]
+    by_arm = f"features {', '.join(map(repr, features.columns[:6]))}" if features and options.features is None else ""
+    if guessed or by_arm:
+        notes.append(f"columns guessed by name or content: {', '.join(filter(None, (columns.described(), by_arm)))}")
+    unused = [name for name in head.columns if name not in layout.names]
+    if unused:
+        notes.append(f"columns not used: {', '.join(unused)}")
+    return layout, notes
 
 
 def _head(scan: Scan) -> "pl.DataFrame":
@@ -104,91 +157,63 @@ def _head(scan: Scan) -> "pl.DataFrame":
 def _looks(head: "pl.DataFrame") -> dict[str, Looks]:
     """Whether a column could be a time, an action or a reward, by its first values."""
 
-    def number(name: str) -> bool:
-        values = head.select(_number(pl.col(name), head.schema[name], False)).to_series()
+    def reward(name: str) -> bool:
+        values = head.select(number(name, head.schema[name])).to_series()
         return values.null_count() <= 0.5 * len(values) and not looks_like_time(head[name])
 
     def action(name: str) -> bool:
         kind = head.schema[name]
-        if kind not in (pl.String, pl.Categorical, pl.Enum) or looks_like_time(head[name]) or number(name):
+        if kind not in (pl.String, pl.Categorical, pl.Enum) or looks_like_time(head[name]) or reward(name):
             return False
         return 2 <= head[name].n_unique() <= max(2, min(100, len(head) // 5))
 
-    return {"time": lambda name: looks_like_time(head[name]), "action": action, "reward": number}
+    return {"time": lambda name: looks_like_time(head[name]), "action": action, "reward": reward}
 
 
 # ---- expressions ----
 
 
-def _number(column: "pl.Expr", kind: "pl.DataType", decimal_comma: bool) -> "pl.Expr":
-    """A cell as a float; null where it is none."""
-    if kind == pl.String:
-        text = column.str.strip_chars()
-        text = text.str.replace(",", ".", literal=True) if decimal_comma else text
-        return text.str.to_lowercase().replace(TRUTH).cast(pl.Float64, strict=False)
-    if kind == pl.Boolean or kind.is_numeric() or kind == pl.Null:
-        return column.cast(pl.Float64, strict=False)
-    return pl.lit(None, pl.Float64)
-
-
-def _missing(name: str, kind: "pl.DataType") -> "pl.Expr":
-    """Whether nothing stands in a cell."""
-    column = pl.col(name)
-    if kind == pl.String:
-        return column.is_null() | column.str.strip_chars().str.to_lowercase().is_in(BLANK)
-    return column.is_null() | (column.is_nan() if kind.is_float() else pl.lit(False))
-
-
-def _text(name: str, kind: "pl.DataType") -> "pl.Expr":
-    """A cell as the name of an arm; null where it is empty."""
-    text = pl.col(name).cast(pl.String)
-    text = text.str.strip_chars() if kind == pl.String else text
-    return pl.when(text == "").then(None).otherwise(text)
-
-
-def _rules(scan: Scan, head: "pl.DataFrame", columns: Columns, time: TimeColumn | None) -> list[Rule]:
+def _rules(scan: Scan, layout: Layout, time: TimeColumn | None) -> list[Rule]:
     """The rules a row must keep, in the order of their notes."""
-    kinds = head.schema
-    for name in (columns.reward, columns.propensity, *columns.context, *columns.costs):
-        if name and head.select(_number(pl.col(name), kinds[name], scan.decimal_comma)).to_series().is_null().all():
+    head, columns, kinds, comma = layout.head, layout.columns, layout.head.schema, scan.decimal_comma
+    for name in filter(None, (columns.reward, columns.propensity, *sum(layout.numbers.values(), ()))):
+        if head.select(number(name, kinds[name], comma)).to_series().is_null().all():
             known = head[name].drop_nulls()
-            if len(known) and not head.select(_missing(name, kinds[name])).to_series().all():
+            if len(known) and not head.select(missing(name, kinds[name])).to_series().all():
                 raise LogError(f"column {name!r} holds no numbers; it starts with {str(known[0])[:40]!r}")
-    rules = [Rule("have no action", _text(columns.action, kinds[columns.action]).is_null(), (columns.action,))]
+    rules = [Rule("have no action", label(columns.action, kinds[columns.action]).is_null(), (columns.action,))]
     if time:
         broken = time.microseconds.is_null()
         rules.append(Rule("have a time that cannot be read", broken, (columns.time,)))
-    reward = _number(pl.col(columns.reward), kinds[columns.reward], scan.decimal_comma)
-    broken = ~_missing(columns.reward, kinds[columns.reward]) & ~reward.is_finite().fill_null(False)
+    reward = number(columns.reward, kinds[columns.reward], comma)
+    broken = ~missing(columns.reward, kinds[columns.reward]) & ~reward.is_finite().fill_null(False)
     rules.append(Rule("have a reward that is not a finite number", broken, (columns.reward,)))
-    for what, names in (("context", columns.context), ("costs", columns.costs)):
+    for what, names in layout.numbers.items():
         for name in names:
-            value = _number(pl.col(name), kinds[name], scan.decimal_comma)
+            value = number(name, kinds[name], comma)
             rules.append(Rule(f"have no number for {what} {name!r}", ~value.is_finite().fill_null(False), (name,)))
     return rules
 
 
 def _parsed(
-    scan: Scan,
-    head: "pl.DataFrame",
-    columns: Columns,
-    time: TimeColumn | None,
-    late: TimeColumn | None,
-    rules: Sequence[Rule],
+    scan: Scan, layout: Layout, time: TimeColumn | None, late: TimeColumn | None, rules: Sequence[Rule]
 ) -> "pl.LazyFrame":
     """All columns of the result; `rule` is the place of the first rule that a row breaks, counted from 1."""
-    kinds, comma = head.schema, scan.decimal_comma
+    head, columns, kinds = layout.head, layout.columns, layout.head.schema
 
-    def number(name: str) -> "pl.Expr":
-        return _number(pl.col(name), kinds[name], comma)
+    def cell(name: str) -> "pl.Expr":
+        if name in layout.text:
+            return label(name, kinds[name]).cast(pl.Categorical)
+        nested = layout.features is not None and name == layout.features.nested
+        return pl.col(name) if nested else number(name, kinds[name], scan.decimal_comma)
 
-    rule = pl.lit(0, pl.UInt8)
+    rule = pl.lit(0, pl.UInt16)
     for place, each in reversed([*enumerate(rules, start=1)]):
-        rule = pl.when(each.broken).then(pl.lit(place, pl.UInt8)).otherwise(rule)
-    fields = {"rule": rule, "action": _text(columns.action, kinds[columns.action]).cast(pl.Categorical)}
-    fields["reward"] = number(columns.reward)
+        rule = pl.when(each.broken).then(pl.lit(place, pl.UInt16)).otherwise(rule)
+    fields = {"rule": rule, "action": label(columns.action, kinds[columns.action]).cast(pl.Categorical)}
+    fields["reward"] = cell(columns.reward)
     if time:
-        marks = dict.fromkeys((*columns.names, *(name for name in head.columns if ID.fullmatch(name))))
+        marks = dict.fromkeys((*layout.names, *(name for name in head.columns if ID.fullmatch(name))))
         fields["hash"] = pl.struct(*marks).hash()
     if time:
         fields["time"] = time.microseconds
@@ -197,11 +222,12 @@ def _parsed(
     if late:
         fields["rewarded_at"] = late.microseconds
     if columns.propensity:
-        fields["propensity"] = number(columns.propensity)
+        fields["propensity"] = cell(columns.propensity)
     if columns.unit:
         fields["unit"] = pl.col(columns.unit)
-    for role in ("context", "costs"):
-        fields |= {f"{role}{i}": number(name) for i, name in enumerate(getattr(columns, role))}
+    features = layout.features.columns if layout.features else ()
+    for role, names in {"context": columns.context, "costs": columns.costs, "features": features}.items():
+        fields |= {f"{role}{i}": cell(name) for i, name in enumerate(names)}
     return scan.lazy.select(**fields)
 
 
@@ -259,6 +285,17 @@ def _first_of_equals(
         return first
     notes.append(f"{told}; they are kept, since two visitors in one second look alike")
     return everything
+
+
+def _incomplete(scan: Scan, layout: Layout, complete: NDArray[np.bool_], keep: NDArray[np.bool_]) -> str:
+    """How many rows lack features of an arm."""
+    if not complete.any():
+        raise LogError(f"{scan.place} has no row with the same features for every arm")
+    names = layout.features.columns if layout.features else ()
+    quoted = _quote(scan, int(np.flatnonzero(keep)[np.argmin(complete)]), names)
+    return (
+        f"{(~complete).sum():,} rows have not the same features for every arm and are left out; the first is {quoted}"
+    )
 
 
 def _quote(scan: Scan, row: int, names: Sequence[str]) -> str:

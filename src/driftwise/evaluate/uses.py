@@ -1,7 +1,8 @@
 """What a log is good for beside being judged: a world for studies, and an agent that starts with what the log knows."""
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from driftwise.core.validation import number
 from driftwise.errors import LogError
 from driftwise.evaluate.diagnosis.diagnosis import binned
 from driftwise.evaluate.diagnosis.permutation import noise_of
+from driftwise.families.contextual.rows import Rows
 from driftwise.families.multi_armed.worlds.local_level import LocalLevel
 from driftwise.numerics.local_level import smooth
 
@@ -53,7 +55,7 @@ def feed(log: "Log", agent: Agent, *, round_seconds: float | None = None) -> int
     A row is a round; with `round_seconds`, a round lasts so long, so that pauses age what was learned. Rewards come
     when the log says, else at once; a row without a reward only lets its round pass.
     """
-    arms = _arms_of(log, agent)
+    arms, reads = _arms_of(log, agent), getattr(agent.adapter, "rows", None)
     start, rounds = agent.t, _rounds(log, round_seconds)
     rewarded = np.flatnonzero(~np.isnan(log.rewards))
     late = log.rewarded_at is not None and log.times is not None
@@ -64,7 +66,7 @@ def feed(log: "Log", agent: Agent, *, round_seconds: float | None = None) -> int
         if arrival is not None and log.times is not None:
             learned += _learn_until(agent, log, waiting, float(log.times[row]))
         propensity = np.nan if log.propensities is None else float(log.propensities[row])
-        request = {} if log.context is None or not agent.problem.dim else {"context": log.context[row].tolist()}
+        request = request_of(log, row, arms, reads)
         at = max(agent.t, start + int(rounds[row]))
         decision = agent.decide(override=(arms[log.actions[row]], propensity), at=at, **request)
         comes = float(arrival[row]) if arrival is not None else np.nan
@@ -73,6 +75,28 @@ def feed(log: "Log", agent: Agent, *, round_seconds: float | None = None) -> int
         else:
             heappush(waiting, (comes, row, decision.id))
     return learned + _learn_until(agent, log, waiting, np.inf)
+
+
+def request_of(log: "Log", row: int, arms: Sequence[Arm], reads: Rows | None) -> dict[str, Any]:
+    """What a decision in a row of the log would have been asked with, by where its problem has features from."""
+    request: dict[str, Any] = {}
+    if reads is None:
+        return request
+    if reads.context:
+        if log.context is None or log.context.shape[1] != reads.context:
+            have = 0 if log.context is None else log.context.shape[1]
+            raise LogError(
+                f"the agent decides in a context of {reads.context} numbers; the log has {have} columns of it"
+            )
+        request["context"] = log.context[row].tolist()
+    if reads.n_features:
+        if log.features is None:
+            raise LogError(
+                "the agent decides by features of every action, and the log has none: name them (features=...)"
+            )
+        table = log.features[row].tolist()
+        request["actions"] = dict(zip(arms, table, strict=True)) if reads.arms else table
+    return request
 
 
 def _rounds(log: "Log", round_seconds: float | None) -> Ints:
@@ -88,7 +112,7 @@ def _rounds(log: "Log", round_seconds: float | None) -> Ints:
 
 def _arms_of(log: "Log", agent: Agent) -> list[Arm]:
     """The agent's arms by the log's indices."""
-    known = {str(arm): arm for arm in agent.arms}
+    known = {str(arm): arm for arm in agent.arms} or {name: int(name) for name in log.arms if name.isdigit()}
     unknown = [name for name in log.arms if name not in known]
     if unknown:
         there = ", ".join(known) or "none: its actions have no names"

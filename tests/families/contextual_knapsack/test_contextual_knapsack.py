@@ -14,7 +14,16 @@ from driftwise.core.types import Decision, Floats, Problem, Spent
 from driftwise.core.validation import cast
 from driftwise.core.verbs import advance, appraise, observe, pend, respond, select, settle, update
 from driftwise.errors import ArmError, BudgetError, DriftwiseError, FeatureError, ParameterError
-from driftwise.families import POLICIES, ArmPacing, CustomerKinds, LinPacing, PrequentialPacing, UnpacedLinUCB
+from driftwise.families import (
+    POLICIES,
+    ArmPacing,
+    CustomerKinds,
+    LinPacing,
+    PrequentialPacing,
+    SwitchingCustomers,
+    UnpacedLinUCB,
+)
+from driftwise.families.contextual_knapsack.worlds.base import CustomerWorld
 from driftwise.families.knapsack.hindsight.hindsight_lp import plan_of
 from driftwise.families.knapsack.problem import Budgets
 from driftwise.study.run import run
@@ -132,19 +141,21 @@ def test_summaries_are_in_the_units_of_rewards_and_costs(policy: Any) -> None:
 # ---- the world ----
 
 
-def test_rows_say_what_a_price_earns_and_costs_on_average() -> None:
-    world, horizon = CustomerKinds(), 400
-    tape, _ = world.draw(horizon, seed=1)
-    for step in (0, 200, 399):
+@pytest.mark.parametrize("world", [CustomerKinds(), SwitchingCustomers()], ids=str)
+def test_rows_say_what_a_price_earns_and_costs_on_average(world: CustomerWorld) -> None:
+    tape, _ = world.draw(400, seed=1)
+    last = len(tape.levels.table) // world.kinds - 1
+    for stretch in (0, last // 2, last):
         for kind in range(world.kinds):
-            table = step * world.kinds + kind
+            table = stretch * world.kinds + kind
             for numbers in (tape.levels.table[table], *tape.costs[table]):
                 theta = np.linalg.lstsq(tape.sets[kind], numbers, rcond=None)[0]
                 np.testing.assert_allclose(tape.sets[kind] @ theta, numbers, atol=1e-12)
 
 
-def test_sales_are_as_frequent_as_the_world_says() -> None:
-    world, horizon = CustomerKinds(units=1.0, money=1.0), 20_000
+@pytest.mark.parametrize("kind", [CustomerKinds, SwitchingCustomers])
+def test_sales_are_as_frequent_as_the_world_says(kind: type[CustomerWorld]) -> None:
+    world, horizon = kind(units=1.0, money=1.0), 20_000
     tape, nature = world.draw(horizon, seed=2)
     sold, expected, variance = np.zeros(2), np.zeros(2), np.zeros(2)
     for t in range(horizon):
@@ -156,9 +167,18 @@ def test_sales_are_as_frequent_as_the_world_says() -> None:
     assert (np.abs(sold - expected) < 5.0 * np.sqrt(variance)).all()
 
 
+def test_demand_jumps_between_phases_and_nowhere_else() -> None:
+    world = SwitchingCustomers(phases=3)
+    (course,) = world.courses(1000, seed=4)
+    moves = np.flatnonzero(np.abs(np.diff(course.parameters.table[course.parameters.rows], axis=0)).max(axis=1))
+    assert (moves + 1).tolist() == world.changes(1000, seed=4) == [333, 666]
+    assert np.abs(np.diff(course.parameters.table, axis=0)).mean() > 0.1
+
+
+@pytest.mark.parametrize("kind", [CustomerKinds, SwitchingCustomers])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_best_plan_is_the_linear_program_over_steps_kinds_and_prices(seed: int) -> None:
-    world, horizon = CustomerKinds(kinds=3, prices=4), 60
+def test_the_best_plan_is_the_linear_program_over_steps_kinds_and_prices(kind: type[CustomerWorld], seed: int) -> None:
+    world, horizon = kind(kinds=3, prices=4), 60
     plan, means = plan_of(world, horizon, seed)
     counts, (segments, arms) = means.counts, means.rewards.shape
     spent = [(counts[:, None] * means.costs[:, j]).ravel() for j in range(means.n_resources)]

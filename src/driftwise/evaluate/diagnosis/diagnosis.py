@@ -12,6 +12,7 @@ from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
 from driftwise.evaluate.diagnosis.change_points import ChangePoint, change_points
 from driftwise.evaluate.diagnosis.delays import Delays, delays_of
+from driftwise.evaluate.diagnosis.gradual import GradualChange, split_gradual
 from driftwise.evaluate.diagnosis.logging_policy import Overlap, overlap
 from driftwise.evaluate.diagnosis.permutation import (
     LEVEL,
@@ -60,7 +61,9 @@ class Diagnosis(NamedTuple):
     span: tuple[str, str] | None
     test: DriftTest | None
     changes: list[ChangePoint]
-    dates: list[tuple[str, str, str]]
+    dates: list[tuple[str, ...]]
+    gradual: list[GradualChange]
+    gradual_dates: list[tuple[str, ...]]
     variation: MeanVariation
     seasons: Seasons
     delays: Delays | None
@@ -118,7 +121,8 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
     drifting = test is not None and test.p_value <= LEVEL
     penalty = test.split_threshold if test else 0.0
     local = local_noise(np.searchsorted(edges, rows, side="right"), arms, level, noise, len(edges))
-    changes = change_points(arms, rows, level, local, edges, penalty) if drifting else []
+    cuts = change_points(arms, rows, level, local, edges, penalty) if drifting else []
+    changes, gradual = split_gradual(cuts, arms, rows, level, local, edges)
     counts, sums = binned(rows, arms, level, edges, n_arms)
     each, total = variations(counts, sums, local, penalty, found=drifting, seed=seed)
     raw_counts, raw_sums = binned(rows, arms, values, edges, n_arms)
@@ -132,6 +136,8 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
         test=test,
         changes=changes,
         dates=[(_date(log, each.row), _date(log, each.low), _date(log, each.high)) for each in changes],
+        gradual=gradual,
+        gradual_dates=[tuple(_date(log, row) for row in each[1:7]) for each in gradual],
         variation=total,
         seasons=seasons,
         delays=delays_of(log.times, log.rewarded_at),

@@ -34,6 +34,10 @@ def render(found: "Diagnosis", *, title: str) -> str:
             (change, [short_date(date) for date in dates])
             for change, dates in zip(found.changes, found.dates, strict=True)
         ],
+        gradual=[
+            (move, [short_date(date) for date in dates])
+            for move, dates in zip(found.gradual, found.gradual_dates, strict=True)
+        ],
         span=found.span and [short_date(date) for date in found.span],
         facts=[*facts(found)],
         drawings=drawings,

@@ -46,7 +46,7 @@ def _drift(found: "Diagnosis") -> str:
     """How a log drifts, in the words of the measured tables."""
     if not found.drifts:
         return "none"
-    if found.changes:
+    if len(found.changes) > len(found.gradual):
         return "abrupt"
     return "fast" if found.window.best and found.window.best < found.rows / FAST else "slow"
 

@@ -27,8 +27,9 @@ def verdict(found: "Diagnosis") -> str:
         return "It does not drift: every reward is the same."
     if not found.drifts:
         return f"No drift was found (p = {found.p_value:.2g}); noise alone moves this much."
-    n = len(found.changes)
-    what = "no single change stands out: it moves gradually" if n == 0 else f"{n} {'change' if n == 1 else 'changes'}"
+    counts = {"sudden change": len(found.changes), "gradual change": len(found.gradual)}
+    named = [f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts.items() if n]
+    what = " and ".join(named) or "no change stands out; the means move a little all the time"
     return f"It drifts (p {at_most(found)}): {what}."
 
 
@@ -51,6 +52,19 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
         yield f"      between {dates[1]} and {dates[2]} with 95 %"
     if len(found.changes) > MOST_CHANGES:
         yield f"  and {len(found.changes) - MOST_CHANGES} more: --json lists all"
+    for move, texts in [*zip(found.gradual, found.gradual_dates, strict=True)][:MOST_CHANGES]:
+        start, start_low, start_high, end, end_low, end_high = (short_date(each) for each in texts)
+        name, half = found.arms[move.arm].name, 1.96 * move.standard_error
+        yield (
+            f"  {start} to {end}  {name}: drifts gradually from {move.before:.4g} to {move.after:.4g} "
+            f"({move.size:+.3g} ± {half:.2g})"
+        )
+        yield (
+            f"      it starts between {start_low} and {start_high}, and ends between {end_low} and {end_high}, "
+            "with 95 % each"
+        )
+    if len(found.gradual) > MOST_CHANGES:
+        yield f"  and {len(found.gradual) - MOST_CHANGES} more gradual ones: --json lists all"
     yield ""
     wide = max(len(arm.name) for arm in found.arms)
     yield f"  {'arm':<{wide}}  {'chosen':>9}  {'mean':>18}  {'noise':>8}  variation"
@@ -160,6 +174,22 @@ def to_dict(found: "Diagnosis") -> Mapping[str, object]:
                 "after": number(change.after),
             }
             for change, dates in zip(found.changes, found.dates, strict=True)
+        ],
+        "gradual_changes": [
+            {
+                "start_at": dates[0],
+                "start_at_ci95": [dates[1], dates[2]],
+                "end_at": dates[3],
+                "end_at_ci95": [dates[4], dates[5]],
+                "start_row": move.start,
+                "end_row": move.end,
+                "action": found.arms[move.arm].name,
+                "size": number(move.size),
+                "size_ci95": [number(move.size + sign * 1.96 * move.standard_error) for sign in (-1.0, 1.0)],
+                "before": number(move.before),
+                "after": number(move.after),
+            }
+            for move, dates in zip(found.gradual, found.gradual_dates, strict=True)
         ],
         "variation": _variation(found.variation),
         "seasons": {

@@ -4,8 +4,8 @@ It is done before the service listens, by an engine of its own whose clock shows
 batches: a reward is learned at most `BATCH` decisions late, and a long log takes seconds.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,12 +22,16 @@ DECISIONS = msgspec.json.Decoder(DecideManyResponse)
 
 
 class LoggedOutcome(NamedTuple):
-    """A row of a log: when, in microseconds since 1970, what was chosen, how likely that was, and what it earned."""
+    """A row of a log: when, in microseconds since 1970, what was chosen, how likely that was, and what it earned.
+
+    `request` is what the decision was asked with, such as the context.
+    """
 
     at: int
     action: str
     propensity: float | None
     reward: float
+    request: Mapping[str, Any] = {}
 
 
 async def import_log(journal: Journal, spec: DeploymentSpec, rows: Sequence[LoggedOutcome]) -> bool:
@@ -43,7 +47,7 @@ async def import_log(journal: Journal, spec: DeploymentSpec, rows: Sequence[Logg
         for start in range(0, len(rows), BATCH):
             batch = rows[start : start + BATCH]
             now[0] = max(now[0], min(batch[0].at, now_us()))
-            overrides = [DecideRequest(override=Override(row.action, row.propensity)) for row in batch]
+            overrides = [DecideRequest(override=Override(row.action, row.propensity), **row.request) for row in batch]
             _, body = await decisions.decide(engine, spec.name, overrides, many=True)
             ids = [decision.id for decision in DECISIONS.decode(body).decisions]
             outcomes = [LearnRequest(id=id, reward=row.reward) for id, row in zip(ids, batch, strict=True)]

@@ -1,105 +1,28 @@
-"""Prices for customers of several kinds, one a round: each kind likes a low price in its own way, and demand drifts.
+"""Customers whose demand swings.
 
-    P(kind k buys at price p) = draw_k(t) (1 - deters_k(t) p)
-    draw_k(t)                 = draw_k (1 + swing sin(2 pi (cycles t / T + phase_k)))        how many would like it
-    deters_k(t)               = deters_k (1 + swing sin(2 pi (cycles t / T + phase'_k)))     how much a price deters
-    P(kind k comes)             in proportion to 1 + tide sin(2 pi (t / T + phase''_k))      phases by the seed
-
-A sale takes one unit of the stock, and money for delivery, which costs more for some kinds than for others. Which kind
-a customer is of is seen before the price is named: the features of an action are (1, p, p^2) in the place of its kind
-and 0 elsewhere, so that mean rewards, p P(buys), and mean costs are linear in them.
-
-The best plan in hindsight knows which kinds came when, and how likely each was to buy at which price: (step, kind) is a
-segment of its program (`knapsack/means.py`), with as many rounds as customers of the kind came in the step.
+draw_k(t)  = draw_k (1 + swing sin(2 pi (cycles t / T + phase_k)))        how many would like it
+deter_k(t) = deter_k (1 + swing sin(2 pi (cycles t / T + phase'_k)))      how much a price deters
+P(kind k comes) in proportion to 1 + tide sin(2 pi (t / T + phase''_k))   phases by the seed
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from driftwise.core.kernel import kernel
-from driftwise.core.random import fill_uniform
-from driftwise.core.seeding import generator, key
-from driftwise.core.types import Floats, Ints, Problem, Spent
+from driftwise.core.seeding import generator
 from driftwise.core.validation import number, whole
-from driftwise.core.verbs import register
-from driftwise.families.knapsack.means import Means
-from driftwise.families.knapsack.worlds.base import BudgetWorld, Stages, charge, check_arm, observe_rates
+from driftwise.families.contextual_knapsack.worlds.base import CustomerWorld, Demand
 from driftwise.families.knapsack.worlds.glide import moments, step_of_rounds
-from driftwise.measure.levels import Levels
-from driftwise.measure.variation import Course
 
-DRAWS, DETERS, DELIVERY = (0.6, 0.8), (0.5, 0.8), (0.1, 1.0)  # of the first kind and the last, and all between
-POWERS = 3  # features of a price
-
-
-class CustomerTape(NamedTuple):
-    """Rounds start .. start + len(noise) - 1. Round i shows `sets[which[i]]`; the first noise says whether one buys."""
-
-    start: int
-    levels: Levels
-    costs: Floats
-    noise: Floats
-    sets: Floats
-    which: NDArray[np.int32]
-    takes: Floats
-    horizon: int
-    stages: Stages
-
-
-class Counter(NamedTuple):
-    """What actions change, as in `knapsack/worlds/base.py`; and `offer`, the matrix of a round."""
-
-    spent: Floats
-    luck: Floats
-    costs: Floats
-    rates: Floats
-    shut: Ints
-    offer: Floats
-
-
-@kernel
-def _observe(tape: CustomerTape, counter: Counter, t: int) -> tuple[Floats, bool]:
-    rates, is_open = observe_rates(tape, counter, t)  # type: ignore[arg-type]
-    rows, offer = tape.sets[tape.which[t - tape.start]], counter.offer
-    for row in range(len(rows)):
-        for i in range(rows.shape[1]):
-            offer[row, i] = rows[row, i]
-        for resource in range(len(rates)):
-            offer[row, rows.shape[1] + resource] = rates[resource]
-    return offer, is_open
-
-
-@kernel
-def _respond(tape: CustomerTape, counter: Counter, t: int, action: int) -> Spent:
-    check_arm(tape, action)
-    i, reward = t - tape.start, 0.0
-    for resource in range(len(counter.costs)):
-        counter.costs[resource] = 0.0
-    row = tape.levels.rows[i]
-    if action >= 0 and tape.noise[i, 0] < tape.costs[row, 0, action]:
-        reward = tape.levels.table[row, action] / tape.costs[row, 0, action]  # the price: a unit is sold or none is
-        for resource in range(len(counter.costs)):
-            counter.costs[resource] = tape.takes[tape.which[i], resource]
-    return charge(tape, counter, t, action, reward)  # type: ignore[arg-type]
-
-
-register(CustomerTape, observe=_observe, respond=_respond)
+DRAWS, DETERS = (0.6, 0.8), (0.5, 0.8)  # of the first kind and the last, and all between
 
 
 @dataclass(frozen=True, kw_only=True)
-class CustomerKinds(BudgetWorld):
-    """Kinds of customers whose demand drifts, a stock and a budget for delivery.
+class CustomerKinds(CustomerWorld):
+    """Kinds of customers whose demand swings, a stock and a budget for delivery.
 
     Parameters
     ----------
-    kinds, prices : int
-        How many kinds of customers, and how many prices from 0.25 to 1.
-    units, money : float
-        The stock, and the money for delivery, by the horizon; delivery to the dearest kind costs 1.
     swing : float
         How far demand swings, both how many would like to buy and how much a price deters them.
     cycles : int
@@ -111,100 +34,22 @@ class CustomerKinds(BudgetWorld):
     12
     """
 
-    kinds: int = 4
-    prices: int = 6
-    units: float = 0.25
-    money: float = 0.12
     swing: float = 0.25
     cycles: int = 2
     tide: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("kinds", "prices", "cycles"):
-            whole(name, getattr(self, name), high=100)
-        for name in ("units", "money"):
-            number(name, getattr(self, name), above=0.0, below=1.0, closed="]")
+        whole("cycles", self.cycles, high=100)
         number("swing", self.swing, above=0.0, below=0.25, closed="[]")
         number("tide", self.tide, above=0.0, below=1.0, closed="[]")
 
-    @property
-    def arms(self) -> int:
-        """How many prices there are."""
-        return self.prices
-
-    @property
-    def lasting(self) -> bool:
-        """What a price earns depends on the customer."""
-        return False
-
-    @property
-    def labels(self) -> list[str]:
-        """What drifts."""
-        return [f"{what} kind {kind}" for what in ("draws", "deters") for kind in range(self.kinds)]
-
-    def rates(self, horizon: int) -> Floats:
-        """Of the stock, and of the money for delivery."""
-        return np.array([self.units, self.money])
-
-    def problem(self, horizon: int = 0) -> Problem:
-        """What a policy may know: also how many features there are."""
-        return super().problem(horizon)._replace(dim=self.features.shape[1] * self.kinds, family="contextual-knapsack")
-
-    def means(self, horizon: int, seed: int) -> Means:
-        """A segment for every step and kind; each round has the kind of its customer."""
-        draws, deters = (table[:, :, None] for table in self._demand(horizon, seed))
-        chances = draws * (1.0 - deters * self._prices)
-        costs = chances[:, :, None, :] * self._takes[:, :, None]
-        rows = step_of_rounds(horizon) * self.kinds + self._customers(horizon, seed)
-        shape = -1, self.prices
-        return Means.of((chances * self._prices).reshape(shape), costs.reshape(-1, 2, self.prices), rows)
-
-    def courses(self, horizon: int, seed: int) -> Iterator[Course]:
-        """What draws each kind, and what deters it."""
-        demand = np.hstack(self._demand(whole("horizon", horizon), seed))
-        yield Course(0, Levels(demand, step_of_rounds(horizon)), None)
-
-    def nature(self, horizon: int = 0) -> Any:
-        """Nothing spent yet."""
-        till, dim = super().nature(horizon), self.problem(horizon).dim
-        return Counter(*till, np.zeros((self.prices, dim + len(till.rates))))
-
-    @property
-    def features(self) -> Floats:
-        """The features of each price, for customers of any kind."""
-        return np.vander(self._prices, POWERS, increasing=True)
-
-    @property
-    def _prices(self) -> Floats:
-        return np.linspace(0.25, 1.0, self.prices)
-
-    @property
-    def _takes(self) -> Floats:
-        """What a sale to each kind takes of each resource; neighbours differ in what delivery costs."""
-        order = np.argsort(np.arange(self.kinds) * 3 % max(1, self.kinds), kind="stable")
-        return np.stack([np.ones(self.kinds), np.linspace(*DELIVERY, self.kinds)[order]], axis=1)
-
-    def _demand(self, horizon: int, seed: int) -> tuple[Floats, Floats]:
-        """What draws each kind, step by step, and how much a price deters it."""
-        phases = generator(seed, "means").random((2, self.kinds))
-        waves = np.sin(2.0 * np.pi * (self.cycles * moments(horizon)[None, :, None] + phases[:, None]))
+    def demand(self, horizon: int, seed: int) -> Demand:
+        """Waves, in small steps."""
+        middles = moments(horizon)[:, None]
+        phases, tides = generator(seed, "means").random((2, self.kinds)), generator(seed, "tides").random(self.kinds)
+        waves = np.sin(2.0 * np.pi * (self.cycles * middles + phases[:, None]))
         levels = np.array([np.linspace(*each, self.kinds) for each in (DRAWS, DETERS)])
         draws, deters = levels[:, None] * (1.0 + self.swing * waves)
-        return draws, deters
-
-    def _customers(self, horizon: int, seed: int) -> NDArray[np.int32]:
-        """The kind of each round's customer."""
-        phases, luck = generator(seed, "tides").random(self.kinds), np.empty(horizon)
-        fill_uniform(key(seed, "customers"), 0, luck)
-        shares = 1.0 + self.tide * np.sin(2.0 * np.pi * (moments(horizon)[:, None] + phases))
-        ends = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)[:, :-1]
-        kinds: NDArray[np.int32] = (luck[:, None] >= ends[step_of_rounds(horizon)]).sum(axis=1).astype(np.int32)
-        return kinds
-
-    def _tape(
-        self, start: int, levels: Levels, means: Means, noise: Floats, horizon: int, stages: Stages
-    ) -> CustomerTape:
-        sets = np.einsum("kl,pj->kplj", np.eye(self.kinds), self.features).reshape(self.kinds, self.prices, -1)
-        which = levels.rows % np.int32(self.kinds)
-        return CustomerTape(start, levels, means.costs, noise, sets, which, self._takes, horizon, stages)
+        shares = 1.0 + self.tide * np.sin(2.0 * np.pi * (middles + tides))
+        return Demand(draws, deters, shares, step_of_rounds(horizon))
