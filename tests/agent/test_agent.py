@@ -31,13 +31,13 @@ def test_arms_are_numbered_or_named() -> None:
         (None, {}, "arms is missing: give a count or names"),
         ([], {}, "arms is empty"),
         (["a", "a"], {}, r"arms \['a'\] are named twice"),
-        (["a", None], {}, "arm names must be printable text or 64-bit integers; got None"),
+        (["a", None], {}, "arm names must be printable text, 64-bit integers or finite numbers; got None"),
         (2, {"reward_range": (1.0, 0.0)}, r"reward_range=\(1, 0\) is not a pair of finite numbers"),
         (2, {"reward_range": 5}, "reward_range=5 is not a pair"),
         (2, {"noise": 0.0}, r"noise=0.0 is outside \(0, inf\)"),
         ("red", {}, "arms='red' is one string"),
-        (["a", 2**70], {}, "arm names must be printable text or 64-bit integers"),
-        (["a", "\ud800"], {}, "arm names must be printable text or 64-bit integers"),
+        (["a", 2**70], {}, "arm names must be printable text, 64-bit integers or finite numbers"),
+        (["a", "\ud800"], {}, "arm names must be printable text, 64-bit integers or finite numbers"),
     ],
 )
 def test_nonsense_is_refused_with_the_value_and_the_rule(arms: Any, options: dict[str, Any], says: str) -> None:
@@ -271,3 +271,20 @@ def test_the_stream_of_a_decision_depends_on_seed_and_round_only() -> None:
     assert one.decide() == other.decide()
     first, second = (dw.Agent(dw.Uniform(), 10, seed=seed).decide() for seed in (5, 6))
     assert first.rng != second.rng
+
+
+def test_prices_can_be_arms() -> None:
+    agent = dw.Agent(dw.SlidingUCB(window=50), [9.99, 12.5, 15])
+    assert agent.decide(override=(12.5, 0.5)).action == 12.5
+    assert dw.Agent.loads(agent.dumps()).arms == [9.99, 12.5, 15]
+    agent.retire_arm(9.99)
+    assert agent.arms == [12.5, 15]
+    with pytest.raises(ParameterError, match="named twice"):
+        dw.Agent(dw.SlidingUCB(), [15, 15.0])
+    with pytest.raises(ParameterError, match="finite numbers; got nan"):
+        dw.Agent(dw.SlidingUCB(), [1.0, float("nan")])
+
+
+def test_a_decision_shows_its_id() -> None:
+    decision = dw.Agent(dw.UCB1(), ["a"]).decide()
+    assert repr(decision) == f"Decision(id=0, action='a', propensity={decision.propensity:.4g})"

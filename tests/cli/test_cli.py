@@ -25,10 +25,21 @@ def test_help_teaches() -> None:
 
 
 def test_policies_and_worlds_are_listed_with_what_they_need() -> None:
-    text = driftwise("policies").stdout
+    text = driftwise("policies", "--long").stdout
     assert "sliding-ucb" in text and "a window fit for the drift" in text and "Garivier & Moulines 2011" in text
-    assert "phases=5" in driftwise("worlds").stdout
+    assert "phases=5" in driftwise("worlds", "--long").stdout
     assert "index_k = mean_k + span sqrt(xi ln(min(t, w)) / n_k)" in driftwise("policies", "sliding-ucb").stdout
+
+
+def test_lists_are_short_grouped_by_family_and_filtered() -> None:
+    lines = driftwise("policies").stdout.splitlines()
+    assert lines[0] == "any" and lines[1].split()[0] == "auto" and "multi-armed" in lines
+    assert "sliding-ucb" not in driftwise("policies", "--family", "restless").stdout
+    needs_nothing = json.loads(driftwise("policies", "--needs", "nothing", "--json").stdout)
+    assert needs_nothing and all("nothing" in entry["needs"] for entry in needs_nothing)
+    found = driftwise("policies", "whittle").stdout
+    assert "sliding-whittle" in found and "sliding-ucb" not in found
+    assert "no family of problems called 'banana'" in driftwise("policies", "--family", "banana", code=2).stderr
 
 
 def test_lists_as_json() -> None:
@@ -117,4 +128,4 @@ def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], says: str) 
 
 
 def test_an_unknown_name_in_a_list_is_bad_input_too() -> None:
-    assert "no policy called 'x'" in driftwise("policies", "x", code=2).stderr
+    assert "no policy called 'qqq': `driftwise policies` lists all" in driftwise("policies", "qqq", code=2).stderr

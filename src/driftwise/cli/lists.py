@@ -3,7 +3,7 @@
 import inspect
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -11,44 +11,80 @@ import click
 from driftwise.cli.command import main
 
 
+def _list_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The argument and options of both lists."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output."),
+        click.option(
+            "--long", is_flag=True, help="With parameters, what each must know, its guarantee and its source."
+        ),
+        click.option("--family", metavar="F", help="Only those of this family of problems, e.g. multi-armed."),
+        click.argument("name", required=False),
+    ):
+        command = option(command)
+    return command
+
+
 @main.command(short_help="List policies, or show one in detail.")
-@click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-def policies(name: str | None, as_json: bool) -> None:
-    """List policies with what each must know, its guarantee and its source; with NAME, show one in detail.
+@_list_options
+@click.option(
+    "--needs", metavar="WORD", help="Only those that must know something with this word; `nothing`: the rest."
+)
+def policies(name: str | None, family: str | None, needs: str | None, long: bool, as_json: bool) -> None:
+    """List policies by family; with NAME, show one in detail, or those with that word in their name.
 
     Oracles know the world itself: they are for comparison only.
     """
     from driftwise.families import ORACLES, POLICIES
 
-    _catalogue(POLICIES | ORACLES, "policy", name, as_json)
+    _catalogue(POLICIES | ORACLES, "policy", name, family, needs, long, as_json)
 
 
 @main.command(short_help="List worlds, or show one in detail.")
-@click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-def worlds(name: str | None, as_json: bool) -> None:
-    """List worlds with their parameters; with NAME, show one in detail."""
+@_list_options
+def worlds(name: str | None, family: str | None, long: bool, as_json: bool) -> None:
+    """List worlds by family; with NAME, show one in detail, or those with that word in their name."""
     from driftwise.families import WORLDS
 
-    _catalogue(WORLDS, "world", name, as_json)
+    _catalogue(WORLDS, "world", name, family, None, long, as_json)
 
 
-def _catalogue(table: Mapping[str, type], what: str, name: str | None, as_json: bool) -> None:
+def _catalogue(
+    table: Mapping[str, type],
+    what: str,
+    name: str | None,
+    family: str | None,
+    needs: str | None,
+    long: bool,
+    as_json: bool,
+) -> None:
     """List the entries of a table, or show one in detail."""
-    from driftwise.cli.terminal import show_list, signature
+    from driftwise.cli.terminal import show_families, show_list, signature
     from driftwise.core.spec import lookup
 
-    chosen = {name: lookup(name, table, what)} if name else table
-    entries = [_entry(each, kind) for each, kind in chosen.items()]
+    if name is not None and name in table:
+        entry = _entry(name, table[name])
+        if as_json:
+            click.echo(json.dumps(entry))
+        else:
+            click.echo((sys.modules[table[name].__module__].__doc__ or "").strip())
+            click.echo(f"\n{table[name].__name__}({signature(entry)})\n\n{inspect.getdoc(table[name])}")
+        return
+    names = [each for each in table if name is None or name in each]
+    if not names:
+        lookup(name or "", table, what)
+    entries = [_entry(each, table[each]) for each in names]
+    if family is not None:
+        lookup(family, dict.fromkeys(entry["family"] for entry in entries), "family of problems")
+        entries = [entry for entry in entries if entry["family"] == family]
+    if needs is not None:
+        entries = [entry for entry in entries if needs.lower() in entry["needs"].lower()]
     if as_json:
-        click.echo(json.dumps(entries[0] if name else entries))
-    elif name:
-        click.echo((sys.modules[table[name].__module__].__doc__ or "").strip())
-        click.echo(f"\n{table[name].__name__}({signature(entries[0])})\n\n{inspect.getdoc(table[name])}")
+        click.echo(json.dumps(entries))
     else:
-        show_list(entries)
-        click.echo(f"\nOne in detail: driftwise {'policies' if what == 'policy' else 'worlds'} NAME", err=True)
+        (show_list if long else show_families)(entries)
+        command = "policies" if what == "policy" else "worlds"
+        click.echo(f"\nOne in detail: driftwise {command} NAME. All facts: --long", err=True)
 
 
 def _entry(name: str, kind: type) -> dict[str, Any]:

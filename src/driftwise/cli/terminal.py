@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from driftwise.study.verdicts import Verdict
 
 
+FAMILY_ORDER = ("any", "multi-armed", "contextual", "knapsack", "contextual-knapsack")  # the rest as they come
+
+
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A bar on standard error, with the time left."""
@@ -60,6 +63,20 @@ def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
     for each in verdicts:
         if each.verdict == DIFFERS:
             console.print(f"{each.id} differs: {each.claim.says}; {each.why}", markup=False)
+
+
+def show_families(entries: list[dict[str, Any]]) -> None:
+    """One line each, grouped by family."""
+    families: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries:
+        families.setdefault(entry["family"], []).append(entry)
+    width = max((len(entry["name"]) for entry in entries), default=0)
+    order = [family for family in FAMILY_ORDER if family in families]
+    order += [family for family in families if family not in order]
+    for place, (family, members) in enumerate((family, families[family]) for family in order):
+        click.secho(f"{'' if place == 0 else chr(10)}{family}", bold=True)
+        for entry in members:
+            click.echo(f"  {entry['name']:<{width}}  {entry['summary']}")
 
 
 def show_list(entries: list[dict[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 An index is used again when an arm leaves; a uid never is, so that a late reward is never credited to another arm.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -71,9 +72,11 @@ def registry_of(arms: object) -> ArmRegistry:
 
 
 def plain_name(name: object) -> Arm:
-    """A name that can be written down: text, or a whole number of 64 bits."""
+    """A name that can be written down: text, a whole number of 64 bits, or a number such as a price."""
     if isinstance(name, str) and name.isprintable():
         return str(name)
     if isinstance(name, int | np.integer) and not isinstance(name, bool) and -(2**63) <= name < 2**63:
         return int(name)
-    raise ParameterError(f"arm names must be printable text or 64-bit integers; got {name!r}")
+    if isinstance(name, float | np.floating) and math.isfinite(name):
+        return float(name)
+    raise ParameterError(f"arm names must be printable text, 64-bit integers or finite numbers; got {name!r}")

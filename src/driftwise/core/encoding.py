@@ -8,7 +8,7 @@ from driftwise.core.serialization import Packed
 from driftwise.core.types import Array
 from driftwise.errors import StateError
 
-Arm = str | int
+Arm = str | int | float
 Facts = dict[str, bool | int | float | str | list[str]]
 
 

@@ -9,7 +9,11 @@ MAX_ITEMS = 1000
 MAX_ARMS = 1000
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{1,64}\Z", description="Letters, digits, `_`, `.` and `-`.")]
-ArmName = Annotated[str, Meta(min_length=1, max_length=100)] | Annotated[int, Meta(ge=0, lt=2**53)]
+ArmName = (
+    Annotated[str, Meta(min_length=1, max_length=100)]
+    | Annotated[int, Meta(ge=0, lt=2**53)]
+    | Annotated[float, Meta(ge=-1e15, le=1e15)]
+)
 Number = Annotated[float, Meta(ge=-1e15, le=1e15)]
 Count = Annotated[int, Meta(ge=1, le=10**6)]
 Horizon = Annotated[int, Meta(ge=0, le=10**12, description="Rounds; 0 where nobody knows.")]

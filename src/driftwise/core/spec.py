@@ -12,6 +12,8 @@ from typing import Any
 
 from driftwise.errors import ParameterError
 
+FEW = 12  # names that an error can list
+
 
 def catalogue(package: ModuleType) -> dict[str, Any]:
     """The classes a package imports from its own files, by the name of the file: `sliding_ucb.py`, `sliding-ucb`."""
@@ -30,12 +32,17 @@ def parameters(kind: type) -> dict[str, Any]:
 
 
 def lookup(name: str, table: Mapping[str, Any], what: str) -> Any:
-    """The class called `name`; the error lists what there is and guesses what was meant."""
+    """The class called `name`; the error guesses what was meant, or lists what there is where that is short."""
     if name in table:
         return table[name]
-    close = difflib.get_close_matches(name, table, n=1)
-    hint = f"; did you mean {close[0]}?" if close else ":"
-    raise ParameterError(f"there is no {what} called {name!r}{hint} there are {', '.join(table)}")
+    close = difflib.get_close_matches(name, table, n=3) or [each for each in table if name and name in each][:3]
+    if close:
+        raise ParameterError(f"there is no {what} called {name!r}; did you mean {' or '.join(close)}?")
+    if len(table) <= FEW:
+        raise ParameterError(f"there is no {what} called {name!r}: there are {', '.join(table)}")
+    lists = {"policy": "policies", "world": "worlds"}.get(what)
+    where = f": `driftwise {lists}` lists all {len(table)}" if lists else f" among {len(table)}"
+    raise ParameterError(f"there is no {what} called {name!r}{where}")
 
 
 def parse(text: str, table: Mapping[str, Any], what: str) -> Any:

@@ -120,6 +120,9 @@ class Decision(NamedTuple):
         """What a reward that comes later is joined by: the round of the decision."""
         return self.t
 
+    def __repr__(self) -> str:
+        return f"Decision(id={self.id}, action={self.action!r}, propensity={self.propensity:.4g})"
+
 
 class Outcome(NamedTuple):
     """What came of a decision."""

@@ -268,13 +268,15 @@ def retire(name: str, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
     return ApiCall("POST", f"/deployments/{name}/retire", DeploymentResponse, key=key)
 
 
-def add_arm(name: str, arm: str | int, *, key: str | None = None, **options: object) -> ApiCall[DeploymentResponse]:
+def add_arm(
+    name: str, arm: str | int | float, *, key: str | None = None, **options: object
+) -> ApiCall[DeploymentResponse]:
     """Add an arm, with what the others have: `features=`, or `arm_type=` and `activation_cost=`."""
     body = without_none(name=arm, **options)
     return ApiCall("POST", f"/deployments/{name}/arms", DeploymentResponse, body, key, min_timeout_s=LONG_S)
 
 
-def retire_arm(name: str, arm: str | int, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
+def retire_arm(name: str, arm: str | int | float, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
     """Retire an arm."""
     return ApiCall(
         "POST", f"/deployments/{name}/arms/retire", DeploymentResponse, {"name": arm}, key, min_timeout_s=LONG_S

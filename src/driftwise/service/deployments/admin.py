@@ -75,7 +75,7 @@ async def set_status(engine: Engine, name: str, status: str, *, key: Idempotency
 async def add_arm(
     engine: Engine,
     name: str,
-    arm: str | int,
+    arm: str | int | float,
     options: Mapping[str, object] = NO_OPTIONS,
     *,
     key: IdempotencyKey = NO_KEY,
@@ -85,7 +85,7 @@ async def add_arm(
     return await _work(engine, name, lambda live: live.add_arm(body, engine.clock()), key)
 
 
-async def retire_arm(engine: Engine, name: str, arm: str | int, *, key: IdempotencyKey = NO_KEY) -> Reply:
+async def retire_arm(engine: Engine, name: str, arm: str | int | float, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Retire an arm."""
     return await _work(engine, name, lambda live: live.retire_arm(arm, engine.clock()), key)
 

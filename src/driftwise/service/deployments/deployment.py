@@ -119,7 +119,7 @@ class Deployment:
         """Add an arm."""
         return self._record(arm, now)
 
-    def retire_arm(self, name: str | int, now: int) -> Event:
+    def retire_arm(self, name: str | int | float, now: int) -> Event:
         """Retire an arm."""
         return self._record(ArmRetired(name), now)
 

@@ -48,14 +48,14 @@ class Cancelled(Body):
 class ArmAdded(Body):
     """An arm was added, with what it brings: its features, or its type and its activation cost."""
 
-    name: str | int
+    name: str | int | float
     options: dict[str, Any] = {}
 
 
 class ArmRetired(Body):
     """An arm was retired."""
 
-    name: str | int
+    name: str | int | float
 
 
 class Changed(Body):
