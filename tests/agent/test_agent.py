@@ -276,9 +276,9 @@ def test_the_stream_of_a_decision_depends_on_seed_and_round_only() -> None:
 def test_prices_can_be_arms() -> None:
     agent = dw.Agent(dw.SlidingUCB(window=50), [9.99, 12.5, 15])
     assert agent.decide(override=(12.5, 0.5)).action == 12.5
-    assert dw.Agent.loads(agent.dumps()).arms == [9.99, 12.5, 15]
+    assert dw.Agent.loads(agent.dumps()).arms == (9.99, 12.5, 15)
     agent.retire_arm(9.99)
-    assert agent.arms == [12.5, 15]
+    assert agent.arms == (12.5, 15)
     with pytest.raises(ParameterError, match="named twice"):
         dw.Agent(dw.SlidingUCB(), [15, 15.0])
     with pytest.raises(ParameterError, match="finite numbers; got nan"):
