@@ -12,7 +12,7 @@ from driftwise.core.fixtures import ROUNDS
 from driftwise.core.loop import play
 from driftwise.core.protocols import Policy, Tape, World
 from driftwise.core.seeding import key
-from driftwise.core.serialization import equal
+from driftwise.core.serialization import arrays, equal
 from driftwise.core.types import Problem
 from driftwise.core.validation import without_text
 from driftwise.families import POLICIES, Uniform
@@ -143,8 +143,8 @@ def _player(problem: Problem) -> Policy:
     """A policy that can play this problem; bare arms, rows, and arms that cost can be chosen without looking."""
     if FAMILIES[problem.family].accepts(family_of(Uniform())):
         return Uniform()
-    player: Policy = next(kind() for kind in POLICIES.values() if family_of(kind()) == problem.family)
-    return player
+    players: list[Policy] = [kind() for kind in POLICIES.values() if family_of(kind()) == problem.family]
+    return min(players, key=lambda policy: len(list(arrays(policy.init(problem)))))  # the simplest compiles soonest
 
 
 def _rounds(tapes: Iterator[Tape]) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from driftwise.core.compile_errors import explained
 
 if TYPE_CHECKING:
     from numba.core.dispatcher import Dispatcher
-    from numba.types import Type as NumbaType
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -172,15 +171,9 @@ def load_numba() -> ModuleType:
     """Import numba once, and teach it what a `Kernel` and a verb are."""
     with _LOCK:
         import numba
-        from numba.extending import typeof_impl
 
         from driftwise.core import dispatch as shapes
         from driftwise.core import verbs
-        from driftwise.core.kernel_type import KernelType
-
-        @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
-        def _(value: Kernel[Any, Any], context: object) -> "NumbaType":
-            return KernelType(value.compiled)
 
         verbs.teach(numba)
         shapes.teach(numba, part_options(numba))

@@ -181,10 +181,20 @@ def kernels_of(subject: type) -> list[Kernel[..., Any]]:
 
 
 def teach(numba: ModuleType) -> None:
-    """Make the verbs callable inside compiled code: a call is one of the kernel registered for its first argument."""
-    from driftwise.core.kernel_type import KernelType
-
+    """Make kernels and verbs callable inside compiled code: a verb calls the kernel registered for its subject."""
     types = numba.types
+
+    class KernelType(types.Dispatcher):  # type: ignore[misc, name-defined]
+        """numba's type of a kernel, which is not compiled again for a whole number that is written out in a call.
+
+        numba's type of such a number is that of this one number, and of `f(-1)` and `f(arm)` would make two functions.
+        """
+
+        def get_call_type(
+            self, context: "BaseContext", args: "tuple[NumbaType, ...]", kws: "dict[str, NumbaType]"
+        ) -> "Signature":
+            plain = (types.unliteral(each) if isinstance(each, types.IntegerLiteral) else each for each in args)
+            return super().get_call_type(context, tuple(plain), kws)
 
     class VerbType(types.Callable, types.Dummy):  # type: ignore[misc, name-defined]
         """numba's type of a verb. Unlike an `overload` it asks the table at every compilation, and adds no stub."""
@@ -213,5 +223,7 @@ def teach(numba: ModuleType) -> None:
         def get_impl_key(self, sig: "Signature") -> object:
             return self.kernel_type(sig.args).get_impl_key(sig)
 
-    numba.extending.register_model(VerbType)(numba.extending.models.OpaqueModel)
+    for kind in (KernelType, VerbType):
+        numba.extending.register_model(kind)(numba.extending.models.OpaqueModel)
+    numba.extending.typeof_impl.register(Kernel)(lambda value, context: KernelType(value.compiled))
     numba.extending.typeof_impl.register(Verb)(lambda value, context: VerbType(value))
