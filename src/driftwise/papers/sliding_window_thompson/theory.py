@@ -177,7 +177,7 @@ def _appendix_e() -> Iterator[Claim]:
             )
         yield Claim(
             f"appendixE/case1/K={n_arms}",
-            "two arms on one side of the peak never differ by less than Delta_0 = 1/3: in how many of 10,000 rounds they do",
+            "two arms on one side of the peak never differ by less than Delta_0 = 1/3: in how many of 10,000 rounds",
             (),
             partial(_measure_same_side, n_arms=n_arms),
             at_most(0.0),
