@@ -13,6 +13,8 @@ from driftwise.core.types import Problem
 from driftwise.core.validation import cast
 from driftwise.errors import ParameterError
 from driftwise.families import POLICIES
+from driftwise.service.deployments.spec import policy_of
+from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.study.study import with_foresight
 
 
@@ -94,6 +96,17 @@ def test_words_work_inside_other_policies_and_after_a_dump() -> None:
     assert with_numbers(inner, Foresight(Problem(3, horizon=10_000))).policy.window == 606
     agent = dw.Agent(dw.SlidingThompson(window="corollary1"), dw.MultiArmed(3, horizon=400))
     assert dw.Agent.loads(agent.dumps()).policy == agent.policy == dw.SlidingThompson(window=20)
+
+
+def test_words_work_in_the_service() -> None:
+    problem = dw.MultiArmed(3, horizon=10_000)
+    for fields in ({"policy": "sliding-thompson:window=corollary1"}, {"parameters": {"window": "corollary1"}}):
+        spec = DeploymentSpec(name="shop", problem=problem, **{"policy": "sliding-thompson"} | fields)
+        assert policy_of(spec) == dw.SlidingThompson(window=100)
+    with pytest.raises(ParameterError, match="known in studies only"):
+        policy_of(DeploymentSpec(name="shop", problem=problem, policy="rexp3:variation=true"))
+    with pytest.raises(ParameterError, match="window='x' is not a number"):
+        policy_of(DeploymentSpec(name="shop", problem=problem, policy="sliding-thompson", parameters={"window": "x"}))
 
 
 def test_words_work_on_the_command_line() -> None:

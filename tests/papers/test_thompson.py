@@ -136,8 +136,8 @@ def test_the_printed_sw_ucb_agrees_with_its_slow_twin(n_arms: int, tau: int, see
 def verdicts() -> dict[str, str]:
     """Table 4 at N=10,000, K=5 and 10, with 40 runs, and the winners there.
 
-    The standard error of a mean is below 1.2% of it for SW-TS, SW-KL-UCB and SW-UCB, whose expectations lie within 1.2%
-    of the printed means, and the printed errors are below 1%: were the seeds renewed, one of the cells asserted on would
+    The standard error of a mean is below 1.2% of it for SW-TS, SW-KL-UCB and SW-UCB, their expectation lies within 1.2%
+    of the printed mean, and the printed errors are below 1%: were the seeds renewed, one of the cells asserted on would
     leave the margin of 5% with probability below 0.02. Seeds are fixed.
     """
     chosen = paper(PAPER)

@@ -2,7 +2,7 @@
 
 A cell is judged at the checkpoint that the printed numbers fit, within 5%. Table 2 averages over ten configurations,
 drawn at random and not printed: its means carry their noise, and no number of our runs could show 5%. There the margin
-is three times that noise, at most a quarter (`NOISE`, measured over 300 configurations and fixed since).
+is three times that noise, at least 5% and at most a quarter.
 
 The text leaves the parameters of REXP3 and SER4 open, the printed SW-UCB has a defect, and the printed ASC-MAB is not
 that of the text: these cells have other readings, which count for the same printed number.
@@ -30,16 +30,20 @@ from driftwise.study.claims import LITERAL, Claim, Evidence, Finding, around
 from driftwise.study.findings import mean_of, row_of
 from driftwise.study.printed import PrintedTable
 
-MARGIN, LARGEST_MARGIN, CONFIGURATIONS = 0.05, 0.25, 10
+MARGIN, LARGEST_MARGIN = 0.05, 0.25
 
-# The standard deviation of a mean over ten configurations of Table 2, as a share of it, for K = 5, 10, 20, 30.
+# The standard deviation of a mean over ten configurations of Table 2, as a share of it, for K = 5, 10, 20, 30: from 300
+# configurations at N = 10,000 with a run each, whose own luck makes it up to a fifth too large. Fixed before judging.
 NOISE = {
-    "TS": (0.10, 0.08, 0.07, 0.07),
-    "SER4": (0.06, 0.04, 0.02, 0.015),
-    "REXP3": (0.04, 0.03, 0.02, 0.02),
-    "SW-UCB": (0.30, 0.25, 0.20, 0.20),
-    "SW-KL-UCB": (0.07, 0.06, 0.05, 0.05),
-    "SW-TS": (0.07, 0.06, 0.05, 0.05),
+    "TS": (0.112, 0.095, 0.087, 0.080),
+    "SER4": (0.079, 0.045, 0.025, 0.018),
+    RESETS: (0.055, 0.037, 0.025, 0.020),
+    "REXP3": (0.045, 0.034, 0.026, 0.020),
+    TRUE_VARIATION: (0.050, 0.037, 0.027, 0.022),
+    "SW-UCB": (0.063, 0.030, 0.019, 0.016),
+    "SW-UCB-printed": (0.263, 0.217, 0.172, 0.150),
+    "SW-KL-UCB": (0.074, 0.070, 0.059, 0.052),
+    "SW-TS": (0.081, 0.073, 0.060, 0.052),
 }
 READINGS = {
     "SW-UCB-printed": "with the defect",
@@ -93,7 +97,7 @@ def _cell(table: str, n_arms: int, horizon: int, algorithm: str) -> Claim:
     study, name = f"{table}/K={n_arms}/N={horizon}", PRINTED_NAME.get(algorithm, algorithm)
     place = f"{study.replace('-literal', '')}/{name}"
     mean, ci95 = published()[place]
-    noise = NOISE[name][ARMS.index(n_arms)] if table == "table2" else 0.0
+    noise = NOISE[algorithm][ARMS.index(n_arms)] if table == "table2" else 0.0
     margin = min(LARGEST_MARGIN, max(MARGIN, 3.0 * noise))
     return Claim(
         id=f"{study}/{algorithm}",
