@@ -2,10 +2,12 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,8 +35,9 @@ from driftwise.papers.sliding_window_thompson.studies import (
 from driftwise.papers.sliding_window_thompson.switch import Switch
 from driftwise.papers.sliding_window_thompson.theory import close_rounds
 from driftwise.report.style import WIDE, svg
-from driftwise.study.claims import Evidence, choose, needed
-from driftwise.study.verdicts import judge
+from driftwise.study.claims import Evidence, Finding, Range, choose, needed
+from driftwise.study.tallies import headline, sentence_of
+from driftwise.study.verdicts import Verdict, judge
 
 PAPER = "sliding-window-thompson"
 
@@ -288,3 +291,54 @@ def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path: Path, words: list[s
     done = reproduce(*words, out=tmp_path)
     assert done.returncode == 2
     assert says in done.stderr and "Traceback" not in done.stderr
+
+
+# ---- the documentation ----
+
+ROOT = Path(__file__).parents[2]
+READINGS = {
+    "SW-TS": "SW-TS",
+    "SW-KL-UCB": "SW-KL-UCB",
+    "TS": "TS",
+    "REXP3": "REXP3",
+    "REXP3-true": "REXP3, true variation (Table 2)",
+    "REXP3-amplitude": "REXP3, sigma N (K-1)/K (Tables 3 to 6)",
+    "SER4": "SER4",
+    "SER4-resets": "SER4 with resets",
+    "SW-UCB": "SW-UCB",
+    "SW-UCB-printed": "SW-UCB with the defect",
+}
+KINDS = ("matches", "known-deviation", "unexplained", "inconclusive", "not-judged", "differs")
+
+
+def row_of_algorithm(recorded: dict[str, dict[str, Any]], algorithm: str) -> str:
+    """One line of the table of docs/papers.md: how the cells of an algorithm came out."""
+    cells = {
+        claim: each
+        for claim, each in recorded.items()
+        if claim.startswith("table") and "-literal/" not in claim and claim.endswith(f"/{algorithm}")
+    }
+    off = [100.0 * (each["ours"] / each["paper"] - 1.0) for each in cells.values()]
+    counts = [sum(each["verdict"] == kind for each in cells.values()) for kind in KINDS[:4]]
+    shown = f"{min(off):+.0f} to {max(off):+.0f}%"
+    return f"| {READINGS[algorithm]} | {len(cells)} | {' | '.join(map(str, counts))} | {shown} |"
+
+
+def test_the_numbers_of_the_page_are_those_recorded() -> None:
+    """The table of cells, the headline, and every number of the form `ours` (claim) in docs/papers.md."""
+    recorded = json.loads((Path(__file__).parent / "recorded" / f"{PAPER}.json").read_text(encoding="utf-8"))
+    claims = paper(PAPER).claims("quick")
+    assert set(recorded) == {claim.id for claim in claims}
+    page = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+    part = page[page.index("## Sliding-Window Thompson") : page.index("## Hedging the Drift")]
+    for algorithm in READINGS:
+        assert row_of_algorithm(recorded, algorithm) in part
+    verdicts = [
+        Verdict(claim, Finding(0.0), Range(0.0, 0.0), None, recorded[claim.id]["verdict"], "") for claim in claims
+    ]
+    assert sentence_of(headline(verdicts)) in " ".join(part.split())
+    numbers = re.findall(r"([+-]?[\d,.]+) \(`([a-zE0-9][^`]*/[^`]*)`\)", part)
+    assert len(numbers) >= 10
+    for shown, claim in numbers:
+        digits = len(shown.partition(".")[2])
+        assert float(shown.replace(",", "")) == round(recorded[claim]["ours"], digits), claim
