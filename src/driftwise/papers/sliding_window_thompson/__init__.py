@@ -8,7 +8,7 @@ from driftwise.papers.sliding_window_thompson.figures import figures
 from driftwise.study.printed import PaperAnswer
 
 ANSWER = PaperAnswer(
-    printed="Tables 2 to 6 print 348 mean regrets: six algorithms, K = 5 to 30 arms, N up to 10^6, in worlds that change "
+    printed="Tables 2 to 6 print 348 mean regrets: six algorithms, K = 5 to 30, N up to 10^6, in worlds that change "
     "abruptly, smoothly, or both. SW-TS loses least in nearly all of them. Three theorems bound its regret, eight "
     "corollaries prescribe windows, and section 6 asks how much the window matters.",
     comes_out="Of {statements} statements judged here {matches} match as printed. SW-TS comes out in every table: in "
