@@ -1,7 +1,11 @@
-"""Tables 2 to 6, cell by cell, and who wins in each.
+"""Tables 2 to 6, cell by cell and row by row.
 
-A cell matches when our mean is within 5% of the printed one, or the two differ by no more than both 95% intervals
-together (in Table 2 widened by the noise of the paper's ten configurations, estimated from our runs).
+A cell is judged at the checkpoint that the printed numbers fit, within 5%. Table 2 averages over ten configurations,
+drawn at random and not printed: its means carry their noise, and no number of our runs could show 5%. There the margin
+is three times that noise, at least 5% and at most a quarter.
+
+The text leaves the parameters of REXP3 and SER4 open, the printed SW-UCB has a defect, and the printed ASC-MAB is not
+that of the text: these cells have other readings, which count for the same printed number.
 """
 
 import csv
@@ -10,20 +14,49 @@ from collections.abc import Iterator
 from functools import cache, partial
 from importlib.resources import files
 
-from driftwise.measure.summary import paired_difference
-from driftwise.papers.sliding_window_thompson.studies import ALGORITHMS, ARMS, HORIZONS, reported
-from driftwise.study.claims import Claim, Evidence, Finding
+from driftwise.papers.sliding_window_thompson.studies import (
+    ALGORITHMS,
+    AMPLITUDE,
+    ARMS,
+    HORIZONS,
+    PRINTED_NAME,
+    RESETS,
+    TABLES,
+    TRUE_VARIATION,
+    places,
+    reported,
+)
+from driftwise.study.claims import LITERAL, Claim, Evidence, Finding, around
+from driftwise.study.findings import mean_of, row_of
+from driftwise.study.printed import PrintedTable
 
-TOLERANCE = 0.05
-CONFIGURATIONS = 10
+MARGIN, LARGEST_MARGIN = 0.05, 0.25
 
-DEFECT = "The printed rows need a defect; see SW-UCB-printed."
-SHIFT = "Neither reading of the ASC shift fits both tables."
-KNOWN = {
-    "SER4": "SER4's constants are not in the paper, its source could not be checked, and no setting tried fits all.",
-    "REXP3 in table4": "No batch or mixing of standard REXP3 reaches the printed values; another must have run.",
-    "TS in table5": SHIFT,
-    "SW-UCB-printed, ASC": f"Not reproduced where the wave turns about ten radians in a run. {SHIFT}",
+# The standard deviation of a mean over ten configurations of Table 2, as a share of it, for K = 5, 10, 20, 30: from 300
+# configurations at N = 10,000 with a run each, whose own luck makes it up to a fifth too large. Fixed before judging.
+NOISE = {
+    "TS": (0.112, 0.095, 0.087, 0.080),
+    "SER4": (0.079, 0.045, 0.025, 0.018),
+    RESETS: (0.055, 0.037, 0.025, 0.020),
+    "REXP3": (0.045, 0.034, 0.026, 0.020),
+    TRUE_VARIATION: (0.050, 0.037, 0.027, 0.022),
+    "SW-UCB": (0.063, 0.030, 0.019, 0.016),
+    "SW-UCB-printed": (0.263, 0.217, 0.172, 0.150),
+    "SW-KL-UCB": (0.074, 0.070, 0.059, 0.052),
+    "SW-TS": (0.081, 0.073, 0.060, 0.052),
+}
+READINGS = {
+    "SW-UCB-printed": "with the defect",
+    RESETS: "with resets",
+    TRUE_VARIATION: "true variation",
+    AMPLITUDE: "variation times (K-1)/K",
+}
+SHIFT = "shift N/2"
+FITTED = {
+    "SER4": "C = 2 and a reset with probability 1/N, on Table 3",
+    RESETS: "C = sqrt(2) and a reset with probability 0.005 a pass, on Table 3 at N = 10,000 and 100,000",
+    AMPLITUDE: "the factor (K-1)/K among about twenty settings, on Tables 3 and 6 at N = 100,000",
+    SHIFT: "the shift N/2 among about thirty rules, on this table at N = 10,000, K = 5 and 30",
 }
 
 
@@ -39,108 +72,119 @@ def published() -> dict[str, tuple[float, float]]:
     return cells
 
 
+def printed_in(study: str, algorithm: str) -> bool:
+    """Whether the paper prints this algorithm in this cell; Table 4 has no SER4."""
+    return f"{study.replace('-literal', '')}/{PRINTED_NAME.get(algorithm, algorithm)}" in published()
+
+
 def cells(scale: str) -> Iterator[Claim]:
-    for table in ("table2", "table3", "table4", "table5", "table6", "table5-literal", "table6-literal"):
-        literal = table.endswith("-literal")
-        for n_arms in ARMS:
-            for horizon in HORIZONS[scale][:1] if literal else HORIZONS[scale]:
-                study = f"{table}/K={n_arms}/N={horizon}"
-                for algorithm in ALGORITHMS:
-                    printed = f"{study.replace('-literal', '')}/{algorithm.replace('-printed', '')}"
-                    if printed in published():
-                        yield _cell(study, algorithm, horizon, *published()[printed])
+    """Every printed cell, in each of its readings."""
+    for table, n_arms, horizon in places(scale):
+        study = f"{table}/K={n_arms}/N={horizon}"
+        for algorithm in _readings(table):
+            if printed_in(study, algorithm):
+                yield _cell(table, n_arms, horizon, algorithm)
 
 
-def _cell(study: str, algorithm: str, horizon: int, mean: float, ci95: float) -> Claim:
+def _readings(table: str) -> tuple[str, ...]:
+    """The algorithms and their other readings in a table; beside the literal ASC-MAB, the paper's six only."""
+    if table.endswith("-literal"):
+        return ALGORITHMS
+    return (*ALGORITHMS, RESETS, AMPLITUDE if TABLES[table].sigma else TRUE_VARIATION)
+
+
+def _cell(table: str, n_arms: int, horizon: int, algorithm: str) -> Claim:
+    study, name = f"{table}/K={n_arms}/N={horizon}", PRINTED_NAME.get(algorithm, algorithm)
+    place = f"{study.replace('-literal', '')}/{name}"
+    mean, ci95 = published()[place]
+    noise = NOISE[algorithm][ARMS.index(n_arms)] if table == "table2" else 0.0
+    margin = min(LARGEST_MARGIN, max(MARGIN, 3.0 * noise))
     return Claim(
         id=f"{study}/{algorithm}",
-        says=f"regret of {algorithm} is {mean:,.0f}",
+        says=f"regret of {name} is {mean:,.0f}",
         studies=(study,),
-        judge=partial(_judge_cell, study=study, algorithm=algorithm, horizon=horizon, mean=mean, ci95=ci95),
+        measure=partial(_measure_cell, study=study, algorithm=algorithm, horizon=horizon, mean=mean),
+        agrees=around(mean, margin),
         paper=mean,
         paper_ci95=ci95,
-        known=_known(study, algorithm),
+        paper_error=math.hypot(ci95 / 1.96, noise * mean),
+        statement=place,
+        reading=_reading(table, algorithm),
+        fitted=_fitted(table, n_arms, horizon, algorithm),
+        about=algorithm,
     )
 
 
-def _judge_cell(evidence: Evidence, *, study: str, algorithm: str, horizon: int, mean: float, ci95: float) -> Finding:
-    runs = evidence.regrets(study, algorithm, reported(horizon))
-    ours = evidence.regret(study, algorithm, reported(horizon))
-    spread = float(runs.std(ddof=1)) if len(runs) > 1 else math.nan
-    configurations = spread / math.sqrt(CONFIGURATIONS) if study.startswith("table2") else 0.0
-    off = ours.mean - mean
-    near = abs(off) <= TOLERANCE * mean
-    allowed = ci95 + ours.ci95 + 1.96 * configurations
-    error = math.sqrt((ci95 / 1.96) ** 2 + spread**2 / len(runs) + configurations**2)
-    return Finding(
-        ours=ours.mean,
-        ours_ci95=ours.ci95,
-        holds=near or abs(off) <= allowed,
-        why="Within 5%." if near else "Within both intervals." if abs(off) <= allowed else f"Off by {off / mean:+.0%}.",
-        sigmas=off / error if error > 0.0 else None,
-        at_end=evidence.regret(study, algorithm).mean,
-    )
+def _measure_cell(evidence: Evidence, *, study: str, algorithm: str, horizon: int, mean: float) -> Finding:
+    found = mean_of(evidence.regrets(study, algorithm, reported(horizon)))
+    end = evidence.regret(study, algorithm).mean
+    return found._replace(why=f"Off by {found.ours / mean - 1.0:+.1%}.", at_end=end)
 
 
-def _known(study: str, algorithm: str) -> str:
-    """Why a cell is known to come out otherwise; empty for the rest."""
-    table, _, horizon = study.split("/")
-    if algorithm == "SER4":
-        return KNOWN["SER4"]
-    if algorithm == "SW-UCB":
-        return DEFECT
-    if table.endswith("literal"):
-        return SHIFT
-    if algorithm == "REXP3" and table == "table4":
-        return KNOWN["REXP3 in table4"]
-    if algorithm == "TS" and table == "table5":
-        return KNOWN["TS in table5"]
-    ten_radians = {("table5", "N=10000"), ("table5", "N=100000"), ("table6", "N=10000")}
-    if algorithm == "SW-UCB-printed" and (table, horizon) in ten_radians:
-        return KNOWN["SW-UCB-printed, ASC"]
-    return ""
+def _reading(table: str, algorithm: str) -> str:
+    shifted = [SHIFT] if table in ("table5", "table6") else []
+    return ", ".join([*([READINGS[algorithm]] if algorithm in READINGS else []), *shifted]) or LITERAL
 
 
-# ---- who wins ----
+def _fitted(table: str, n_arms: int, horizon: int, algorithm: str) -> str:
+    """What was fitted on this very cell; nothing for most."""
+    if algorithm in ("SER4", RESETS) and table == "table3" and horizon <= 100_000:
+        return FITTED[algorithm]
+    if algorithm == AMPLITUDE and table in ("table3", "table6") and horizon == 100_000:
+        return FITTED[algorithm]
+    by_shift = table == "table6" and horizon == 10_000 and n_arms in (5, 30)
+    return FITTED[SHIFT] if by_shift and algorithm in ("TS", "SW-TS", "SW-KL-UCB") else ""
 
 
-def orders(scale: str) -> Iterator[Claim]:
-    for table in ("table2", "table3", "table4", "table5", "table6"):
+# ---- rows ----
+
+
+def rows(scale: str) -> Iterator[Claim]:
+    """On which side of the printed cells ours lie: in each table with all of its lengths, and over all tables."""
+    tables = [table for table in TABLES if not table.endswith("-literal")]
+    every = [claim for claim in cells(scale) if not claim.id.split("/")[0].endswith("-literal")]
+    for algorithm in (*ALGORITHMS, RESETS, TRUE_VARIATION, AMPLITUDE):
+        own = [claim for claim in every if claim.id.endswith(f"/{algorithm}")]
+        for table in tables:
+            members = [claim for claim in own if claim.id.startswith(f"{table}/")]
+            if len(members) >= len(ARMS) * len(HORIZONS["full"]):
+                yield row_of(f"{table}/{algorithm}", members)
+        yield row_of(f"tables/{algorithm}", own)
+
+
+# ---- the tables in the paper's own form ----
+
+TITLES = {
+    "table2": "Table 2: AC-MAB, tau = 4 sqrt(N log N)",
+    "table3": "Table 3: SC-MAB, tau = sqrt(N), sigma = 0.0001",
+    "table4": "Table 4: SC-MAB, tau = sigma^(-4/5), sigma = 0.001",
+    "table5": "Table 5: ASC-MAB, tau = sqrt(N), sigma = 0.0001, shift N/2",
+    "table6": "Table 6: ASC-MAB, tau = sigma^(-4/5), sigma = 0.001, shift N/2",
+}
+
+
+def tables(scale: str) -> list[PrintedTable]:
+    """Tables 2 to 6: rows by K and algorithm, columns by N; other readings stand below the printed row they are of."""
+    lengths = HORIZONS["full"]
+    printed = []
+    for table, title in TITLES.items():
+        lines = []
         for n_arms in ARMS:
-            for horizon in HORIZONS[scale]:
-                study = f"{table}/K={n_arms}/N={horizon}"
-                best, tie = _winner(table, n_arms, horizon)
-                yield Claim(
-                    id=f"order/{study}",
-                    says=f"{best} loses least" + (f", {tie} not distinguishable from it" if tie else ""),
-                    studies=(study,),
-                    judge=partial(_judge_order, study=study, best=best, tie=tie, horizon=horizon),
-                )
+            for algorithm in _in_order(_readings(table)):
+                if printed_in(f"{table}/K={n_arms}/N={lengths[0]}", algorithm):
+                    note = f", {READINGS[algorithm]}" if algorithm in READINGS else ""
+                    heading = f"K = {n_arms}, {PRINTED_NAME.get(algorithm, algorithm)}{note}"
+                    ids = tuple(f"{table}/K={n_arms}/N={length}/{algorithm}" for length in lengths)
+                    lines.append((heading, ids))
+        printed.append(PrintedTable(title, tuple(f"N = {length:,}" for length in lengths), tuple(lines)))
+    return printed
 
 
-def _winner(table: str, n_arms: int, horizon: int) -> tuple[str, str]:
-    """The algorithm the paper says is best in a cell, and one it cannot tell from it."""
-    if table == "table2" and horizon == 10_000 and n_arms == 5:
-        return "SW-KL-UCB", ""
-    if table == "table2" and horizon == 10_000 and n_arms == 10:
-        return "SW-TS", "SW-KL-UCB"
-    if table in ("table3", "table5") and horizon == 10_000:
-        return "TS", ""
-    return "SW-TS", ""
+def _in_order(algorithms: tuple[str, ...]) -> list[str]:
+    """Each reading after the algorithm it is of."""
+    printed = [name for name in ALGORITHMS if name not in PRINTED_NAME]
 
+    def place(algorithm: str) -> tuple[int, bool]:
+        return printed.index(PRINTED_NAME.get(algorithm, algorithm)), algorithm in PRINTED_NAME
 
-def _judge_order(evidence: Evidence, *, study: str, best: str, tie: str, horizon: int) -> Finding:
-    """Holds when no other algorithm of the paper lost clearly less, run by run."""
-    rounds = reported(horizon)
-    ours = evidence.regrets(study, best, rounds)
-    others = [name for name in ALGORITHMS if name not in (best, tie, "SW-UCB") and printed_in(study, name)]
-    better = {name: paired_difference(ours, evidence.regrets(study, name, rounds)) for name in others}
-    nearest = min(others, key=lambda name: evidence.regret(study, name, rounds).mean)
-    ratio = float(ours.mean() / evidence.regret(study, nearest, rounds).mean)
-    beaten_by = [name for name, gap in better.items() if gap.low > 0.0]
-    why = f"{best} has {ratio:.2f} of the regret of {nearest}, the next."
-    return Finding(ratio, math.nan, not beaten_by, why if not beaten_by else f"{', '.join(beaten_by)} lost less. {why}")
-
-
-def printed_in(study: str, algorithm: str) -> bool:
-    return f"{study}/{algorithm.replace('-printed', '')}" in published()
+    return sorted(algorithms, key=place)

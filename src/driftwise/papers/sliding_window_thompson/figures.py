@@ -25,7 +25,8 @@ INCREASES = (0.5, 1.0, 2.0)
 
 def figures(evidence: Evidence) -> list[Drawing]:
     """Every figure that the studies at hand allow."""
-    return [*_regret_over_time(evidence), *_waves(evidence), *_speeds(evidence), *_sweeps(evidence)]
+    drawings = [*_regret_over_time(evidence), *_waves(evidence), *_speeds(evidence), *_sweeps(evidence)]
+    return sorted(drawings, key=lambda each: int(each.title.split(":")[0].removeprefix("Figure ")))
 
 
 def _has(evidence: Evidence, names: Sequence[str]) -> list[str]:
@@ -59,7 +60,7 @@ def _draw_curves(sheet: "Sheet", *, evidence: Evidence, names: Sequence[str]) ->
     for study in studies:
         curves = {name: evidence.results.curves(study.cells_of("world", name)) for name in ALGORITHMS}
         lines.append({name: (rounds, *band(values)) for name, (rounds, values) in curves.items()})
-    titles = [f"N = {study.horizon:,}" for study in studies]
+    titles = [f"Regret, N = {study.horizon:,}" for study in studies]
     return _draw(sheet, titles, lines, xlabel="rounds")
 
 
@@ -79,7 +80,7 @@ def _draw_waves(sheet: "Sheet") -> "Figure":
         rounds = np.linspace(0, horizon - 1, 400).astype(np.int64)
         nothing = np.full(len(rounds), np.nan)
         lines.append({f"a{k + 1}": (rounds, tape.levels.table[rounds, k], nothing) for k in range(n_arms)})
-        titles.append(f"N = {horizon:,}, K = {n_arms}")
+        titles.append(f"Expected reward, N = {horizon:,}, K = {n_arms}")
     return _draw(sheet, titles, lines, xlabel="rounds")
 
 
@@ -105,7 +106,7 @@ def _draw_speeds(sheet: "Sheet", *, evidence: Evidence, arms: Sequence[int]) -> 
                 for algorithm, row in estimates.items()
             }
         )
-    return _draw(sheet, [f"K = {k}" for k in arms], lines, xlabel="sigma")
+    return _draw(sheet, [f"Regret, K = {k}" for k in arms], lines, xlabel="sigma")
 
 
 # ---- Figures 6 to 11: how much the window matters ----
@@ -125,6 +126,8 @@ def _sweeps(evidence: Evidence) -> Iterator[Drawing]:
             )
             yield Drawing(f"Figure {first}: {setting}", caption, partial(_draw_best, **arguments))
         caption = f"Regret a round against {symbol}; the window is N^((1 - {symbol})/2)."
+        if len(horizons) == 1:
+            caption += f" Figure {first}, the best {symbol} against N, needs the lengths of --scale full."
         yield Drawing(f"Figure {first + 1}: {setting}, by K", caption, partial(_draw_by_arms, **arguments))
         yield Drawing(f"Figure {first + 2}: {setting}, by N", caption, partial(_draw_by_horizon, **arguments))
 
@@ -136,13 +139,13 @@ def _per_round(evidence: Evidence, symbol: str, k: int, horizon: int) -> tuple[F
 
 def _draw_by_arms(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":
     lines = [{f"N={n:,}": _per_round(evidence, symbol, k, n) for n in horizons} for k in ARMS]
-    return _draw(sheet, [f"K = {k}" for k in ARMS], lines, xlabel=symbol)
+    return _draw(sheet, [f"Regret a round, K = {k}" for k in ARMS], lines, xlabel=symbol)
 
 
 def _draw_by_horizon(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":
     sizes = [n for n in horizons if n in (10_000, 100_000, 500_000, 1_000_000)]
     lines = [{f"K={k}": _per_round(evidence, symbol, k, n) for k in ARMS} for n in sizes]
-    return _draw(sheet, [f"N = {n:,}" for n in sizes], lines, xlabel=symbol)
+    return _draw(sheet, [f"Regret a round, N = {n:,}" for n in sizes], lines, xlabel=symbol)
 
 
 def _draw_best(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Sequence[int]) -> "Figure":
@@ -161,7 +164,7 @@ def _draw_best(sheet: "Sheet", *, evidence: Evidence, symbol: str, horizons: Seq
                 rows.setdefault(f"+{more:.0%} below", []).append(below)
         nothing = np.full(len(horizons), np.nan)
         lines.append({name: (np.array(horizons, float), np.array(row), nothing) for name, row in rows.items()})
-    return _draw(sheet, [f"K = {k}" for k in ARMS], lines, xlabel="N", limits=(-1.0, 1.0))
+    return _draw(sheet, [f"Best {symbol}, K = {k}" for k in ARMS], lines, xlabel="N", limits=(-1.0, 1.0))
 
 
 def _crossing(values: Floats, regrets: Floats, level: float) -> float:
