@@ -25,7 +25,7 @@ from driftwise.core import serialization as states
 from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import plain_name
 from driftwise.core.encoding import Arm
-from driftwise.core.family import FAMILIES, resolve
+from driftwise.core.family import FAMILIES, player_of
 from driftwise.core.outcome_status import OutcomeStatus
 from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Policy
@@ -83,7 +83,7 @@ class Agent(Rounds):
         if isinstance(policy, type) or not hasattr(policy, "init"):
             raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB(window=500)")
         value = as_problem(problem)
-        policy = resolve(cast(policy), value.kind)
+        policy = player_of(cast(policy), value)
         adapter = FAMILIES[value.kind].adapter.of(policy, value)
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
         samples = whole("propensity_samples", propensity_samples, low=0, high=10**6)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from driftwise.core.adapter import AnyAdapter
 from driftwise.core.fixtures import Fixtures
+from driftwise.core.foresight import Foresight, has_names, with_numbers
 from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Comparator, Policy, World
 from driftwise.core.service_hooks import ServiceHooks
@@ -113,6 +114,14 @@ def resolve(policy: PolicyT, family: str) -> PolicyT:
     choose = getattr(policy, "for_family", None)
     player: PolicyT = policy if choose is None else choose(FAMILIES[family])
     return player
+
+
+def player_of(policy: PolicyT, value: ProblemValue) -> PolicyT:
+    """The policy that plays a problem, with a number for every word that follows from the problem."""
+    player = resolve(policy, value.kind)
+    if not has_names(player):
+        return player
+    return with_numbers(player, Foresight(FAMILIES[value.kind].adapter.of(player, value).problem))
 
 
 def _instance(policy: Policy) -> Policy:

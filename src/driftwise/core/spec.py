@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from types import ModuleType
 from typing import Any
 
+from driftwise.core.foresight import is_named, names_of
 from driftwise.errors import ParameterError
 
 
@@ -59,7 +60,7 @@ def parse(text: str, table: Mapping[str, Any], what: str) -> Any:
         if hasattr(known[key], "_fields"):
             arguments[key] = parse(value.removeprefix("(").removesuffix(")"), table, what)
         else:
-            arguments[key] = _value(key, value, known[key])
+            arguments[key] = value if is_named(kind, key, value) else _value(kind, key, value, known[key])
     return kind(**arguments)
 
 
@@ -96,14 +97,16 @@ def _plain(value: object, table: Mapping[str, Any]) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def _value(key: str, text: str, default: object) -> str | int | float:
+def _value(kind: type, key: str, text: str, default: object) -> str | int | float:
     """Text as the type of the default; a whole number may be written 1e4."""
     if isinstance(default, str):
         return text
     try:
         number = float(text)
     except ValueError:
-        raise ParameterError(f"{key}={text} is not a number") from None
+        words = names_of(kind, key)
+        also = f", or one of {', '.join(words)}" if words else ""
+        raise ParameterError(f"{key}={text} is not a number{also}") from None
     if isinstance(default, int):
         if number != number or number in (float("inf"), float("-inf")) or number != int(number):
             raise ParameterError(f"{key}={text} is not a whole number")

@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from driftwise.core.foresight import is_named, names_of
 from driftwise.core.types import Floats, Problem, RecordT, with_fields
 from driftwise.errors import ParameterError
 
@@ -75,12 +76,16 @@ def finite(name: str, value: object, shape: tuple[int, ...] | None) -> Floats:
 def cast(values: RecordT) -> RecordT:
     """The same NamedTuple with whole numbers as `int` and the rest as `float`, as its annotations say; inside too.
 
-    numba compiles again for an int where a float was; casting at the entrance keeps one compiled form.
+    numba compiles again for an int where a float was; casting at the entrance keeps one compiled form. A word that
+    stands for a number (`core/foresight.py`) stays as it is until the problem is known.
     """
-    types = type(values).__annotations__
-    cast_to: dict[Any, Callable[[str, Any], float]] = {int: whole_of, float: number}
+    kind, types = type(values), type(values).__annotations__
+    rules: dict[Any, Callable[[str, Any], float]] = {int: whole_of, float: number}
+    cast_to = rules | {int | str: whole_of, float | str: number}
     changed: dict[str, Any] = {
-        name: cast_to[types[name]](name, value) for name, value in values._asdict().items() if types[name] in cast_to
+        name: cast_to[types[name]](name, _no_other_word(kind, name, value))
+        for name, value in values._asdict().items()
+        if types[name] in cast_to and not is_named(kind, name, value)
     }
     changed |= {
         name: cast(value)
@@ -88,6 +93,13 @@ def cast(values: RecordT) -> RecordT:
         if hasattr(value, "_fields") and not isinstance(value, type)
     }
     return with_fields(values, **changed)
+
+
+def _no_other_word(kind: type, name: str, value: object) -> object:
+    """The value; refused if it is a word, and the parameter takes others."""
+    if isinstance(value, str) and names_of(kind, name):
+        raise ParameterError(f"{name}={value} is not a number, or one of {', '.join(names_of(kind, name))}")
+    return value
 
 
 def cast_fields(thing: Any) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.core.dispatch import decision_of
+from driftwise.core.foresight import Foresight, with_numbers
 from driftwise.core.kernel import kernel
 from driftwise.core.protocols import Policy
 from driftwise.core.random import stream, uniform
@@ -95,7 +96,7 @@ def replay_policy(
     n = len(tape.actions)
     nature: Any = np.zeros((problem.n_arms, problem.dim)) if problem.dim else ()
     out = Replay(np.full(n, -1, np.int64), np.full(n, -1, np.int64), np.full(n, np.nan))
-    policy = cast(policy)
+    policy = with_numbers(cast(policy), Foresight(problem))
     state = policy.init(problem)
     replay(policy, state, tape, nature, key(seed, "agent"), key(seed, "acceptance"), float(acceptance), dense, out)
     return out

@@ -23,7 +23,7 @@ from driftwise.core.validation import whole
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger
 from driftwise.measure.recovery import recovery_times
 from driftwise.study.results import Played, Results
-from driftwise.study.study import Cell, Study, state_of
+from driftwise.study.study import Cell, Study, state_of, with_foresight
 
 
 class Progress:
@@ -97,7 +97,8 @@ def warm(study: Study, progress: Progress) -> None:
     for label, world in study.worlds.items():
         tape = next(iter(world.tapes(study.horizon, 0, size=1)))
         problem = world.problem(study.horizon)
-        for policy in (study.player(label, each) for each in study.policies):
+        for player in (study.player(label, each) for each in study.policies):
+            policy = with_foresight(player, world, study.horizon, 0)
             state, trace = state_of(policy, world, study.horizon, 0), trace_for(problem, 0, 1)
             play(policy, state, tape, world.nature(study.horizon), key(0), trace, 1)
             done += 1
@@ -147,7 +148,7 @@ def _play_block(runner: Runner, tape: Tape, trace: Trace, horizon: int) -> None:
 
 
 def _runner(study: Study, cell: Cell, world: World, world_seed: int) -> Runner:
-    policy = study.player(cell.world, cell.policy)
+    policy = with_foresight(study.player(cell.world, cell.policy), world, study.horizon, world_seed)
     facts = sorted(cell.facts["policy"].items())
     return Runner(
         policy,

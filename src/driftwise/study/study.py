@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
-from driftwise.core.family import FAMILIES, check_fit, resolve
+from driftwise.core.family import FAMILIES, check_fit, drift_of, resolve
 from driftwise.core.fingerprint import code_tag
+from driftwise.core.foresight import Foresight, with_numbers
 from driftwise.core.loop import play
 from driftwise.core.protocols import Policy, World
 from driftwise.core.types import Record
@@ -58,7 +59,7 @@ class Study:
                     player = resolve(policy, problem.family)
                     check_fit(player, problem)
                     if not is_oracle(player):
-                        player.init(problem)
+                        with_numbers(player, Foresight(problem, lambda measure: 1.0)).init(problem)
                 except ParameterError as error:
                     raise ParameterError(f"{label}: {error}") from None
 
@@ -91,6 +92,18 @@ class Study:
 def is_oracle(policy: Policy) -> bool:
     """Whether a policy must be shown the world before it is played."""
     return hasattr(policy, "foresee")
+
+
+def with_foresight(policy: Policy, world: World, horizon: int, seed: int) -> Policy:
+    """The policy with a number for every word: those that stand for the drift of the world take that of this run."""
+
+    def drift(measure: str) -> float:
+        value = drift_of(world, horizon, seed).get(measure)
+        if value is None:
+            raise ParameterError(f"this world has no variation by the measure {measure!r}: give the policy a number")
+        return value
+
+    return with_numbers(policy, Foresight(world.problem(horizon), drift))
 
 
 def state_of(policy: Policy, world: World, horizon: int, seed: int) -> Record:

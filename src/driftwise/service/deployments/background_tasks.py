@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from driftwise.core.family import resolve
+from driftwise.core.family import player_of
 from driftwise.core.kernel import kinds
 from driftwise.core.spec import parse
 from driftwise.errors import DriftwiseError
@@ -65,7 +65,7 @@ def _kind(entry: DeploymentEntry) -> tuple[Any, ...]:
     options = (name for name, value in msgspec.to_builtins(spec.problem).items() if value is not None)
     try:
         same = entry.policy == spec.policy
-        policy = policy_of(spec) if same else resolve(parse(entry.policy, POLICIES, "policy"), spec.problem.kind)
+        policy = policy_of(spec) if same else player_of(parse(entry.policy, POLICIES, "policy"), spec.problem)
     except DriftwiseError:  # requests for this deployment will report it
         return spec.problem.kind, entry.policy, *options
     return spec.problem.kind, *kinds([policy]), *options

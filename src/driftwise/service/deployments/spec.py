@@ -7,7 +7,8 @@ import msgspec
 
 from driftwise.agent import Agent
 from driftwise.core import serialization as states
-from driftwise.core.family import FAMILIES, resolve
+from driftwise.core.family import FAMILIES, player_of
+from driftwise.core.foresight import is_named
 from driftwise.core.protocols import Policy
 from driftwise.core.schemas import present_fields
 from driftwise.core.service_hooks import ServiceHooks
@@ -45,7 +46,7 @@ def decode(text: bytes) -> DeploymentSpec:
 
 def policy_of(spec: DeploymentSpec) -> PolicyTuple:
     """The policy that decides: where `auto` was chosen, the one of the problem's family."""
-    policy = resolve(_chosen_policy(spec), spec.problem.kind)
+    policy = player_of(_chosen_policy(spec), spec.problem)
     _check_numbers(policy)
     hooks_of(spec).check_limits(policy, spec.problem, spec.propensity_samples)
     return policy
@@ -66,7 +67,7 @@ def _chosen_policy(spec: DeploymentSpec) -> PolicyTuple:
             raise ParameterError(f"policy {spec.policy} has no parameter {name!r}: it takes {', '.join(defaults)}")
         if hasattr(defaults[name], "_fields"):
             options[name] = parse(str(value), POLICIES, "policy")
-        elif isinstance(defaults[name], str) != isinstance(value, str):
+        elif isinstance(defaults[name], str) != isinstance(value, str) and not is_named(type(policy), name, value):
             kind = "a word" if isinstance(defaults[name], str) else "a number"
             raise ParameterError(f"{name}={value!r} is not {kind}")
     configured: PolicyTuple = cast(policy._replace(**options))

@@ -5,7 +5,7 @@
 
 | symbol | field | |
 |---|---|---|
-| V_T | variation | sum over rounds of the largest move of any mean |
+| V_T | variation | sum over rounds of the largest move of any mean; `true` takes that of the world, in studies |
 | T, N | horizon | rounds to come; 0 takes the problem's |
 | Delta | batch | rounds between restarts; 0 takes ceil((K ln K)^(1/3) (T / V)^(2/3)) |
 | gamma | rates | min(1, sqrt(K ln K / ((e - 1) Delta))) |
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.foresight import Foresight, name_values
 from driftwise.core.kernel import kernel
 from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Outcome, Problem, Shared
@@ -51,8 +52,8 @@ class REXP3(NamedTuple):
 
     Parameters
     ----------
-    variation : float
-        Sum over rounds of the largest move of any mean.
+    variation : float, or "true"
+        Sum over rounds of the largest move of any mean; "true" takes that of every run of the world, in studies only.
     horizon : int
         Rounds to come; 0 takes the problem's.
     batch : int
@@ -62,7 +63,7 @@ class REXP3(NamedTuple):
     array([448])
     """
 
-    variation: float = 1.0
+    variation: float | str = 1.0
     horizon: int = 0
     batch: int = 0
 
@@ -84,6 +85,11 @@ class REXP3(NamedTuple):
             rates=np.array([exploration(n_arms, batch)]),
             range=np.array(bounded_range("rexp3", problem.low, problem.high)),
         )
+
+
+def _true_variation(policy: REXP3, foresight: Foresight) -> float:
+    """The variation of the world; one that stands still has a single batch."""
+    return max(foresight.drift("sup"), 1e-12)
 
 
 @kernel
@@ -115,6 +121,7 @@ def _summarise(policy: REXP3, state: REXP3State, t: int, context: Any, out: Summ
     summarise_chances(out, state.weights.powers, state.rates[0])
 
 
+name_values(REXP3, variation={"true": _true_variation})
 register(
     REXP3,
     about=About(

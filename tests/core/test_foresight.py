@@ -1,0 +1,73 @@
+"""Words that stand for numbers: from the problem, and in studies from the world."""
+
+import pytest
+from click.testing import CliRunner
+
+import driftwise as dw
+from driftwise.cli import main
+from driftwise.core.family import drift_of
+from driftwise.core.foresight import NAMED_VALUES, Foresight, has_names, with_numbers
+from driftwise.core.seeding import key
+from driftwise.core.spec import describe, parse
+from driftwise.core.types import Problem
+from driftwise.core.validation import cast
+from driftwise.errors import ParameterError
+from driftwise.families import POLICIES
+from driftwise.study.study import with_foresight
+
+
+def test_every_word_of_every_policy_is_read_written_and_refused_alike() -> None:
+    for name, kind in POLICIES.items():
+        for parameter, words in NAMED_VALUES.get(kind, {}).items():
+            for word in words:
+                policy = parse(f"{name}:{parameter}={word}", POLICIES, "policy")
+                assert parse(describe(policy, POLICIES), POLICIES, "policy") == policy == cast(policy)
+                assert has_names(policy)
+                with pytest.raises(ParameterError):
+                    policy.init(Problem(n_arms=3, horizon=1000, dim=2))  # whoever forgets to ask for the number
+            with pytest.raises(
+                ParameterError, match=f"{parameter}=nonsense is not a number, or one of {next(iter(words))}"
+            ):
+                parse(f"{name}:{parameter}=nonsense", POLICIES, "policy")
+
+
+def test_a_study_tells_the_variation_of_every_run() -> None:
+    """REXP3 with `true` has the batch for the drift of its run, and nothing else changes."""
+    world = dw.worlds.ACMAB(n_arms=5)
+    study = dw.Study(name="x", worlds={"w": world}, policies={"r": dw.REXP3(variation="true")}, horizon=500, runs=2)
+    found = dw.run(study).column(study.cells(), "regret")
+    for run in range(2):
+        seed = int(key(study.seed, run, "world"))
+        policy = with_foresight(study.policies["r"], world, 500, seed)
+        assert policy == dw.REXP3(variation=drift_of(world, 500, seed)["sup"])
+    assert len(set(found)) == 2
+
+
+def test_the_variation_is_unknown_outside_studies() -> None:
+    with pytest.raises(ParameterError, match="known in studies only"):
+        dw.Agent(dw.REXP3(variation="true"), dw.MultiArmed(3, horizon=100))
+    with pytest.raises(ParameterError, match="true has no 'a', it takes nothing"):
+        with_numbers(dw.REXP3(variation="true(a=1)"), Foresight(Problem(3), lambda measure: 1.0))
+
+
+def test_a_world_that_stands_still_has_one_batch() -> None:
+    policy = with_foresight(dw.REXP3(variation="true"), dw.worlds.Abrupt(phases=1), 100, 0)
+    assert policy.init(Problem(n_arms=3, horizon=100)).batch[0] > 100
+
+
+def test_words_work_on_the_command_line() -> None:
+    line = [
+        "simulate",
+        "--world",
+        "ac-mab:n_arms=5",
+        "--policy",
+        "rexp3:variation=true",
+        "--horizon",
+        "300",
+        "--runs",
+        "2",
+    ]
+    answer = CliRunner().invoke(main, [*line, "--json"])
+    assert answer.exit_code == 0, answer.output
+    bad = CliRunner().invoke(main, [*line[:4], "rexp3:variation=false", *line[5:]])
+    assert bad.exit_code == 2 and "variation=false is not a number, or one of true" in bad.output
