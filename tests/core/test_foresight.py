@@ -55,6 +55,47 @@ def test_a_world_that_stands_still_has_one_batch() -> None:
     assert policy.init(Problem(n_arms=3, horizon=100)).batch[0] > 100
 
 
+WINDOWS = {
+    "corollary1": 100,
+    "corollary1(alpha=0.5)": 10,
+    "corollary2(rate=0.001)": 83,
+    "corollary3": 100,
+    "corollary4(beta=0.25)": 1000,
+    "corollary5(sigma=0.0001)": 1000,
+    "corollary6": 100,
+    "corollary7(alpha=0.5)": 10,
+    "corollary8(rate=0.0001)": 10,
+    "abrupt": 1213,
+    "smooth(sigma=0.001)": 251,
+}
+
+
+def test_the_windows_of_the_corollaries() -> None:
+    """By hand for N = 10,000, in agents as in studies; all words of the window are here."""
+    for word, rounds in WINDOWS.items():
+        agent = dw.Agent(dw.SlidingThompson(window=word), dw.MultiArmed(3, horizon=10_000))
+        assert agent.policy.window == rounds
+    assert {word.partition("(")[0] for word in WINDOWS} == set(NAMED_VALUES[dw.SlidingThompson]["window"])
+    for word, problem in (
+        ("corollary2", "needs rate: write corollary2"),
+        ("corollary1(beta=1)", "corollary1 has no 'beta', it takes alpha"),
+        ("corollary1(alpha=x)", "alpha=x is not a number"),
+        ("corollary1(alpha=1)", "alpha=1.0 is outside"),
+        ("corollary5(sigma=2)", "sigma=2.0 is outside"),
+    ):
+        with pytest.raises(ParameterError, match=problem):
+            dw.Agent(dw.SlidingThompson(window=word), dw.MultiArmed(3, horizon=10_000))
+    with pytest.raises(ParameterError, match="follows from the horizon, which is not known"):
+        dw.Agent(dw.SlidingThompson(window="corollary1"), 3)
+
+
+def test_words_work_inside_other_policies_and_after_a_dump() -> None:
+    inner = parse("bandit-over-bandit:policy=(sliding-thompson:window=abrupt(scale=2))", POLICIES, "policy")
+    assert with_numbers(inner, Foresight(Problem(3, horizon=10_000))).policy.window == 606
+    agent = dw.Agent(dw.SlidingThompson(window="corollary1"), dw.MultiArmed(3, horizon=400))
+    assert dw.Agent.loads(agent.dumps()).policy == agent.policy == dw.SlidingThompson(window=20)
+
+
 def test_words_work_on_the_command_line() -> None:
     line = [
         "simulate",

@@ -569,16 +569,18 @@ def test_the_papers_tunings() -> None:
     assert m_ucb.gamma == pytest.approx(math.sqrt(3 * 4 * (2.0 * m_ucb.b + 30.0) / 20_000.0), rel=1e-5)
     assert POLICIES["m-ucb"].for_changes(100, 50, 10).gamma == 1.0
     assert POLICIES["m-ucb"].for_changes(100, 0, 10).gamma == 0.0
-    glr = POLICIES["glr-kl-ucb"].for_changes(horizon=10_000, changes=4)
-    assert glr.alpha == pytest.approx(math.sqrt(4 * math.log(10_000) / 10_000), rel=1e-5)
-    assert glr.delta == pytest.approx(1.0 / 200.0, rel=1e-5)
+    for local, restarts in ((1, 5 * 4), (0, 4)):  # an arm's own restarts are tuned for the changes of every arm
+        glr = POLICIES["glr-kl-ucb"].for_changes(horizon=10_000, changes=4, n_arms=5, local=local)
+        assert glr.alpha == pytest.approx(0.1 * math.sqrt(restarts * math.log(10_000) / 10_000), rel=1e-5)
+        assert glr.delta == pytest.approx(1.0 / math.sqrt(restarts * 10_000), rel=1e-5)
+        assert glr.local == local
     for wrong in ({"changes": 0}, {"changes": 100}, {"changes": 1.5}):
         with pytest.raises(ParameterError, match="changes"):
             POLICIES["cusum-ucb"].for_changes(100, **wrong)
     with pytest.raises(ParameterError, match="window=7 is not even"):
         POLICIES["m-ucb"].for_changes(100, 1, 2, window=7)
     with pytest.raises(ParameterError, match="horizon"):
-        POLICIES["glr-kl-ucb"].for_changes(1)
+        POLICIES["glr-kl-ucb"].for_changes(1, n_arms=2)
 
 
 @pytest.mark.parametrize("name", NAMES)

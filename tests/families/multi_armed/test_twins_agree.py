@@ -22,6 +22,7 @@ from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
 from driftwise.core.verbs import advance, select, update
+from driftwise.errors import ParameterError
 from driftwise.families import POLICIES, Abrupt
 from driftwise.families.composite.worlds.delayed import Delayed
 from driftwise.families.multi_armed import beta_thompson as beta_race
@@ -55,7 +56,8 @@ def assert_agree(pair: Pair, t: int) -> None:
     elif pair.name in BETA:
         a, b = pair.twin.posteriors(t).T
         successes, trials = beta_counts(pair)
-        np.testing.assert_array_equal(np.stack([successes + 1.0, trials - successes + 1.0]), [a, b])
+        prior = np.array([[getattr(pair.policy, end, 1.0)] for end in ("prior_a", "prior_b")])
+        np.testing.assert_allclose(np.stack([successes, trials - successes]) + prior, [a, b], rtol=CLOSE)
         np.testing.assert_allclose(pair.state.heights, -special.betaln(a, b), rtol=CLOSE, atol=CLOSE)
     elif pair.name in NORMAL:
         beliefs = np.stack([readable(pair.state.beliefs.centres), pair.state.beliefs.spreads], axis=1)
@@ -317,10 +319,11 @@ STATES = {
 }
 
 
-def believing(name: str, beliefs: Beliefs) -> tuple[Pair, int]:
+def believing(name: str, beliefs: Beliefs, **parameters: float) -> tuple[Pair, int]:
     """A policy that has seen just this, and the next round; arms are answered in turn, successes first."""
     n_arms, rounds = len(beliefs.trials), sum(beliefs.trials)
-    pair = Pair.of(name, Problem(n_arms), **({"window": rounds + 1} if name in WINDOWED else {}))
+    window = {"window": rounds + 1} if name in WINDOWED else {}
+    pair = Pair.of(name, Problem(n_arms), **window, **parameters)
     log = [
         (arm, float(i < wins))
         for arm, (wins, trials) in enumerate(zip(beliefs.successes, beliefs.trials, strict=True))
@@ -339,6 +342,18 @@ def believing(name: str, beliefs: Beliefs) -> tuple[Pair, int]:
 def test_beta_choices_have_exactly_the_chances_of_the_race(name: str, beliefs: Beliefs) -> None:
     pair, t = believing(name, beliefs)
     assert p_value(frequencies(pair, t, seed=1), pair.twin.win_probabilities(t)) > ALARM
+
+
+@pytest.mark.parametrize("prior", [(3.0, 1.0), (1.0, 20.0), (2.5, 4.25)])
+@pytest.mark.parametrize("label", ["nothing seen", "an arm with no trials", "a clear leader", "fifty arms apart"])
+def test_a_prior_counts_as_rewards_seen_before(label: str, prior: tuple[float, float]) -> None:
+    pair, t = believing("sliding-thompson", STATES[label], prior_a=prior[0], prior_b=prior[1])
+    assert p_value(frequencies(pair, t, seed=4), pair.twin.win_probabilities(t)) > ALARM
+
+
+def test_a_prior_below_one_is_refused() -> None:
+    with pytest.raises(ParameterError, match="prior_a=0"):
+        POLICIES["sliding-thompson"](prior_a=0.5).init(Problem(3))
 
 
 @pytest.mark.parametrize("name", NORMAL)
@@ -393,7 +408,7 @@ def test_the_states_above_take_every_line_of_the_race(monkeypatch: pytest.Monkey
             own, state = at(key(8), i), pair.state
             sys.settrace(watch)
             try:
-                arm = beta_race.race.function(state.successes, state.trials, state.heights, own)
+                arm = beta_race.race.function(state.successes, state.trials, state.heights, 0.0, 0.0, own)
             finally:
                 sys.settrace(None)
             assert arm == arms[i]

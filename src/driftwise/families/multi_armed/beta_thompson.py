@@ -10,7 +10,8 @@ With probability m a point y of that exponential is proposed, and kept with prob
 kept points have density exactly f on (x, 1), so the winner and its value have exactly the law of the full race.
 Arms for which m > 1, or which rise at x, are simply drawn.
 
-Posteriors are Beta(S + 1, F + 1) from S successes and F failures (uniform prior), which is log-concave always.
+Posteriors are Beta(S + a, F + b) from S successes, F failures and a prior Beta(a, b), uniform as a rule: log-concave
+where neither a nor b is below 1. `ahead` = a - 1 and `behind` = b - 1 are what the prior adds to S and F.
 """
 
 import math
@@ -49,6 +50,15 @@ def log_height(successes: float, trials: int) -> float:
 
 
 @kernel
+def log_height_with_prior(successes: float, trials: int, ahead: float, behind: float) -> float:
+    """Log of the constant of the density of Beta(S + 1 + ahead, F + 1 + behind)."""
+    if ahead == 0.0 and behind == 0.0:
+        return log_height(successes, trials)
+    a, b = successes + 1.0 + ahead, trials - successes + 1.0 + behind
+    return math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+
+
+@kernel
 def trial(reward: float, low: float, span: float, rng: Any) -> float:
     """A reward in [low, low + span] turned into success (1) or failure (0) with the same mean."""
     u, rng = uniform(branch(rng))
@@ -56,20 +66,20 @@ def trial(reward: float, low: float, span: float, rng: Any) -> float:
 
 
 @kernel
-def race(successes: Floats, trials: Ints, heights: Floats, rng: Any) -> int:
-    """The arm with the largest draw. `heights[k]` is `log_height` of arm k."""
+def race(successes: Floats, trials: Ints, heights: Floats, ahead: float, behind: float, rng: Any) -> int:
+    """The arm with the largest draw. `heights[k]` is `log_height` of arm k, `ahead` and `behind` are the prior's."""
     first = 0
     for k in range(1, len(trials)):
         if successes[k] > successes[first]:
             first = k
     winner = first
-    x, rng = beta(successes[first] + 1.0, trials[first] - successes[first] + 1.0, rng)
+    x, rng = beta(successes[first] + 1.0 + ahead, trials[first] - successes[first] + 1.0 + behind, rng)
     log_x, log_rest = math.log(x), math.log1p(-x)
     for k in range(len(trials)):
         if k == first:
             continue
-        s = successes[k]
-        f = trials[k] - s
+        s = successes[k] + ahead
+        f = trials[k] - successes[k] + behind
         fall = f / (1.0 - x) - s / x
         mass = 2.0
         u = 1.0

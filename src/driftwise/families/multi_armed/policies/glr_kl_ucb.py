@@ -99,8 +99,8 @@ class GLRKLUCB(NamedTuple):
     stride : int
         Try every so many cuts.
 
-    >>> GLRKLUCB.for_changes(horizon=20_000, changes=4)._replace(memory=500)
-    GLRKLUCB(alpha=0.044505, delta=0.00353553, local=1, proven=0, c=0.0, memory=500, every=1, stride=1)
+    >>> GLRKLUCB.for_changes(horizon=20_000, changes=4, n_arms=5)._replace(memory=500)
+    GLRKLUCB(alpha=0.0099516, delta=0.00158114, local=1, proven=0, c=0.0, memory=500, every=1, stride=1)
     """
 
     alpha: float = 0.05
@@ -113,12 +113,17 @@ class GLRKLUCB(NamedTuple):
     stride: int = 1
 
     @classmethod
-    def for_changes(cls, horizon: int, changes: int = 1) -> "GLRKLUCB":
-        """The paper's alpha = sqrt(changes ln T / T) and delta = 1 / sqrt(changes T); changes=1 when nobody knows."""
+    def for_changes(cls, horizon: int, changes: int = 1, *, n_arms: int, local: int = 1) -> "GLRKLUCB":
+        """The tuning of the authors' runs: alpha = 0.1 sqrt(m ln T / T) and delta = 1 / sqrt(m T).
+
+        m is `changes` where an alarm restarts all arms, and K changes where it restarts its own arm only, since then
+        each of the K arms has changes of its own. The theorems have no factor 0.1. changes=1 when nobody knows.
+        """
         horizon = whole("horizon", horizon, low=2)
-        changes = whole("changes", changes)
-        alpha = math.sqrt(changes * math.log(horizon) / horizon)
-        return cls(alpha=float(f"{min(1.0, alpha):.6g}"), delta=float(f"{1.0 / math.sqrt(changes * horizon):.6g}"))
+        local = whole("local", local, low=0, high=1)
+        restarts = whole("changes", changes) * (whole("n_arms", n_arms) if local else 1)
+        alpha = min(1.0, 0.1 * math.sqrt(restarts * math.log(horizon) / horizon))
+        return cls(alpha=float(f"{alpha:.6g}"), delta=float(f"{1.0 / math.sqrt(restarts * horizon):.6g}"), local=local)
 
     def init(self, problem: Problem) -> GLRKLUCBState:
         """Every arm untried."""

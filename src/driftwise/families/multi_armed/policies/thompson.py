@@ -57,7 +57,7 @@ class Thompson(NamedTuple):
 
 @kernel
 def _select(policy: Thompson, state: ThompsonState, t: int, context: Any, rng: Any) -> tuple[int, float]:
-    return race(state.successes, state.trials, state.heights, rng), np.nan
+    return race(state.successes, state.trials, state.heights, 0.0, 0.0, rng), np.nan
 
 
 @kernel
