@@ -57,7 +57,9 @@ def claims(scale: str) -> Iterator[Claim]:
         for best, other in PAIRS:
             yield Claim(
                 f"use/{figure}/{best}/{other}",
-                f"{best} loses less than {other}{' , which knows B_T' if other == 'SW-UCB-opt' else ''}".replace(" ,", ","),
+                f"{best} loses less than {other}{' , which knows B_T' if other == 'SW-UCB-opt' else ''}".replace(
+                    " ,", ","
+                ),
                 (*ours, *theirs),
                 partial(_measure_pair, ours=ours, theirs=theirs, best=best, other=other),
                 agrees=at_most(1.0),

@@ -195,9 +195,7 @@ def _measure_drift(_: Evidence, *, source: Source, way: str) -> Finding:
     return _told(source, Finding(ours / still, why=f"{ours:.0f}, and {still:.0f} where nothing drifts."))
 
 
-def _measure_saving(
-    evidence: Evidence, *, source: Source, names: tuple[str, ...], policy: str, other: str
-) -> Finding:
+def _measure_saving(evidence: Evidence, *, source: Source, names: tuple[str, ...], policy: str, other: str) -> Finding:
     ours, theirs = _regrets(evidence, names, policy), _regrets(evidence, names, other)
     ratio = ratio_of(ours, theirs)
     saved = 1.0 - ratio.ours
@@ -207,9 +205,7 @@ def _measure_saving(
     return _told(source, ratio._replace(ours=saved, why=why))
 
 
-def _measure_lowest(
-    evidence: Evidence, *, source: Source, names: tuple[str, ...], best: tuple[str, ...]
-) -> Finding:
+def _measure_lowest(evidence: Evidence, *, source: Source, names: tuple[str, ...], best: tuple[str, ...]) -> Finding:
     regrets = {policy: _regrets(evidence, names, policy) for policy in (*best, *OTHERS)}
     worst = worst_of(ratio_of(regrets[ours], regrets[other]) for ours in best for other in OTHERS)
     means = {policy: float(values.mean()) for policy, values in regrets.items()}

@@ -102,11 +102,12 @@ def _finding(shares: list[float]) -> Finding:
 
 
 def _measure_linear(_: Evidence, *, world: FeaturedWorld) -> Finding:
-    policy, horizon = SlidingLinUCB(window=300, confidence=CHANCE), 2_200
+    window, horizon = 300, 2_200
+    policy = SlidingLinUCB(window=window, confidence=CHANCE)
     shares = []
-    beta = 0.1 * math.sqrt(world.dim * math.log((1.0 + policy.window) / CHANCE)) + 1.0
+    beta = 0.1 * math.sqrt(world.dim * math.log((1.0 + window) / CHANCE)) + 1.0
     for seed in range(RUNS):
-        for stop in stops(policy, world, horizon, seed, policy.window):
+        for stop in stops(policy, world, horizon, seed, window):
             gram = stop.state.ridge.gram
             theta = np.linalg.solve(gram, stop.state.ridge.moment)
             widths = np.sqrt(np.einsum("ad,ad->a", stop.actions, np.linalg.solve(gram, stop.actions.T).T))
@@ -115,11 +116,12 @@ def _measure_linear(_: Evidence, *, world: FeaturedWorld) -> Finding:
 
 
 def _measure_armed(_: Evidence) -> Finding:
-    policy, horizon, world = SlidingArmedUCB(window=40), 110, SinePair(variation=2.0)
+    window, horizon, world = 40, 110, SinePair(variation=2.0)
+    policy = SlidingArmedUCB(window=window)
     radius = world.sd * math.sqrt(2.0 * math.log(4.0 * horizon**2))
     shares = []
     for seed in range(RUNS):
-        for stop in stops(policy, world, horizon, seed, policy.window):
+        for stop in stops(policy, world, horizon, seed, window):
             counts, sums = stop.state.window.counts, stop.state.window.sums
             there = counts > 0
             errors = np.abs(sums[there] / counts[there] - stop.theta[there])

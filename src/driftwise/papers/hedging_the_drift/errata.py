@@ -96,7 +96,7 @@ def _measure_window(_: Evidence, *, square: bool) -> Finding:
         return 2.0 * window * moved + 2.0 * beta * horizon * math.sqrt(known / window)
 
     least = math.exp(float(minimize_scalar(bound, bounds=(0.0, math.log(horizon)), method="bounded").x))
-    mended = SlidingLinUCB.optimal(horizon, dim, moved, noise, ridge=RIDGE).window
+    mended = int(SlidingLinUCB.optimal(horizon, dim, moved, noise, ridge=RIDGE).window)
     slip = math.log1p(horizon / (dim * RIDGE**2)) / math.log1p(horizon / (dim * RIDGE))
     ours = mended * np.cbrt(slip) if square else float(mended)
     return Finding(ours / least, why=f"{ours:,.0f} rounds; the least bound is at {least:,.0f}.")

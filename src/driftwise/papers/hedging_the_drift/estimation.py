@@ -16,7 +16,6 @@ instead of O(d^(2/3) B^(1/3) T^(2/3)). Theorems 2 to 4 and 8 to 10 rest on Lemma
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -101,10 +100,8 @@ def claims() -> Iterator[Claim]:
         paper=1.0,
     )
     ours = {"statement": None} | ratio
-    yield Claim("lemma1/axes", f"for actions along axes: {lemma}", (), partial(_measure_paths, axes=True), **ours)
-    yield Claim(
-        "lemma1/repaired", f"with the factor L sqrt(w / lambda): {lemma}", (), _measure_repaired, **ours
-    )
+    yield Claim("lemma1/axes", f"for actions along axes: {lemma}", (), _measure_paths, **ours)
+    yield Claim("lemma1/repaired", f"with the factor L sqrt(w / lambda): {lemma}", (), _measure_repaired, **ours)
     yield Claim(
         "lemma1/growth",
         "the repaired factor cannot be improved: the worst share of Lemma 1 grows with the root of the window",
@@ -146,7 +143,7 @@ def _measure_theorem(_: Evidence) -> Finding:
     return Finding(found.chance * rounds, why=why)
 
 
-def _measure_paths(_: Evidence, *, axes: bool) -> Finding:
+def _measure_paths(_: Evidence) -> Finding:
     """The largest factor over 2,000 random paths with one jump anywhere."""
     luck, worst = generator(1, "paths"), 0.0
     for _each in range(2_000):
@@ -167,7 +164,9 @@ def _measure_repaired(_: Evidence) -> Finding:
 def _measure_growth(_: Evidence) -> Finding:
     rounds = np.array([100, 1_000, 10_000, 100_000])
     slope = float(np.polyfit(np.log(rounds), np.log([_worst(int(n)) for n in rounds]), 1)[0])
-    return Finding(slope, why=f"It grows as w^{slope:.3f}: {_worst(100):.1f} at w = 200, {_worst(10_000):.0f} at 20,000.")
+    return Finding(
+        slope, why=f"It grows as w^{slope:.3f}: {_worst(100):.1f} at w = 200, {_worst(10_000):.0f} at 20,000."
+    )
 
 
 def _worst(rounds: int) -> float:

@@ -102,7 +102,9 @@ def _over_bound(evidence: Evidence, name: str, policy: str) -> Finding:
 
 def _measure_bound(evidence: Evidence, *, names: tuple[str, ...]) -> Finding:
     found = {
-        (name, policy): _over_bound(evidence, name, policy) for name in names for policy in evidence.studies[name].policies
+        (name, policy): _over_bound(evidence, name, policy)
+        for name in names
+        for policy in evidence.studies[name].policies
     }
     place = min(found, key=lambda each: found[each].ours - 1.645 * found[each].error)
     return found[place]._replace(why=f"{found[place].ours:.3f} times the bound: {place[1]} in {place[0]}.")

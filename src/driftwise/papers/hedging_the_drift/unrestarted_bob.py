@@ -70,9 +70,7 @@ def _select(policy: UnrestartedBOB, state: UnrestartedBOBState, t: int, context:
 
 
 @kernel
-def _update(
-    policy: UnrestartedBOB, state: UnrestartedBOBState, decision: Decision, outcome: Outcome, now: int
-) -> None:
+def _update(policy: UnrestartedBOB, state: UnrestartedBOBState, decision: Decision, outcome: Outcome, now: int) -> None:
     t, arm, size = decision.t, decision.action, len(state.arms)
     allowance = 4.0 * state.facts[0] * math.sqrt(math.log(state.facts[1]))
     credit(state.hedge, 0.5 + outcome.reward / (2.0 + allowance))

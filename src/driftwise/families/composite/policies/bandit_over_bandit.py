@@ -320,7 +320,7 @@ register(
     BanditOverBandit,
     about=About(
         "nothing of the drift",
-        "O(B^(1/3) T^(2/3)), or O(T^(3/4)), with arms; O(B^(1/4) T^(3/4)) with features, not the printed B^(1/3) T^(2/3)",
+        "with arms O(B^(1/3) T^(2/3)), or O(T^(3/4)); with features that is printed, O(B^(1/4) T^(3/4)) is proven",
         "Cheung, Simchi-Levi & Zhu 2022; Zhao et al. 2021",
         family="any",
     ),

@@ -228,7 +228,7 @@ class SlidingGLMUCB(NamedTuple):
         return self.beta_scale * 2.0 * steepest * spread / flattest
 
 
-def _theorem9(policy: SlidingGLMUCB, foresight: Foresight, variation: float = -1.0) -> int:
+def _theorem9(policy: SlidingGLMUCB, foresight: Foresight, variation: float | None = None) -> int:
     problem = foresight.problem
     return int(SlidingGLMUCB.theorem9(rounds_of(problem), problem.dim, variation_of(foresight, variation)).window)
 
@@ -382,7 +382,7 @@ register(
     SlidingGLMUCB,
     about=About(
         "the link; a window fit for the drift; the reward range, or the noise; lengths",
-        "the printed O(d^(2/3) B^(1/3) T^(2/3)) for features along axes only; for others, linear, O(d^(7/8) B^(1/4) T^(3/4))",
+        "O(d^(2/3) B^(1/3) T^(2/3)) as printed, for features along axes only",
         "Cheung, Simchi-Levi & Zhu 2022; Zhao et al. 2021",
         family="contextual",
     ),

@@ -162,20 +162,23 @@ class SlidingLinUCB(NamedTuple):
         )
 
 
-def _optimal(policy: SlidingLinUCB, foresight: Foresight, variation: float = -1.0) -> int:
-    problem = foresight.problem
-    moved, noise = variation_of(foresight, variation), problem.spread / problem.size
-    known = SlidingLinUCB.optimal(rounds_of(problem), problem.dim, moved, noise, *policy[1:4])
-    return int(known.window)
+def _optimal(policy: SlidingLinUCB, foresight: Foresight, variation: float | None = None) -> int:
+    problem, moved = foresight.problem, variation_of(foresight, variation)
+    lengths = (policy.ridge, policy.norm, policy.reach)
+    return int(SlidingLinUCB.optimal(rounds_of(problem), problem.dim, moved, _noise(problem), *lengths).window)
+
+
+def _noise(problem: Problem) -> float:
+    """R in units u, which equation (90) needs in advance."""
+    return number("noise", problem.spread, above=0.0) / number("unit", problem.size, above=0.0)
 
 
 def _oblivious(policy: SlidingLinUCB, foresight: Foresight) -> int:
-    problem = foresight.problem
-    noise = problem.spread / problem.size
-    return int(SlidingLinUCB.oblivious(rounds_of(problem), problem.dim, noise, *policy[1:4]).window)
+    problem, lengths = foresight.problem, (policy.ridge, policy.norm, policy.reach)
+    return int(SlidingLinUCB.oblivious(rounds_of(problem), problem.dim, _noise(problem), *lengths).window)
 
 
-def _theorem3(policy: SlidingLinUCB, foresight: Foresight, variation: float = -1.0) -> int:
+def _theorem3(policy: SlidingLinUCB, foresight: Foresight, variation: float | None = None) -> int:
     problem = foresight.problem
     return int(SlidingLinUCB.theorem3(rounds_of(problem), problem.dim, variation_of(foresight, variation)).window)
 

@@ -14,9 +14,10 @@ arm's wins.
 
 Cheung, Simchi-Levi & Zhu, *Hedging the Drift: Learning to Optimize under Non-Stationarity*, Management Science 2022,
 section 8.1, eq. (28) and (29). Windows: `theorem6`, as a constructor or by name: `window=theorem6` takes the variation
-of the world in studies, `window=theorem6(variation=43)` a number. Read by the letter, the pseudo-inverse there gives an arm that is
-not in the window the index 0, below that of any arm with a positive mean: it is never tried again and regret is linear.
-Here its index is infinite. In the count N_i the printed "1 and (t - w)" is read as the larger of the two.
+of the world in studies, `window=theorem6(variation=43)` a number. Read by the letter, the pseudo-inverse in (28) gives
+an arm that is not in the window the index 0, below that of any arm with a positive mean: it is never tried again and
+regret is linear. Here its index is infinite. In the count N_i the printed "1 and (t - w)" is read as the larger of the
+two.
 A horizon that is not known is not guessed: with the rounds played in place of T each bound holds up to now, for a bonus
 that grows very slowly with time. At first the window takes its place, so that the first bounds are wide enough.
 Known in advance: a window fit for the drift; the noise or the range of rewards, and the horizon if possible.
@@ -94,7 +95,7 @@ class SlidingArmedUCB(NamedTuple):
         )
 
 
-def _theorem6(policy: SlidingArmedUCB, foresight: Foresight, variation: float = -1.0) -> int:
+def _theorem6(policy: SlidingArmedUCB, foresight: Foresight, variation: float | None = None) -> int:
     problem = foresight.problem
     return int(SlidingArmedUCB.theorem6(rounds_of(problem), problem.n_arms, variation_of(foresight, variation)).window)
 
