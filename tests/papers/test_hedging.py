@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from driftwise.papers.hedging_the_drift.ratios import ratio_of_means
 
 import driftwise as dw
 from driftwise.core.types import Decision, Outcome, Problem
@@ -28,7 +29,6 @@ from driftwise.papers import only_world, paper
 from driftwise.papers.hedging_the_drift import auto_loans, gradual, piecewise, played_on
 from driftwise.papers.hedging_the_drift.growth import Growth, growth
 from driftwise.papers.hedging_the_drift.piecewise import Size
-from driftwise.papers.hedging_the_drift.ratios import ratio_of_means
 from driftwise.report.style import NARROW, WIDE, svg
 from driftwise.study.claims import Evidence, Verdict, choose, judge, needed
 

@@ -6,6 +6,7 @@ streams are named (see `core/seeding.py`), so results are the same bits on one t
 
 import os
 import time
+import warnings
 from collections import defaultdict
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -27,7 +28,7 @@ from driftwise.study.study import Cell, Study, state_of, with_foresight
 
 
 class Progress:
-    """Called by `run` as it proceeds; a subclass can display it. This one does nothing."""
+    """Called by `run` as it proceeds; a subclass can display it. This one displays nothing."""
 
     def started(self, runs: int, rounds: int) -> None:
         """So many runs are missing, of so many rounds in all."""
@@ -37,6 +38,10 @@ class Progress:
 
     def played(self, rounds: int) -> None:
         """So many rounds more were played."""
+
+    def cautioned(self, sentence: str) -> None:
+        """A policy will not learn; this one warns."""
+        warnings.warn(sentence, stacklevel=3)
 
 
 class Runner(NamedTuple):
@@ -73,6 +78,8 @@ def run(
     runs = sum(map(len, jobs))
     progress.started(runs, runs * study.horizon)
     if jobs:
+        for sentence in study.cautions():
+            progress.cautioned(sentence)
         warm(study, progress)  # so that no run's seconds hold a compilation
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(_job, study, cells, results, progress, stop) for cells in jobs]

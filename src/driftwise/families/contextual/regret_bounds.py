@@ -10,8 +10,8 @@ the rewards. The first term is what is out of date in the window, the second wha
 happens when a bound fails. It holds in expectation, for **features along axes** no longer than L, parameters no longer
 than S and mean rewards between -1 and 1. For other features the first term rests on Lemma 1, which is false, and needs
 a factor L sqrt(w / lambda), see `papers/hedging_the_drift/estimation.py`; `axes=False` has it. The proof asks for
-beta >= 1; a smaller one counts as 1. It also counts T / w stretches of w rounds where ceil(T / w) are needed. Here it is
-as it is printed: a measured regret is compared with the smaller of the two.
+beta >= 1; a smaller one counts as 1. It also counts T / w stretches of w rounds where ceil(T / w) are needed. Here it
+is as it is printed: a measured regret is compared with the smaller of the two.
 """
 
 import math

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -23,7 +23,7 @@ SIZES = {"Figure 3": (100_000, 2), "Figure 4": (100_000, 5), "Figure 5": (50_000
 
 
 class Blocks(NamedTuple):
-    """A run of BOB: the windows there are, which one each block drew, what the block earned, and the chances at the end."""
+    """A run of BOB: the windows, which one each block drew, what blocks earned a round, and the chances at the end."""
 
     windows: Ints
     drawn: Ints
@@ -36,7 +36,7 @@ def blocks_of(seed: int, instance: int = 0, horizon: int = piecewise.HORIZON) ->
     """BOB, windowed, in the world of Figure 4."""
     world, policy = replace(piecewise.LINEAR, instance=instance), bob("windowed")
     problem = world.problem(horizon)
-    state = policy.init(problem)
+    state: Any = policy.init(problem)
     hedge, drawn, earned = state.hedge, [], []
     for tape in world.tapes(horizon, seed, int(hedge.block[0])):
         trace = trace_for(problem, tape.start, len(tape.noise))
@@ -49,9 +49,10 @@ def blocks_of(seed: int, instance: int = 0, horizon: int = piecewise.HORIZON) ->
 
 
 def learning_rate(horizon: int, dim: int) -> float:
-    """gamma of (24); at 1 EXP3 draws every window alike for ever."""
+    """The gamma of (24); at 1 EXP3 draws every window alike for ever."""
     problem = Problem(40, -np.inf, np.inf, NOISE, horizon, dim, unit=1.0, family="contextual")
-    return float(bob("windowed").init(problem).hedge.rate[0])
+    state: Any = bob("windowed").init(problem)
+    return float(state.hedge.rate[0])
 
 
 # ---- the claims ----
@@ -61,7 +62,8 @@ def claims() -> Iterator[Claim]:
     """Lemma 3, and what Appendix F says of the windows."""
     yield Claim(
         "lemma3",
-        "some block has |rewards| above H + 2 R sqrt(H ln(T / sqrt H)) with probability at most 2/T: T/2 times the chance",
+        "rewards of some block sum to more than H + 2 R sqrt(H ln(T / sqrt H)) with probability at most 2/T: T/2 times "
+        "the chance",
         (),
         _measure_sums,
         agrees=at_most(1.0),

@@ -1,6 +1,6 @@
 """Theorems 2, 5 and 8 in play: how often an estimate is off by more than a theorem allows.
 
-Theorem 2 is false for some paths of actions (`estimation.py`). Here are the paths that SW-UCB itself makes: in the world
+Theorem 2 is false for some paths of actions (`estimation.py`). Here are the paths that SW-UCB itself takes in the world
 of Figure 4, and on axes, where the theorem holds. A policy is stopped every so often; its estimate, its matrix V and
 the way of theta within its window are compared with the bound for every action of that round.
 """
@@ -8,8 +8,7 @@ the way of theta within its window are compared with the bound for every action 
 import math
 from collections.abc import Iterator
 from functools import partial
-from itertools import count, takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from driftwise.core.family import trace_for
 from driftwise.core.loop import play
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
-from driftwise.core.types import Floats, Record
+from driftwise.core.types import Floats
 from driftwise.families import PiecewiseLinear, SinePair, SlidingArmedUCB, SlidingLinUCB
 from driftwise.families.contextual.worlds.base import FeaturedWorld, FeatureTape
 from driftwise.study.claims import Claim, Evidence, Finding, Range, at_most
@@ -28,9 +27,9 @@ SHARES = Range(0.0, 1.0)
 
 
 class Stop(NamedTuple):
-    """A policy between two rounds: what it knows, what is true, the way of theta in the window, and the next actions."""
+    """A policy between two rounds: what it knows, the truth, the way of theta in the window, and the next actions."""
 
-    state: Record
+    state: Any
     theta: Floats
     way: float
     actions: Floats
@@ -132,7 +131,7 @@ def _measure_armed(_: Evidence) -> Finding:
 def _measure_generalised(_: Evidence) -> Finding:
     """V is at most w I for actions of unit length, so no width is below 1 / sqrt(w)."""
     horizon, dim = 20_000, 3
-    windows = list(takewhile(lambda w: w < horizon, (2**power for power in count(3)))) + [horizon]
+    windows = (*(2**power for power in range(3, 15)), horizon)
     least = min(_beta(window, horizon, dim) / math.sqrt(window) for window in windows)
     return Finding(
         least,

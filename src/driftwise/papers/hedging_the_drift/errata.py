@@ -61,8 +61,8 @@ def claims() -> Iterator[Claim]:
         )
     yield Claim(
         "erratum/eq16",
-        "(16) conditions on Q <= H + 2 H R sqrt(ln T), Lemma 3 on H + 2 R sqrt(H ln(T / sqrt H)): the noise term of one "
-        "over that of the other, in Figure 4",
+        "(16) conditions on Q <= H + 2 H R sqrt(ln T), Lemma 3 on H + 2 R sqrt(H ln(T / sqrt H)): the noise term of "
+        "one over that of the other, in Figure 4",
         (),
         _measure_condition,
         agrees=around(1.0, 0.01),

@@ -1,9 +1,9 @@
 """Sections 5 and 6: what the estimate of a window may be off by. Lemma 1 and Theorem 2 are false as printed.
 
 Lemma 1 bounds |V^-1 sum x_s x_s' (theta_s - theta_t)| by the way that theta goes in the window. Its proof takes
-|M y| <= lambda_max(M) |y| for M = V^-1 sum_{s <= p} x_s x_s', which is not symmetric. A path on which it fails: `n` rounds
-along (cos phi, sin phi), `n` along (1, 0), and one jump of theta between them. An adversary who chooses the action sets
-can force it. Where all actions lie along axes V is diagonal, M is symmetric, and both hold.
+|M y| <= lambda_max(M) |y| for M = V^-1 sum_{s <= p} x_s x_s', which is not symmetric. A path on which it fails: n
+rounds along (cos phi, sin phi), n along (1, 0), and one jump of theta between them. An adversary who chooses the action
+sets can force it. Where all actions lie along axes V is diagonal, M is symmetric, and both hold.
 
 What is true for every path (Zhao, Zhang, Jiang & Zhou, *A simple approach for non-stationary linear bandits*, arXiv
 2103.05324, up to a factor sqrt d): by Cauchy and Schwarz, for y with |y| = 1 and x with |x| = 1,
@@ -71,7 +71,7 @@ class Deviation(NamedTuple):
 
 
 def deviation(bias: Bias) -> Deviation:
-    """theta jumps from one end to the other of the line on which the factor is largest, at half time."""
+    """The parameter jumps from one end to the other of the line on which the factor is largest, at half time."""
     window, inverse = 2 * ROUNDS, np.linalg.inv(bias.gram)
     before, after = LENGTH * bias.jump, -LENGTH * bias.jump
     x, jump = bias.direction, float(np.linalg.norm(before - after))
@@ -189,5 +189,5 @@ def _measure_widths(_: Evidence) -> Finding:
 
 
 def _width(rows: Floats, x: Floats) -> float:
-    """x' V^-1 x."""
+    """The product x' V^-1 x."""
     return float(x @ np.linalg.solve(np.eye(len(x)) + rows.T @ rows, x))

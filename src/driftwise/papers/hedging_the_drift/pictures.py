@@ -17,9 +17,24 @@ if TYPE_CHECKING:
     from driftwise.report.style import Figure, Sheet
 
 PENS = {
-    **{"SW-UCB-opt": 0, "SW-UCB": 0, "BOB-windowed": 1, "BOB-literal": 2, "EXP3.S": 3, "SW-UCB-obl": 4, "UCB": 5},
-    **{"SW-UCB-eq90": 4, "company": 6, "uniform": 6, "SW-UCB-thm3": 7, "BOB-windowed-armed": 8, "BOB-literal-armed": 9},
-    **{"kalman-mixture": 10, "auto": 11, "SW-UCB-thm6": 14, "BOB-mended": 15, "BOB-mended-half": 16},
+    "SW-UCB-opt": 0,
+    "SW-UCB": 0,
+    "BOB-windowed": 1,
+    "BOB-literal": 2,
+    "EXP3.S": 3,
+    "SW-UCB-obl": 4,
+    "SW-UCB-eq90": 4,
+    "UCB": 5,
+    "company": 6,
+    "uniform": 6,
+    "SW-UCB-thm3": 7,
+    "BOB-windowed-armed": 8,
+    "BOB-literal-armed": 9,
+    "kalman-mixture": 10,
+    "auto": 11,
+    "SW-UCB-thm6": 14,
+    "BOB-mended": 15,
+    "BOB-mended-half": 16,
 }
 
 
@@ -31,7 +46,7 @@ def figure_1(evidence: Evidence) -> Iterator[Drawing]:
     if "figure4/instance=0" in evidence.studies:
         yield Drawing(
             "Figure 1: the blocks of BOB",
-            "One run of BOB, windowed, in the world of Figure 4. Left: the window that each block drew. Right: what the "
+            "One run of BOB, windowed, in the world of Figure 4. Left: the window that each block drew. Right: what "
             "blocks earned a round, by their window, and the mean of each. Short windows earn little, and after all "
             "blocks EXP3 still draws them.",
             _draw_blocks,
@@ -82,8 +97,8 @@ def ours(evidence: Evidence) -> Iterator[Drawing]:
     if all(name in evidence.studies for name in rates.names("large/B")):
         yield Drawing(
             "What to use, by how much the world drifts",
-            "Regret against B in the world of Figure 4, T = 40,000, on logarithmic scales. BOB read literally is LinUCB "
-            "restarted every d sqrt(T) rounds: good while B is small, and the worst where it is large.",
+            "Regret against B in the world of Figure 4, T = 40,000, on logarithmic scales. BOB read literally is "
+            "LinUCB restarted every d sqrt(T) rounds: good while B is small, and the worst where it is large.",
             partial(_draw_by_variation, evidence=evidence),
         )
 

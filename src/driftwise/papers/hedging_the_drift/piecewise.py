@@ -133,7 +133,7 @@ def claims(scale: str) -> Iterator[Claim]:
     pair, linear = instances("figure3", scale), instances("figure4", scale)
     yield Claim(
         "figure4/instances/UCB-better",
-        "UCB does much better with linear actions than with two arms: by how much its share of what can be earned is up",
+        "UCB does much better with linear actions than with two arms: how much more of what can be earned it earns",
         (*pair, *linear),
         partial(_measure_share, pair=pair, linear=linear),
         agrees=at_least(0.05),

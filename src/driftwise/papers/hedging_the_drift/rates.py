@@ -112,7 +112,7 @@ def claims() -> Iterator[Claim]:
             first = policy == READINGS[algorithm][0]
             yield Claim(
                 f"{theorem}/{regime}/{symbol}/{policy}",
-                f"where B is {regime}, the regret of {algorithm} grows no faster than {symbol}^({power}), within {MARGIN:g}",
+                f"where B is {regime}, {algorithm}: regret grows no faster than {symbol}^({power}), within {MARGIN:g}",
                 names(ladder),
                 partial(_measure, ladder=ladder, policy=policy),
                 agrees=at_most(rate + MARGIN),

@@ -30,8 +30,8 @@ def claims(scale: str) -> Iterator[Claim]:
     for figure, names in figures.items():
         yield Claim(
             f"theorem3/bound/{figure}",
-            "SW-UCB loses no more than (60) allows: the largest share of the bound, where the bound is below the regret "
-            "of the worst arm",
+            "SW-UCB loses no more than (60) allows: the largest share of the bound, where that is below the regret of "
+            "the worst arm",
             names,
             partial(_measure_bound, names=names),
             agrees=at_most(1.0),
