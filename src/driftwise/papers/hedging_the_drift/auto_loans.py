@@ -28,7 +28,7 @@ from driftwise.study.study import Study
 
 APPLICATIONS = 50_000
 STAND_INS = 4
-RUNS = {"quick": 2, "full": 10}
+RUNS = {"quick": 1, "full": 10}
 VARIATION = 190.0
 READING_OF = {"": "", "z-scores/": "z-scores and least squares"}
 WAYS: dict[str, dict[str, Any]] = {"": {}, "z-scores/": {"scaling": "z", "intercept": 1, "ridge": 0.0}}

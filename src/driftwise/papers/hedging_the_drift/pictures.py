@@ -97,7 +97,7 @@ def ours(evidence: Evidence) -> Iterator[Drawing]:
     if all(name in evidence.studies for name in rates.names("large/B")):
         yield Drawing(
             "What to use, by how much the world drifts",
-            "Regret against B in the world of Figure 4, T = 40,000, on logarithmic scales. BOB read literally is "
+            "Regret against B in the world of Figure 4, T = 20,000, on logarithmic scales. BOB read literally is "
             "LinUCB restarted every d sqrt(T) rounds: good while B is small, and the worst where it is large.",
             partial(_draw_by_variation, evidence=evidence),
         )

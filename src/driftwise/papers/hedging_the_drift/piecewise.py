@@ -37,8 +37,8 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "figure3": {"quick": Size(50, 20, 2), "full": Size(50, 40, 2)},
-    "figure4": {"quick": Size(10, 12, 2), "full": Size(50, 20, 2)},
+    "figure3": {"quick": Size(20, 12, 2), "full": Size(50, 40, 2)},
+    "figure4": {"quick": Size(5, 8, 2), "full": Size(50, 20, 2)},
 }
 
 

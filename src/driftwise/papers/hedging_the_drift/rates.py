@@ -21,8 +21,8 @@ from driftwise.papers.hedging_the_drift.readings import NOISE, bobs, mended
 from driftwise.study.claims import Claim, Evidence, Finding, at_most
 from driftwise.study.study import Study
 
-HORIZON, BREAKS, DIM = 40_000, 30, 5
-HORIZONS, DIMS, TURNS = (10_000, 20_000, HORIZON), (2, DIM, 10), (3, 10, BREAKS, 100, 300)
+HORIZON, BREAKS, DIM = 20_000, 30, 5
+HORIZONS, DIMS, TURNS = (5_000, 10_000, HORIZON), (2, DIM, 10), (3, 10, BREAKS, 100, 300)
 FEW = 1  # breaks where the variation is small
 RUNS = {"quick": 4, "full": 20}
 MARGIN = 0.05  # over the factors 4 to 5 in T and d that are played, 8% of the regret
