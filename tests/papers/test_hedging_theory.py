@@ -1,4 +1,4 @@
-"""Hedging the Drift, sections 4 to 8: what is computed by hand, what is played at reduced size, and what the pages say."""
+"""Hedging the Drift, sections 4 to 8: what is computed, what is played at reduced size, and what the pages say."""
 
 import json
 import math

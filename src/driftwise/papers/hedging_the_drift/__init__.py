@@ -14,20 +14,21 @@ from driftwise.papers.hedging_the_drift.studies import studies
 from driftwise.study.printed import PaperAnswer, PrintedTable
 
 ANSWER = PaperAnswer(
-    printed="SW-UCB, which forgets by a window, and BOB, which learns its window by EXP3 over blocks; their regret is "
+    printed="SW-UCB, which forgets by a window, and BOB, which learns its window by EXP3 over blocks. Their regret is "
     "O(d^(2/3) B^(1/3) T^(2/3)), the best possible. In play SW-UCB loses a fifth of what EXP3.S does, and BOB, which "
-    "knows nothing of the drift, less than others that know nothing. {statements} statements can be told apart.",
-    comes_out="{matches} of them. SW-UCB loses {figure2a/ratio} of what EXP3.S does; the order of Figures 3 and 4; the "
-    "lower bound of Theorem 1, with its constant: nobody played loses less than {theorem1/bound} of it. For arms, whose "
-    "features lie along axes, the theory holds.",
-    does_not="Lemma 1 and Theorem 2 are false: on a path that an adversary can force, drift does {erratum/lemma1} times "
-    "the harm they allow. What is proven for features is O(d^(7/8) B^(1/4) T^(3/4)). BOB is two algorithms, by the text "
-    "and by the lines of Algorithm 2, and no reading gives all figures. It does not converge to the best window, whose "
-    "chance is {figure1/converges} after all blocks of Figure 4. Figure 5 needs data that nobody may publish.",
-    use="`auto`, or `kalman-mixture` where the noise is known: {use/figure4/auto/SW-UCB-opt} and "
-    "{use/figure4/kalman-mixture/SW-UCB-opt} of the regret of SW-UCB-opt in Figure 4, which knows B_T. If it must be BOB, "
-    "leave out windows below 8 d (`shortest`): {use/figure4/BOB-mended/BOB-windowed} of its regret there. Read "
-    "literally BOB is good while B is small, and loses {use/literal/large-B} times what windowed BOB does where it is large.",
+    "knows nothing of the drift, less than others that know nothing: {statements} statements.",
+    comes_out="{matches} of them. SW-UCB loses {figure2a/ratio} of what EXP3.S does. The orders of Figures 3 and 4 "
+    "come out. So does the lower bound of Theorem 1, with its constant: nobody here loses less than {theorem1/bound} times "
+    "it. For arms, whose features lie along axes, the theory holds.",
+    does_not="Lemma 1 and Theorem 2 are false: on a path that an adversary can force, drift does {erratum/lemma1} "
+    "times the harm that they allow. What is proven for features is O(d^(7/8) B^(1/4) T^(3/4)). BOB is two algorithms, "
+    "by the text and by the lines of Algorithm 2, and no reading gives all figures. It does not converge to the best "
+    "window: the chance of that is {figure1/converges} after all blocks of Figure 4. Figure 5 needs data that nobody "
+    "may publish.",
+    use="`auto`, or `kalman-mixture` where the noise is known: in Figure 4 they lose {use/figure4/auto/SW-UCB-opt} and "
+    "{use/figure4/kalman-mixture/SW-UCB-opt} of what SW-UCB-opt does, which knows B_T. If it must be BOB, leave out "
+    "windows below 8 d (`shortest`): {use/figure4/BOB-mended/BOB-windowed} of its regret there. Read literally BOB is "
+    "good while B is small; where it is large it loses {use/literal/large-B} times what windowed BOB does.",
 )
 
 
