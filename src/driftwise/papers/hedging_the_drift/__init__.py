@@ -18,8 +18,8 @@ ANSWER = PaperAnswer(
     "O(d^(2/3) B^(1/3) T^(2/3)), the best possible. In play SW-UCB loses a fifth of what EXP3.S does, and BOB, which "
     "knows nothing of the drift, less than others that know nothing: {statements} statements.",
     comes_out="{matches} of them. SW-UCB loses {figure2a/ratio} of what EXP3.S does. The orders of Figures 3 and 4 "
-    "come out. So does the lower bound of Theorem 1, with its constant: nobody here loses less than {theorem1/bound} times "
-    "it. For arms, whose features lie along axes, the theory holds.",
+    "come out. So does the lower bound of Theorem 1, with its constant: nobody here loses less than {theorem1/bound} "
+    "times it. For arms, whose features lie along axes, the theory holds.",
     does_not="Lemma 1 and Theorem 2 are false: on a path that an adversary can force, drift does {erratum/lemma1} "
     "times the harm that they allow. What is proven for features is O(d^(7/8) B^(1/4) T^(3/4)). BOB is two algorithms, "
     "by the text and by the lines of Algorithm 2, and no reading gives all figures. It does not converge to the best "
