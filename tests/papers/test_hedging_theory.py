@@ -66,7 +66,7 @@ def test_errata_come_out_as_printed_and_as_meant(exact: dict[str, Verdict]) -> N
         "erratum/eq90/mended": 1.0,
         "erratum/budget/printed": 20.0,
         "erratum/budget/mended": 1.0,
-        "erratum/eq16": 48.215,
+        "erratum/eq16": 48.214,
         "erratum/unseen-arm": 0.202,
     }
     for name, each in exact.items():
