@@ -24,7 +24,7 @@ def claims(scale: str, source: auto_loans.Source) -> list[Claim]:
     every = [
         *gradual.claims(scale),
         *piecewise.claims(scale),
-        *auto_loans.claims(source),
+        *auto_loans.claims(scale, source),
         *lower_bound.claims(),
         *estimation.claims(),
         *coverage.claims(),
