@@ -46,8 +46,8 @@ class Source(NamedTuple):
 STAND_IN = Source(
     worlds={f"stand-in={instance}": Lending(instance=instance) for instance in range(1, STAND_INS + 1)},
     horizon=APPLICATIONS,
-    note="Figure 5 is not judged without the lending data, which may not be published; if you have it, use it with --data "
-    "FILE. At --scale full four synthetic stand-ins are played. Who wins there depends on how features are scaled.",
+    note="Figure 5 is not judged without the lending data, which may not be published; if you have it, use it with "
+    "--data FILE. At --scale full four synthetic stand-ins are played. Who wins there depends on how features are scaled.",
     real=False,
 )
 
@@ -130,7 +130,7 @@ def _variation(source: Source, way: str) -> Iterator[Claim]:
     yield Claim(
         f"figure5/{way}variation/shows-drift",
         "a B_T of 190 shows that the environment is moderately non-stationary: it is at least half as large again as "
-        "that of stand-ins whose borrowers never change",
+        "where borrowers never change",
         (),
         partial(_measure_drift, source=source, way=way),
         agrees=at_least(1.5),
