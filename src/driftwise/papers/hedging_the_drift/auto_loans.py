@@ -47,7 +47,8 @@ STAND_IN = Source(
     worlds={f"stand-in={instance}": Lending(instance=instance) for instance in range(1, STAND_INS + 1)},
     horizon=APPLICATIONS,
     note="Figure 5 is not judged without the lending data, which may not be published; if you have it, use it with "
-    "--data FILE. At --scale full four synthetic stand-ins are played. Who wins there depends on how features are scaled.",
+    "--data FILE. At --scale full four synthetic stand-ins are played; who wins there depends on how features are "
+    "scaled.",
     real=False,
 )
 
