@@ -125,3 +125,36 @@ def test_words_work_on_the_command_line() -> None:
     assert answer.exit_code == 0, answer.output
     bad = CliRunner().invoke(main, [*line[:4], "rexp3:variation=false", *line[5:]])
     assert bad.exit_code == 2 and "variation=false is not a number, or one of true" in bad.output
+
+
+def test_windows_of_hedging_the_drift_by_name() -> None:
+    """With the variation of the world, in its units, or with a number; as their constructors have them."""
+    world, horizon = dw.worlds.PiecewiseLinear(instance=3), 2_000
+    moved, d = drift_of(world, horizon, 0)["l2"], world.dim
+    assert moved is not None
+    for policy, known in (
+        (dw.SlidingLinUCB(window="optimal", ridge=2.0), dw.SlidingLinUCB.optimal(horizon, d, moved, 0.1, ridge=2.0)),
+        (dw.SlidingLinUCB(window="optimal(variation=9)"), dw.SlidingLinUCB.optimal(horizon, d, 9.0, 0.1)),
+        (dw.SlidingLinUCB(window="oblivious"), dw.SlidingLinUCB.oblivious(horizon, d, 0.1)),
+        (dw.SlidingLinUCB(window="theorem3", scale=0.5), dw.SlidingLinUCB.theorem3(horizon, d, moved)),
+        (dw.SlidingLinUCB(window="theorem3(variation=1)"), dw.SlidingLinUCB.theorem3(horizon, d)),
+        (dw.SlidingGLMUCB(window="theorem9"), dw.SlidingGLMUCB.theorem9(horizon, d, moved)),
+    ):
+        assert with_foresight(policy, world, horizon, 0).window == known.window
+    arms, pair = dw.worlds.SinePair(variation=4.0), drift_of(dw.worlds.SinePair(variation=4.0), horizon, 0)
+    assert pair["l2"] is not None and pair["sup"] is not None
+    armed = with_foresight(dw.SlidingArmedUCB(window="theorem6"), arms, horizon, 0)
+    assert armed == dw.SlidingArmedUCB.theorem6(horizon, 2, pair["l2"])
+    shared = with_foresight(dw.EXP3S(gamma="for_variation"), arms, horizon, 0)
+    assert shared.gamma == dw.EXP3S.for_variation(horizon, pair["sup"], 2).gamma
+    faded = with_foresight(dw.DiscountedLinUCB(gamma="for_variation"), world, horizon, 0)
+    assert faded == dw.DiscountedLinUCB.for_variation(horizon, d, moved)
+
+
+def test_a_window_by_name_needs_a_horizon_and_outside_studies_a_variation() -> None:
+    with pytest.raises(ParameterError, match="it follows from the horizon, which is not known"):
+        dw.Agent(dw.SlidingLinUCB(window="theorem3(variation=2)"), dw.Contextual(n_features=2, noise=0.1))
+    with pytest.raises(ParameterError, match="known in studies only: give a number"):
+        dw.Agent(dw.SlidingLinUCB(window="theorem3"), dw.Contextual(n_features=2, noise=0.1, horizon=100))
+    with pytest.raises(ParameterError, match=r"variation=-1 is outside \[0, inf\)"):
+        dw.Agent(dw.SlidingLinUCB(window="theorem3(variation=-1)"), dw.Contextual(n_features=2, horizon=100))

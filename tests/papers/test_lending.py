@@ -210,13 +210,14 @@ def test_a_market_is_what_the_formulas_say(scaling: str, intercept: int, ridge: 
         column[:] = (column - {"minmax": column.min(), "z": column.mean(), "max": 0.0}[scaling]) / spread
     x = np.hstack([np.ones((500, intercept)), x])
     np.testing.assert_allclose(fit.borrowers, x, atol=1e-12)
-    own = np.minimum(loans.price[order] / 10.0, 500.0) / 500.0
-    np.testing.assert_allclose(fit.own, np.maximum(own, 0.0))
+    price = loans.price[order] / 5000.0
+    np.testing.assert_allclose(fit.own, np.clip(price, 0.0, 1.0))
+    assert price.max() > 1.0, "the regression takes prices as they are, choices those of the grid"
     days = [loans.day[i] for i in order]
     for place, day in enumerate(sorted(set(days))):
         rows = [i for i in range(500) if days[i] == day]
         assert set(fit.day[rows]) == {place}
-        regressors = np.array([np.concatenate([x[i], fit.own[i] * x[i]]) for i in rows])
+        regressors = np.array([np.concatenate([x[i], price[i] * x[i]]) for i in rows])
         accepts = loans.applied[[order[i] for i in rows]]
         normal = regressors.T @ regressors + ridge * np.eye(regressors.shape[1])
         if ridge:

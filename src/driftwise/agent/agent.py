@@ -6,6 +6,7 @@ The code is bound when the agent is made: kernels registered later are used by a
 """
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -25,7 +26,7 @@ from driftwise.core import serialization as states
 from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import plain_name
 from driftwise.core.encoding import Arm
-from driftwise.core.family import FAMILIES, player_of
+from driftwise.core.family import FAMILIES, caution_of, player_of
 from driftwise.core.outcome_status import OutcomeStatus
 from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Policy
@@ -88,6 +89,8 @@ class Agent(Rounds):
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
         samples = whole("propensity_samples", propensity_samples, low=0, high=10**6)
         self._set_up(policy, adapter, seed, max_pending, samples)
+        if caution := caution_of(policy, adapter.problem):
+            warnings.warn(caution, stacklevel=2)
 
     # ---- the two verbs ----
 

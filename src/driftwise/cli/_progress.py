@@ -55,6 +55,7 @@ class BarProgress(Progress):
         self.runs = self.rounds = 0
         self.playing = bar.add_task("nothing to play", total=0)
         self.compiling: TaskID | None = None
+        self.cautions: set[str] = set()
 
     def started(self, runs: int, rounds: int) -> None:
         self.runs, self.rounds = self.runs + runs, self.rounds + rounds
@@ -73,6 +74,11 @@ class BarProgress(Progress):
 
     def played(self, rounds: int) -> None:
         self.bar.advance(self.playing, rounds)
+
+    def cautioned(self, sentence: str) -> None:
+        if sentence not in self.cautions:
+            self.cautions.add(sentence)
+            self.bar.console.print(f"warning: {sentence}", highlight=False, markup=False, soft_wrap=True)
 
 
 def create_folder(out: Path) -> Path:

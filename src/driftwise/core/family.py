@@ -149,6 +149,12 @@ def words_of(world: World) -> Words:
     return FAMILIES[world.problem().family].words(world)
 
 
+def caution_of(policy: Policy, problem: Problem) -> str:
+    """Why a policy, or one inside it, will learn nothing in a problem; empty where it has nothing to say."""
+    caution = getattr(policy, "caution", None)
+    return str(caution(problem)) if caution else ""
+
+
 @lru_cache(maxsize=64)
 def drift_of(world: World, horizon: int, seed: int) -> dict[str, float | None]:
     """How far one run of a world drifts, by the names of measures."""

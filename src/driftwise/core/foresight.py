@@ -23,7 +23,7 @@ _CALL = re.compile(r"(\w+)(?:\((.*)\))?")
 
 
 def _no_world(measure: str) -> float:
-    raise ParameterError("`true` takes the variation of the world, which is known in studies only: give a number")
+    raise ParameterError("the variation of the world is known in studies only: give a number")
 
 
 class Foresight(NamedTuple):
@@ -31,6 +31,22 @@ class Foresight(NamedTuple):
 
     problem: Problem
     drift: Callable[[str], float] = _no_world
+
+
+def variation_of(foresight: Foresight, given: float | None, measure: str = "l2") -> float:
+    """How far a parameter goes in all, in units of the largest reward: what was given, or in a study the truth."""
+    if given is None:
+        return foresight.drift(measure) / (foresight.problem.size or 1.0)
+    if not 0.0 <= given < float("inf"):
+        raise ParameterError(f"variation={given:g} is outside [0, inf)")
+    return given
+
+
+def rounds_of(problem: Problem) -> int:
+    """The horizon, for a word that needs one."""
+    if not problem.horizon:
+        raise ParameterError("it follows from the horizon, which is not known: give the problem one, or a number")
+    return problem.horizon
 
 
 # A function for each word of each parameter: it takes the policy, the foresight, and what stands in parentheses.

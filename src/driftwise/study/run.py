@@ -7,6 +7,7 @@ cluster (`study/cluster.py`), alone or in company.
 
 import os
 import time
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -37,7 +38,7 @@ Save = Callable[[Job, list[Played]], None]
 
 
 class Progress:
-    """Called by `run` as it proceeds; a subclass can display it. This one does nothing."""
+    """Called by `run` as it proceeds; a subclass can display it. This one displays nothing."""
 
     def started(self, runs: int, rounds: int) -> None:
         """So many runs are missing, of so many rounds in all."""
@@ -47,6 +48,10 @@ class Progress:
 
     def played(self, rounds: int) -> None:
         """So many rounds more were played."""
+
+    def cautioned(self, sentence: str) -> None:
+        """A policy will not learn; this one warns."""
+        warnings.warn(sentence, stacklevel=3)
 
 
 class Runner(NamedTuple):
@@ -100,6 +105,8 @@ def run(
     runs = sum(map(len, jobs))
     progress.started(runs, runs * study.horizon)
     if jobs:
+        for sentence in study.cautions():
+            progress.cautioned(sentence)
         pool.play(study, jobs, partial(results.save, study), progress)
     return results
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
-from driftwise.core.family import FAMILIES, check_fit, drift_of, resolve
+from driftwise.core.family import FAMILIES, caution_of, check_fit, drift_of, resolve
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.foresight import Foresight, with_numbers
 from driftwise.core.loop import play
@@ -62,6 +62,16 @@ class Study:
                         with_numbers(player, Foresight(problem, lambda measure: 1.0)).init(problem)
                 except ParameterError as error:
                     raise ParameterError(f"{label}: {error}") from None
+
+    def cautions(self) -> list[str]:
+        """What policies will not learn in these worlds, a sentence each."""
+        found = []
+        for label in self.policies:
+            for world, each in self.worlds.items():
+                player, problem = self.player(world, label), each.problem(self.horizon)
+                caution = "" if is_oracle(player) else caution_of(player, problem)
+                found += [f"{label}: {caution}"] * bool(caution)
+        return list(dict.fromkeys(found))
 
     def player(self, world: str, policy: str) -> Policy:
         """The policy that plays in a world under a label: where that is `auto`, the one of the world's family."""

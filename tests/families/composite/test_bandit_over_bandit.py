@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from driftwise.agent import Agent
 from driftwise.checks.arms import names_do_not_matter
 from driftwise.checks.contract import fixtures_in, fixtures_of, short_run
+from driftwise.cli import main
 from driftwise.core.family import family_of, trace_for
 from driftwise.core.fixtures import HORIZON, ROUNDS, Fixtures
 from driftwise.core.loop import play
@@ -26,7 +28,9 @@ from driftwise.families import (
     POLICIES,
     Abrupt,
     BanditOverBandit,
+    Contextual,
     MultiArmed,
+    PiecewiseLinear,
     SlidingArmedUCB,
     SlidingLinUCB,
     SlidingSlateUCB,
@@ -36,6 +40,7 @@ from driftwise.families import (
 )
 from driftwise.families.composite.hedge import new_hedge, plan
 from driftwise.families.composite.policies.bandit_over_bandit import FIRST, LONGEST
+from driftwise.study.study import Study
 from tests.families.composite.twins.bandit_over_bandit import BanditOverBanditTwin
 from tests.fixtures.twins import TWINS
 
@@ -457,6 +462,7 @@ def test_a_policy_inside_is_written_in_parentheses() -> None:
     assert parse("bandit-over-bandit:policy=sliding-thompson", POLICIES, "policy").policy == SlidingThompson()
     assert family_of(policy) == "contextual"
     assert family_of(BanditOverBandit()) == "multi-armed"
+    assert BanditOverBandit().policy == SlidingArmedUCB(), "the paper's for arms, equation (29)"
 
 
 def test_the_propensity_is_told_only_where_the_policy_inside_is_deterministic() -> None:
@@ -470,6 +476,33 @@ def test_the_propensity_is_told_only_where_the_policy_inside_is_deterministic() 
 def test_long_windows_do_not_see_the_numbers_of_arms() -> None:
     assert names_do_not_matter(BanditOverBandit(shortest=32)) is None
     assert "hardly hold all arms" in str(names_do_not_matter(BanditOverBandit()))
+
+
+# ---- where nothing can be learned ----
+
+
+def test_it_says_where_it_cannot_learn_a_window() -> None:
+    inside = SlidingLinUCB()
+    unlucky, single, fine = (LINEAR._replace(dim=dim, horizon=T) for dim, T in ((5, 1_000), (50, 2_000), (5, 100_000)))
+    assert "7 windows in 1,000 rounds: the 7 blocks draw all of them alike (gamma = 1)" in BanditOverBandit(
+        policy=inside
+    ).caution(unlucky)
+    assert "there is a single block" in BanditOverBandit(policy=inside).caution(single)
+    assert BanditOverBandit(policy=inside).caution(fine) == ""
+    assert BanditOverBandit(policy=inside).caution(unlucky._replace(horizon=0)) == "", "epochs grow"
+    assert BanditOverBandit(policy=inside, block=1_000, shortest=1_000).caution(unlucky) == "", "nothing to learn"
+    assert BanditOverBandit(policy=inside, block=40).caution(unlucky) == "", "as it advises"
+
+
+def test_agents_studies_and_commands_pass_it_on_once() -> None:
+    policy, world = BanditOverBandit(policy=SlidingLinUCB()), PiecewiseLinear(n_actions=3)
+    with pytest.warns(UserWarning, match="learns nothing of its 7 windows"):
+        Agent(policy, Contextual(n_features=5, horizon=1_000, noise=0.1))
+    study = Study(name="s", worlds={"w": world}, policies={"bob": policy}, horizon=1_000, runs=2)
+    assert study.cautions() == [f"bob: {policy.caution(world.problem(1_000))}"]
+    words = ["simulate", "--world", "piecewise-linear:n_actions=3", "--horizon", "1000", "--runs", "1"]
+    told = CliRunner().invoke(main, [*words, "--policy", "bandit-over-bandit:policy=sliding-lin-ucb"])
+    assert told.exit_code == 0 and told.stderr.count("learns nothing of its 7 windows") == 1
 
 
 # ---- live ----

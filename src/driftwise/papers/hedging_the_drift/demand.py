@@ -29,7 +29,9 @@ SCALINGS: dict[str, Callable[[Floats], Floats]] = {
 
 
 class Market(NamedTuple):
-    """Borrowers as they came (a row each), the day of each, the lender's own price for each, and theta of every day."""
+    """Borrowers as they came (a row each), the day of each, the lender's own price for each as a share of the largest
+    of the grid, cut to it, and theta of every day.
+    """
 
     borrowers: Floats
     day: Ints
@@ -55,8 +57,9 @@ def market(loans: Loans, *, most: int, scaling: str, intercept: int, ridge: floa
     x = SCALINGS[scaling](_described(loans))
     if intercept:
         x = np.column_stack([np.ones(len(x)), x])
-    own = np.clip(loans.price / unit, 0.0, TOP) / TOP
-    return Market(x, day, own, _daily(np.column_stack([x, own[:, None] * x]), loans.applied, day, ridge))
+    price = loans.price / (unit * TOP)  # the regression takes it as it is: one loan in twelve lies above the grid
+    theta = _daily(np.column_stack([x, price[:, None] * x]), loans.applied, day, ridge)
+    return Market(x, day, np.clip(price, 0.0, 1.0), theta)
 
 
 def _described(loans: Loans) -> Floats:

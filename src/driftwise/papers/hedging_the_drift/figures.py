@@ -1,4 +1,5 @@
-"""Figures 2 to 5 of the paper, from our runs. A figure is drawn when the studies it shows were played.
+"""Figures 2 to 5 of the paper, from our runs; the others are in `pictures.py`. A figure is drawn when its studies were
+played.
 
 Needs the extra `report`; matplotlib is imported when the first figure is drawn.
 """
@@ -12,6 +13,7 @@ import numpy as np
 from driftwise.core.types import Floats
 from driftwise.measure.summary import band, estimate
 from driftwise.papers import only_world
+from driftwise.papers.hedging_the_drift import pictures
 from driftwise.papers.hedging_the_drift.auto_loans import WAYS, Source, played
 from driftwise.papers.hedging_the_drift.gradual import PHASES
 from driftwise.papers.hedging_the_drift.growth import Growth, growth
@@ -32,11 +34,13 @@ POLICIES_OF = {
 }
 TITLES = {"figure3": "Figure 3: two arms", "figure4": "Figure 4: linear actions, d = 5"}
 BOTH = "BOB is drawn by both readings."
+PENS = pictures.PENS
 
 
 def figures(evidence: Evidence, source: Source) -> list[Drawing]:
-    """Every figure that the studies at hand allow."""
-    return [*_growths(evidence), *_behaviours(evidence), *_loans(evidence, source)]
+    """Every figure that the studies at hand allow, in the paper's order, then ours."""
+    papers = (*_growths(evidence), *_behaviours(evidence), *_loans(evidence, source))
+    return [*pictures.figure_1(evidence), *papers, *pictures.ours(evidence)]
 
 
 # ---- Figure 2: regret against T ----
@@ -68,7 +72,9 @@ def _draw_known(sheet: "Sheet", *, evidence: Evidence, names: dict[str, list[str
     panels = []
     for phase, studies in names.items():
         growths = {label: growth(evidence, studies, policy) for policy, label in labels.items()}
-        panels.append(Panel(PHASE_TITLES[phase], _named(growths), _guides(growths["EXP3.S"], {"T^2/3": 2 / 3})))
+        lines, pens = _named(growths, labels)
+        title = f"regret, {PHASE_TITLES[phase]}"
+        panels.append(Panel(title, lines, _guides(growths["EXP3.S"], {"T^2/3": 2 / 3}), pens))
     return draw_lines(sheet, panels, xlabel="T", logarithmic=True)
 
 
@@ -80,22 +86,25 @@ def _draw_unknown(sheet: "Sheet", *, evidence: Evidence, names: dict[str, list[s
             labels = windows | {f"BOB-{reading}": "BOB", f"BOB-{reading}-armed": "BOB, armed"}
             growths = {label: growth(evidence, studies, policy) for policy, label in labels.items()}
             guides = _guides(growths["Theorem 6"], {"T": 1.0}) | _guides(growths["BOB"], {"T^7/9": 7 / 9})
-            panels.append(Panel(f"{PHASE_TITLES[phase]}, BOB {reading}", _named(growths), guides))
+            lines, pens = _named(growths, labels)
+            panels.append(Panel(f"regret, {PHASE_TITLES[phase]}, BOB {reading}", lines, guides, pens))
     return draw_lines(sheet, panels, xlabel="T", logarithmic=True)
 
 
-def _named(growths: dict[str, Growth]) -> dict[str, Line]:
-    """Each line under its name and slope."""
-    lines: dict[str, Line] = {}
-    for label, each in growths.items():
+def _named(growths: dict[str, Growth], labels: dict[str, str]) -> tuple[dict[str, Line], dict[str, int]]:
+    """Each line under its name and slope, and the pen of its policy."""
+    lines, pens = dict[str, Line](), dict[str, int]()
+    for policy, label in labels.items():
+        each = growths[label]
+        name = f"{label}  {each.slope.ours:.2f}"
         halves = np.array([estimate(column).ci95 for column in each.regrets.T])
-        lines[f"{label}  {each.slope.mean:.2f}"] = (each.horizons, each.means, halves)
-    return lines
+        lines[name], pens[name] = (each.sizes, each.means, halves), PENS[policy]
+    return lines, pens
 
 
 def _guides(beside: Growth, powers: dict[str, float]) -> dict[str, Line]:
     """Straight lines of a given slope that start where a line starts."""
-    x = beside.horizons
+    x = beside.sizes
     return {name: (x, beside.means[0] * (x / x[0]) ** power, np.full(len(x), np.nan)) for name, power in powers.items()}
 
 
@@ -119,7 +128,8 @@ def _behaviours(evidence: Evidence) -> Iterator[Drawing]:
 def _draw_over_time(sheet: "Sheet", *, evidence: Evidence, policies: Sequence[str], study: str) -> "Figure":
     panels = []
     for title, name in (("(a) reward so far", "reward"), ("(b) regret so far", "regret")):
-        panels.append(Panel(title, {policy: _curve(evidence, study, policy, name) for policy in policies}))
+        lines = {policy: _curve(evidence, study, policy, name) for policy in policies}
+        panels.append(Panel(title, lines, pens=PENS))
     return draw_lines(sheet, panels, xlabel="rounds")
 
 
@@ -139,7 +149,7 @@ def _draw_instances(sheet: "Sheet", *, evidence: Evidence, policies: Sequence[st
         figure, (axes,) = panels(["regret, on a logarithmic scale"], [span], sheet, right=right)
         ends = []
         for place, (policy, values) in enumerate(logs.items()):
-            row, (colour, _) = len(policies) - place, pen(place)
+            row, (colour, _) = len(policies) - place, pen(PENS[policy])
             axes.plot(values, np.full(len(values), row), "o", color=colour, ms=3.2, alpha=0.55, mew=0, zorder=3)
             mean = float(np.log10((10.0**values).mean()))
             axes.plot([mean, mean], [row - 0.28, row + 0.28], color=colour, lw=2.2, zorder=4)
@@ -171,7 +181,9 @@ def _loans(evidence: Evidence, source: Source) -> Iterator[Drawing]:
 
 
 def _draw_loans(sheet: "Sheet", *, evidence: Evidence, by_way: dict[str, list[str]]) -> "Figure":
-    panels = [Panel(WAY_TITLES[way], _loan_lines(evidence, names)) for way, names in by_way.items()]
+    panels = [
+        Panel(f"regret, {WAY_TITLES[way]}", _loan_lines(evidence, names), pens=PENS) for way, names in by_way.items()
+    ]
     return draw_lines(sheet, panels, xlabel="applications")
 
 

@@ -1,41 +1,44 @@
-"""How regret grows with T: the slope in a plot of both logarithms."""
+"""How regret grows with the size of an experiment, and how it compares with another's at all sizes."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from driftwise.core.types import Floats
-from driftwise.measure.summary import Estimate, estimate
-from driftwise.study.claims import Evidence
+from driftwise.study.claims import Evidence, Finding
+from driftwise.study.findings import ratio_of, slope_of
 
 
 class Growth(NamedTuple):
-    """The regret of every run (a row each) at each of `horizons`."""
+    """The regret of every run (a row each) at each of `sizes`."""
 
-    horizons: Floats
+    sizes: Floats
     regrets: Floats
 
     @property
     def means(self) -> Floats:
-        """Mean regret at each horizon."""
+        """Mean regret at each size."""
         means: Floats = self.regrets.mean(axis=0)
         return means
 
     @property
-    def slope(self) -> Estimate:
-        """The power of T that fits best; its interval is that of the runs' own slopes."""
-        fitted = float(np.polyfit(np.log(self.horizons), np.log(self.means), 1)[0])
-        own = np.polyfit(np.log(self.horizons), np.log(self.regrets.T), 1)[0]
-        return Estimate(fitted, estimate(own).ci95)
+    def slope(self) -> Finding:
+        """The power of the size that fits best."""
+        return slope_of(self.sizes.tolist(), list(self.regrets.T))
 
-    def over(self, other: "Growth") -> Estimate:
-        """The ratio of mean regrets, averaged over horizons; its interval is that of the runs' own ratios."""
-        ratio = float((self.means / other.means).mean())
-        return Estimate(ratio, estimate((self.regrets / other.regrets).mean(axis=1)).ci95)
+    def over(self, other: "Growth") -> Finding:
+        """The ratio of mean regrets, averaged over sizes."""
+        pairs = zip(self.regrets.T, other.regrets.T, strict=True)
+        ratios = [ratio_of(ours, theirs) for ours, theirs in pairs]
+        error = math.sqrt(sum(each.error**2 for each in ratios)) / len(ratios)
+        return Finding(float(np.mean([each.ours for each in ratios])), error, runs=len(self.regrets))
 
 
-def growth(evidence: Evidence, studies: Sequence[str], policy: str) -> Growth:
-    """The regret of a policy in studies that differ in their horizon."""
-    horizons = np.array([evidence.studies[study].horizon for study in studies], float)
-    return Growth(horizons, np.stack([evidence.regrets(study, policy) for study in studies], axis=1))
+def growth(evidence: Evidence, studies: Sequence[str], policy: str, sizes: Sequence[float] | None = None) -> Growth:
+    """The regret of a policy in studies that differ in size, by default in their horizon."""
+    if sizes is None:
+        sizes = [evidence.studies[study].horizon for study in studies]
+    regrets = np.stack([evidence.regrets(study, policy) for study in studies], axis=1)
+    return Growth(np.array(sizes, float), regrets)

@@ -23,3 +23,11 @@ def bobs(*, armed: bool = False) -> dict[str, Policy]:
     """Both readings by name."""
     form = "-armed" if armed else ""
     return {f"BOB-{reading}{form}": bob(reading, armed=armed) for reading in READINGS}
+
+
+def mended(dim: int) -> dict[str, Policy]:
+    """BOB without the windows that only explore, those below 8 d; and with half the bonus as well."""
+    return {
+        "BOB-mended": BanditOverBandit(policy=SlidingLinUCB(), shortest=8 * dim),
+        "BOB-mended-half": BanditOverBandit(policy=SlidingLinUCB(scale=0.5), shortest=8 * dim),
+    }

@@ -25,11 +25,15 @@ class Drawing(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """What one panel shows: a title, lines by name, and guides: lines in ink that only help the eye."""
+    """What one panel shows: a title, lines by name, and guides: lines in ink that only help the eye.
+
+    `pens` gives lines the pens of certain places, so that an algorithm looks the same in all figures of a page.
+    """
 
     title: str
     lines: Mapping[str, Line]
     guides: Mapping[str, Line] = {}
+    pens: Mapping[str, int] = {}
 
 
 def draw_lines(
@@ -68,7 +72,7 @@ def _draw_panel(
 
     ends = []
     for place, (name, (x, mean, half)) in enumerate(panel.lines.items()):
-        colour, stroke = pen(place)
+        colour, stroke = pen(panel.pens.get(name, place))
         axes.plot(x, mean, color=colour, ls=stroke, lw=1.5, zorder=3)
         if not np.isnan(half).all():
             axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.16, lw=0)

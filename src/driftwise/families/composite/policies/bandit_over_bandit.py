@@ -20,9 +20,15 @@ section 7 with eq. (23); for arms section 8.1 with eq. (30). By the text SW-UCB 
 Algorithm 2 as printed has no window in its lines 7 and 10: the policy inside remembers its whole block, and the window
 drawn enters the radius of its bonus only. `literal=1` is that. Very short windows explore all the time, and there are
 too few blocks to learn that well; leaving out windows below about 8 d (`shortest`) mends much of it.
+Read literally it is LinUCB restarted every H rounds: good while the parameter hardly moves within a block, and worse
+than windowed where it moves much.
 Known in advance: nothing of the drift; all that the policy inside must know, but for its window.
-Regret, up to logarithms: O(d^(2/3) (B + 1)^(1/3) T^(2/3)), or O(d^(1/2) T^(3/4)) where the variation B is small; with
-arms the powers of d are halved.
+Regret, up to logarithms: with arms O(d^(1/3) (B + 1)^(1/3) T^(2/3)), or O(d^(1/4) T^(3/4)) where the variation B is
+small. With features the paper has squares of these powers of d; its Lemma 1 is false unless all features lie along
+axes, and what is proven is O(d^(7/8) B^(1/4) T^(3/4)) (Zhao, Zhang, Jiang & Zhou, arXiv 2103.05324, for a window; with
+blocks for windows they have the same T and B). The rate is that of the windowed form.
+Where T is small for d, EXP3 cannot learn: gamma is 1 and every window is drawn alike for ever, or there is a single
+block. With a known horizon `caution` says so; agents and studies pass it on.
 
 Deviations. A bounded range of rewards is mapped to [-1, 1] and x divides by 2 H alone: the paper's means lie around
 zero, and what cannot leave its range needs no allowance for noise. Raw rewards from 0 to 1 would use half of the scale,
@@ -55,7 +61,7 @@ from driftwise.core.validation import bounded_range, number, whole
 from driftwise.core.verbs import advance, appraise, pend, register, restart, select, settle, summarise, update
 from driftwise.errors import ParameterError
 from driftwise.families.composite.hedge import Hedge, credit, new_hedge, pick, plan
-from driftwise.families.multi_armed.policies.sliding_ucb import SlidingUCB
+from driftwise.families.multi_armed.policies.sliding_armed_ucb import SlidingArmedUCB
 from driftwise.numerics.reward_scale import RewardScale, known_scale, measure, new_scale
 
 FIRST, LONGEST = 2**10, 2**20  # rounds of the first epoch and of the longest, where no horizon is known
@@ -90,7 +96,7 @@ class BanditOverBandit(NamedTuple):
     Parameters
     ----------
     policy
-        The policy inside; one that can be restarted with another window.
+        The policy inside; one that can be restarted with another window. As it stands, the paper's for arms, eq. (29).
     literal : int
         1 for the algorithm as printed: the window drawn sizes the bonus, and nothing is forgotten within a block.
     horizon : int
@@ -109,7 +115,7 @@ class BanditOverBandit(NamedTuple):
     array([  1,   2,   5,  13,  32,  78, 186, 447])
     """
 
-    policy: Any = SlidingUCB()
+    policy: Any = SlidingArmedUCB()
     literal: int = 0
     horizon: int = 0
     scale: float = 1.0
@@ -122,14 +128,10 @@ class BanditOverBandit(NamedTuple):
         _can_restart(self.policy)
         whole("literal", self.literal, low=0, high=1)
         number("scale", self.scale, above=0.0)
-        shortest = whole("shortest", self.shortest, high=2**31)
         horizon = whole("horizon", self.horizon, low=0) or problem.horizon
         whole("block", self.block, low=0, high=horizon or LONGEST)
         laws, mapping, units = self._laws(problem)
-        capacity = _block.function(self.block, laws, horizon or LONGEST)
-        rounds = horizon or max(FIRST, self.block)
-        hedge = new_hedge(capacity)
-        plan.function(hedge, _block.function(self.block, laws, rounds), rounds, shortest)
+        hedge, capacity = self._planned(laws, horizon)
         return BanditOverBanditState(
             inner=self.policy._replace(window=capacity).init(problem._replace(horizon=horizon)),
             hedge=hedge,
@@ -137,12 +139,37 @@ class BanditOverBandit(NamedTuple):
             answered=np.zeros(capacity, np.bool_),
             total=np.zeros(1),
             arrived=np.zeros(1, np.int64),
-            until=np.array([NEVER if horizon else rounds], np.int64),
+            until=np.array([NEVER if horizon else hedge.rounds[0]], np.int64),
             laws=laws,
             mapping=mapping,
             scale=units,
             stale=np.zeros(1, np.int64),
         )
+
+    def caution(self, problem: Problem) -> str:
+        """Why no window can be learned in this problem; empty where one can, or where no horizon is known."""
+        horizon = self.horizon or problem.horizon
+        if not horizon:
+            return ""
+        hedge, _ = self._planned(self._laws(problem)[0], horizon)
+        windows, block = int(hedge.used[0]), int(hedge.block[0])
+        draws = -(-horizon // block)
+        if windows == 1 or (draws > 1 and hedge.rate[0] < 1.0):
+            return ""
+        what = "there is a single block" if draws == 1 else f"the {draws} blocks draw all of them alike (gamma = 1)"
+        return (
+            f"bandit-over-bandit learns nothing of its {windows} windows in {horizon:,} rounds: {what}; "
+            "set a smaller `block`, or leave windows out with `shortest`"
+        )
+
+    def _planned(self, laws: Floats, horizon: int) -> tuple[Hedge, int]:
+        """The windows of the first epoch, and the rounds of the longest block to come."""
+        capacity = _block.function(self.block, laws, horizon or LONGEST)
+        rounds = horizon or max(FIRST, self.block)
+        hedge = new_hedge(capacity)
+        shortest = whole("shortest", self.shortest, high=2**31)
+        plan.function(hedge, _block.function(self.block, laws, rounds), rounds, shortest)
+        return hedge, capacity
 
     def settled(self, problem: Problem) -> "BanditOverBandit":
         """The same with the d of this problem for good: blocks stay as they are when arms or features come and go."""
@@ -292,7 +319,10 @@ def _summarise(policy: BanditOverBandit, state: BanditOverBanditState, t: int, c
 register(
     BanditOverBandit,
     about=About(
-        "nothing of the drift", "O(B^(1/3) T^(2/3)), or O(T^(3/4))", "Cheung, Simchi-Levi & Zhu 2022", family="any"
+        "nothing of the drift",
+        "with arms O(B^(1/3) T^(2/3)), or O(T^(3/4)); with features that is printed, O(B^(1/4) T^(3/4)) is proven",
+        "Cheung, Simchi-Levi & Zhu 2022; Zhao et al. 2021",
+        family="any",
     ),
     advance=_advance,
     select=_select,

@@ -19,7 +19,8 @@ after t rounds s = 1 .. t; the newest pair weighs one.
 
 Russac, Vernade & Cappe, *Weighted linear bandits for non-stationary environments*, NeurIPS 2019 (D-LinUCB).
 Known in advance: a discount fit for the drift (`for_variation`: horizon, dimension and variation); the range of rewards
-or their noise, S and L.
+or their noise, S and L. By name: `gamma=for_variation` takes the variation of the world in studies,
+`gamma=for_variation(variation=43)` a number.
 Regret: O(d^(2/3) B^(1/3) T^(2/3)) as printed, with the discount of `for_variation`; its proof holds for features along
 the axes, and for others what is proven is O(d^(7/8) B^(1/4) T^(3/4)) (Faury, Russac, Abeille & Calauzenes 2021).
 Late rewards enter by their decision's round: they weigh as if they had come in time. One told twice counts twice.
@@ -32,6 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.foresight import Foresight, name_values, rounds_of, variation_of
 from driftwise.core.kernel import kernel
 from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Floats, Outcome, Problem
@@ -85,7 +87,7 @@ class DiscountedLinUCB(NamedTuple):
     0.9996
     """
 
-    gamma: float = 0.999
+    gamma: float | str = 0.999
     ridge: float = 1.0
     norm: float = 1.0
     reach: float = 1.0
@@ -109,6 +111,11 @@ class DiscountedLinUCB(NamedTuple):
         return DiscountedLinUCBState(
             new_fading_ridge(dim), new_pending_rows(dim), new_scale(problem), np.array([delta])
         )
+
+
+def _for_variation(policy: DiscountedLinUCB, foresight: Foresight, variation: float | None = None) -> float:
+    problem = foresight.problem
+    return gamma_for(rounds_of(problem), problem.dim, variation_of(foresight, variation))
 
 
 def gamma_for(horizon: int, dim: int, variation: float) -> float:
@@ -161,6 +168,7 @@ def _summarise(policy: DiscountedLinUCB, state: DiscountedLinUCBState, t: int, c
     summarise_faded_rows(out, state.ridge, state.pending, policy.ridge, context, radius, True)
 
 
+name_values(DiscountedLinUCB, gamma={"for_variation": _for_variation})
 register(
     DiscountedLinUCB,
     about=About(

@@ -6,7 +6,7 @@
 
 | symbol | field | |
 |---|---|---|
-| w | window | rounds remembered |
+| w | window | rounds remembered; `optimal`, `oblivious` or `theorem3`, see below |
 | lambda | ridge | regularisation |
 | S | norm | bound on the length of the parameter, in units u |
 | L | reach | bound on the length of features |
@@ -14,10 +14,13 @@
 | R, u | | noise and unit of the rewards, from the problem, or learned |
 
 Cheung, Simchi-Levi & Zhu, *Hedging the Drift: Learning to Optimize under Non-Stationarity*, Management Science 2022,
-Algorithm 1. Windows: `theorem3` and, with the constants of equation (90), `optimal` and `oblivious`. Its last logarithm
-is printed with d lambda^2; minimising (60) gives d lambda, which is used.
+Algorithm 1. Windows: `theorem3` and, with the constants of equation (90), `optimal` and `oblivious`, as constructors or
+by name: `window=optimal` and `window=theorem3` take the variation of the world in studies, or `(variation=43)`, in
+units u. In (90) the last logarithm is printed with d lambda^2; minimising (60) gives d lambda, which is used.
 Known in advance: a window fit for the drift; the range of rewards or their noise, S and L.
-Regret: O(d^(2/3) B^(1/3) T^(2/3)) with the window for the variation B, up to logarithms; B for B^(1/3) without it.
+Regret: O(d^(2/3) B^(1/3) T^(2/3)) as printed, with the window for the variation B, up to logarithms. The proof rests on
+Lemma 1, which is false unless all features lie along axes; for others what is proven is O(d^(7/8) B^(1/4) T^(3/4))
+(Zhao, Zhang, Jiang & Zhou, *A simple approach for non-stationary linear bandits*, arXiv 2103.05324).
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
 Decisions whose rewards are under way count as tries, see `families/contextual/pending_rows.py`.
 """
@@ -27,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.foresight import Foresight, name_values, rounds_of, variation_of
 from driftwise.core.kernel import kernel
 from driftwise.core.summary import Summary
 from driftwise.core.types import About, Cache, Decision, Derived, Floats, Outcome, Problem
@@ -69,8 +73,9 @@ class SlidingLinUCB(NamedTuple):
 
     Parameters
     ----------
-    window : int
-        Rounds remembered: short follows faster, long is steadier.
+    window : int, or a word
+        Rounds remembered: short follows faster, long is steadier. `optimal`, `oblivious` or `theorem3` stand for the
+        paper's windows, see above.
     ridge : float
         Regularisation lambda.
     norm : float
@@ -88,7 +93,7 @@ class SlidingLinUCB(NamedTuple):
     6731
     """
 
-    window: int = 1000
+    window: int | str = 1000
     ridge: float = 1.0
     norm: float = 1.0
     reach: float = 1.0
@@ -157,6 +162,27 @@ class SlidingLinUCB(NamedTuple):
         )
 
 
+def _optimal(policy: SlidingLinUCB, foresight: Foresight, variation: float | None = None) -> int:
+    problem, moved = foresight.problem, variation_of(foresight, variation)
+    lengths = (policy.ridge, policy.norm, policy.reach)
+    return int(SlidingLinUCB.optimal(rounds_of(problem), problem.dim, moved, _noise(problem), *lengths).window)
+
+
+def _noise(problem: Problem) -> float:
+    """R in units u, which equation (90) needs in advance."""
+    return number("noise", problem.spread, above=0.0) / number("unit", problem.size, above=0.0)
+
+
+def _oblivious(policy: SlidingLinUCB, foresight: Foresight) -> int:
+    problem, lengths = foresight.problem, (policy.ridge, policy.norm, policy.reach)
+    return int(SlidingLinUCB.oblivious(rounds_of(problem), problem.dim, _noise(problem), *lengths).window)
+
+
+def _theorem3(policy: SlidingLinUCB, foresight: Foresight, variation: float | None = None) -> int:
+    problem = foresight.problem
+    return int(SlidingLinUCB.theorem3(rounds_of(problem), problem.dim, variation_of(foresight, variation)).window)
+
+
 @kernel
 def _select(policy: SlidingLinUCB, state: SlidingLinUCBState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     solve(state.ridge)
@@ -184,12 +210,13 @@ def _restart(policy: SlidingLinUCB, state: SlidingLinUCBState, memory: int, wind
 
 
 register(SlidingLinUCBState, gained=gain_pair, lost=lose_pair, awaited=await_pair, forgone=forgo_pair, turned=turn_pass)
+name_values(SlidingLinUCB, window={"optimal": _optimal, "oblivious": _oblivious, "theorem3": _theorem3})
 register(
     SlidingLinUCB,
     about=About(
         "a window fit for the drift; the reward range, or the noise; lengths",
-        "O(d^(2/3) B^(1/3) T^(2/3))",
-        "Cheung, Simchi-Levi & Zhu 2022",
+        "O(d^(7/8) B^(1/4) T^(3/4)); the printed O(d^(2/3) B^(1/3) T^(2/3)) for features along axes only",
+        "Cheung, Simchi-Levi & Zhu 2022; Zhao et al. 2021",
         family="contextual",
     ),
     advance=slide_features,

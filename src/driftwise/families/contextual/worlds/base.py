@@ -32,6 +32,7 @@ from driftwise.measure.variation import Course
 GAUSSIAN, BERNOULLI, POISSON = 0, 1, 2
 LAWS = {"identity": GAUSSIAN, "logistic": BERNOULLI, "poisson": POISSON}
 Path = Callable[[int, int], Floats]
+MOST_SIGNS = 12  # features of corner actions: there are 2^12 of them
 
 
 class FeatureTape(NamedTuple):
@@ -122,10 +123,11 @@ class FeaturedWorld(BaseWorld):
     dim : int
         Number of features.
     n_actions : int
-        Actions to choose from in a round; with `basis` actions there are `dim`.
+        Actions to choose from in a round; with `basis` actions there are `dim`, with `corners` 2^dim.
     actions : str
-        `fresh` (random unit vectors, new every round), `fixed` (random unit vectors, the same throughout) or `basis`
-        (the unit vectors of the axes: arms without features in common).
+        `fresh` (random unit vectors, new every round), `fixed` (random unit vectors, the same throughout), `basis`
+        (the unit vectors of the axes: arms without features in common) or `corners` (those of a hypercube inside the
+        unit ball: every sign of 1 / sqrt(dim) in every place).
     link : str
         `identity` (linear, Gaussian noise), `logistic` (rewards 0 and 1) or `poisson` (counts).
     sd : float
@@ -138,7 +140,7 @@ class FeaturedWorld(BaseWorld):
     link: str = "identity"
     sd: float = 0.1
 
-    SETS: ClassVar[tuple[str, ...]] = ("fresh", "fixed", "basis")
+    SETS: ClassVar[tuple[str, ...]] = ("fresh", "fixed", "basis", "corners")
 
     def __post_init__(self) -> None:
         cast_fields(self)
@@ -149,13 +151,15 @@ class FeaturedWorld(BaseWorld):
             raise ParameterError(f"actions={self.actions} is not one of {', '.join(self.SETS)}")
         if self.actions == "basis" and self.dim < 2:
             raise ParameterError(f"dim={self.dim} leaves no choice: basis actions need dim of at least 2")
+        if self.actions == "corners" and self.dim > MOST_SIGNS:
+            raise ParameterError(f"dim={self.dim} gives 2^{self.dim} corners: corners need dim of at most {MOST_SIGNS}")
         if self.link not in LAWS:
             raise ParameterError(f"link={self.link} is not one of {', '.join(LAWS)}")
 
     @property
     def choices(self) -> int:
         """Actions in a round."""
-        return self.dim if self.actions == "basis" else self.n_actions
+        return {"basis": self.dim, "corners": 2 ** min(self.dim, MOST_SIGNS)}.get(self.actions, self.n_actions)
 
     @property
     def lasting(self) -> bool:
@@ -202,6 +206,8 @@ class FeaturedWorld(BaseWorld):
         """The action sets of a stretch of rounds, and which round has which."""
         if self.actions == "basis":
             return np.eye(self.dim)[None], np.zeros(stop - start, np.int32)
+        if self.actions == "corners":
+            return corners(self.dim)[None] / math.sqrt(self.dim), np.zeros(stop - start, np.int32)
         fresh = self.actions == "fresh"
         sets = np.empty(((stop - start) if fresh else 1, self.n_actions, self.dim))
         _fill_directions(key(seed, "actions"), start * self.n_actions if fresh else 0, sets.reshape(-1, self.dim))
@@ -211,7 +217,7 @@ class FeaturedWorld(BaseWorld):
         if self.actions == "basis":
             means = theta.copy()
         else:
-            means = np.empty((len(theta), self.n_actions))
+            means = np.empty((len(theta), self.choices))
             _fill_scores(sets, which, theta, means)
         _unlink(LAWS[self.link], means.reshape(-1))
         return means
@@ -234,3 +240,16 @@ def unit_vectors(count: int, dim: int, seed: int, name: str) -> Floats:
     rows = generator(seed, name).standard_normal((count, dim))
     directions: Floats = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return directions
+
+
+def corners(dim: int) -> Floats:
+    """Every row of `dim` signs.
+
+    >>> corners(2)
+    array([[ 1.,  1.],
+           [-1.,  1.],
+           [ 1., -1.],
+           [-1., -1.]])
+    """
+    places = np.arange(2**dim)[:, None] >> np.arange(dim)[None, :]
+    return 1.0 - 2.0 * (places & 1)

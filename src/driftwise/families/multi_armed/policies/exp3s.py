@@ -6,7 +6,7 @@ after arm c paid x in [0, 1]: w_c *= exp(gamma x / (p_c K)), then every w_k += e
 
 | symbol | field | |
 |---|---|---|
-| gamma | gamma | uniform exploration; 0 takes min(1, sqrt(K (S ln(K T) + e) / ((e - 1) T))) |
+| gamma | gamma | uniform exploration; 0 takes min(1, sqrt(K (S ln(K T) + e) / ((e - 1) T))); by name, see below |
 | alpha | alpha | how much is shared; 0 takes 1 / T |
 | S | changes + 1 | hardness: one more than the changes of the sequence of arms we compete with |
 | T | horizon | rounds to come; 0 takes the problem's |
@@ -16,7 +16,8 @@ after arm c paid x in [0, 1]: w_c *= exp(gamma x / (p_c K)), then every w_k += e
 Auer, Cesa-Bianchi, Freund & Schapire, SIAM J. Computing 2002, section 8; for a variation budget Besbes, Gur & Zeevi,
 *Optimal exploration-exploitation in a multi-armed bandit problem with non-stationary rewards*, Stochastic Systems 2019:
 gamma = min(1, (2 V K ln(K T) / ((e - 1)^2 T))^(1/3)). The paper was not at hand: the constant 2 is that which makes
-2 V D + K T ln(K T) / (gamma D) + (e - 1) gamma T least over gamma and the batch length D of the proof.
+2 V D + K T ln(K T) / (gamma D) + (e - 1) gamma T least over gamma and the batch length D of the proof. By name:
+`gamma=for_variation` takes V of the world in studies, `gamma=for_variation(variation=8)` a number.
 Known in advance: the reward range; the horizon and the number of changes, or the variation.
 Regret: at most 2 sqrt(e - 1) sqrt(K T (S ln(K T) + e)) against any S - 1 changes; O((K V log(K T))^(1/3) T^(2/3)) for
 variation V.
@@ -31,6 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.foresight import Foresight, name_values, rounds_of, variation_of
 from driftwise.core.kernel import kernel
 from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
@@ -58,7 +60,7 @@ class EXP3S(NamedTuple):
 
     Parameters
     ----------
-    gamma : float
+    gamma : float, or a word
         Share of uniform exploration, in (0, 1]; 0 takes the theorem's for the horizon and `changes`.
     alpha : float
         How much of all weight is shared out at each reward, in (0, 1]; 0 takes 1 / horizon.
@@ -73,7 +75,7 @@ class EXP3S(NamedTuple):
     0.11029
     """
 
-    gamma: float = 0.0
+    gamma: float | str = 0.0
     alpha: float = 0.0
     changes: int = 1
     horizon: int = 0
@@ -111,6 +113,12 @@ class EXP3S(NamedTuple):
         )
 
 
+def _for_variation(policy: EXP3S, foresight: Foresight, variation: float | None = None) -> float:
+    """A world that stands still has the least exploration there is."""
+    problem, moved = foresight.problem, max(variation_of(foresight, variation, "sup"), 1e-12)
+    return float(EXP3S.for_variation(policy.horizon or rounds_of(problem), moved, problem.n_arms).gamma)
+
+
 @kernel
 def _select(policy: EXP3S, state: EXP3SState, t: int, context: Any, rng: Any) -> tuple[int, float]:
     return draw(state.weights, state.rates[0], rng)
@@ -136,6 +144,7 @@ def _summarise(policy: EXP3S, state: EXP3SState, t: int, context: Any, out: Summ
     summarise_chances(out, state.weights, state.rates[0])
 
 
+name_values(EXP3S, gamma={"for_variation": _for_variation})
 register(
     EXP3S,
     about=About(

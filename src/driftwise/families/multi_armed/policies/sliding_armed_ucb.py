@@ -7,15 +7,17 @@ arm's wins.
 
 | symbol | field | |
 |---|---|---|
-| w | window | rounds remembered |
+| w | window | rounds remembered; `theorem6` or `theorem6(variation=43)` for that of the theorem |
 | d | | number of arms |
 | T | | the horizon; where it is not known, or over, the rounds played or the window, whichever is more |
 | R | | noise of the rewards, from the problem; half the range where rewards are bounded |
 
 Cheung, Simchi-Levi & Zhu, *Hedging the Drift: Learning to Optimize under Non-Stationarity*, Management Science 2022,
-section 8.1, eq. (28) and (29). Windows: `theorem6`. Read by the letter, the pseudo-inverse there gives an arm that is
-not in the window the index 0, below that of any arm with a positive mean: it is never tried again and regret is linear.
-Here its index is infinite. In the count N_i the printed "1 and (t - w)" is read as the larger of the two.
+section 8.1, eq. (28) and (29). Windows: `theorem6`, as a constructor or by name: `window=theorem6` takes the variation
+of the world in studies, `window=theorem6(variation=43)` a number. Read by the letter, the pseudo-inverse in (28) gives
+an arm that is not in the window the index 0, below that of any arm with a positive mean: it is never tried again and
+regret is linear. Here its index is infinite. In the count N_i the printed "1 and (t - w)" is read as the larger of the
+two.
 A horizon that is not known is not guessed: with the rounds played in place of T each bound holds up to now, for a bonus
 that grows very slowly with time. At first the window takes its place, so that the first bounds are wide enough.
 Known in advance: a window fit for the drift; the noise or the range of rewards, and the horizon if possible.
@@ -29,6 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.core.foresight import Foresight, name_values, rounds_of, variation_of
 from driftwise.core.kernel import kernel
 from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Outcome, PerArm, Problem, Shared
@@ -56,8 +59,8 @@ class SlidingArmedUCB(NamedTuple):
 
     Parameters
     ----------
-    window : int
-        Rounds remembered: short follows faster, long is steadier.
+    window : int, or a word
+        Rounds remembered: short follows faster, long is steadier. `theorem6` stands for the paper's, see above.
     scale : float
         Factor on the bonus; 1 is the theorem's.
 
@@ -65,7 +68,7 @@ class SlidingArmedUCB(NamedTuple):
     SlidingArmedUCB(window=2714, scale=1.0)
     """
 
-    window: int = 1000
+    window: int | str = 1000
     scale: float = 1.0
 
     @classmethod
@@ -90,6 +93,11 @@ class SlidingArmedUCB(NamedTuple):
             horizon=np.array([problem.horizon], np.int64),
             limit=np.array([window], np.int64),
         )
+
+
+def _theorem6(policy: SlidingArmedUCB, foresight: Foresight, variation: float | None = None) -> int:
+    problem = foresight.problem
+    return int(SlidingArmedUCB.theorem6(rounds_of(problem), problem.n_arms, variation_of(foresight, variation)).window)
 
 
 @kernel
@@ -136,6 +144,7 @@ def _restart(policy: SlidingArmedUCB, state: SlidingArmedUCBState, memory: int, 
 
 
 register(SlidingArmedUCBState, refresh=_refresh)
+name_values(SlidingArmedUCB, window={"theorem6": _theorem6})
 register(
     SlidingArmedUCB,
     about=About(
