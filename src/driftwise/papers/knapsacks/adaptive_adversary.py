@@ -1,9 +1,9 @@
-"""Appendix E allows nature to choose constraints after it has seen the player's points: Theorem 3 against one that does.
+"""Theorem 3 against nature that reacts: Appendix E allows it to choose constraints after it has seen the points.
 
 Points are numbers between 0 and 1. Nature has seen x_(t-1) and makes the round as bad as it can for who stays there:
 
-    f_t(x) = x        g_t(x) = (1 + delta) x - 0.3        where x_(t-1) was 0.3 or more: it costs, and the limit is tight
-    f_t(x) = -x       g_t(x) = (1 - delta) x - 0.3        where it was less: now more would be better
+    f_t(x) = x      g_t(x) = (1 + delta) x - 0.3      where x_(t-1) was 0.3 or more: x costs, and its limit is tight
+    f_t(x) = -x     g_t(x) = (1 - delta) x - 0.3      where it was less: now more would be better
 
 W may grow as T. Who never moves loses in proportion to T, and overdraws as much.
 """
@@ -29,7 +29,10 @@ from driftwise.study.claims import Claim, Evidence, Finding, at_least, at_most
 HORIZONS = {"quick": (500, 2_000, 8_000), "full": (500, 2_000, 8_000, 32_000)}
 PLAYERS = {"printed": VirtualQueue(printed=1), "corrected": VirtualQueue(), "still": VirtualQueue(inertia=1e9)}
 DELTA, LEVEL = 0.4, 0.3
-SLOPES, USES = np.array([1.0, -1.0]), np.array([1.0 + DELTA, 1.0 - DELTA])  # of a round at or above the level, and below
+SLOPES, USES = (
+    np.array([1.0, -1.0]),
+    np.array([1.0 + DELTA, 1.0 - DELTA]),
+)  # of a round at or above the level, and below
 
 
 class Duel(NamedTuple):
@@ -101,7 +104,10 @@ def claims(scale: str) -> Iterator[Claim]:
             statement="theorem-3/adversary/Reg2",
             reading=reading,
         )
-    for symbol, measure, agrees in (("Reg1", _share, at_least(1.0)), ("Reg2", _power, at_least(1.0 - margin(horizons)))):
+    for symbol, measure, agrees in (
+        ("Reg1", _share, at_least(1.0)),
+        ("Reg2", _power, at_least(1.0 - margin(horizons))),
+    ):
         yield Claim(
             f"theorem-3/adversary/{symbol}/still",
             f"who never moves breaks the bound on {symbol}",

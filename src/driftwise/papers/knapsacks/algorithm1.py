@@ -34,7 +34,7 @@ class Algorithm1(NamedTuple):
     Parameters
     ----------
     conf : str
-        The radius: `paper`, or `appendix` for that of Appendix D.
+        The radius: `paper`, `appendix` for that of Appendix D, or `practical`.
     scale : float
         Multiplies the radius.
     clip, resolve, shrink : int
@@ -51,9 +51,7 @@ class Algorithm1(NamedTuple):
         """Refused: it needs the V of the world."""
         not_live(self, problem)
 
-    def foresee(
-        self, problem: Problem, world: KnapsackGroundTruth, horizon: int, seed: int
-    ) -> SlidingKnapsackUCBState:
+    def foresee(self, problem: Problem, world: KnapsackGroundTruth, horizon: int, seed: int) -> SlidingKnapsackUCBState:
         """Only V1 and V2 are looked up."""
         return self.tuned(world.means(horizon, seed)).init(problem)
 

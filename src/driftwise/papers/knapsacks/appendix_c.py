@@ -1,21 +1,19 @@
 """Appendix C: constraints that do not bind.
 
 C.1: nothing binds, neither in LP(T) nor in any round. The best arm costs 0.1 to 0.3, the others 0.6 to 1, and there is
-0.55 a round: budgets matter to who explores too much, as uniform play does, which runs out of them. W1 and W2 grow as T,
-and regret must not.
+0.55 a round: budgets matter to who explores too much, as uniform play does, which runs out of them. W1 and W2 grow as
+T, and regret must not.
 
 C.2: LP(T) is never short of budget, and every round alone is. One arm pays 1 and takes 1 of the first resource, after
 half-time of the second; of each there is 2 T / 3. All rounds could be played. Who spends evenly plays two of three.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from driftwise.core.seeding import generator
-from driftwise.families import BudgetRotating, KnapsackExample
+from driftwise.families import KnapsackExample
 from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
 from driftwise.families.knapsack.hindsight.path_length import unrest
 from driftwise.families.knapsack.hindsight.resource_prices import even_plan, mean_program, prices
@@ -25,6 +23,7 @@ from driftwise.papers.knapsacks.power_law import LAST, PowerLaw, column, grown, 
 from driftwise.papers.knapsacks.series import SIZES, Ground, Maker, Series
 from driftwise.papers.knapsacks.theorem1 import PLAYERS
 from driftwise.papers.knapsacks.theorem2_iii import LONGER, RUNS, maker
+from driftwise.papers.knapsacks.worlds import CheapBest
 from driftwise.study.claims import Claim, Evidence, Finding, around, at_least, at_most
 from driftwise.study.findings import mean_of, ratio_of
 from driftwise.study.study import Study
@@ -34,20 +33,6 @@ ENOUGH, UNLIMITED = 0.55, 1.0
 
 
 # ---- C.1 ----
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheapBest(BudgetRotating):
-    """Arms change places; whichever is the best is cheap."""
-
-    def means(self, horizon: int, seed: int) -> Means:
-        """Rewards and places as in the world without this; only costs are drawn anew."""
-        means, draws = super().means(horizon, seed), generator(seed, "cheap best")
-        cheap = draws.uniform(0.1, 0.3, (self.resources, 1))
-        dear = draws.uniform(0.6, 1.0, (self.resources, self.n_arms))
-        base = np.argsort(np.argsort(-means.rewards, axis=1), axis=1)  # the rank of each arm: 0 is the best
-        costs = np.where(base[:, None, :] == 0, cheap[None], dear[:, base].transpose(1, 0, 2))
-        return Means.of(means.rewards, costs, means.rows)
 
 
 def _plenty(point: float) -> Ground:

@@ -4,8 +4,8 @@
     remark     nothing printed is wrong, but who builds on it should know
     open       the text does not say; what is done here is shown
 
-An erratum belongs to a statement of the paper, and is counted as a reading of it. Slips that no computation can show are
-listed in `SLIPS`.
+An erratum belongs to a statement of the paper, and is counted as a reading of it. Slips that no computation can show
+are listed in `SLIPS`.
 """
 
 from collections.abc import Callable, Iterator

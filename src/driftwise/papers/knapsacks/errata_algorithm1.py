@@ -1,7 +1,6 @@
 """What Algorithm 1 leaves open, and remarks on how it stops and on the budget that Appendix D holds back."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -12,13 +11,13 @@ from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Problem
 from driftwise.families import BudgetRotating, GreedyRatio, KnapsackExample, SlidingKnapsackUCB
 from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
-from driftwise.families.knapsack.means import Means
 from driftwise.families.knapsack.problem import Budgets
 from driftwise.families.knapsack.worlds.base import BudgetWorld
 from driftwise.papers.knapsacks.algorithm1 import FORMS
 from driftwise.papers.knapsacks.errata import Form, Note, left_open, remark
 from driftwise.papers.knapsacks.power_law import column
 from driftwise.papers.knapsacks.series import Maker
+from driftwise.papers.knapsacks.worlds import WithIdleArm
 from driftwise.study.claims import Evidence, Finding, around, at_least, between
 from driftwise.study.findings import mean_of
 from driftwise.study.study import Study
@@ -30,21 +29,6 @@ SMALL = 1e-6
 
 
 # ---- the null arm: known, or an arm like others ----
-
-
-@dataclass(frozen=True, kw_only=True)
-class WithIdleArm(BudgetRotating):
-    """Arms that change places, and one more that pays and costs nothing but has to be tried to be known."""
-
-    @property
-    def arms(self) -> int:
-        """One more."""
-        return self.n_arms + 1
-
-    def means(self, horizon: int, seed: int) -> Means:
-        """The same as without it, and zeros."""
-        means, wider = super().means(horizon, seed), ((0, 0), (0, 1))
-        return Means.of(np.pad(means.rewards, wider), np.pad(means.costs, ((0, 0), *wider)), means.rows)
 
 
 WORLDS: dict[str, BudgetWorld] = {
@@ -136,8 +120,8 @@ def notes() -> Iterator[Note]:
     yield remark(
         "epsilon",
         Form(
-            "Appendix D holds back (alpha + beta) / B of the budget, which is above 1 where B is small (1.33 at T = 10^4 "
-            "with 1 for its constants): capped at 1/2 here. Shown is the least share that is left",
+            "Appendix D holds back (alpha + beta) / B of the budget, above 1 where B is small (1.33 at T = 10^4 with "
+            "1 for its constants): capped at 1/2 here. Shown is the least share that is left",
             _held_back,
             at_least(0.5),
         ),
@@ -153,5 +137,9 @@ def notes() -> Iterator[Note]:
     )
     yield left_open(
         "window",
-        Form("the formula of windows divides by V: V = 0 takes all rounds, as any small V does", _window, around(1e4, 0.0)),
+        Form(
+            "the formula of windows divides by V: V = 0 takes all rounds, as any small V does",
+            _window,
+            around(1e4, 0.0),
+        ),
     )

@@ -77,7 +77,9 @@ def _first_rounds(_: Evidence) -> Finding:
 
 
 def _luck(_: Evidence) -> Finding:
-    drawn, expected = (wandering(past_of(ConvexLinear(noise=0.5), ROUNDS, seed=0, drawn=each)) for each in (True, False))
+    drawn, expected = (
+        wandering(past_of(ConvexLinear(noise=0.5), ROUNDS, seed=0, drawn=each)) for each in (True, False)
+    )
     return Finding((drawn - expected) / ROUNDS, why=f"{drawn:,.0f} as met, {expected:,.0f} in expectation.")
 
 
@@ -100,7 +102,9 @@ ERRATA = (
             at_most(1e-5),
             paper=0.0,
         ),
-        Form("-T r b / (2 b + delta) and -T r b / (2 (b + delta))", partial(_e1, printed=False), at_most(1e-5), paper=0.0),
+        Form(
+            "-T r b / (2 b + delta) and -T r b / (2 (b + delta))", partial(_e1, printed=False), at_most(1e-5), paper=0.0
+        ),
     ),
 )
 NOTES = (

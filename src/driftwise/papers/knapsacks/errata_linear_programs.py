@@ -226,7 +226,7 @@ ERRATA = (
     Erratum(
         "theorem-1-proof",
         Form(
-            "LP(mu - delta, C + E) >= LP(mu, C) - delta - q |E| with q the price of LP(mu, C): shown is what is missing",
+            "LP(mu - delta, C + E) >= LP(mu, C) - delta - q |E| with q the price of LP(mu, C): shown is what is short",
             _perturbed,
             at_most(SMALL),
             paper=0.0,
@@ -240,7 +240,9 @@ ERRATA = (
     ),
     Erratum(
         "theorem-1-statement",
-        Form("the statement is what its proof adds up to: shown is its share of it", _stated, at_least(1.0 - SMALL), 1.0),
+        Form(
+            "the statement is what its proof adds up to: shown is its share of it", _stated, at_least(1.0 - SMALL), 1.0
+        ),
         Form("the bound of driftwise is: shown is its share of it", _used, at_least(1.0 - SMALL), 1.0),
     ),
     Erratum(

@@ -1,13 +1,13 @@
 """Lemmas 2 and 3: the bounds of Algorithm 1 hold, and what it is paid and spends stays near what its programs say.
 
-A run is played and its bounds are computed anew from its log. Lemma 3 is judged as a whole and by the three terms of its
-proof, for rewards and for costs of every resource:
+A run is played and its bounds are computed anew from its log. Lemma 3 is judged as a whole and by the three terms of
+its proof, for rewards and for costs of every resource:
 
     learning    |sum_s mu_(s, i_s) - UCB_(s, i_s)|      8 sqrt(2 L m) T / sqrt(w) + w V          (1) and (4)
     luck        |sum_s r_s - mu_(s, i_s)|               sqrt(2 T L)                              (2) and (6)
     drawing     |sum_s UCB_s'x_s - UCB_(s, i_s)|        (1 + sqrt(2 L)) sqrt(2 T L)              (3) and (5)
 
-Shown are the largest shares of a bound over all rounds and runs. Each bound is below what the left side could be at most.
+Shown are the largest shares of a bound over all rounds and runs. Each bound is below what the left side could be.
 """
 
 import math
@@ -161,7 +161,7 @@ def shares(world: str, seed: int) -> dict[tuple[str, str], float]:
 
 
 def sums(bound: Confidence, log: RunRecord, means: Means) -> dict[str, list[dict[str, Floats]]]:
-    """The sums of Lemma 3 after every round: of rewards, and of the costs of each resource. The null arm adds nothing."""
+    """The sums of Lemma 3 after every round: of rewards, and of the costs of each resource; the null arm adds 0."""
     rows, took = means.rows[: len(log.arms)], log.arms >= 0
     at = np.arange(len(log.arms)), np.maximum(log.arms, 0)
 

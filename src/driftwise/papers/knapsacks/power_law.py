@@ -3,8 +3,8 @@
 Regrets are steady ones: what was spent beyond its mean is given back at the prices of the best plan. Their mean is that
 of the regret, and their luck is a fraction of it.
 
-A power agrees with theory when the fitted line is off by less than a quarter between the ends of the range it is fitted
-to: over a range of 16 that is 0.08, over 64 it is 0.05, over 256 it is 0.04. Logarithms that theory leaves out add 0.02.
+A power agrees with theory when the fitted line is off by less than a quarter between the ends of the range it is
+fitted to: over a range of 16 that is 0.08, over 64 it is 0.05. The logarithms that theory leaves out add 0.02.
 """
 
 import math

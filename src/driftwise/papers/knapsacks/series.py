@@ -1,4 +1,4 @@
-"""A series: one world played at growing sizes, by the same policies, so that a power can be fitted to what they lose."""
+"""A series: one world played at growing sizes by the same policies, so that a power can be fitted to their losses."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

@@ -3,8 +3,8 @@
     rotating      arms change places, what can be earned stays the same: V without W         T^(2/3)  V^(1/3)
     stationary    nothing changes                                                             T^(1/2)
 
-Every run draws its own means. Uniform play stands beside: it loses in proportion to T whatever V is, and a claim that it
-passes as well would say nothing of Algorithm 1. So the power of V is judged from both sides.
+Every run draws its own means. Uniform play stands beside: it loses in proportion to T whatever V is, and a claim that
+it passes as well would say nothing of Algorithm 1. So the power of V is judged from both sides.
 """
 
 from collections.abc import Iterator

@@ -9,13 +9,12 @@ enough. Let tau be the round in which a resource runs out, and q_t the highest p
 
     LP(T) - sum_(t < tau) LP_t  <=  2 (W1 + q_t W2) + (T - tau + 1) max_t LP_t,        LP_t <= 1
 
-by LP(T) <= sum_t LP_t + 2 (W1 + q_t W2) and by leaving out the rounds from tau on. The rest of the proof stays as it is:
-the statement holds with q_t for q, and LP(mean) has no part in it.
+by LP(T) <= sum_t LP_t + 2 (W1 + q_t W2) and by leaving out the rounds from tau on. The rest of the proof stays as it
+is: the statement holds with q_t for q, and LP(mean) has no part in it.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -34,6 +33,7 @@ from driftwise.papers.knapsacks.algorithm1 import READINGS, Algorithm1
 from driftwise.papers.knapsacks.power_law import LAST, PowerLaw, column, grown, played
 from driftwise.papers.knapsacks.proposition1 import INSTANCES, SAME, instance
 from driftwise.papers.knapsacks.series import Ground, Maker
+from driftwise.papers.knapsacks.worlds import GoodAndBad
 from driftwise.study.claims import Claim, Evidence, Finding, Range, at_most, between
 from driftwise.study.findings import mean_of
 from driftwise.study.study import Study
@@ -43,24 +43,6 @@ RUNS = {"quick": 2, "full": 4}
 PLAYERS: dict[str, Policy] = {"paper": Algorithm1(), "uniform": Uniform()}
 STILL = Unrest(0.0, np.zeros(1), 0.0, 0.0)
 MOVING = Unrest(1.0, np.ones(1), 0.0, 0.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GoodAndBad(BudgetWorld):
-    """An arm that pays 0.95 and costs 0.4, and one that pays 0.05 and costs 0.95; there is 0.5 a round."""
-
-    @property
-    def arms(self) -> int:
-        """Two."""
-        return 2
-
-    def rates(self, horizon: int) -> Floats:
-        """Enough for the good arm."""
-        return np.array([0.5])
-
-    def means(self, horizon: int, seed: int) -> Means:
-        """Always the same."""
-        return Means.of([[0.95, 0.05]], [[[0.4, 0.95]]], np.zeros(horizon, np.int32))
 
 
 GROUNDS: dict[str, BudgetWorld] = {
@@ -110,8 +92,8 @@ def corollary1(scale: str) -> Iterator[Claim]:
     bound, most = stopping(ground), ground.horizon * (1.0 - float(ground.world.rates(1).min()))
     yield Claim(
         "corollary-1/constants/paper",
-        f"T - tau is at most {bound:,.0f} at T = {ground.horizon:,} (one arm that costs 1, b = 1/2); uniform play stops "
-        "at T/2: shown is the share of the bound",
+        f"T - tau is at most {bound:,.0f} at T = {ground.horizon:,} (one arm that costs 1, b = 1/2); uniform play "
+        "stops at T/2: shown is the share of the bound",
         (_name("corollary-1"),),
         partial(_stopped, bound=bound),
         at_most(1.0),

@@ -147,4 +147,3 @@ def _blind(evidence: Evidence, *, series: str) -> Finding:
 def _share(evidence: Evidence, *, study: str, policy: str, of: str) -> Finding:
     ours, theirs = column(evidence, study, policy), column(evidence, study, of)
     return ratio_of(ours, theirs, f"{ours.mean():,.0f} against {theirs.mean():,.0f}.")
-

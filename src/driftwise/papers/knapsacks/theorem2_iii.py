@@ -155,7 +155,7 @@ def section21(scale: str) -> Iterator[Claim]:
         name, must = f"section-2.1/delta={delta:g}", ROUNDS * delta / 4.0
         yield Claim(
             f"{name}/inevitable",
-            "a regret of T delta / 4 is inevitable: shown is the least that any of seven players lost on its worse turn",
+            "a regret of T delta / 4 is inevitable: shown is the least loss of seven players, each on its worse turn",
             _turns((name,)),
             partial(_measure_least, name=name),
             at_least((1.0 - ROUNDING) * must),
@@ -165,7 +165,7 @@ def section21(scale: str) -> Iterator[Claim]:
     longer = tuple(f"section-2.1/T={rounds}" for rounds in LONGER)
     yield Claim(
         "section-2.1/linear-in-T",
-        "a sublinear dependency on T cannot be achieved with V alone: shown is the power of T in the least loss, V fixed",
+        "a sublinear dependency on T cannot be achieved with V alone: shown is the power of T in the least loss",
         _turns(longer),
         partial(_measure_power, names=longer, sizes=LONGER),
         at_least(1.0 - margin(LONGER)),

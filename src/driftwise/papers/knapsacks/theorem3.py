@@ -7,8 +7,8 @@
     w-hard      a constraint that is tight while there is something to gain
 
 Reg1 is what is lost beyond the best fixed point, Reg2 by how much constraints were overdrawn in all. Algorithm 2 is
-played as printed (alpha = 1/T, beta = 1/sqrt(T)) and as it must be (T and sqrt(T)). Beside it stands a player that never
-moves: both of its regrets grow as T.
+played as printed (alpha = 1/T, beta = 1/sqrt(T)) and as it must be (T and sqrt(T)). Beside it stands a player that
+never moves: what it loses, or overdraws, grows as T.
 """
 
 import math
@@ -60,7 +60,7 @@ SHARE = 0.1  # of q W: what "of the order of" must mean at least
 
 
 def studies(scale: str, runs: int | None) -> Iterator[Maker]:
-    """Every world at every horizon, and many constraints; W-hard, in which nothing is drawn, at the longest and once."""
+    """Every world at every horizon, and many constraints; W-hard, where nothing is drawn, once at the longest."""
     for horizon in HORIZONS[scale]:
         for name, world in WORLDS.items():
             yield _maker(f"theorem-3/{name}/at={horizon}", world, horizon, runs or RUNS[scale])

@@ -117,8 +117,8 @@ def claims(scale: str) -> Iterator[Claim]:
         )
     yield _claim(
         "even-spending",
-        "who knows all means and spends evenly is the ceiling of those that solve a program in every round: shown is by "
-        "how much it is ahead of the best of them",
+        "who knows all means and spends evenly is the ceiling of those that solve a program in every round: shown is "
+        "by how much it is ahead of the best of them",
         every,
         _ceiling,
         about="",
