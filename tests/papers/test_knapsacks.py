@@ -5,13 +5,11 @@ or more, and not at all where this size is too small for them. Were the seeds re
 probability below 0.05. Seeds are fixed.
 """
 
-import json
 import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest

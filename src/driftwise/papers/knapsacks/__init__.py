@@ -1,9 +1,11 @@
 """Liu, Jiang & Li, *Non-stationary Bandits with Knapsacks*, NeurIPS 2022."""
 
 from driftwise.papers import Paper
+from driftwise.papers.knapsacks.answer import ANSWER
 from driftwise.papers.knapsacks.claims import claims
 from driftwise.papers.knapsacks.figures import figures
 from driftwise.papers.knapsacks.studies import studies
+from driftwise.papers.knapsacks.tables import tables
 
 PAPER = Paper(
     name="knapsacks",
@@ -24,4 +26,6 @@ PAPER = Paper(
     studies=studies,
     claims=claims,
     figures=figures,
+    answer=ANSWER,
+    tables=tables,
 )

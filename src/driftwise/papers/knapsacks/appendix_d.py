@@ -146,7 +146,7 @@ def _shares(evidence: Evidence, name: str, policy: str) -> Floats:
     bests = column(evidence, name, policy, "benchmark")
     seeds = [int(key(study.seed, run, "world")) for run in range(study.runs)]
     allowed = [expression(world, study.horizon, seed, best) for seed, best in zip(seeds, bests, strict=True)]
-    return column(evidence, name, policy) / np.array(allowed)
+    return np.asarray(column(evidence, name, policy) / np.array(allowed))
 
 
 def _regret(evidence: Evidence, *, world: str, policy: str) -> Finding:

@@ -107,7 +107,7 @@ def corollary1(scale: str) -> Iterator[Claim]:
         for form, reading in READINGS.items():
             yield Claim(
                 f"corollary-1/rate/{kind}/{form}",
-                f"T - tau grows no faster than T^({chosen.power}), {kind} worlds",
+                f"T - tau grows no faster than T^({chosen.power}), {kind} worlds: shown is the power of 1 + T - tau",
                 chosen.names(scale),
                 partial(_stopping_rate, series=series, policy=form),
                 at_most(chosen.theory + chosen.margin(scale)),
@@ -125,10 +125,7 @@ def _stopped(evidence: Evidence, *, bound: float) -> Finding:
 
 def _stopping_rate(evidence: Evidence, *, series: str, policy: str) -> Finding:
     rounds = grown(evidence, series, policy, "rounds")
-    early = PowerLaw(rounds.sizes, rounds.sizes - rounds.values).last(LAST)
-    if not early.values.any():
-        return Finding(0.0, why="It never stopped early.")
-    return early.finding()
+    return PowerLaw(rounds.sizes, 1.0 + rounds.sizes - rounds.values).last(LAST).finding()
 
 
 def claims(scale: str) -> Iterator[Claim]:

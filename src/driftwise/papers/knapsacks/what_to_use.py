@@ -77,7 +77,7 @@ def studies(scale: str, runs: int | None) -> Iterator[Maker]:
 
 
 def _study(name: str, world: BudgetWorld, runs: int) -> Study:
-    others = {LONG: PrequentialPacing(windows=1), BLIND: Uniform()}
+    others: dict[str, Policy] = {LONG: PrequentialPacing(windows=1), BLIND: Uniform()}
     policies = {**UNKNOWING, **others, **KNOWING, **ORACLES}
     return Study(name=name, worlds={"world": world}, policies=policies, horizon=ROUNDS, runs=runs, seed=SEED)
 
