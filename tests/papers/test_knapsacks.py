@@ -5,11 +5,14 @@ or more, and not at all where this size is too small for them. Were the seeds re
 probability below 0.05. Seeds are fixed.
 """
 
+import importlib.util
+import json
 import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,6 +54,7 @@ from driftwise.study.claims import Evidence, choose, needed
 from driftwise.study.verdicts import Verdict, judge
 
 NAME, SMALL = "knapsacks", "small"
+ROOT = Path(__file__).parents[2]
 SIZES = {
     "T/rotating": Size((2_000.0, 8_000.0, 32_000.0), 4),
     "T/stationary": Size((1_000.0, 4_000.0, 16_000.0), 4),
@@ -417,3 +421,15 @@ def test_a_claim_is_asked_for_by_its_start() -> None:
     chosen = choose(paper(NAME).claims("quick"), "theorem-2-i/T/least")
     assert [claim.id for claim in chosen] == ["theorem-2-i/T/least"]
     assert all(name.startswith("theorem-2-i/T/at=") for name in chosen[0].studies)
+
+
+def test_the_numbers_of_the_documentation_are_those_of_a_recorded_run() -> None:
+    spec = importlib.util.spec_from_file_location("record_results", ROOT / "tools" / "record_results.py")
+    assert spec and spec.loader
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    folder = ROOT / "tests" / "papers" / "recorded"
+    kept = json.loads((folder / f"{NAME}.json").read_text(encoding="utf-8"))
+    assert set(kept["claims"]) == {claim.id for claim in paper(NAME).claims("quick")}
+    part = tool.rendered((folder / f"{NAME}.md").read_text(encoding="utf-8"), kept)
+    assert part.strip() in (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")

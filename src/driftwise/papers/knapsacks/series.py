@@ -32,8 +32,8 @@ SIZES: dict[str, dict[str, Size]] = {
         "V/lower-bound": Size((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), 8),
         "m/lower-bound": Size((2.0, 4.0, 8.0, 16.0, 32.0), 8),
         "b/lower-bound": Size((2.5, 5.0, 10.0, 20.0), 8),
-        "T/appendix-c1": Size(_fours(16_000, 4), 12),
-        "T/appendix-d": Size(_fours(16_000, 4), 12),
+        "T/appendix-c1": Size(_fours(64_000, 3), 6),
+        "T/appendix-d": Size(_fours(16_000, 3), 12),
     },
     "full": {
         "T/rotating": Size(_fours(4_000, 6), 48),
@@ -43,8 +43,8 @@ SIZES: dict[str, dict[str, Size]] = {
         "V/lower-bound": Size((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), 20),
         "m/lower-bound": Size((2.0, 4.0, 8.0, 16.0, 32.0), 20),
         "b/lower-bound": Size((2.5, 5.0, 10.0, 20.0), 20),
-        "T/appendix-c1": Size(_fours(16_000, 5), 24),
-        "T/appendix-d": Size(_fours(16_000, 5), 24),
+        "T/appendix-c1": Size(_fours(64_000, 4), 24),
+        "T/appendix-d": Size(_fours(16_000, 4), 24),
     },
 }
 
