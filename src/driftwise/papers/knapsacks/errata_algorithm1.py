@@ -23,7 +23,7 @@ from driftwise.study.findings import mean_of
 from driftwise.study.study import Study
 
 ROUNDS = 20_000
-RUNS = {"quick": 12, "full": 48}
+RUNS = {"quick": 24, "full": 48}
 LITTLE = 0.015  # of LP(T)
 SMALL = 1e-6
 

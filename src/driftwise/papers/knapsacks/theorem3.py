@@ -32,7 +32,7 @@ from driftwise.study.findings import mean_of
 from driftwise.study.study import Study
 
 HORIZONS = {"quick": tuple(250 * 4**k for k in range(5)), "full": tuple(250 * 4**k for k in range(6))}
-RUNS = {"quick": 6, "full": 20}
+RUNS = {"quick": 12, "full": 40}
 PROGRAMS = {"quick": 100, "full": 300}
 MANY = (1, 2, 4, 8, 16)  # constraints
 LONG = 16_000  # rounds in which they are kept
@@ -52,7 +52,7 @@ POLICIES: dict[str, Policy] = {
 }
 READINGS = {"printed": "literal", "corrected": "alpha = T, beta = sqrt(T)"}
 OUTCOMES = {"Reg1": "regret", "Reg2": "violation"}
-KEPT = 0.01  # constraints overdrawn by less than this a square root of T are kept
+KEPT = 0.05  # of the square root of T: constraints overdrawn by no more are kept
 SHARE = 0.1  # of q W: what "of the order of" must mean at least
 
 
