@@ -12,6 +12,7 @@ from driftwise.core.family import check_fit
 from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import ParameterError
+from driftwise.families.convex.policies.virtual_queue import VirtualQueue
 from driftwise.families.multi_armed.policies.uniform import Uniform
 from driftwise.families.restless.policies.random_arms import RandomArms
 from driftwise.study.claims import Claim, Evidence, Finding
@@ -21,6 +22,7 @@ from driftwise.study.study import Cell, Study
 from driftwise.study.verdicts import MATCHES, judge, verdict_of
 
 MARGINS = 3.0
+STILL = VirtualQueue(inertia=1e9)  # of points none is drawn: who looks at nothing never moves
 
 
 def can_fail(claim: Claim) -> bool:
@@ -89,7 +91,7 @@ def _blind(study: Study) -> Policy:
     """The policy of a study's family that looks at nothing."""
     (world,) = study.worlds.values()
     problem = world.problem(study.horizon)
-    for policy in (Uniform(), RandomArms()):
+    for policy in (Uniform(), RandomArms(), STILL):
         try:
             check_fit(policy, problem)
         except ParameterError:

@@ -9,8 +9,10 @@ Theorem 1 of Liu, Jiang & Li, *Non-stationary Bandits with Knapsacks*, by the te
 
 It holds with probability at least 1 - 1/T, and in expectation with one more, for windows tuned by V1 and V2 and the
 printed radii. b is the smallest budget of a round. The paper's statement leaves out 8 sqrt(2 m T L1), which its proof
-has. The factor 1/b of d V2 is needed: the proof perturbs programs whose prices only 1/b bounds. And q must bound the
-prices of LP(mean) as well as those of the rounds (`chain.py`).
+has. The factor 1/b of d V2 is needed: the proof perturbs programs whose prices only 1/b bounds. The printed proof also
+needs the prices of LP(mean), through a step that is false (`sandwich.py`). The outer inequality does without: with tau
+the round in which a resource runs out, LP(T) - sum_(t < tau) LP_t <= 2 (W1 + q W2) + (T - tau + 1) max LP_t. So q need
+bound the prices of the rounds only.
 
 The numbers are large: with ten arms and 0.25 to spend a round it takes five million rounds in which nothing drifts for
 the bound to fall below T. They tell how regret grows, not how large it is.
@@ -39,7 +41,7 @@ def knapsack_bound(unrest: Unrest, rates: ArrayLike, *, horizon: int, n_arms: in
     horizon, n_arms : int
         T and m.
     price : float
-        A bound on the prices of the rounds and of LP(mean), q; 1 / b if nothing better is known.
+        A bound on the prices of the rounds, q; 1 / b if nothing better is known.
 
     Examples
     --------
