@@ -1,8 +1,10 @@
 """`driftwise papers` and `driftwise reproduce`: reproduce published numbers."""
 
 import json
+import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,8 @@ from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
     from driftwise.papers import Paper
-    from driftwise.study.claims import Evidence, Verdict
+    from driftwise.study.claims import Evidence
+    from driftwise.study.verdicts import Verdict
 
 
 @main.command(short_help="List the papers that can be reproduced.")
@@ -39,6 +42,10 @@ def papers(as_json: bool) -> None:
     "--scale", type=click.Choice(["quick", "full"]), default="quick", show_default=True, help="Minutes, or hours."
 )
 @click.option("--runs", type=Count(), metavar="N", help="Runs per cell, instead of the scale's own number.")
+@click.option("--until-settled", is_flag=True, help="Play more runs where a verdict needs them.")
+@click.option(
+    "--hours", type=float, default=2.0, show_default=True, metavar="H", help="With --until-settled: take no longer."
+)
 @click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Data that cannot be published.")
 @click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
@@ -48,6 +55,8 @@ def reproduce(
     claim: str | None,
     scale: str,
     runs: int | None,
+    until_settled: bool,
+    hours: float,
     data: Path | None,
     threads: int | None,
     as_json: bool,
@@ -56,40 +65,53 @@ def reproduce(
     """Reproduce the numbers of a paper, and judge every claim.
 
     `quick` takes minutes and covers the short horizons; `full` covers all of them. Results are stored: run the
-    same command again to continue an interrupted run. Exits with 1 when a claim differs without a known reason.
+    same command again to continue an interrupted run. A verdict says `inconclusive` where the runs do not settle it,
+    and how many would; --until-settled plays them. Exits with 1 when a claim differs from the paper and from what
+    earlier runs led to expect.
 
-    Some papers use data that only its owner distributes. Then a synthetic stand-in is used, and the report says so;
-    with --data your file is used.
+    Some papers use data that only its owner distributes. With --data your file is used; without it what needs the
+    data is not judged.
     """
-    from driftwise.cli._progress import announce, play_missing
-    from driftwise.cli.terminal import progress_bar, show_tally
+    from driftwise.cli._progress import announce, create_folder, play_missing
+    from driftwise.cli.terminal import progress_bar, show_verdicts
     from driftwise.core.validation import whole
     from driftwise.papers import paper as find
-    from driftwise.study.claims import DIFFERS, Evidence, choose, judge, needed, summary
-    from driftwise.study.claims import as_json as plain
+    from driftwise.study.claims import Evidence, choose, needed
+    from driftwise.study.settling import settle
+    from driftwise.study.verdicts import DIFFERS, judge
+    from driftwise.study.verdicts import as_json as plain
 
     for name, value in (("runs", runs), ("threads", threads)):
         if value is not None:
             whole(name, value)
+    if not hours > 0.0:
+        raise ParameterError(f"hours={hours} is not a positive number")
     chosen = find(paper)
     if data is not None:
         if chosen.with_data is None:
             raise ParameterError(f"{paper} takes no --data: all of its data is part of driftwise")
         chosen = chosen.with_data(data)
-    claims = choose(chosen.claims(scale), claim)
+    claims, expected = choose(chosen.claims(scale), claim), chosen.expected()
     studies = needed(claims, chosen.studies(scale, runs))
-    out = out or Path("out") / paper
+    out = create_folder(out or Path("out") / paper)
     results = play_missing(list(studies.values()), out, threads)
-    with progress_bar() as bar:  # some claims are judged by programs that take their time
-        track = bar.track(claims, description=f"judging {len(claims):,} claims")
-        verdicts = judge(track, Evidence(studies, results))
+
+    def judged(evidence: Evidence) -> "list[Verdict]":
+        with progress_bar() as bar:  # some claims are judged by programs that take their time
+            return judge(bar.track(claims, description=f"judging {len(claims):,} claims"), evidence, expected)
+
+    if until_settled:
+        more = partial(play_missing, out=out, threads=threads)
+        evidence, verdicts = settle(judged, studies, results, more, hours=hours, threads=threads or os.cpu_count() or 1)
+    else:
+        evidence = Evidence(studies, results)
+        verdicts = judged(evidence)
     if as_json:
         about = {"paper": paper, "scale": scale} | ({"data": chosen.data} if chosen.data else {})
         click.echo(json.dumps(about | {"claims": plain(verdicts)}))
     else:
-        show_tally(summary(verdicts), claims=len(verdicts))
+        show_verdicts(verdicts)
     options = {"scale": scale, "claim": claim, "runs": runs, "data": data}
-    evidence = Evidence(studies, results)
     announce(
         "Every claim, line by line, and the figures", lambda: _write_page(chosen, options, verdicts, evidence, out)
     )
@@ -98,9 +120,9 @@ def reproduce(
 
 
 def _write_page(
-    paper: "Paper", options: Mapping[str, object], verdicts: "list[Verdict]", evidence: "Evidence", out: Path
+    paper: "Paper", options: Mapping[str, object], verdicts: "Sequence[Verdict]", evidence: "Evidence", out: Path
 ) -> Path:
-    from driftwise.study.verdict_report import write_verdicts
+    from driftwise.study.paper_report import write_verdicts
 
     flags = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
     counts = [study.runs for study in evidence.studies.values()]
@@ -109,6 +131,8 @@ def _write_page(
         out / "report.html",
         verdicts,
         paper.figures(evidence),
+        tables=paper.tables(str(options["scale"])),
+        answer=paper.answer,
         title=paper.title,
         source=paper.source,
         notes=paper.notes,

@@ -1,7 +1,7 @@
 """What a person sees in a terminal: progress bars, tables and lists. Nothing here computes; programs read `--json`."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from driftwise.study.claims import Group
     from driftwise.study.summary import StudySummary
+    from driftwise.study.verdicts import Verdict
 
 
 @contextmanager
@@ -44,14 +44,22 @@ def show_summary(summary: "StudySummary") -> None:
         Console().print(table)
 
 
-def show_tally(groups: "list[Group]", *, claims: int) -> None:
-    """How many claims of each group came out which way."""
-    table = Table(title=f"{claims} claims")
-    for name in ("claims", "match", "deviate, reason known", "differ"):
+def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
+    """The paper's statements in a sentence, every group of claims in a row, and each claim that differs."""
+    from driftwise.study.tallies import groups, headline, sentence_of
+    from driftwise.study.verdicts import DIFFERS, VERDICTS
+
+    table = Table(title=f"{len(verdicts):,} claims, every reading for itself")
+    for name in ("claims", *VERDICTS):
         table.add_column(name, justify="left" if name == "claims" else "right")
-    for group in groups:
+    for group in groups(verdicts):
         table.add_row(group.name, *(str(count or "") for count in group[1:]))
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    console.print(sentence_of(headline(verdicts)))
+    for each in verdicts:
+        if each.verdict == DIFFERS:
+            console.print(f"{each.id} differs: {each.claim.says}; {each.why}", markup=False)
 
 
 def show_list(entries: list[dict[str, Any]]) -> None:

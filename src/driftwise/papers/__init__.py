@@ -1,6 +1,7 @@
 """Papers that can be reproduced, one folder each.
 
-The package of a paper defines `PAPER`: its studies by scale, its claims, and its figures.
+The package of a paper defines `PAPER`: its studies by scale, its claims, its tables and its figures. What is known to
+come out otherwise than printed is in the `expected.csv` beside it, recorded from runs (`tools/record_expected.py`).
 """
 
 import pkgutil
@@ -12,14 +13,18 @@ from typing import NamedTuple, TypeVar
 from driftwise.core.spec import lookup
 from driftwise.study.claims import Claim, Evidence
 from driftwise.study.plots.lines import Drawing
+from driftwise.study.printed import PaperAnswer, PrintedTable
 from driftwise.study.study import Study
+from driftwise.study.verdicts import Expected, read_expected
 
 SCALES = ("quick", "full")
 W = TypeVar("W")
 
 
 class Paper(NamedTuple):
-    """What there is to reproduce. `studies` and `claims` take a scale; `figures` draws what the evidence allows.
+    """What there is to reproduce. `studies`, `claims` and `tables` take a scale; `figures` draws what was played.
+
+    `answer` is the first screen of its page: what was printed, what comes out, what does not and why, what to use.
 
     Where a paper uses data that cannot be distributed, `data` names the substitute, and `with_data` returns the paper
     that reads your file instead.
@@ -32,8 +37,19 @@ class Paper(NamedTuple):
     studies: Callable[[str, int | None], Mapping[str, Study]]
     claims: Callable[[str], list[Claim]]
     figures: Callable[[Evidence], list[Drawing]]
+    answer: PaperAnswer | None = None
+    tables: Callable[[str], list[PrintedTable]] = lambda scale: []
     data: str = ""
     with_data: "Callable[[Path], Paper] | None" = None
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return Path(__file__).parent / self.name.replace("-", "_")
+
+    def expected(self) -> dict[str, Expected]:
+        """What earlier runs found where it does not come out as printed, by claim."""
+        return read_expected(self.folder / "expected.csv")
 
 
 class Shelf(Mapping[str, Study]):

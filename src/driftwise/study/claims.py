@@ -1,15 +1,17 @@
-"""Claims: what a paper says, what came out here, and the verdict.
+"""Claims: what a paper says, and which of our numbers would agree with it.
 
-    matches           ours agrees, by the rule the claim carries
-    differs           it does not
-    known-deviation   it does not, and why is known; the reason is given
+A claim fixes the values that agree (`agrees`) before anything is played; `measure` reads the evidence and says what
+came out, with its standard error, and never sees which answer is wanted. The verdict is in `study/verdicts.py`. A claim
+names the studies it rests on, so that asking for one plays no more than it needs.
 
-A claim names the studies it rests on, so that asking for one plays no more than it needs. `judge` looks at the evidence
-and says what came out; it never sees which answer is wanted.
+One printed number may have several readings (the text as printed, a repair, a constant that had to be guessed). Claims
+of one statement share its name in `statement`, so that the paper's own statements are counted once each; what the paper
+does not say (`statement=None`) is not counted at all.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
@@ -17,54 +19,116 @@ from driftwise.measure.summary import Estimate, estimate
 from driftwise.study.results import Results
 from driftwise.study.study import Study
 
-MATCHES, DIFFERS, KNOWN = "matches", "differs", "known-deviation"
+LITERAL = "literal"
+
+
+class Range(NamedTuple):
+    """Numbers from `low` to `high`, both included."""
+
+    low: float
+    high: float
+
+    def contains(self, other: "Range") -> bool:
+        """Whether all of `other` lies in here."""
+        return self.low <= other.low and other.high <= self.high
+
+    def meets(self, other: "Range") -> bool:
+        """Whether the two have a number in common."""
+        return self.low <= other.high and other.low <= self.high
+
+
+ANYTHING = Range(-math.inf, math.inf)
+
+
+def around(value: float, share: float = 0.05) -> Range:
+    """Within a share of a printed value.
+
+    >>> around(200.0)
+    Range(low=190.0, high=210.0)
+    """
+    half = share * abs(value)
+    return Range(value - half, value + half)
+
+
+def between(low: float, high: float) -> Range:
+    """From `low` to `high`."""
+    if not low <= high:
+        raise ParameterError(f"between {low} and {high} there is nothing: low is at most high")
+    return Range(low, high)
+
+
+def at_most(value: float) -> Range:
+    """No more than a value."""
+    return Range(-math.inf, value)
+
+
+def at_least(value: float) -> Range:
+    """No less than a value."""
+    return Range(value, math.inf)
 
 
 class Finding(NamedTuple):
-    """What came out. `holds` decides the verdict, `why` is a sentence, `sigmas` the difference in standard errors."""
+    """What came out.
+
+    `error` is the standard error of `ours` over `runs` runs, 0 for an exact computation; `why` is a sentence with the
+    numbers behind it. `not_judged` says why nothing can be said, where that is so.
+    """
 
     ours: float
-    ours_ci95: float
-    holds: bool
-    why: str
-    sigmas: float | None = None
+    error: float = 0.0
+    why: str = ""
+    runs: int = 0
+    not_judged: str = ""
     at_end: float | None = None
 
 
 class Claim(NamedTuple):
-    """One thing a paper says. `known` is why it is known not to hold, empty where nothing is."""
+    """One thing a paper says.
+
+    Parameters
+    ----------
+    id, says : str
+        Where it stands, as a path, and its words.
+    studies : tuple of str
+        What must be played for it.
+    measure : function of the evidence
+        What came out.
+    agrees : Range
+        The values of `ours` that agree with the paper, fixed in advance.
+    paper, paper_ci95 : float, optional
+        The printed value and the half-width printed with it.
+    paper_error : float
+        The standard error of the printed value, where it says how often it was measured.
+    possible : Range
+        The values `ours` can take at all. Where all of them agree, the statement says nothing.
+    statement : str or None
+        The paper's statement it is a reading of; "" for its own id, None for what the paper does not say.
+    reading : str
+        `literal`, or the name of another reading.
+    fitted : str
+        Which constants were fitted, and on what. Such a claim is not counted.
+    about : str
+        The policy it speaks of: with uniform play in its place the claim must not match.
+    """
 
     id: str
     says: str
     studies: tuple[str, ...]
-    judge: Callable[["Evidence"], Finding]
+    measure: Callable[["Evidence"], Finding]
+    agrees: Range
     paper: float | None = None
     paper_ci95: float | None = None
-    known: str = ""
+    paper_error: float = 0.0
+    possible: Range = ANYTHING
+    statement: str | None = ""
+    reading: str = LITERAL
+    fitted: str = ""
+    about: str = ""
 
-
-class Verdict(NamedTuple):
-    """A judged claim, as reports and programs read it."""
-
-    id: str
-    says: str
-    paper: float | None
-    paper_ci95: float | None
-    ours: float
-    ours_ci95: float
-    sigmas: float | None
-    at_end: float | None
-    verdict: str
-    why: str
-
-
-class Group(NamedTuple):
-    """How many claims of a group came out which way."""
-
-    name: str
-    matches: int
-    known: int
-    differs: int
+    @property
+    def counted_as(self) -> str | None:
+        """The statement it counts for, or None."""
+        return None if self.fitted else self.id if self.statement == "" else self.statement
 
 
 class Evidence:
@@ -91,18 +155,6 @@ class Evidence:
         return self.results.column(chosen.cells_of(world, policy), "reward")
 
 
-def judge(claims: Iterable[Claim], evidence: Evidence) -> list[Verdict]:
-    """Every claim with its verdict."""
-    return [_verdict(claim, claim.judge(evidence)) for claim in claims]
-
-
-def _verdict(claim: Claim, finding: Finding) -> Verdict:
-    verdict = MATCHES if finding.holds else KNOWN if claim.known else DIFFERS
-    why = finding.why if finding.holds or not claim.known else f"{finding.why} {claim.known}".strip()
-    facts = (claim.id, claim.says, claim.paper, claim.paper_ci95, finding.ours, finding.ours_ci95)
-    return Verdict(*facts, finding.sigmas, finding.at_end, verdict, why)
-
-
 def choose(claims: Iterable[Claim], prefix: str | None) -> list[Claim]:
     """The claims whose id is `prefix` or lies below it."""
     every = list(claims)
@@ -119,25 +171,3 @@ def needed(claims: Iterable[Claim], studies: Mapping[str, Study]) -> dict[str, S
     """The studies the claims rest on, in their own order."""
     names = {name for claim in claims for name in claim.studies}
     return {name: studies[name] for name in studies if name in names}
-
-
-def summary(verdicts: Sequence[Verdict]) -> list[Group]:
-    """The tally by group: for cells of tables by algorithm, for the rest by the start of the id."""
-    names: dict[str, list[str]] = {}
-    for each in verdicts:
-        names.setdefault(group_of(each.id), []).append(each.verdict)
-    return [Group(name, *(kinds.count(kind) for kind in (MATCHES, KNOWN, DIFFERS))) for name, kinds in names.items()]
-
-
-def group_of(claim: str) -> str:
-    """`table2/K=5/N=10000/SW-TS` is counted with `table2, SW-TS`; `order/table2/...` with `order, table2`."""
-    first, *rest = [part for part in claim.split("/") if "=" not in part]
-    return f"{first}, {rest[0]}" if rest else first
-
-
-def as_json(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
-    """Plain data; what is not a number is null."""
-    return [
-        {key: None if isinstance(value, float) and value != value else value for key, value in each._asdict().items()}
-        for each in verdicts
-    ]
