@@ -75,29 +75,29 @@ def indices_of(world: RestlessGroundTruth, path: Floats) -> Floats:
 
 
 @kernel
-def _rank(policy: WhittleOracle, state: WhittleOracleState, t: int, context: Ints, indices: Floats) -> None:
+def rank_by_truth(policy: Any, state: WhittleOracleState, t: int, context: Ints, indices: Floats) -> None:
     segment = state.segments[t // state.episode[0]]
     for arm in range(len(context)):
         indices[arm] = state.indices[segment, state.classes[arm], context[arm]] - state.costs[arm]
 
 
 @kernel
-def _select(policy: WhittleOracle, state: WhittleOracleState, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
-    _rank(policy, state, t, context, state.room[0])
+def select_by_truth(policy: Any, state: WhittleOracleState, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
+    rank_by_truth(policy, state, t, context, state.room[0])
     top_arms(state.room[0], state.room[1], state.chosen)
     leave_out_below(state.floor[0], state.room[0], state.chosen)
     return state.chosen, 1.0
 
 
 @kernel
-def _update(policy: WhittleOracle, state: WhittleOracleState, decision: Decision, outcome: Moves, now: int) -> None:
+def unmoved(policy: Any, state: WhittleOracleState, decision: Decision, outcome: Moves, now: int) -> None:
     """Nothing to learn."""
 
 
 register(
     WhittleOracle,
     about=About("the world itself", "the standard", "Whittle 1988", family="restless", learns_rewards=False),
-    select=_select,
-    update=_update,
-    rank=_rank,
+    select=select_by_truth,
+    update=unmoved,
+    rank=rank_by_truth,
 )

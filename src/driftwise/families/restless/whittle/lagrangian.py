@@ -53,6 +53,24 @@ def lagrangian_bound(world: RestlessGroundTruth, horizon: int, seed: int) -> Lag
     >>> bound.values.round(1).tolist(), bound.charges.round(2).tolist()
     ([1267.6, 1267.6], [20.0, 20.0])
     """
+    arms, segments = _lone_arms(world, horizon, seed)
+    values, charges = _least(arms, world.activate, at_most=bool(world.at_most))
+    return LagrangianBound(values[segments], charges[segments])
+
+
+def relaxed_values(world: RestlessGroundTruth, horizon: int, seed: int, charge: float) -> Floats:
+    """For every episode: what all arms can earn, each by itself, at a charge that is not given back."""
+    arms, segments = _lone_arms(world, horizon, seed)
+    return _alone(arms, np.full(len(arms.kernels), charge))[0][segments]
+
+
+def lagrangian_regret(world: RestlessGroundTruth, horizon: int, seed: int, earned: float) -> float:
+    """What a run that earned so much in all missed of the bound; of a single run it may be negative, by luck."""
+    return float(lagrangian_bound(world, horizon, seed).values.sum()) - earned
+
+
+def _lone_arms(world: RestlessGroundTruth, horizon: int, seed: int) -> tuple[_Lone, Ints]:
+    """The arms with all the kernels of a run, and which of those each episode has."""
     if not world.restarts:
         raise ParameterError("the Lagrangian bound is that of an episode, and in this world arms never start over")
     if whole("horizon", horizon) % world.episode:
@@ -71,13 +89,7 @@ def lagrangian_bound(world: RestlessGroundTruth, horizon: int, seed: int) -> Lag
         slots=world.episode,
         fade=world.discount if world.discounted else 1.0,
     )
-    values, charges = _least(arms, world.activate, at_most=bool(world.at_most))
-    return LagrangianBound(values[segments], charges[segments])
-
-
-def lagrangian_regret(world: RestlessGroundTruth, horizon: int, seed: int, earned: float) -> float:
-    """What a run that earned so much in all missed of the bound; of a single run it may be negative, by luck."""
-    return float(lagrangian_bound(world, horizon, seed).values.sum()) - earned
+    return arms, segments
 
 
 def _least(arms: _Lone, activate: int, *, at_most: bool) -> tuple[Floats, Floats]:
