@@ -8,8 +8,8 @@
 `passive` and `active` map states to what follows them: chances, {"lapsed": 0.2, "engaged": 0.8}, where they are known,
 and a list of states where it is only known which can follow. A matrix of chances is known altogether. Of states that
 are not mentioned, nothing is known. `still` names what is the same for ever though not known: "passive", "active", or
-pairs such as ("active", "lapsed"). All the rest may drift: by `drift` at most from episode to episode, as far as is known,
-in the sum of the absolute changes of a row.
+pairs such as ("active", "lapsed"). All the rest may drift; `drift` is the most that a row moves from one episode to the
+next, the sum of its absolute changes, where that is known.
 
 Names are text in JSON: arms and states that are only counted are named "0", "1", ... there.
 """
@@ -262,9 +262,9 @@ def _structure(argument: object, words: RestlessNames) -> AllTables:
             _transitions(name, argument[name], words, (support[action], kinds[action], known[action]))
     for action, place in _still(argument.get("still", ()), words):
         kinds[action, place] = np.where(kinds[action, place] == KNOWN, KNOWN, STATIONARY)
-    drift = argument.get("drift", UNSAID)
-    if drift != UNSAID:
-        drift = number("drift", drift, above=0.0, below=2.0, closed="[]")
+    drift = UNSAID
+    if "drift" in argument:
+        drift = number("drift", argument["drift"], above=0.0, below=2.0, closed="[]")
     return support, kinds, known, drift
 
 

@@ -38,9 +38,9 @@ class RestlessStructure(NamedTuple):
     episode (1)            slots after which all arms start over; 0 when they never do
     discount (1)           of rewards, from slot to slot
     costs (N)              of activating each arm
-    activation_rewards (C, S)   what activating earns besides, by the state in which it is done: r(s, 1) - r(s, 0)
+    activation_rewards     (C, S) what activating earns besides, by the state in which it is done: r(s, 1) - r(s, 0)
     drift (C)              the most that a row of a kernel moves from one episode to the next; -1 where nobody says
-    at_most (1)            1 where arms whose index is below 0 are left alone, though fewer are then activated than may be
+    at_most (1)            1 where arms whose index is below 0 are left alone, so that fewer are activated than may be
     """
 
     classes: Ints
@@ -160,7 +160,9 @@ def with_knowledge(structure: RestlessStructure, knowledge: str) -> RestlessStru
         return structure
     if knowledge == "rows":
         return structure._replace(support=structure.support | ~known[..., None])
-    no_rows = structure._replace(kinds=np.where(known, STATIONARY, structure.kinds), known=np.zeros_like(structure.known))
+    no_rows = structure._replace(
+        kinds=np.where(known, STATIONARY, structure.kinds), known=np.zeros_like(structure.known)
+    )
     if knowledge == "moves":
         return no_rows
     return no_rows._replace(support=np.ones_like(structure.support), kinds=np.full_like(structure.kinds, DRIFTING))
@@ -259,7 +261,9 @@ def _drift(values: object, n_classes: int) -> Floats:
     """The drift of each class; a row of probabilities cannot move by more than 2."""
     drift = _array("drift", values, np.float64)
     if drift.shape not in ((), (n_classes,)):
-        raise ParameterError(f"drift has shape {drift.shape}: it must be one number, or one for each of {n_classes} classes")
+        raise ParameterError(
+            f"drift has shape {drift.shape}: it must be one number, or one for each of {n_classes} classes"
+        )
     wrong = ~((drift == UNSAID) | ((drift >= 0.0) & (drift <= 2.0)))
     if wrong.any():
         raise ParameterError(f"drift={np.atleast_1d(drift)[np.atleast_1d(wrong)][0]:g} is outside [0, 2]")

@@ -40,8 +40,8 @@ PAPER = Paper(
     figures=figures,
     tables=printed_tables,
     answer=PaperAnswer(
-        printed="Algorithm 1, a sliding window with optimistic Whittle indices, is printed with the least regret in all "
-        f"six settings of Table 1: {{{LADDER}/Our Policy|paper}} on the ladder with ten arms of which four are "
+        printed="Algorithm 1, a sliding window with optimistic Whittle indices, is printed with the least regret in "
+        f"all six settings of Table 1: {{{LADDER}/Our Policy|paper}} on the ladder with ten arms of which four are "
         f"activated, where UCWhittle has {{{LADDER}/UCWhittle|paper}} and Random {{{LADDER}/Random|paper}}. Theorem 2 "
         "promises a regret that grows more slowly than the number of episodes.",
         comes_out="Of {statements} statements {matches} come out as printed: the column of Random in both worlds; with "

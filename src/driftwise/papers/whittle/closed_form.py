@@ -88,7 +88,9 @@ def _most_affected(evidence: Evidence) -> Finding:
     }
     farthest = max(shares.values(), key=lambda each: abs(each.ours) + each.error)
     listed = ", ".join(f"{cell} {each.ours:+.1%}" for cell, each in shares.items())
-    return farthest._replace(why=f"Of the regret printed for Our Policy it loses {listed}; indices are {off():.1%} off.")
+    return farthest._replace(
+        why=f"Of the regret printed for Our Policy it loses {listed}; indices are {off():.1%} off."
+    )
 
 
 def off() -> float:

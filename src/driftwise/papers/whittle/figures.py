@@ -94,7 +94,9 @@ def _against_episodes(evidence: Evidence) -> Iterator[Drawing]:
             groups.setdefault(name.rpartition("/")[0], []).append(name)
     groups = {group: names for group, names in groups.items() if len(names) > 1}
     if groups:
-        caption = "Mean regret against T on logarithmic scales, kernels moving by T^-k. Dotted: the exponent of Theorem 2."
+        caption = (
+            "Mean regret against T on logarithmic scales, kernels moving by T^-k. Dotted: the exponent of Theorem 2."
+        )
         yield Drawing("Theorem 2", caption, partial(_draw_against_episodes, evidence=evidence, groups=groups))
 
 

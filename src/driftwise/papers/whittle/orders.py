@@ -59,7 +59,11 @@ def _of_cell(world: str, cell: Cell) -> Iterator[Claim]:
             about=policy,
         )
     ours = {
-        "static": ("ours-literal", "UCWhittle-static", "by (13) Our Policy loses less than activating the first M arms"),
+        "static": (
+            "ours-literal",
+            "UCWhittle-static",
+            "by (13) Our Policy loses less than activating the first M arms",
+        ),
         "UCWhittle": ("UCWhittle-literal", "Random", "by its theorem's radius UCWhittle loses less than Random"),
     }
     for name, (policy, rival, says) in ours.items():

@@ -1,6 +1,6 @@
 """What the rows of Table 1 may mean: every policy of the paper by each of its readings.
 
-Our Policy     literal        Algorithm 1 by the radii of (13), w = 7 by Theorem 2, eta1 = eta2 = 0.1, planned once an episode
+Our Policy     literal        Algorithm 1 by the radii of (13), w = 7 by Theorem 2, eta1 = eta2 = 0.1, once an episode
                calibrated     sqrt(0.3 / C) and no w eps, counts pooled over a class
                certain        no balls at all, counts pooled
 UCWhittle      literal        the radii of its theorem
@@ -23,7 +23,7 @@ EPISODES, EPSILON = 50, 0.05
 
 
 class Reading(NamedTuple):
-    """A row of Table 1 read in one way: under which name it is played, and on which worlds its constants were fitted."""
+    """A row of Table 1 read in one way: the name it is played under, and the worlds its constants were fitted on."""
 
     row: str
     name: str

@@ -6,12 +6,12 @@
 
         V_max [ sum over arms of  sqrt(2 S ln(2 |Z1| N T / eta1)) (sqrt(H + 1) + 1) sqrt(|Z1| T H)  +  T H w eps ]
 
-The second term is that of pairs that drift, without g: all that it adds is above 0, so the bound is at least this. Where
-even this exceeds all that can be lost, the theorem says nothing.
+The second term is that of pairs that drift, without g: g adds to it, so the bound is at least this. Where even this
+exceeds all that can be lost, the theorem says nothing.
 
-(17) as printed has no regret in it: U falls with lambda, so that lambda* is a charge at which nobody is activated, and
-every policy that activates anybody "loses" less than nothing. With the charges given back, + lambda M sum gamma^h, it is
-the bound of `families/restless/whittle/lagrangian.py`.
+(17) as printed is no regret: U falls with lambda, so that lambda* is a charge at which nobody is activated, and whoever
+activates anybody "loses" less than nothing. With the charges given back, + lambda M sum gamma^h, it is the bound of
+`families/restless/whittle/lagrangian.py`.
 """
 
 import math
@@ -203,7 +203,7 @@ def _discounted_slots(discount: float) -> float:
 
 @cache
 def first_informative(world: str) -> float:
-    """The power of ten T from which on (18) is below the largest loss, for epsilon = 1 / T and the window of Theorem 2."""
+    """The power of ten T from which on (18) is below the largest loss, epsilon = 1 / T and the window Theorem 2's."""
     for power in range(2, 30):
         episodes = 10**power
         if theorem1_bound(world, episodes, episodes ** (2.0 / 3.0), 1.0 / episodes) < largest_loss(world, episodes):

@@ -4,10 +4,10 @@
     m = ( m0 + sum of w_i r_i ) / ( 1 + sum of w_i ),        w_i = fade^(slots since)
 
 r_i are the rewards of all arms of the class that were seen in this state under this action. Where nothing was seen yet,
-m is m0: the mean over the states that can follow, all alike, and what activating earns besides. It weighs as much as one
-reward. Rows that are known need
-no estimate, and rows that are known to stay the same do not fade. Nothing is ever tried for the sake of learning, and
-the states that a choice leads to count for nothing: what an index policy adds is seen against this.
+m is m0: the mean over the states that can follow, all alike, plus what activating earns besides. It weighs as much as
+one reward. Rows that are known need no estimate, and rows that are known to stay the same do not fade. Nothing is ever
+tried for the sake of learning, and the states that a choice leads to count for nothing: what an index policy adds is
+seen against this.
 
 | symbol | field | |
 |---|---|---|

@@ -4,7 +4,7 @@
         Z1           d1 = sqrt( size1 / C )                  stationary rows; C: times seen, over all episodes
         Z2           d2 = sqrt( size2 / C ) + slack          drifting rows; C: over the last w_n episodes
     charge           lambda: the M-th largest index in the last slot of the episode before, 0 at first and at least
-    index_n          Whittle's index of arm n's state under the kernel in the ball that is worth most at this charge, (15)
+    index_n          Whittle's index of arm n's state under the kernel in the ball worth most at this charge, (15)
 
     conf         size_i                                      slack         a row never seen
     calibrated   scale                                       0             counts as seen once
@@ -15,7 +15,7 @@ The M arms with the largest indices are activated, of equal ones those with the 
 
 | symbol | field | |
 |---|---|---|
-| w_n | window | episodes remembered of rows that drift; 0: T^(2k/3) for eps_n = T^-k, type by type (Theorem 2) |
+| w_n | window | episodes remembered of rows that drift; 0: eps_n^(-2/3), type by type, as Theorem 2 has it |
 | eps_n | epsilon | the most a row moves from one episode to the next, where `transitions` has no `drift` for its type |
 | eta_1, eta_2 | eta1, eta2 | how often a ball may miss |
 | | conf, scale | which radius, as above |
@@ -62,6 +62,7 @@ from driftwise.families.restless.transitions.optimistic import VACUOUS, ball_siz
 CONFS = ("literal", "calibrated", "certain")
 ALL, LATELY = 0, 1  # the two views
 MAX_WINDOW = 10**4
+ROUNDING = 1e-9  # below a whole number of episodes
 
 
 class SlidingWhittleState(NamedTuple):
@@ -119,12 +120,12 @@ class SlidingWhittle(NamedTuple):
     conf: str = "calibrated"
     scale: float = 0.3
     pooled: int = 1
-    every: int = 4
+    every: int = 10
 
     @classmethod
     def algorithm1(cls, episodes: int, epsilon: float) -> "SlidingWhittle":
         """Algorithm 1 by the radii of (13), with the window of Theorem 2; arms must have episodes."""
-        window = theorem2_window(whole("episodes", episodes, low=2), number("epsilon", epsilon, above=0.0, below=1.0))
+        window = theorem2_window(number("epsilon", epsilon, above=0.0, below=1.0), whole("episodes", episodes))
         return cls(window=window, epsilon=epsilon, conf="literal", pooled=0, every=0)
 
     def windows(self, structure: RestlessStructure, episodes: int) -> Ints:
@@ -132,9 +133,7 @@ class SlidingWhittle(NamedTuple):
         window, drifts = whole("window", self.window, low=0, high=MAX_WINDOW), self.drifts(structure)
         if window:
             return np.full(len(drifts), window)
-        if episodes < 2:
-            raise ParameterError("window=0 takes the window from the number of episodes: give a horizon of two or more")
-        return np.array([min(MAX_WINDOW, theorem2_window(episodes, drift)) for drift in drifts])
+        return np.array([theorem2_window(drift, episodes or MAX_WINDOW) for drift in drifts])
 
     def drifts(self, structure: RestlessStructure) -> Floats:
         """The most that a row of every type moves from one episode to the next."""
@@ -154,7 +153,9 @@ class SlidingWhittle(NamedTuple):
         """The slots of an episode."""
         every = whole("every", self.every, low=0, high=10**9)
         if not structure.episode[0] and not every:
-            raise ParameterError("every=0 plans once an episode, and these arms have none: set every, or episode_length")
+            raise ParameterError(
+                "every=0 plans once an episode, and these arms have none: set every, or episode_length"
+            )
         return int(structure.episode[0]) or every
 
     def init(self, problem: Problem) -> SlidingWhittleState:
@@ -167,7 +168,9 @@ class SlidingWhittle(NamedTuple):
         pooled = bool(whole("pooled", self.pooled, low=0, high=1))
         n_classes, n_states = structure.rewards.shape
         windows = self.windows(structure, self.episodes(problem))
-        groups, classes = (structure.classes, np.arange(n_classes)) if pooled else (np.arange(n_arms), structure.classes)
+        groups, classes = (
+            (structure.classes, np.arange(n_classes)) if pooled else (np.arange(n_arms), structure.classes)
+        )
         sizes = np.stack([np.zeros(len(classes), np.int64), windows[classes]], axis=1)
         laws = (n_arms, self.episodes(problem), -1.0 if literal else size, VACUOUS if literal else math.sqrt(size))
         return SlidingWhittleState(
@@ -188,12 +191,12 @@ class SlidingWhittle(NamedTuple):
         )
 
 
-def theorem2_window(episodes: int, epsilon: float) -> int:
-    """T^(2k/3) for eps = T^-k, from 1 to T; T where nothing drifts."""
-    if epsilon <= 0.0:
-        return episodes
-    k = -math.log(epsilon) / math.log(episodes)
-    return max(1, min(episodes, int(episodes ** (2.0 * k / 3.0))))
+def theorem2_window(epsilon: float, episodes: int) -> int:
+    """T^min(2k/3, 1) for eps = T^-k, that is eps^(-2/3), at most T; T where nothing drifts."""
+    longest = min(episodes, MAX_WINDOW)
+    if epsilon <= longest**-1.5:
+        return longest
+    return max(1, int(epsilon ** (-2.0 / 3.0) + ROUNDING))
 
 
 @kernel

@@ -36,7 +36,8 @@ class RestlessTable(RestlessWorld):
     file : str
         An .npz with `passive` and `active` kernels and `rewards`, a number per state or a row per class; and perhaps
         `classes` (of each arm), `kinds` and `support` (see `Restless`), `costs`, `activation_rewards` (what activating
-        earns besides, like `rewards`) and `origins` (of each arm, its first state). Kernels that are known by their kind are taken from the first episode.
+        earns besides, like `rewards`) and `origins` (of each arm, its first state). Kernels that are known by their
+        kind are taken from the first episode.
     digest : str
         Of what the file holds; found out, not given.
 
