@@ -62,16 +62,17 @@ def coverage(policy: SlidingWhittle, world: RestlessGroundTruth, horizon: int, s
 
 def _inside_and_error(policy: SlidingWhittle, state: Any, problem: Problem, truth: Floats) -> tuple[float, float]:
     """The share inside and the mean error, at the start of an episode whose kernels are `truth`."""
-    inside, errors = [], []
-    for group, own in enumerate(state.classes):
-        sizes, slacks = (0.0, *ball_sizes(policy, state, own)), (0.0, 0.0, state.slacks[own])
-        for action, here in np.ndindex(*truth.shape[1:3]):
-            kind = problem.structure.kinds[own, action, here]
-            view = LATELY if kind == DRIFTING else ALL
-            seen = state.counts.views[group, view, action, here]
-            if kind == KNOWN or not seen.sum():
-                continue
-            error = float(np.abs(seen / seen.sum() - truth[own, action, here]).sum())
-            inside.append(error <= math.sqrt(sizes[kind] / seen.sum()) + slacks[kind] + 1e-12)
-            errors.append(error)
-    return (float(np.mean(inside)), float(np.mean(errors))) if errors else (math.nan, math.nan)
+    n_classes = len(problem.structure.rewards)
+    sizes = np.array([(0.0, *ball_sizes(policy, state, own)) for own in range(n_classes)])[state.classes]
+    kinds, views = problem.structure.kinds[state.classes], state.counts.views
+    drifts = kinds == DRIFTING
+    counts = np.where(drifts[..., None], views[:, LATELY], views[:, ALL])
+    seen = counts.sum(axis=-1)
+    judged = (kinds != KNOWN) & (seen > 0.0)
+    if not judged.any():
+        return math.nan, math.nan
+    often = np.maximum(seen, 1.0)
+    errors = np.abs(counts / often[..., None] - truth[state.classes]).sum(axis=-1)
+    size = np.take_along_axis(sizes, kinds.reshape(len(kinds), -1), axis=1).reshape(kinds.shape)
+    radii = np.sqrt(size / often) + np.where(drifts, state.slacks[state.classes][:, None, None], 0.0)
+    return float((errors <= radii + 1e-12)[judged].mean()), float(errors[judged].mean())
