@@ -43,7 +43,7 @@ EVERY_POLICY: dict[str, Any] = {
     "wiql as published": WIQL.as_published(),
     # Its windows are of episodes. From window x epsilon = 2 on balls hold everything: no new arm is tried.
     "sliding-whittle, short window": SlidingWhittle(window=2),
-    "sliding-whittle, calibrated": SlidingWhittle.calibrated(window=2),
+    "sliding-whittle, literal": SlidingWhittle(window=0, conf="literal", pooled=0, every=50),
 }
 
 EVERYDAY = {"sliding-lin-ucb", "kalman-mixture", "bandit-over-bandit with features", "sliding-slate-ucb"}

@@ -235,6 +235,11 @@ async def test_batches_are_whole_or_answer_each(store: Path) -> None:
         ({}, {"policy": "sliding-whittle", "window": {"rounds": 5}}, "window counts rounds"),
         ({}, {"policy": "sliding-whittle", "window": {"seconds": 5}}, "window counts rounds"),
         ({"states": 100, "state_rewards": [0.0] * 100}, {"policy": "sliding-whittle:window=9999"}, "exceed the limit"),
+        (
+            {"states": 100, "state_rewards": [0.0] * 100, "transitions": {"drift": 1e-9}},
+            {"policy": "sliding-whittle:window=0"},
+            "exceed the limit",
+        ),
         ({}, {"policy": "ucb1"}, "UCB1"),
     ],
 )

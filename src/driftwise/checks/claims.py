@@ -54,6 +54,8 @@ def _survives(claim: Claim, evidence: Evidence) -> bool:
     names = [name for name in claim.studies if claim.about in evidence.studies[name].policies]
     if not names:
         raise ParameterError(f"{claim.id} is about {claim.about!r}, which none of its studies plays")
+    if all(evidence.studies[name].policies[claim.about] == _blind(evidence.studies[name]) for name in names):
+        return False  # it is about uniform play itself
     for name in names:
         results.stand_in(evidence.studies[name], claim.about)
     return _matches(claim, Evidence(evidence.studies, results))

@@ -47,6 +47,13 @@ def test_a_policy_agrees_with_its_twin(name: str, late: bool, episode: int) -> N
     follow(POLICIES_TRIED[name], problem(episode=episode), late=late)
 
 
+@pytest.mark.parametrize("name", ["wiql", "myopic"])
+def test_at_most_so_many_are_activated(name: str) -> None:
+    """Arms with an index below 0 are left alone, except where arms are drawn."""
+    _, twin = follow(POLICIES_TRIED[name], problem(size=4, episode=7, at_most=1), late=False)
+    assert min(len(slot.active) for slot in twin.log) < 4
+
+
 @pytest.mark.parametrize("name", ["random-arms", "wiql"])
 def test_sets_are_drawn_as_often_as_they_should(name: str) -> None:
     policy, asked, luck = cast(RESTLESS[name]()), problem(episode=10), np.random.default_rng(2)
@@ -156,6 +163,11 @@ def rows(*row: float) -> Floats:
         ({"costs": [1.0]}, r"costs has shape \(1,\): it must be one number, or one for each of 3 arms"),
         ({"costs": np.inf}, "costs holds something that is not a finite number"),
         ({"n_arms": 0}, "n_arms=0 is not a whole number of at least 1"),
+        ({"activation_rewards": [0.0, np.inf]}, "activation_rewards has inf in it, which is not a finite number"),
+        ({"activation_rewards": np.zeros(3)}, r"activation_rewards has shape \(3,\), not \(2,\) or \(1, 2\)"),
+        ({"drift": 2.5}, r"drift=2.5 is outside \[0, 2\]"),
+        ({"drift": [0.1, 0.2]}, r"drift has shape \(2,\): it must be one number, or one for each of 1 classes"),
+        ({"at_most": 2}, "at_most=2 is not a whole number of at least 0 and at most 1"),
     ],
 )
 def test_what_cannot_be_known_is_refused(given: dict[str, Any], sentence: str) -> None:

@@ -21,7 +21,9 @@ from driftwise.families import (
     MachineMaintenance,
     RandomArms,
     RestlessTable,
+    WhittleOracle,
 )
+from driftwise.families.restless.structure import KNOWLEDGE
 from driftwise.families.restless.transitions.drift import epsilon
 from driftwise.families.restless.worlds.base import RestlessTape, sums_of
 from tests.fixtures.by_family import RESTLESS_WORLDS
@@ -58,6 +60,7 @@ def test_a_run_by_hand_from_the_formulas_is_the_same_run(name: str) -> None:
             row = kernels[tape.levels.rows[t], own, action, states[arm]]
             states[arm] = np.flatnonzero(tape.noise[t, arm] < np.cumsum(row) + 1e-15)[0]
         earned = structure.rewards[structure.classes, states].sum() - structure.costs[trace.actions[t]].sum()
+        assert not structure.activation_rewards.any()
         weight = world.discount ** (t % world.episode) if world.discounted else 1.0
         assert trace.rewards[t] == pytest.approx(weight * earned, rel=1e-12)
 
@@ -97,7 +100,7 @@ def test_arms_that_never_start_over_go_on_where_they_were() -> None:
     assert went.tolist() == [4, 4, 4]
 
 
-@pytest.mark.parametrize("action", [[3, 1], [2, 2], [4], [-1]])
+@pytest.mark.parametrize("action", [[3, 1], [2, 2], [4], [-2], [-1, 2]])
 def test_arms_out_of_order_or_unknown_are_refused(action: list[int]) -> None:
     world = Climbing(n_arms=4)
     tape, herd = world.draw(3, 0)
@@ -120,6 +123,63 @@ def test_rewards_are_discounted_within_episodes_or_not_at_all() -> None:
 def test_activating_costs() -> None:
     free, dear = (MachineMaintenance(cost=cost) for cost in (0.0, 0.25))
     np.testing.assert_allclose(played(free, 50, 4).rewards - played(dear, 50, 4).rewards, 4 * 0.25, rtol=1e-9)
+
+
+def table_with_activation_rewards(folder: Path, **more: Any) -> RestlessTable:
+    """Two classes of three states; activating pays by state, and mostly costs."""
+    luck = np.random.default_rng(0)
+    passive, active = (luck.dirichlet(np.ones(3), (2, 3)) for _ in range(2))
+    return RestlessTable.write(
+        folder / "arms.npz",
+        passive=passive,
+        active=active,
+        rewards=[0.0, 1.0, 2.0],
+        classes=[0, 1, 1, 0],
+        activation_rewards=[[-0.4, 0.1, -1.0], [0.2, -2.0, -0.6]],
+        **({"n_arms": 4, "activate": 2, "episode": 6, "restarts": 1} | more),
+    )
+
+
+def test_what_activating_earns_goes_by_the_state_it_is_done_in(tmp_path: Path) -> None:
+    world = table_with_activation_rewards(tmp_path)
+    tape, herd = world.draw(12, 1)
+    structure = world.structure()
+    for t in range(12):
+        states, _ = observe(tape, herd, t)
+        before, active = states.copy(), np.array([t % 2, 3])
+        outcome = respond(tape, herd, t, active)
+        earned = structure.rewards[structure.classes, outcome.states]
+        earned[active] += structure.activation_rewards[structure.classes, before][active]
+        np.testing.assert_allclose(outcome.rewards, earned)
+        assert outcome.reward == pytest.approx(earned.sum())
+    assert (world.problem().low, world.problem().high) == (-2.0, 2.2)
+
+
+def test_nobody_is_activated_who_would_lose_by_it(tmp_path: Path) -> None:
+    """The oracle of a world in which fewer may be activated leaves some alone, and earns no less for it."""
+    every, worthwhile = (table_with_activation_rewards(tmp_path, at_most=each) for each in (0, 1))
+    earned = []
+    for world in (every, worthwhile):
+        policy, problem, rounds = cast(WhittleOracle()), world.problem(600), 600
+        (tape, nature), trace = world.draw(rounds, 2), trace_for(problem, 0, rounds)
+        play(policy, policy.foresee(problem, world, rounds, 2), tape, nature, key(1), trace, rounds)
+        earned.append(trace.rewards.sum())
+        assert bool((trace.actions < 0).any()) == bool(world.at_most)
+    assert earned[1] > earned[0]
+
+
+@pytest.mark.parametrize("knowledge", KNOWLEDGE)
+def test_a_world_tells_as_much_as_it_should(knowledge: str) -> None:
+    world = Climbing(knowledge=knowledge)
+    told, full = world.problem().structure, world.structure()
+    known = full.kinds == 0
+    assert bool((told.kinds == 0).any()) == (knowledge in ("full", "rows"))
+    assert bool(told.support[~known].all()) == (knowledge in ("rows", "none"))
+    assert bool((told.kinds == 2).all()) == (knowledge == "none")
+    assert (told.known[told.kinds == 0] == full.known[told.kinds == 0]).all()
+    assert not told.known[told.kinds != 0].any()
+    (one, _), (other, _) = world.draw(50, 1), Climbing().draw(50, 1)
+    assert (one.noise == other.noise).all()
 
 
 # ---- the paper's two ----

@@ -27,7 +27,8 @@ from driftwise.errors import ArmError, MoveError, ParameterError, RewardError, S
 from driftwise.families.restless.arguments import RestlessNames, arm_of, structure_of, with_arms
 from driftwise.families.restless.problem import Restless
 from driftwise.families.restless.ranking import Latest, Ranked, break_ties, decode_latest, rank_arms
-from driftwise.families.restless.structure import ACTIONS, restless
+from driftwise.families.restless.structure import ACTIONS, restless, reward_range
+from driftwise.families.restless.top_m import NOBODY
 
 UNSEEN = -1
 T = TypeVar("T")
@@ -74,7 +75,7 @@ class RestlessAdapter(Adapter[Ints, Ints, tuple[int, ...], Ints, TransitionRepor
         registry = problem.arm_registry()
         size = whole("n_active", problem.n_active, high=len(registry))
         structure, words = structure_of(problem, registry)
-        low, high = float(structure.rewards.min()), float(structure.rewards.max())
+        low, high = reward_range(structure)
         base = Problem(len(registry), low, high, horizon=whole("horizon", problem.horizon, low=0), slate=size)
         base = base._replace(structure=structure, family=problem.kind)
         check_fit(policy, base)
@@ -91,7 +92,7 @@ class RestlessAdapter(Adapter[Ints, Ints, tuple[int, ...], Ints, TransitionRepor
         self, index: Ints, propensity: float, context: Ints, t: int, rng: np.uint64, outside: bool
     ) -> tuple[Ints, float]:
         """Break ties of indices at random; the decision is stored for `ranking`."""
-        indices = np.zeros(len(context))
+        index, indices = index[index > NOBODY], np.zeros(len(context))
         self.rank(t, context, indices)
         if self.words.lots and not outside:
             index, chance = break_ties(index, indices, rng)
@@ -199,7 +200,8 @@ class RestlessAdapter(Adapter[Ints, Ints, tuple[int, ...], Ints, TransitionRepor
             own, action, after = structure.classes[arm], int(uid in active), next_states[arm]
             if not structure.support[own, action, state, after]:
                 raise MoveError(self._impossible(arm, state, after, action))
-            states[arm], rewards[arm] = after, paid.get(arm, structure.rewards[own, after])
+            earned = structure.rewards[own, after] + action * structure.activation_rewards[own, state]
+            states[arm], rewards[arm] = after, paid.get(arm, earned)
             total += rewards[arm] - action * structure.costs[arm]
         return Moves(float(total), rewards, states)
 
@@ -322,9 +324,9 @@ class RestlessAdapter(Adapter[Ints, Ints, tuple[int, ...], Ints, TransitionRepor
 def _sound(problem: Problem, n_arms: int) -> tuple[int, int]:
     """How many classes and states a saved structure has; kernels trust it, so all of it is checked."""
     structure = problem.structure
-    whole_numbers = {"episode": structure.episode.ravel(), "discount": structure.discount.ravel()}
+    single = ("episode", "discount", "at_most")
     try:
-        plain = structure._asdict() | {name: value[0].item() for name, value in whole_numbers.items()}
+        plain = structure._asdict() | {name: getattr(structure, name).ravel()[0].item() for name in single}
         restless(plain.pop("rewards"), n_arms=n_arms, **plain)
     except (ParameterError, IndexError) as error:
         raise StateError(f"the saved arms do not fit the saved problem: {error}") from None

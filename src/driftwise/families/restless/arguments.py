@@ -3,12 +3,13 @@
     states          a number of them, called 0, 1, ..., or a list of names
     state_rewards   a number per state, in their order or by name; with types perhaps one such for each type
     arm_types       the type of each arm, in their order or by name; "own" where no two arms are alike
-    transitions     {"passive": ..., "active": ..., "still": ...}, or one such for each type
+    transitions     {"passive": ..., "active": ..., "still": ..., "drift": ...}, or one such for each type
 
 `passive` and `active` map states to what follows them: chances, {"lapsed": 0.2, "engaged": 0.8}, where they are known,
 and a list of states where it is only known which can follow. A matrix of chances is known altogether. Of states that
 are not mentioned, nothing is known. `still` names what is the same for ever though not known: "passive", "active", or
-pairs such as ("active", "lapsed"). All the rest may drift.
+pairs such as ("active", "lapsed"). All the rest may drift; `drift` is the most that a row moves from one episode to the
+next, the sum of its absolute changes, where that is known.
 
 Names are text in JSON: arms and states that are only counted are named "0", "1", ... there.
 """
@@ -29,11 +30,13 @@ from driftwise.families.restless.structure import (
     KNOWN,
     ROUNDING,
     STATIONARY,
+    UNSAID,
     RestlessStructure,
     restless,
 )
 
 OWN = "own"
+BY_CLASS = ("rewards", "support", "kinds", "known", "activation_rewards", "drift")
 
 
 class RestlessNames(NamedTuple):
@@ -67,18 +70,21 @@ def structure_of(problem: Restless, registry: ArmRegistry) -> tuple[RestlessStru
     named = states if isinstance(states, tuple) else ()
     words = RestlessNames(named, types, _count(states), _is_own(problem.arm_types), lots)
     n_types = len(registry) if words.own else max(1, len(types))
-    rewards, transitions = problem.state_rewards, problem.transitions
+    rewards, besides, transitions = problem.state_rewards, problem.activation_rewards, problem.transitions
     if not named:
-        rewards, transitions = _counted(rewards, types), _counted(transitions, types)
-    table, tables = _rewards(rewards, words), _structures(transitions, words)
+        rewards, besides, transitions = (_counted(each, types) for each in (rewards, besides, transitions))
+    table, tables = _rewards("state_rewards", rewards, words), _structures(transitions, words)
+    besides = np.zeros((1, words.n_states)) if besides is None else _rewards("activation_rewards", besides, words)
     structure = restless(
         np.repeat(table, n_types, axis=0) if len(table) == 1 < n_types else table,
         n_arms=len(registry),
         classes=members,
-        **dict(zip(("support", "kinds", "known"), tables, strict=True)),
+        **dict(zip(("support", "kinds", "known", "drift"), tables, strict=True)),
         episode=whole("episode_length", problem.episode_length, low=0),
         discount=problem.discount,
         costs=_costs(_by_number(problem.activation_cost, registry), registry),
+        activation_rewards=np.repeat(besides, n_types, axis=0) if len(besides) == 1 < n_types else besides,
+        at_most=int(problem.at_most),
     )
     return structure, words
 
@@ -122,7 +128,7 @@ def with_arms(
     costs[fresh] = 0.0 if cost is None else number("activation_cost", cost)
     if words.own:
         rows = np.where(fresh, 0, old)
-        tables = {name: getattr(structure, name)[rows] for name in ("rewards", "support", "kinds", "known")}
+        tables = {name: getattr(structure, name)[rows] for name in BY_CLASS}
         return structure._replace(classes=np.arange(len(old)), costs=costs, **tables)
     classes = structure.classes[old]
     if fresh.any():
@@ -198,27 +204,27 @@ def _by_arm(what: str, argument: object, registry: ArmRegistry) -> list[Any]:
     return entries
 
 
-def _rewards(argument: object, words: RestlessNames) -> Floats:
+def _rewards(what: str, argument: object, words: RestlessNames) -> Floats:
     """A row for all classes, or one for each."""
     if words.classes and isinstance(argument, Mapping) and set(argument) == set(words.classes):
-        return np.array([_row_of_rewards(argument[name], words) for name in words.classes])
-    return np.array([_row_of_rewards(argument, words)])
+        return np.array([_row_of_rewards(what, argument[name], words) for name in words.classes])
+    return np.array([_row_of_rewards(what, argument, words)])
 
 
-def _row_of_rewards(argument: object, words: RestlessNames) -> list[float]:
+def _row_of_rewards(what: str, argument: object, words: RestlessNames) -> list[float]:
     if isinstance(argument, Mapping):
         for name in argument:
-            _place("state_rewards", name, words)
+            _place(what, name, words)
         for name in words.calls:
             if name not in argument:
-                raise ParameterError(f"state_rewards says nothing of the state {name!r}")
+                raise ParameterError(f"{what} says nothing of the state {name!r}")
         argument = [argument[name] for name in words.calls]
     if (
         isinstance(argument, str)
         or not isinstance(argument, Iterable)
         or len(entries := list(argument)) != words.n_states
     ):
-        raise ParameterError(f"state_rewards={argument!r} is not a number for each of {words.n_states} states")
+        raise ParameterError(f"{what}={argument!r} is not a number for each of {words.n_states} states")
     return [number("reward", each) for each in entries]
 
 
@@ -229,32 +235,37 @@ def _place(what: str, name: object, words: RestlessNames) -> int:
 
 
 Tables = tuple[Any, Any, Any]  # support, kinds and known rows, with the axes (action, state, next state)
+AllTables = tuple[Any, Any, Any, Any]  # and how fast they drift
 
 
-def _structures(argument: object, words: RestlessNames) -> Tables:
+def _structures(argument: object, words: RestlessNames) -> AllTables:
     """Tables for all classes, or with one more axis for each."""
     if words.classes and isinstance(argument, Mapping) and set(argument) == set(words.classes):
-        support, kinds, known = zip(*(_structure(argument[name], words) for name in words.classes), strict=True)
-        return np.stack(support), np.stack(kinds), np.stack(known)
+        each = (_structure(argument[name], words) for name in words.classes)
+        support, kinds, known, drift = map(np.stack, zip(*each, strict=True))
+        return support, kinds, known, drift
     return _structure(argument, words)
 
 
-def _structure(argument: object, words: RestlessNames) -> Tables:
+def _structure(argument: object, words: RestlessNames) -> AllTables:
     size = words.n_states
     support, kinds = np.ones((2, size, size), np.bool_), np.full((2, size), DRIFTING)
     known = np.zeros((2, size, size))
     if argument is None:
-        return support, kinds, known
-    if not isinstance(argument, Mapping) or not set(argument) <= {*ACTIONS, "still"}:
+        return support, kinds, known, UNSAID
+    if not isinstance(argument, Mapping) or not set(argument) <= {*ACTIONS, "still", "drift"}:
         raise ParameterError(
-            f"transitions={argument!r} does not map passive, active and still to what is known of them"
+            f"transitions={argument!r} does not map passive, active, still and drift to what is known of them"
         )
     for action, name in enumerate(ACTIONS):
         if name in argument:
             _transitions(name, argument[name], words, (support[action], kinds[action], known[action]))
     for action, place in _still(argument.get("still", ()), words):
         kinds[action, place] = np.where(kinds[action, place] == KNOWN, KNOWN, STATIONARY)
-    return support, kinds, known
+    drift = UNSAID
+    if "drift" in argument:
+        drift = number("drift", argument["drift"], above=0.0, below=2.0, closed="[]")
+    return support, kinds, known, drift
 
 
 def _transitions(name: str, argument: object, words: RestlessNames, tables: Tables) -> None:

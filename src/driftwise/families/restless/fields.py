@@ -38,16 +38,18 @@ _Pair = Annotated[list[StateName | Share], Meta(max_length=MAX_STATES)]  # a row
 _List = Annotated[list[StateName | _Pair], Meta(max_length=2 * MAX_STATES)]
 _Chances = Annotated[dict[Label, Share], Meta(max_length=MAX_STATES)]
 _Matrix = Annotated[dict[Label, Share | _List | _Chances], Meta(max_length=MAX_STATES)]
-_Matrices = Annotated[dict[Label, _List | _Matrix], Meta(max_length=MAX_STATES)]
+_Drift = Annotated[float, Meta(ge=0, le=2)]
+_Matrices = Annotated[dict[Label, _Drift | _List | _Matrix], Meta(max_length=MAX_STATES)]
 Transitions = Annotated[
-    dict[Label, _List | _Matrices],
+    dict[Label, _Drift | _List | _Matrices],
     Meta(
         min_length=1,
         max_length=MAX_ARMS,
         description=(
             "What is known of how arms move: `passive` and `active` map states to chances of what follows, or list "
             "what can follow; or each is a matrix of chances. `still` lists what does not drift: `passive`, `active`, "
-            "or pairs of one and a state. Or one such for each class."
+            "or pairs of one and a state; `drift` is the most that a row moves from one episode to the next. Or one "
+            "such for each class."
         ),
     ),
 ]

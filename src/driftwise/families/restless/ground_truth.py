@@ -30,6 +30,10 @@ class RestlessGroundTruth(World, Protocol):
     def activate(self) -> int:
         """How many arms are activated in a slot."""
 
+    @property
+    def at_most(self) -> int:
+        """1 where fewer may be."""
+
     def structure(self) -> RestlessStructure:
         """What a problem says of the arms: types, rewards, costs, and which transitions are possible."""
 

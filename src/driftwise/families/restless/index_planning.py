@@ -4,7 +4,7 @@
     table[g, s]          the index of state s under the most hopeful kernel that group g may have
 
 The rewards of a slot are those of the state it leads to. That divides every index by the discount and changes no order:
-they are worked out for rewards of the state the slot begins in, as the paper has them.
+they are worked out for rewards of the state the slot begins in, as the paper has them (`rewards_by_action`).
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +13,8 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Cache, Floats, Ints, Scratch, Shared
-from driftwise.families.restless.structure import RestlessStructure
+from driftwise.families.restless.structure import RestlessStructure, rewards_by_action
+from driftwise.families.restless.top_m import floor_of
 from driftwise.families.restless.transitions.optimistic import (
     HopeRoom,
     KernelBall,
@@ -27,13 +28,17 @@ from driftwise.families.restless.whittle.sweep import INDEXABLE
 
 
 class Arms(NamedTuple):
-    """What is known beforehand of every class of arms; rewards have a row each for passive and active."""
+    """What is known beforehand of every class of arms; rewards have a row each for passive and active.
+
+    Arms whose index is below `floor` are left alone.
+    """
 
     rewards: Cache
     allowed: Cache
     kinds: Cache
     known: Cache
     discount: Shared
+    floor: Shared
 
 
 class PlanRoom(NamedTuple):
@@ -52,11 +57,12 @@ class PlanRoom(NamedTuple):
 def arms_of(structure: RestlessStructure) -> Arms:
     """The classes of a structure."""
     return Arms(
-        rewards=np.ascontiguousarray(np.repeat(structure.rewards[:, None], 2, axis=1)),
+        rewards=rewards_by_action(structure),
         allowed=structure.support.astype(np.float64),
         kinds=structure.kinds.copy(),
         known=structure.known.copy(),
         discount=structure.discount.copy(),
+        floor=floor_of(structure),
     )
 
 

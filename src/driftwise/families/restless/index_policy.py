@@ -6,11 +6,13 @@ Their states have `counts` of moves, a `table` of indices by group and state, `a
 
 from typing import Any
 
+import numpy as np
+
 from driftwise.core.kernel import kernel
 from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import Decision, Floats, Ints, Moves
 from driftwise.families.restless.index_planning import read_indices
-from driftwise.families.restless.top_m import top_arms
+from driftwise.families.restless.top_m import kth_largest, leave_out_below, top_arms
 from driftwise.families.restless.transitions.counts import close_episode, count_moves, seen_from
 
 
@@ -36,6 +38,7 @@ def select_by_index(policy: Any, state: Any, t: int, context: Ints, rng: Any) ->
     """The arms with the largest indices, of equal ones those with the lowest numbers."""
     rank_by_index(policy, state, t, context, state.indices)
     top_arms(state.indices, state.spare, state.chosen)
+    leave_out_below(state.arms.floor[0], state.indices, state.chosen)
     return state.chosen, 1.0
 
 
@@ -52,3 +55,20 @@ def summarise_by_index(policy: Any, state: Any, t: int, context: Ints, out: Summ
 def count_outcome(policy: Any, state: Any, decision: Decision, outcome: Moves, now: int) -> None:
     """Count where arms went."""
     count_moves(state.counts, decision, outcome)
+
+
+@kernel
+def count_and_charge(policy: Any, state: Any, decision: Decision, outcome: Moves, now: int) -> None:
+    """Count where arms went; the last slot of an episode sets the charge: the M-th largest index, or 0 if that is less.
+
+    Arms that were not there yet have no say in it.
+    """
+    count_moves(state.counts, decision, outcome)
+    if (decision.t + 1) % state.counts.period[0] == 0:
+        rank_by_index(policy, state, decision.t, decision.context, state.indices)
+        for arm in range(len(decision.context)):
+            if decision.context[arm] < 0:
+                state.indices[arm] = -np.inf
+        charge = kth_largest(state.indices, state.spare, len(state.chosen))
+        if charge > -np.inf:
+            state.charge[0] = max(0.0, charge)

@@ -25,7 +25,8 @@ def transitions_from(adapter: RestlessAdapter, index: int, state: int) -> dict[s
     counts: Any = getattr(adapter.state, "counts", None)
     if not hasattr(counts, "views"):
         return None
-    view, group = int(np.argmax(counts.sizes)), counts.groups[index]
+    group = counts.groups[index]
+    view = int(np.argmax(counts.sizes[group]))
     seen = counts.views[group, view, :, state] + counts.current[group, :, state]
     return dict(zip(ACTIONS, seen, strict=True))
 
@@ -33,4 +34,6 @@ def transitions_from(adapter: RestlessAdapter, index: int, state: int) -> dict[s
 def episodes_in_window(adapter: RestlessAdapter) -> tuple[int, int] | None:
     """How many episodes a policy looks back, and how many rounds each has; None where it has no such window."""
     size, counts = getattr(adapter.policy, "window", None), getattr(adapter.state, "counts", None)
-    return (size, int(counts.period[0])) if isinstance(size, int) and counts is not None else None
+    if not isinstance(size, int) or counts is None:
+        return None
+    return size or int(counts.sizes.max()), int(counts.period[0])

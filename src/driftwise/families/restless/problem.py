@@ -17,7 +17,7 @@ class Restless(ProblemValue, frozen=True, tag="restless"):
     arms : int or list of str
         How many arms, called 0, 1, ..., or their names.
     n_active : int
-        How many arms are activated at a time.
+        How many arms are activated at a time; with `at_most`, the most there may be.
     states : int or list of str
         Their states, counted or named.
     state_rewards : sequence or mapping
@@ -32,6 +32,10 @@ class Restless(ProblemValue, frozen=True, tag="restless"):
         Of rewards from slot to slot.
     activation_cost : float, sequence or mapping, optional
         What it costs to activate an arm.
+    activation_rewards : sequence or mapping, optional
+        What activating an arm earns besides, by the state it is in, like `state_rewards`; negative where it costs.
+    at_most : bool
+        True: arms that would not gain by being activated, whose index is below 0, are left alone.
     tie_break : str
         Of arms with equal indices, which: drawn at "random", or the "first" in their order.
     horizon : int
@@ -50,4 +54,6 @@ class Restless(ProblemValue, frozen=True, tag="restless"):
     episode_length: Annotated[int, Meta(ge=0, le=10**9)] = 0
     discount: Annotated[float, Meta(gt=0, lt=1)] = 0.99
     activation_cost: ByArm | None = None
+    activation_rewards: StateRewards | None = None
+    at_most: bool = False
     tie_break: Literal["random", "first"] = "random"

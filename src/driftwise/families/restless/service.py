@@ -12,7 +12,9 @@ from driftwise.core.protocols import Policy
 from driftwise.core.service_hooks import MAX_NUMBERS, ServiceHooks, Track
 from driftwise.errors import ParameterError
 from driftwise.families.restless.adapter import RestlessAdapter
+from driftwise.families.restless.arguments import structure_of
 from driftwise.families.restless.inspection import episodes_in_window, index_table, transitions_from
+from driftwise.families.restless.policies.sliding_whittle import SlidingWhittle
 from driftwise.families.restless.problem import Restless
 from driftwise.families.restless.schemas import (
     RankedArm,
@@ -40,11 +42,15 @@ class RestlessService(ServiceHooks):
         """Refuse what would need more memory, or more time to plan, than a service gives to one deployment."""
         super().check_limits(policy, problem, propensity_samples)
         assert isinstance(problem, Restless)
-        n_arms = len(problem.arm_registry())
+        registry = problem.arm_registry()
+        n_arms = len(registry)
         n_states = problem.states if isinstance(problem.states, int) else len(problem.states)
         pools = problem.arm_types != "own" and getattr(policy, "pooled", getattr(policy, "pools", True))
         groups = max(1, len(_types(problem.arm_types))) if pools else n_arms
         n_episodes = max(EPISODES, int(getattr(policy, "window", 1)))
+        if isinstance(policy, SlidingWhittle):  # windows may follow from how fast each type drifts
+            structure, _ = structure_of(problem, registry)
+            n_episodes = max(EPISODES, int(policy.windows(structure, 0).max()))
         if groups * n_episodes * 2 * n_states * n_states > MAX_NUMBERS:
             whose = "types" if pools else "arms"
             raise ParameterError(

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from driftwise.core.types import Floats, Ints, Problem
-from driftwise.core.validation import number, whole
+from driftwise.core.validation import number, one_of, whole
 from driftwise.errors import ParameterError
 
 KNOWN, STATIONARY, DRIFTING = 0, 1, 2
+KNOWLEDGE = ("full", "rows", "moves", "none")
+UNSAID = -1.0  # the drift of arms whose drift nobody says
 ACTIONS = ("passive", "active")
 ROUNDING = 1e-6  # how far a row may be from summing to one: what single precision leaves
 MAX_STATES = 10**4
@@ -36,6 +38,9 @@ class RestlessStructure(NamedTuple):
     episode (1)            slots after which all arms start over; 0 when they never do
     discount (1)           of rewards, from slot to slot
     costs (N)              of activating each arm
+    activation_rewards     (C, S) what activating earns besides, by the state in which it is done: r(s, 1) - r(s, 0)
+    drift (C)              the most that a row of a kernel moves from one episode to the next; -1 where nobody says
+    at_most (1)            1 where arms whose index is below 0 are left alone, so that fewer are activated than may be
     """
 
     classes: Ints
@@ -46,6 +51,9 @@ class RestlessStructure(NamedTuple):
     episode: Ints
     discount: Floats
     costs: Floats
+    activation_rewards: Floats
+    drift: Floats
+    at_most: Ints
 
 
 def restless(
@@ -59,6 +67,9 @@ def restless(
     episode: int = 0,
     discount: float = 0.99,
     costs: ArrayLike = 0.0,
+    activation_rewards: ArrayLike = 0.0,
+    drift: ArrayLike = UNSAID,
+    at_most: int = 0,
 ) -> RestlessStructure:
     """A checked structure. What is not said is not known: all transitions can happen, and all rows drift.
 
@@ -74,6 +85,8 @@ def restless(
         See `Restless`; a table without the axis of classes holds for all of them.
     episode, discount, costs
         See `Restless`; one cost will do for all arms.
+    activation_rewards, drift, at_most
+        What activating earns besides, by state; the drift of each class; whether fewer arms may be activated.
 
     >>> restless([[0.0, 1.0], [0.0, 2.0]], n_arms=2).classes
     array([0, 1])
@@ -110,7 +123,49 @@ def restless(
         episode=np.array([whole("episode", episode, low=0)], np.int64),
         discount=np.array([number("discount", discount, above=0.0, below=1.0)]),
         costs=_costs(costs, n_arms),
+        activation_rewards=_finite("activation_rewards", _table("activation_rewards", activation_rewards, pays.shape)),
+        drift=_drift(drift, n_classes),
+        at_most=np.array([whole("at_most", at_most, low=0, high=1)], np.int64),
     )
+
+
+def reward_range(structure: RestlessStructure) -> tuple[float, float]:
+    """The least and the most that one arm can earn in a slot, costs aside."""
+    rewards, besides = structure.rewards, structure.activation_rewards
+    low = (rewards.min(axis=1) + np.minimum(besides.min(axis=1), 0.0)).min()
+    high = (rewards.max(axis=1) + np.maximum(besides.max(axis=1), 0.0)).max()
+    return float(low), float(high)
+
+
+def rewards_by_action(structure: RestlessStructure) -> Floats:
+    """What indices are computed for, (C, 2, S): rewards of the state an arm is in, when passive and when active.
+
+    A slot earns in the state it leads to, one slot later; what activating earns besides comes at once, and counts one
+    discount less beside it. Indices for these rewards are the discount times those of what is earned.
+    """
+    besides = structure.discount[0] * structure.activation_rewards
+    return np.ascontiguousarray(np.stack([structure.rewards, structure.rewards + besides], axis=1))
+
+
+def with_knowledge(structure: RestlessStructure, knowledge: str) -> RestlessStructure:
+    """The same arms, of which less is known beforehand.
+
+    full    all that the structure says
+    rows    not which transitions are impossible, except in rows that are known
+    moves   not which rows are known; they are still known not to drift
+    none    nothing: every transition can happen, and every row drifts
+    """
+    known = structure.kinds == KNOWN
+    if one_of("knowledge", knowledge, KNOWLEDGE) == "full":
+        return structure
+    if knowledge == "rows":
+        return structure._replace(support=structure.support | ~known[..., None])
+    no_rows = structure._replace(
+        kinds=np.where(known, STATIONARY, structure.kinds), known=np.zeros_like(structure.known)
+    )
+    if knowledge == "moves":
+        return no_rows
+    return no_rows._replace(support=np.ones_like(structure.support), kinds=np.full_like(structure.kinds, DRIFTING))
 
 
 def restless_problem(policy: str, problem: Problem) -> tuple[int, int, RestlessStructure]:
@@ -165,7 +220,7 @@ def _array(name: str, values: object, kind: type[np.generic]) -> NDArray[Any]:
         raise ParameterError(f"{name} is not an array of numbers with rows of the same length") from None
 
 
-def _table(name: str, values: object, shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
+def _table(name: str, values: object, shape: tuple[int, ...], kind: type[np.generic] = np.float64) -> NDArray[Any]:
     """A table for every class; one number, or one table for all classes, is spread out."""
     table = _array(name, values, kind)
     if table.ndim and table.shape not in (shape, shape[1:]):
@@ -194,3 +249,22 @@ def _costs(values: object, n_arms: int) -> Floats:
     if not np.isfinite(costs).all():
         raise ParameterError("costs holds something that is not a finite number")
     return np.array(np.broadcast_to(costs, n_arms), np.float64)
+
+
+def _finite(name: str, table: Floats) -> Floats:
+    if not np.isfinite(table).all():
+        raise ParameterError(f"{name} has {table[~np.isfinite(table)][0]} in it, which is not a finite number")
+    return table
+
+
+def _drift(values: object, n_classes: int) -> Floats:
+    """The drift of each class; a row of probabilities cannot move by more than 2."""
+    drift = _array("drift", values, np.float64)
+    if drift.shape not in ((), (n_classes,)):
+        raise ParameterError(
+            f"drift has shape {drift.shape}: it must be one number, or one for each of {n_classes} classes"
+        )
+    wrong = ~((drift == UNSAID) | ((drift >= 0.0) & (drift <= 2.0)))
+    if wrong.any():
+        raise ParameterError(f"drift={np.atleast_1d(drift)[np.atleast_1d(wrong)][0]:g} is outside [0, 2]")
+    return np.array(np.broadcast_to(drift, n_classes), np.float64)

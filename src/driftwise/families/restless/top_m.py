@@ -6,15 +6,25 @@ each other count as equal, and of equal ones the lowest numbers win:
     chosen for sure   index > level + TIE         level: the M-th largest index
     then, in order    index >= level - TIE        as many as are wanting
 
-An index that is not a number is below all others. O(N) a choice, by quickselect.
+An index that is not a number is below all others. Where at most M arms are to be activated, those with an index below 0
+are left alone (`leave_out_below`). O(N) a choice, by quickselect.
 """
 
 import math
 
+import numpy as np
+
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, Ints
+from driftwise.families.restless.structure import RestlessStructure
 
 TIE = 1e-7
+NOBODY = -1  # in the place of an arm, where fewer are activated than may be
+
+
+def floor_of(structure: RestlessStructure) -> Floats:
+    """The index below which no arm is activated."""
+    return np.array([0.0 if structure.at_most[0] else -np.inf])
 
 
 @kernel
@@ -37,6 +47,21 @@ def top_arms(indices: Floats, room: Floats, chosen: Ints) -> float:
             chosen[place] = arm
             place += 1
     return level
+
+
+@kernel
+def leave_out_below(floor: float, indices: Floats, chosen: Ints) -> None:
+    """Leave arms out of `chosen` whose index is below the floor; the places at its end that become free hold NOBODY."""
+    if floor == -math.inf:
+        return
+    count = 0
+    for place in range(len(chosen)):
+        arm = chosen[place]
+        if indices[arm] >= floor - TIE:
+            chosen[count] = arm
+            count += 1
+    for place in range(count, len(chosen)):
+        chosen[place] = NOBODY
 
 
 @kernel

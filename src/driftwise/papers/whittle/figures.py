@@ -1,6 +1,7 @@
-"""Figures 1 and 2 of the paper and what Table 1 looks like over time, from our runs; regret against H and against T.
+"""Figures 1 and 2 of the paper and what Table 1 looks like over time, from our runs; regret against T.
 
-Needs the extra `report`; matplotlib is imported when the first figure is drawn.
+A policy has the same colour in all of them. Needs the extra `report`; matplotlib is imported when the first figure is
+drawn.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,17 +12,16 @@ import numpy as np
 
 from driftwise.measure.summary import band
 from driftwise.papers import only_world
-from driftwise.papers.whittle.curves import READINGS
+from driftwise.papers.whittle.readings import ADAPTIVE, EPISODES, NEAREST
 from driftwise.papers.whittle.studies import (
     CELLS,
-    EPISODES,
     FIGURES,
-    FITTED,
     LENGTHS,
-    RECOMMENDED,
     WORLDS,
     figure,
+    fresh,
     table,
+    table_baselines,
 )
 from driftwise.study.claims import Evidence
 from driftwise.study.plots.lines import Drawing, Line, Panel, draw_lines
@@ -30,85 +30,61 @@ if TYPE_CHECKING:
     from driftwise.report.style import Figure, Sheet
 
 TITLES = {"ladder": "one-dimensional bandit", "ages": "wireless scheduling"}
-NAMES = {"ours-literal": "literal", "ours-calibrated": "calibrated", RECOMMENDED: "adaptive"}
-NAMES |= {"UCWhittle-vacuous": "UCWhittle", "UCWhittle-size=10": "UCWhittle", "Random": "Random", "WIQL": "WIQL"}
-READ = "literal and calibrated are readings of the paper's policy, adaptive is not in the paper;"
-RIVAL = {"ladder": "UCWhittle has balls that hold everything.", "ages": "UCWhittle has radius sqrt(10 / C)."}
+NAMES = {"ours-literal": "literal", "ours-calibrated": "calibrated", ADAPTIVE: "adaptive"}
+NAMES |= {"UCWhittle-static": "UCWhittle", "UCWhittle-10": "UCWhittle", "Random": "Random", "WIQL": "WIQL"}
+READ = "literal and calibrated are readings of Our Policy, adaptive is not in the paper; WIQL has a step of 0.1;"
+RIVAL = {"ladder": "UCWhittle has balls that hold everything.", "ages": "UCWhittle has the radius sqrt(10 / C)."}
 
 
 def figures(evidence: Evidence) -> list[Drawing]:
-    """Every figure that the studies at hand allow."""
-    return [*_tables(evidence), *_lengths(evidence), *_against_length(evidence), *_against_episodes(evidence)]
+    """Every figure that the studies at hand allow, those of the paper first."""
+    return [*_lengths(evidence), *_tables(evidence), *_against_episodes(evidence)]
 
 
 def _policies_of(world: str) -> tuple[str, ...]:
-    return ("Random", "WIQL", FITTED[world], "ours-literal", "ours-calibrated", RECOMMENDED)
+    return ("Random", "WIQL", NEAREST[world], "ours-literal", "ours-calibrated", ADAPTIVE)
 
 
 # ---- regret over episodes ----
 
 
-def _tables(evidence: Evidence) -> Iterator[Drawing]:
-    for world in WORLDS:
-        names = {
-            f"N = {n}, M = {m}": table(world, (n, m)) for n, m in CELLS if table(world, (n, m)) in evidence.studies
-        }
-        if names:
-            caption = f"Mean regret so far over 50 episodes of 100 slots, with 95% bands; {READ} {RIVAL[world]}"
-            draw = partial(_draw_over_time, evidence=evidence, names=names, world=world)
-            yield Drawing(f"Table 1: {TITLES[world]}", caption, draw)
-
-
 def _lengths(evidence: Evidence) -> Iterator[Drawing]:
     for number, (name, world) in enumerate(FIGURES.items(), 1):
-        names = {f"H = {slots}": figure(name, slots) for slots in LENGTHS if figure(name, slots) in evidence.studies}
+        there = [slots for slots in LENGTHS[name] if figure(name, slots) in evidence.studies]
+        names = {f"regret, H = {slots}": (figure(name, slots),) for slots in there}
         if names:
-            caption = (
-                f"Mean regret so far for episodes of H slots, N = 10 and M = 4, with 95% bands; {READ} {RIVAL[world]}"
-            )
+            caption = f"Cumulative regret versus the number of episodes, N = 10 and M = 4, with 95% bands; {READ}"
             draw = partial(_draw_over_time, evidence=evidence, names=names, world=world)
-            yield Drawing(f"Figure {number}: {TITLES[world]}", caption, draw)
+            yield Drawing(f"Figure {number}: {TITLES[world]}", f"{caption} {RIVAL[world]}", draw)
 
 
-def _draw_over_time(sheet: "Sheet", *, evidence: Evidence, names: dict[str, str], world: str) -> "Figure":
+def _tables(evidence: Evidence) -> Iterator[Drawing]:
+    for world in WORLDS:
+        names = {}
+        for n, m in CELLS:
+            every = (table(world, (n, m)), table_baselines(world, (n, m)), fresh(world, (n, m)))
+            if there := tuple(name for name in every if name in evidence.studies):
+                names[f"regret, N = {n}, M = {m}"] = there
+        if names:
+            caption = f"Cumulative regret over 50 episodes of 100 slots, with 95% bands; {READ} {RIVAL[world]}"
+            draw = partial(_draw_over_time, evidence=evidence, names=names, world=world)
+            yield Drawing(f"Table 1 over time: {TITLES[world]}", caption, draw)
+
+
+def _draw_over_time(sheet: "Sheet", *, evidence: Evidence, names: dict[str, tuple[str, ...]], world: str) -> "Figure":
     panels = []
-    for title, name in names.items():
-        study, lines = evidence.studies[name], dict[str, Line]()
+    for title, there in names.items():
+        lines = dict[str, Line]()
         for policy in _policies_of(world):
-            rounds, values = evidence.results.curves(study.cells_of("world", policy))
-            lines[NAMES[policy]] = (rounds * EPISODES / study.horizon, *band(values))
+            for study in (evidence.studies[name] for name in there):
+                if policy in study.policies:
+                    rounds, values = evidence.results.curves(study.cells_of("world", policy))
+                    lines[NAMES[policy]] = (rounds * EPISODES / study.horizon, *band(values))
         panels.append(Panel(title, lines))
     return draw_lines(sheet, panels, xlabel="episodes")
 
 
-# ---- regret against the length of episodes, and against their number ----
-
-
-def _against_length(evidence: Evidence) -> Iterator[Drawing]:
-    there = {
-        world: [figure(name, slots) for slots in LENGTHS if figure(name, slots) in evidence.studies]
-        for name, world in FIGURES.items()
-    }
-    there = {world: names for world, names in there.items() if len(names) > 1}
-    if there:
-        caption = f"Mean regret after 50 episodes on logarithmic scales, N = 10 and M = 4; {READ} UCWhittle as above."
-        draw = partial(_draw_against_length, evidence=evidence, there=there)
-        yield Drawing("Regret against H", caption, draw)
-
-
-def _draw_against_length(sheet: "Sheet", *, evidence: Evidence, there: dict[str, list[str]]) -> "Figure":
-    panels = []
-    for world, names in there.items():
-        slots = [evidence.studies[name].horizon // EPISODES for name in names]
-        lines = {NAMES[policy]: _means(evidence, names, policy, slots) for policy in _policies_of(world)}
-        panels.append(Panel(TITLES[world], lines))
-    return draw_lines(sheet, panels, xlabel="slots in an episode", logarithmic=True)
-
-
-def _means(evidence: Evidence, names: Sequence[str], policy: str, x: Sequence[float]) -> Line:
-    """Mean regret in several studies, without a band: on a logarithmic scale it would leave the page."""
-    means = np.array([max(1.0, evidence.regret(name, policy).mean) for name in names])
-    return np.array(x, float), means, np.full(len(means), np.nan)
+# ---- regret against the number of episodes ----
 
 
 def _against_episodes(evidence: Evidence) -> Iterator[Drawing]:
@@ -130,8 +106,14 @@ def _draw_against_episodes(sheet: "Sheet", *, evidence: Evidence, groups: dict[s
         _, world, k = (part.rpartition("=")[2] for part in group.split("/"))
         studies = [evidence.studies[name] for name in names]
         x = [study.horizon / only_world(study, *WORLDS.values()).episode for study in studies]
-        lines = {NAMES[policy]: _means(evidence, names, policy, x) for policy in READINGS}
+        lines = {NAMES[policy]: _means(evidence, names, policy, x) for policy in ("ours-literal", "ours-calibrated")}
         bound, start = max(1.0 - float(k) / 3.0, 0.5), lines["literal"][1][0]
         guide = (lines["literal"][0], start * (lines["literal"][0] / x[0]) ** bound, np.full(len(x), np.nan))
-        panels.append(Panel(f"{world}, k = {k}", lines, {f"T^{bound:.2f}": guide}))
+        panels.append(Panel(f"regret, {TITLES[world]}, k = {k}", lines, {f"T^{bound:.2f}": guide}))
     return draw_lines(sheet, panels, xlabel="T", logarithmic=True)
+
+
+def _means(evidence: Evidence, names: Sequence[str], policy: str, x: Sequence[float]) -> Line:
+    """Mean regret in several studies, without a band: on a logarithmic scale it would leave the page."""
+    means = np.array([max(1.0, evidence.regret(name, policy).mean) for name in names])
+    return np.array(x, float), means, np.full(len(means), np.nan)

@@ -1,71 +1,68 @@
-"""The experiments of section 6 as studies: Table 1, Figures 1 and 2, growth with T, and the recommended policy.
+"""The experiments of section 6 as studies: Table 1, Figures 1 and 2; growth with T, prior knowledge, and what to use.
 
-T episodes of H slots. Where a study differs from another in its name alone, its runs are played once.
+T episodes of H slots. Where a study differs from another in its name alone, its runs are played once. All studies of a
+cell have the same seed, so that policies of different studies meet the same luck run by run.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from driftwise.core.protocols import Policy
-from driftwise.families import (
-    WIQL,
-    AdaptiveWhittle,
-    AgeOfInformation,
-    Climbing,
-    RandomArms,
-    SlidingWhittle,
-    UCWhittle,
-    WhittleThompson,
-)
+from driftwise.families import AdaptiveWhittle, AgeOfInformation, Climbing, SlidingWhittle
 from driftwise.families.restless.worlds.base import RestlessWorld
 from driftwise.papers import Shelf
+from driftwise.papers.whittle.closed_form import ClosedFormOracle
+from driftwise.papers.whittle.readings import (
+    ADAPTIVE,
+    EPISODES,
+    SLIDING,
+    baselines,
+    calibrated,
+    learners,
+)
 from driftwise.study.study import Study
 
-RUNS = {"quick": 10, "full": 50}
-EPISODES, SLOTS, EPSILON = 50, 100, 0.05
+SLOTS = 100
 EARLY = 10  # episodes after which growth is measured
 CELLS = ((10, 1), (10, 4), (20, 4))
-LENGTHS = (20, 50, 100, 200)
-FIGURE_RUNS = {"quick": 10, "full": 20}
-FRESH = 20_250_618  # the seed of drift paths on which nothing was picked
-
 WORLDS: dict[str, type[Climbing] | type[AgeOfInformation]] = {"ladder": Climbing, "ages": AgeOfInformation}
 APPLICATIONS = {"ladder": "One Dimensional Bandit", "ages": "Wireless Scheduling"}
 FIGURES = {"figure1": "ladder", "figure2": "ages"}
-OURS = ("ours-literal", "ours-calibrated", "ours-certain")
-RIVALS = ("UCWhittle-literal", "UCWhittle-vacuous", "UCWhittle-size=10")
-FITTED = {"ladder": "UCWhittle-vacuous", "ages": "UCWhittle-size=10"}  # the reading that comes nearest Table 1
-RECOMMENDED = "adaptive-whittle"
+LENGTHS = {"figure1": (20, 50, 100), "figure2": (20, 50, 200)}
+FRESH = 20_250_618  # the seed of drift paths on which nothing was picked
 
+LEARNER_RUNS = {"quick": {"ladder": 40, "ages": 20}, "full": {"ladder": 100, "ages": 50}}
+BASELINE_RUNS = {"quick": 150, "full": 300}
+FIGURE_RUNS = {"quick": 8, "full": 20}
+USE_RUNS = {"quick": 12, "full": 50}
+CLOSED_FORM_RUNS = {"quick": 40, "full": 100}
+KNOWLEDGE_RUNS = {"quick": 6, "full": 20}
 POWERS = {"quick": (1.0,), "full": (0.5, 1.0, 1.5)}
 GROWING = {"quick": (25, 50, 100), "full": (25, 50, 100, 200, 400)}
-GROWING_RUNS = {"quick": 6, "full": 12}
+GROWING_RUNS = {"quick": 10, "full": 20}
 
-
-def policies() -> dict[str, Policy]:
-    """Every row of Table 1 by each of its readings, and two that are not in the paper."""
-    return {
-        "Random": RandomArms(),
-        "WIQL": WIQL(),
-        "UCWhittle-literal": UCWhittle(),
-        "UCWhittle-vacuous": UCWhittle(size=1e12),
-        "UCWhittle-size=10": UCWhittle(size=10.0),
-        "ours-literal": SlidingWhittle.theorem2(EPISODES, EPSILON),
-        "ours-calibrated": SlidingWhittle.calibrated(),
-        "ours-certain": SlidingWhittle.certain(),
-        "whittle-thompson": WhittleThompson(),
-        RECOMMENDED: AdaptiveWhittle(),
-    }
+UNKNOWN = {"rows": "without S_0", "moves": "without known rows", "none": "without either"}  # what is taken away
+DRIFTS = {"walk": "non-stationary", "none": "stationary"}
 
 
 def table(world: str, cell: tuple[int, int]) -> str:
-    """The study of a cell of Table 1."""
+    """The study of Our Policy and UCWhittle in a cell of Table 1."""
     return f"table1/world={world}/N={cell[0]}/M={cell[1]}"
 
 
+def table_baselines(world: str, cell: tuple[int, int]) -> str:
+    """The study of Random and WIQL in a cell of Table 1."""
+    return table(world, cell).replace("table1", "baselines")
+
+
 def fresh(world: str, cell: tuple[int, int]) -> str:
-    """The study of a cell on drift paths of another seed."""
-    return table(world, cell).replace("table1", "recommended")
+    """The study of what to use in a cell, on drift paths of another seed."""
+    return table(world, cell).replace("table1", "use")
+
+
+def closed_form(cell: tuple[int, int]) -> str:
+    """The study of Appendix D.2 in a cell."""
+    return f"appendixD2/N={cell[0]}/M={cell[1]}"
 
 
 def figure(name: str, slots: int) -> str:
@@ -78,40 +75,69 @@ def growing(world: str, power: float, episodes: int) -> str:
     return f"theorem2/world={world}/k={power:g}/T={episodes}"
 
 
+def informed(world: str, drift: str, knowledge: str) -> str:
+    """The study of policies to whom so much of the kernels is known."""
+    return f"knowledge/world={world}/drift={drift}/known={knowledge}"
+
+
+Makers = Iterator[tuple[str, Callable[[], Study]]]
+
+
 def studies(scale: str, runs: int | None = None) -> Shelf:
     """Every study of a scale by name; `runs` overrides the number of runs."""
-    return Shelf(dict((*_table(scale, runs), *_figures(scale, runs), *_theorem(scale, runs))))
+    parts = (_table, _figures, _theorem, _knowledge, _closed_form)
+    return Shelf(dict(pair for part in parts for pair in part(scale, runs)))
 
 
-def _table(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], Study]]]:
+def _table(scale: str, runs: int | None) -> Makers:
+    use: dict[str, Policy] = {ADAPTIVE: AdaptiveWhittle(), SLIDING: SlidingWhittle()}
     for world, kind in WORLDS.items():
         for cell in CELLS:
-            played = kind(n_arms=cell[0], activate=cell[1])
-            make = partial(_study, world=played, runs=runs or RUNS[scale])
-            yield table(world, cell), partial(make, table(world, cell), policies=policies())
-            own = {RECOMMENDED: policies()[RECOMMENDED]}
-            yield fresh(world, cell), partial(make, fresh(world, cell), policies=own, seed=FRESH)
+            make = partial(_study, world=kind(n_arms=cell[0], activate=cell[1]))
+            name = table(world, cell)
+            yield name, partial(make, name, policies=learners(), runs=runs or LEARNER_RUNS[scale][world])
+            name = table_baselines(world, cell)
+            yield name, partial(make, name, policies=baselines(), runs=runs or BASELINE_RUNS[scale])
+            name = fresh(world, cell)
+            yield name, partial(make, name, policies=use, runs=runs or USE_RUNS[scale], seed=FRESH)
 
 
-def _figures(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], Study]]]:
+def _figures(scale: str, runs: int | None) -> Makers:
     for name, world in FIGURES.items():
-        for slots in LENGTHS:
+        for slots in LENGTHS[name]:
             played = WORLDS[world](n_arms=10, activate=4, episode=slots)
-            make = partial(_study, figure(name, slots), world=played, policies=policies())
+            policies = {**baselines(), **learners(), ADAPTIVE: AdaptiveWhittle()}
+            make = partial(_study, figure(name, slots), world=played, policies=policies)
             yield figure(name, slots), partial(make, runs=runs or FIGURE_RUNS[scale])
 
 
-def _theorem(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], Study]]]:
+def _theorem(scale: str, runs: int | None) -> Makers:
     for world, kind in WORLDS.items():
         for power in POWERS[scale]:
             for episodes in GROWING[scale]:
                 epsilon = episodes**-power
-                played = kind(n_arms=10, activate=4, step=epsilon)
-                literal = SlidingWhittle.theorem2(episodes, epsilon)
-                chosen = {"ours-literal": literal, "ours-calibrated": SlidingWhittle.calibrated(literal.window)}
-                name = growing(world, power, episodes)
+                literal = SlidingWhittle.algorithm1(episodes, epsilon)
+                chosen = {"ours-literal": literal, "ours-calibrated": calibrated(literal.window)}
+                name, played = growing(world, power, episodes), kind(n_arms=10, activate=4, step=epsilon)
                 make = partial(_study, name, world=played, policies=chosen, episodes=episodes)
                 yield name, partial(make, runs=runs or GROWING_RUNS[scale])
+
+
+def _knowledge(scale: str, runs: int | None) -> Makers:
+    chosen = {"ours-literal": learners()["ours-literal"], "ours-calibrated": calibrated()}
+    for world, kind in WORLDS.items():
+        for drift in DRIFTS:
+            for known in ("full", *UNKNOWN):
+                played = kind(n_arms=10, activate=4, drift=drift, knowledge=known)
+                name = informed(world, drift, known)
+                yield name, partial(_study, name, world=played, policies=chosen, runs=runs or KNOWLEDGE_RUNS[scale])
+
+
+def _closed_form(scale: str, runs: int | None) -> Makers:
+    for cell in CELLS:
+        name, played = closed_form(cell), AgeOfInformation(n_arms=cell[0], activate=cell[1])
+        chosen = {"closed form": ClosedFormOracle()}
+        yield name, partial(_study, name, world=played, policies=chosen, runs=runs or CLOSED_FORM_RUNS[scale])
 
 
 def _study(

@@ -73,18 +73,34 @@ class IndexTwin(RestlessTwin, ABC):
 
     def indices_under(self, own: int, kernel: Floats) -> Floats:
         """Whittle's indices of a class under a kernel."""
+        idle, busy = self.rewards(own)
+        return brute_force(RestlessArm(kernel[0], kernel[1], idle, busy, float(self.structure.discount[0])))[0]
+
+    def rewards(self, own: int) -> Floats:
+        """What a class earns by action and state, one discount early: r(s), and r(s) + discount x(s) when active."""
         rewards = self.structure.rewards[own]
-        return brute_force(RestlessArm(kernel[0], kernel[1], rewards, rewards, float(self.structure.discount[0])))[0]
+        return np.stack([rewards, rewards + self.structure.discount[0] * self.structure.activation_rewards[own]])
+
+    def charge(self, start: int) -> float:
+        """By the last slot of an episode that was told before `start`, with the indices in force when it was told."""
+        ends = [slot for slot in self.log if slot.arrival < start and (slot.t + 1) % self.period == 0]
+        if not ends:
+            return 0.0
+        indices = self.indices(ends[-1].arrival, np.array(ends[-1].states))
+        return max(0.0, float(np.sort(indices)[-self.problem.slate]))
 
 
 def hopeful(centre: Floats, radii: Floats, allowed: Floats, rewards: Floats, discount: float, charge: float) -> Floats:
-    """The kernel of a ball that is worth most: value iteration, every row leaning to the best state it may reach."""
-    values, kernel = np.zeros(len(rewards)), centre
+    """The kernel of a ball that is worth most: value iteration, every row leaning to the best state it may reach.
+
+    `rewards` are by action and state.
+    """
+    values, kernel = np.zeros(rewards.shape[1]), centre
     for _ in range(10_000):
         kernel = np.zeros(centre.shape)
         for a, s in np.ndindex(*radii.shape):
             kernel[a, s] = _lean(centre[a, s], allowed[a, s], float(radii[a, s]), values)
-        passive, active = (rewards + discount * kernel[a] @ values for a in range(2))
+        passive, active = (rewards[a] + discount * kernel[a] @ values for a in range(2))
         better = np.maximum(passive, active - charge)
         if np.abs(better - values).max() < 1e-13:
             return kernel

@@ -16,9 +16,10 @@ class MyopicTwin(RestlessTwin):
     def mean(self, t: int, own: int, action: int, state: int) -> float:
         structure = self.structure
         rewards, kind = structure.rewards[own], structure.kinds[own, action, state]
+        besides = float(action * structure.activation_rewards[own, state])
         if kind == KNOWN:
-            return float(structure.known[own, action, state] @ rewards)
-        total, weight = float(rewards[structure.support[own, action, state]].mean()), 1.0
+            return float(structure.known[own, action, state] @ rewards) + besides
+        total, weight = float(rewards[structure.support[own, action, state]].mean()) + besides, 1.0
         for each in self.passages(t):
             if (structure.classes[each.arm], each.action, each.state) == (own, action, state):
                 left = 1.0 if kind == STATIONARY else self.policy.fade ** (t - each.t)

@@ -77,10 +77,14 @@ class RestlessTwin:
         return None
 
     def choose(self, t: int, states: Ints) -> list[int]:
-        """The arms with the largest indices, of those within 1e-7 of each other the lowest numbers."""
+        """The arms with the largest indices, of those within 1e-7 of each other the lowest numbers.
+
+        Where at most so many are to be activated, those with an index below 0 are not.
+        """
         indices = self.indices(t, states)
         assert indices is not None
         level = np.sort(indices)[-self.problem.slate]
         sure = [arm for arm in range(len(indices)) if indices[arm] > level + TIE]
         tied = [arm for arm in range(len(indices)) if abs(indices[arm] - level) <= TIE]
-        return sorted([*sure, *tied[: self.problem.slate - len(sure)]])
+        chosen = sorted([*sure, *tied[: self.problem.slate - len(sure)]])
+        return [arm for arm in chosen if indices[arm] >= -TIE] if self.structure.at_most[0] else chosen

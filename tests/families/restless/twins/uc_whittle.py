@@ -20,14 +20,6 @@ class UCWhittleTwin(IndexTwin):
     def plan(self, start: int) -> Floats:
         return np.array([self._row(start, arm, self.charge(start)) for arm in range(self.problem.n_arms)])
 
-    def charge(self, start: int) -> float:
-        """By the last slot of an episode that was told before `start`, with the indices in force when it was told."""
-        ends = [slot for slot in self.log if slot.arrival < start and (slot.t + 1) % self.period == 0]
-        if not ends:
-            return 0.0
-        indices = self.indices(ends[-1].arrival, np.array(ends[-1].states))
-        return float(np.sort(indices)[-self.problem.slate])
-
     def _row(self, start: int, arm: int, charge: float) -> Floats:
         counts, own = self.lately(start, arm, 0), int(self.structure.classes[arm])
         size = counts.shape[1]
@@ -37,5 +29,5 @@ class UCWhittleTwin(IndexTwin):
         centre = np.where(seen[..., None] > 0, counts / np.maximum(seen, 1.0)[..., None], 1.0 / size)
         radii = np.where(seen > 0, np.sqrt((self.policy.size or inside) / np.maximum(seen, 1.0)), 2.0)
         discount = float(self.structure.discount[0])
-        kernel = hopeful(centre, radii, np.ones_like(centre), self.structure.rewards[own], discount, charge)
+        kernel = hopeful(centre, radii, np.ones_like(centre), self.rewards(own), discount, charge)
         return self.indices_under(own, kernel)

@@ -40,4 +40,5 @@ class WIQLTwin(RestlessTwin):
         """The chance of every set."""
         sets = list(itertools.combinations(range(self.problem.n_arms), self.problem.slate))
         eps, best = self.explores(t), tuple(self.choose(t, states))
-        return {each: eps / len(sets) + (1.0 - eps) * (each == best) for each in sets}
+        chances = {each: eps / len(sets) + (1.0 - eps) * (each == best) for each in sets}
+        return {best: 1.0 - eps, **chances}

@@ -17,8 +17,8 @@ from driftwise.core.kernel import kernel
 from driftwise.core.types import About, Decision, Floats, Ints, Moves, Problem, Scratch, Shared
 from driftwise.core.verbs import register
 from driftwise.families.restless.ground_truth import RestlessGroundTruth
-from driftwise.families.restless.structure import restless_problem
-from driftwise.families.restless.top_m import top_arms
+from driftwise.families.restless.structure import restless_problem, rewards_by_action
+from driftwise.families.restless.top_m import floor_of, leave_out_below, top_arms
 from driftwise.families.restless.whittle.api import whittle_index
 
 CHUNK = 1 << 22  # numbers in the kernels that are worked out at a time
@@ -32,6 +32,7 @@ class WhittleOracleState(NamedTuple):
     episode: Shared
     classes: Shared
     costs: Shared
+    floor: Shared
     chosen: Scratch
     room: Scratch
 
@@ -53,6 +54,7 @@ class WhittleOracle(NamedTuple):
             episode=np.array([world.episode], np.int64),
             classes=structure.classes,
             costs=structure.costs,
+            floor=floor_of(structure),
             chosen=np.zeros(size, np.int64),
             room=np.zeros((2, n_arms)),
         )
@@ -62,39 +64,40 @@ def indices_of(world: RestlessGroundTruth, path: Floats) -> Floats:
     """The Whittle indices of a restless world for each row of its drifting numbers, by class and state."""
     structure = world.structure()
     (n_classes, n_states), discount = structure.rewards.shape, float(structure.discount[0])
-    indices = np.empty((len(path), n_classes, n_states))
+    indices, by_state = np.empty((len(path), n_classes, n_states)), rewards_by_action(structure).transpose(0, 2, 1)
     size = max(1, CHUNK // structure.support.size)
     for start in range(0, len(path), size):
         kernels = world.checked(path[start : start + size]).reshape(-1, 2, n_states, n_states)
-        rewards = np.tile(structure.rewards, (len(kernels) // n_classes, 1))
+        rewards = np.tile(by_state, (len(kernels) // n_classes, 1, 1))
         result = whittle_index(kernels[:, 0], kernels[:, 1], rewards, discount, threads=1)
         indices[start : start + size] = result.values.reshape(-1, n_classes, n_states)
     return indices
 
 
 @kernel
-def _rank(policy: WhittleOracle, state: WhittleOracleState, t: int, context: Ints, indices: Floats) -> None:
+def rank_by_truth(policy: Any, state: WhittleOracleState, t: int, context: Ints, indices: Floats) -> None:
     segment = state.segments[t // state.episode[0]]
     for arm in range(len(context)):
         indices[arm] = state.indices[segment, state.classes[arm], context[arm]] - state.costs[arm]
 
 
 @kernel
-def _select(policy: WhittleOracle, state: WhittleOracleState, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
-    _rank(policy, state, t, context, state.room[0])
+def select_by_truth(policy: Any, state: WhittleOracleState, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
+    rank_by_truth(policy, state, t, context, state.room[0])
     top_arms(state.room[0], state.room[1], state.chosen)
+    leave_out_below(state.floor[0], state.room[0], state.chosen)
     return state.chosen, 1.0
 
 
 @kernel
-def _update(policy: WhittleOracle, state: WhittleOracleState, decision: Decision, outcome: Moves, now: int) -> None:
+def unmoved(policy: Any, state: WhittleOracleState, decision: Decision, outcome: Moves, now: int) -> None:
     """Nothing to learn."""
 
 
 register(
     WhittleOracle,
     about=About("the world itself", "the standard", "Whittle 1988", family="restless", learns_rewards=False),
-    select=_select,
-    update=_update,
-    rank=_rank,
+    select=select_by_truth,
+    update=unmoved,
+    rank=rank_by_truth,
 )

@@ -4,9 +4,10 @@
     m = ( m0 + sum of w_i r_i ) / ( 1 + sum of w_i ),        w_i = fade^(slots since)
 
 r_i are the rewards of all arms of the class that were seen in this state under this action. Where nothing was seen yet,
-m is m0: the mean over the states that can follow, all alike. It weighs as much as one reward. Rows that are known need
-no estimate, and rows that are known to stay the same do not fade. Nothing is ever tried for the sake of learning, and
-the states that a choice leads to count for nothing: what an index policy adds is seen against this.
+m is m0: the mean over the states that can follow, all alike, plus what activating earns besides. It weighs as much as
+one reward. Rows that are known need no estimate, and rows that are known to stay the same do not fade. Nothing is ever
+tried for the sake of learning, and the states that a choice leads to count for nothing: what an index policy adds is
+seen against this.
 
 | symbol | field | |
 |---|---|---|
@@ -28,7 +29,7 @@ from driftwise.core.types import About, Cache, Decision, Floats, Ints, Moves, Pe
 from driftwise.core.validation import number
 from driftwise.core.verbs import register
 from driftwise.families.restless.structure import DRIFTING, KNOWN, restless_problem
-from driftwise.families.restless.top_m import top_arms
+from driftwise.families.restless.top_m import floor_of, leave_out_below, top_arms
 
 
 class MyopicState(NamedTuple):
@@ -44,6 +45,7 @@ class MyopicState(NamedTuple):
     kinds: Cache
     classes: Cache
     costs: Cache
+    floor: Shared
     chosen: Scratch
     room: Scratch
 
@@ -69,14 +71,17 @@ class Myopic(NamedTuple):
         shape = structure.kinds.shape
         even = structure.support / structure.support.sum(axis=-1, keepdims=True)
         rows = np.where((structure.kinds == KNOWN)[..., None], structure.known, even)
+        means = np.einsum("casj,cj->cas", rows, structure.rewards)
+        means[:, 1] += structure.activation_rewards
         return MyopicState(
             sums=np.zeros(shape),
             weights=np.zeros(shape),
             clock=np.zeros(1, np.int64),
-            means=np.einsum("casj,cj->cas", rows, structure.rewards),
+            means=means,
             kinds=structure.kinds.copy(),
             classes=structure.classes.copy(),
             costs=structure.costs.copy(),
+            floor=floor_of(structure),
             chosen=np.zeros(size, np.int64),
             room=np.zeros((2, n_arms)),
         )
@@ -114,6 +119,7 @@ def _rank(policy: Myopic, state: MyopicState, t: int, context: Ints, indices: Fl
 def _select(policy: Myopic, state: MyopicState, t: int, context: Ints, rng: Any) -> tuple[Ints, float]:
     _rank(policy, state, t, context, state.room[0])
     top_arms(state.room[0], state.room[1], state.chosen)
+    leave_out_below(state.floor[0], state.room[0], state.chosen)
     return state.chosen, 1.0
 
 

@@ -25,14 +25,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import About, Cache, Decision, Derived, Moves, Problem, Scratch, Shared
+from driftwise.core.types import About, Cache, Derived, Problem, Scratch, Shared
 from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.index_planning import Arms, PlanRoom, arms_of, hopeful_indices, new_plan_room
-from driftwise.families.restless.index_policy import rank_by_index, select_by_index, summarise_by_index, time_to_plan
-from driftwise.families.restless.structure import STATIONARY, RestlessStructure, restless_problem
-from driftwise.families.restless.top_m import kth_largest
-from driftwise.families.restless.transitions.counts import ArmCounts, count_moves, new_counts
+from driftwise.families.restless.index_policy import (
+    count_and_charge,
+    rank_by_index,
+    select_by_index,
+    summarise_by_index,
+    time_to_plan,
+)
+from driftwise.families.restless.structure import STATIONARY, restless_problem, with_knowledge
+from driftwise.families.restless.transitions.counts import ArmCounts, new_counts
 from driftwise.families.restless.transitions.optimistic import VACUOUS, ball_size
 
 
@@ -88,11 +93,12 @@ class UCWhittle(NamedTuple):
         number("size", self.size, above=0.0, closed="[")
         period = int(structure.episode[0]) or whole("every", self.every, high=10**9)
         n_states = structure.rewards.shape[1]
+        nothing = with_knowledge(structure, "none")  # but that nothing drifts, which it assumes
         return UCWhittleState(
             counts=new_counts(np.arange(n_arms), n_arms, n_states, np.zeros(1, np.int64), period, pooled=False),
             table=np.zeros((n_arms, n_states)),
             classes=structure.classes.copy(),
-            arms=arms_of(_unknown(structure)),
+            arms=arms_of(nothing._replace(kinds=np.full_like(nothing.kinds, STATIONARY))),
             charge=np.zeros(1),
             laws=np.array([n_states, n_arms, problem.horizon // period], np.int64),
             fresh=np.ones(1, np.int64),
@@ -102,15 +108,6 @@ class UCWhittle(NamedTuple):
             chosen=np.zeros(active, np.int64),
             room=new_plan_room(n_states),
         )
-
-
-def _unknown(structure: RestlessStructure) -> RestlessStructure:
-    """The same arms, of which nothing is known but their rewards."""
-    return structure._replace(
-        support=np.ones_like(structure.support),
-        kinds=np.full_like(structure.kinds, STATIONARY),
-        known=np.zeros_like(structure.known),
-    )
 
 
 @kernel
@@ -135,20 +132,6 @@ def _plan(policy: UCWhittle, state: UCWhittleState) -> None:
         hopeful_indices(room, state.arms, own, sizes, slacks, VACUOUS, state.charge[0], state.table[arm])
 
 
-@kernel
-def _update(policy: UCWhittle, state: UCWhittleState, decision: Decision, outcome: Moves, now: int) -> None:
-    count_moves(state.counts, decision, outcome)
-    last = (decision.t + 1) % state.counts.period[0] == 0  # of an episode: it sets the charge
-    if last and len(decision.action) > 0:
-        rank_by_index(policy, state, decision.t, decision.context, state.indices)
-        for arm in range(len(decision.context)):
-            if decision.context[arm] < 0:  # it was not there yet
-                state.indices[arm] = -np.inf
-        charge = kth_largest(state.indices, state.spare, len(decision.action))
-        if charge > -np.inf:
-            state.charge[0] = charge
-
-
 register(
     UCWhittle,
     about=About(
@@ -161,7 +144,7 @@ register(
     ),
     advance=_advance,
     select=select_by_index,
-    update=_update,
+    update=count_and_charge,
     rank=rank_by_index,
     summarise=summarise_by_index,
 )

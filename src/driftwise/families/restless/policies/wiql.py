@@ -33,7 +33,7 @@ from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.families.restless.random_subset import chance_of_set, draw_arms
 from driftwise.families.restless.structure import restless_problem
-from driftwise.families.restless.top_m import top_arms
+from driftwise.families.restless.top_m import floor_of, leave_out_below, top_arms
 
 
 class WIQLState(NamedTuple):
@@ -48,6 +48,7 @@ class WIQLState(NamedTuple):
     discount: Shared
     episode: Shared
     chance: Derived
+    floor: Shared
     chosen: Scratch
     greedy: Scratch
     room: Scratch
@@ -88,6 +89,7 @@ class WIQL(NamedTuple):
             discount=structure.discount.copy(),
             episode=np.array([1 if self.by_slot else max(1, structure.episode[0])], np.int64),
             chance=np.array([chance_of_set(n_arms, size)]),
+            floor=floor_of(structure),
             chosen=np.zeros(size, np.int64),
             greedy=np.zeros(size, np.int64),
             room=np.zeros((2, n_arms)),
@@ -107,9 +109,11 @@ def _select(policy: WIQL, state: WIQLState, t: int, context: Ints, rng: Any) -> 
     explores = n_arms / (n_arms + t // state.episode[0] + 1.0)
     _rank(policy, state, t, context, state.room[0])
     top_arms(state.room[0], state.room[1], state.greedy)
+    leave_out_below(state.floor[0], state.room[0], state.greedy)
     u, rng = uniform(rng)
     if u >= explores:
-        return state.greedy, 1.0 - explores + explores * state.chance[0]
+        drawn = state.chance[0] if state.greedy[-1] >= 0 else 0.0  # as many as may be are drawn, never fewer
+        return state.greedy, 1.0 - explores + explores * drawn
     draw_arms(n_arms, state.chosen, rng)
     same = True
     for place in range(len(state.chosen)):

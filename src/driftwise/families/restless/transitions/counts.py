@@ -1,7 +1,7 @@
 """Transitions counted by episodes: what each group of arms did lately, over several windows of episodes at once.
 
-A group is a class of arms, whose counts are pooled, or an arm by itself. View k holds the last `sizes[k]` episodes that
-have ended; a size of 0 holds all of them. Where arms have no episodes, every `period` slots count as one.
+A group is a class of arms, whose counts are pooled, or an arm by itself. View k of group g holds the last `sizes[g, k]`
+episodes that have ended; a size of 0 holds all of them. Where arms have no episodes, every `period` slots count as one.
 
 A transition that is told late enters the episode of its **decision**, and every view that still reaches back to it.
 One whose episode has left the ring enters only views that hold all; where there are none it is stale, and counted so.
@@ -22,7 +22,7 @@ class ClassCounts(NamedTuple):
     ring: PerClass
     current: PerClass
     groups: Cache
-    sizes: Shared
+    sizes: Cache
     episode: Shared
     period: Shared
     stale: Shared
@@ -35,7 +35,7 @@ class ArmCounts(NamedTuple):
     ring: PerArm
     current: PerArm
     groups: Cache
-    sizes: Shared
+    sizes: Cache
     episode: Shared
     period: Shared
     stale: Shared
@@ -56,15 +56,16 @@ def new_counts(
 def new_counts(
     groups: Ints, n_groups: int, n_states: int, sizes: Ints, period: int, *, pooled: bool
 ) -> ClassCounts | ArmCounts:
-    """Nothing counted; `groups` says of each arm which group it is in."""
+    """Nothing counted; `groups` says of each arm which group it is in, `sizes` has a row per group, or one for all."""
     square, room = (2, n_states, n_states), max(1, int(sizes.max()))
+    sizes = np.array(np.broadcast_to(sizes, (n_groups, sizes.shape[-1])), np.int64)
     kind = ClassCounts if pooled else ArmCounts
     return kind(
-        views=np.zeros((n_groups, len(sizes), *square)),
+        views=np.zeros((n_groups, sizes.shape[1], *square)),
         ring=np.zeros((n_groups, room, *square)),
         current=np.zeros((n_groups, *square)),
         groups=groups.astype(np.int64),
-        sizes=sizes.astype(np.int64),
+        sizes=sizes,
         episode=np.zeros(1, np.int64),
         period=np.array([period], np.int64),
         stale=np.zeros(1, np.int64),
@@ -91,8 +92,8 @@ def count_moves(counts: Any, decision: Decision, outcome: Moves) -> None:
             continue
         if age <= room:
             counts.ring[group, (counts.episode[0] - age) % room, action, here, there] += 1.0
-        for view in range(len(counts.sizes)):
-            if counts.sizes[view] == 0 or age <= counts.sizes[view]:
+        for view in range(counts.sizes.shape[1]):
+            if counts.sizes[group, view] == 0 or age <= counts.sizes[group, view]:
                 counts.views[group, view, action, here, there] += 1.0
                 taken = True
     if seen and not taken:
@@ -110,8 +111,8 @@ def close_episode(counts: Any) -> None:
                 for there in range(size):
                     seen = counts.current[group, action, here, there]
                     counts.current[group, action, here, there] = 0.0
-                    for view in range(len(counts.sizes)):
-                        length, gone = counts.sizes[view], 0.0
+                    for view in range(counts.sizes.shape[1]):
+                        length, gone = counts.sizes[group, view], 0.0
                         if length > 0 and now >= length:
                             gone = counts.ring[group, (now - length) % room, action, here, there]
                         counts.views[group, view, action, here, there] += seen - gone
@@ -123,8 +124,8 @@ def close_episode(counts: Any) -> None:
 def seen_from(counts: Any, group: int, here: int) -> float:
     """Transitions from a state, with either action, in the longest window and the episode at hand."""
     view, total = 0, 0.0
-    for each in range(1, len(counts.sizes)):
-        if counts.sizes[each] > counts.sizes[view]:
+    for each in range(1, counts.sizes.shape[1]):
+        if counts.sizes[group, each] > counts.sizes[group, view]:
             view = each
     for action in range(2):
         for there in range(counts.current.shape[2]):

@@ -19,9 +19,8 @@ from driftwise.core.types import Floats, Problem
 from driftwise.core.validation import cast
 from driftwise.core.verbs import advance
 from driftwise.families.restless.ground_truth import RestlessGroundTruth
-from driftwise.families.restless.policies.sliding_whittle import ALL, LATELY, SlidingWhittle
+from driftwise.families.restless.policies.sliding_whittle import ALL, LATELY, SlidingWhittle, ball_sizes
 from driftwise.families.restless.structure import DRIFTING, KNOWN
-from driftwise.families.restless.transitions.optimistic import ball_size
 
 
 class Coverage(NamedTuple):
@@ -43,7 +42,7 @@ def coverage(policy: SlidingWhittle, world: RestlessGroundTruth, horizon: int, s
     """Play a run, and hold every ball against the kernels of its episode.
 
     >>> from driftwise.families import Climbing
-    >>> coverage(SlidingWhittle(epsilon=0.1), Climbing(), horizon=500, seed=0).everywhere
+    >>> coverage(SlidingWhittle.algorithm1(5, epsilon=0.1), Climbing(), horizon=500, seed=0).everywhere
     True
     """
     policy, problem, nature = cast(policy), world.problem(horizon), world.nature(horizon)
@@ -63,25 +62,17 @@ def coverage(policy: SlidingWhittle, world: RestlessGroundTruth, horizon: int, s
 
 def _inside_and_error(policy: SlidingWhittle, state: Any, problem: Problem, truth: Floats) -> tuple[float, float]:
     """The share inside and the mean error, at the start of an episode whose kernels are `truth`."""
-    size, inside, errors = _size(policy, state, problem), [], []
-    for group, own in enumerate(state.classes):
-        for action, here in np.ndindex(*truth.shape[1:3]):
-            kind = problem.structure.kinds[own, action, here]
-            view = LATELY if kind == DRIFTING else ALL
-            seen = state.counts.views[group, view, action, here]
-            if kind == KNOWN or not seen.sum():
-                continue
-            slack = policy.window * policy.epsilon if kind == DRIFTING and policy.conf == "literal" else 0.0
-            error = float(np.abs(seen / seen.sum() - truth[own, action, here]).sum())
-            inside.append(error <= math.sqrt(size / seen.sum()) + slack + 1e-12)
-            errors.append(error)
-    return (float(np.mean(inside)), float(np.mean(errors))) if errors else (math.nan, math.nan)
-
-
-def _size(policy: SlidingWhittle, state: Any, problem: Problem) -> float:
-    """What a squared radius is before it is divided by the count."""
-    if policy.conf != "literal":
-        return policy.scale if policy.conf == "calibrated" else 0.0
-    n_states, period = problem.structure.rewards.shape[1], int(state.counts.period[0])
-    episodes = problem.horizon // period or int(state.counts.episode[0]) + 1
-    return ball_size(n_states, n_states, problem.n_arms, max(2, episodes), policy.eta)
+    n_classes = len(problem.structure.rewards)
+    sizes = np.array([(0.0, *ball_sizes(policy, state, own)) for own in range(n_classes)])[state.classes]
+    kinds, views = problem.structure.kinds[state.classes], state.counts.views
+    drifts = kinds == DRIFTING
+    counts = np.where(drifts[..., None], views[:, LATELY], views[:, ALL])
+    seen = counts.sum(axis=-1)
+    judged = (kinds != KNOWN) & (seen > 0.0)
+    if not judged.any():
+        return math.nan, math.nan
+    often = np.maximum(seen, 1.0)
+    errors = np.abs(counts / often[..., None] - truth[state.classes]).sum(axis=-1)
+    size = np.take_along_axis(sizes, kinds.reshape(len(kinds), -1), axis=1).reshape(kinds.shape)
+    radii = np.sqrt(size / often) + np.where(drifts, state.slacks[state.classes][:, None, None], 0.0)
+    return float((errors <= radii + 1e-12)[judged].mean()), float(errors[judged].mean())

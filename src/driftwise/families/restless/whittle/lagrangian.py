@@ -4,7 +4,8 @@
     V_n   = what arm n alone can earn in the episode when each activation is charged, by going back from its last slot
 
 In every slot M arms are activated, so that charges paid and given back cancel: no policy that knows the kernels earns
-more on average than any charge allows, and the least bound is that of M activations on average.
+more on average than any charge allows, and the least bound is that of M activations on average. Where at most M are,
+charges are not below 0.
 
 Regret (17) of Shisher, Tripathi, Chiang & Brinton is the bound less what was earned. **As printed it lacks the term
 charge M sum_h g^h.** Without it the least value is that of a charge at which nobody is activated, and says nothing.
@@ -36,6 +37,7 @@ class _Lone(NamedTuple):
 
     kernels: Floats
     rewards: Floats
+    besides: Floats
     costs: Floats
     kinds: Ints
     origins: Ints
@@ -51,6 +53,24 @@ def lagrangian_bound(world: RestlessGroundTruth, horizon: int, seed: int) -> Lag
     >>> bound.values.round(1).tolist(), bound.charges.round(2).tolist()
     ([1267.6, 1267.6], [20.0, 20.0])
     """
+    arms, segments = _lone_arms(world, horizon, seed)
+    values, charges = _least(arms, world.activate, at_most=bool(world.at_most))
+    return LagrangianBound(values[segments], charges[segments])
+
+
+def relaxed_values(world: RestlessGroundTruth, horizon: int, seed: int, charge: float) -> Floats:
+    """For every episode: what all arms can earn, each by itself, at a charge that is not given back."""
+    arms, segments = _lone_arms(world, horizon, seed)
+    return _alone(arms, np.full(len(arms.kernels), charge))[0][segments]
+
+
+def lagrangian_regret(world: RestlessGroundTruth, horizon: int, seed: int, earned: float) -> float:
+    """What a run that earned so much in all missed of the bound; of a single run it may be negative, by luck."""
+    return float(lagrangian_bound(world, horizon, seed).values.sum()) - earned
+
+
+def _lone_arms(world: RestlessGroundTruth, horizon: int, seed: int) -> tuple[_Lone, Ints]:
+    """The arms with all the kernels of a run, and which of those each episode has."""
     if not world.restarts:
         raise ParameterError("the Lagrangian bound is that of an episode, and in this world arms never start over")
     if whole("horizon", horizon) % world.episode:
@@ -62,26 +82,22 @@ def lagrangian_bound(world: RestlessGroundTruth, horizon: int, seed: int) -> Lag
     arms = _Lone(
         kernels=world.checked(path)[:, classes],
         rewards=structure.rewards[classes],
+        besides=structure.activation_rewards[classes],
         costs=pairs[1],
         kinds=kinds.reshape(-1),
         origins=world.origins(),
         slots=world.episode,
         fade=world.discount if world.discounted else 1.0,
     )
-    values, charges = _least(arms, world.activate)
-    return LagrangianBound(values[segments], charges[segments])
+    return arms, segments
 
 
-def lagrangian_regret(world: RestlessGroundTruth, horizon: int, seed: int, earned: float) -> float:
-    """What a run that earned so much in all missed of the bound; of a single run it may be negative, by luck."""
-    return float(lagrangian_bound(world, horizon, seed).values.sum()) - earned
-
-
-def _least(arms: _Lone, activate: int) -> tuple[Floats, Floats]:
+def _least(arms: _Lone, activate: int, *, at_most: bool) -> tuple[Floats, Floats]:
     """The least bound of each row of kernels, by halving: it is convex in the charge, and its slope is known."""
     total = float((arms.fade ** np.arange(arms.slots)).sum())
-    reach = (np.ptp(arms.rewards) + np.ptp(arms.costs) + np.abs(arms.costs).max()) * total + 1.0
-    low, high = np.full(len(arms.kernels), -reach), np.full(len(arms.kernels), reach)
+    spread = np.ptp(arms.rewards) + np.ptp(arms.costs) + np.abs(arms.costs).max() + 2.0 * np.abs(arms.besides).max()
+    reach = spread * total + 1.0
+    low, high = np.full(len(arms.kernels), 0.0 if at_most else -reach), np.full(len(arms.kernels), reach)
     for _ in range(TURNS):
         charges = 0.5 * (low + high)
         _, activations = _alone(arms, charges)
@@ -99,7 +115,7 @@ def _alone(arms: _Lone, charges: Floats) -> tuple[Floats, Floats]:
     for _ in range(arms.slots):
         ahead = arms.rewards + arms.fade * values
         passive = np.matmul(arms.kernels[:, :, 0], ahead[..., None])[..., 0]
-        active = np.matmul(arms.kernels[:, :, 1], ahead[..., None])[..., 0] - price
+        active = np.matmul(arms.kernels[:, :, 1], ahead[..., None])[..., 0] + arms.besides - price
         later = arms.fade * np.matmul(arms.kernels, counts[:, :, None, :, None])[..., 0]
         pays = active > passive
         values = np.where(pays, active, passive)

@@ -1,8 +1,9 @@
 """Worlds of arms that move on their own: M of N are activated in a slot, and all go to their next states.
 
     next state of arm n     the first s' with u_{t,n} < P(0) + ... + P(s'),    P the row of its kernel, u uniform
-    a slot earns            gamma^h ( sum over arms of r(next state) - costs of activation )      h the slot's place in
-                            its episode; gamma is 1 where rewards are not discounted
+    a slot earns            gamma^h ( sum over arms of r(next state) + what activation earns besides, by the state it is
+                            done in, - its costs )        h the slot's place in its episode; gamma is 1 where rewards
+                            are not discounted
 
 Arms of a class share rewards and kernels. Kernels drift between episodes, never inside. Where arms `restart`, every
 episode begins with all of them in their first states. One u for each slot and arm serves whatever was done before: all
@@ -24,7 +25,14 @@ from driftwise.core.types import Floats, Ints, Moves, Problem
 from driftwise.core.validation import cast_fields, number, one_of, whole
 from driftwise.core.verbs import register
 from driftwise.errors import ParameterError
-from driftwise.families.restless.structure import RestlessStructure, checked_rows
+from driftwise.families.restless.structure import (
+    KNOWLEDGE,
+    RestlessStructure,
+    checked_rows,
+    reward_range,
+    with_knowledge,
+)
+from driftwise.families.restless.top_m import NOBODY
 from driftwise.families.restless.worlds.wandering import DRIFTS, Wandering, abrupt, seasonal, walk
 from driftwise.measure.base_world import BaseWorld
 from driftwise.measure.levels import BLOCK, BLOCK_NUMBERS, Levels, phase_starts
@@ -43,6 +51,7 @@ class RestlessTape(NamedTuple):
     noise: Floats
     classes: Ints
     rewards: Floats
+    activation_rewards: Floats
     costs: Floats
     origins: Ints
     episode: int
@@ -80,6 +89,8 @@ def _respond(tape: RestlessTape, herd: Herd, t: int, action: Ints) -> Moves:
         row = tape.levels.table[segment, own, active, herd.states[arm]]
         herd.after[arm] = _first_above(row, tape.noise[i, arm])
         herd.rewards[arm] = tape.rewards[own, herd.after[arm]]
+        if active:
+            herd.rewards[arm] += tape.activation_rewards[own, herd.states[arm]]
         total += herd.rewards[arm]
     if tape.fade < 1.0:
         total *= tape.fade ** (t % tape.episode)
@@ -102,9 +113,9 @@ def _first_above(sums: Floats, level: float) -> int:
 @kernel
 def _check(action: Ints, n_arms: int) -> None:
     for place in range(len(action)):
-        if action[place] < 0 or action[place] >= n_arms:
+        if action[place] < NOBODY or action[place] >= n_arms:
             raise IndexError("the policy activated an arm that does not exist")
-        if place > 0 and action[place] <= action[place - 1]:
+        if place > 0 and action[place] > NOBODY and (action[place] <= action[place - 1] or action[place - 1] == NOBODY):
             raise IndexError("the policy activated arms out of order, or one twice")
 
 
@@ -135,6 +146,11 @@ class RestlessWorld(BaseWorld):
         Of abrupt drift: stretches without change.
     period : float
         Of seasonal drift: episodes in a season.
+    at_most : int
+        1 where a policy may activate fewer arms: it leaves those alone whose index is below 0.
+    knowledge : str
+        What policies know of the transitions: all that the world says (`full`), not which are impossible (`rows`), not
+        the known chances (`moves`), or nothing (`none`).
     """
 
     n_arms: int = 10
@@ -148,18 +164,21 @@ class RestlessWorld(BaseWorld):
     upward: float = 0.7
     phases: int = 5
     period: float = 20.0
+    at_most: int = 0
+    knowledge: str = "full"
 
     def __post_init__(self) -> None:
         cast_fields(self)
         whole("n_arms", self.n_arms, high=10**6)
         whole("activate", self.activate, high=self.n_arms)
         whole("episode", self.episode, high=10**9)
-        for name in ("restarts", "discounted"):
+        for name in ("restarts", "discounted", "at_most"):
             whole(name, getattr(self, name), low=0, high=1)
         number("discount", self.discount, above=0.0, below=1.0)
         if self.discounted and not self.restarts:
             raise ParameterError("discounted=1 needs restarts=1: rewards are discounted from the start of an episode")
         one_of("drift", self.drift, DRIFTS)
+        one_of("knowledge", self.knowledge, KNOWLEDGE)
         number("step", self.step, above=0.0, below=1.0, closed="]")
         number("upward", self.upward, above=0.0, below=1.0, closed="[]")
         whole("phases", self.phases)
@@ -213,12 +232,12 @@ class RestlessWorld(BaseWorld):
         return max(1, min(BLOCK, BLOCK_NUMBERS // wide))
 
     def problem(self, horizon: int = 0) -> Problem:
-        """What a policy may know of this world; the range is that of what one arm earns in a slot."""
+        """What a policy may know of this world; the range is that of what one arm earns in a slot, costs aside."""
         structure = self.structure()
-        low, high = float(structure.rewards.min()), float(structure.rewards.max())
-        return Problem(
-            self.n_arms, low, high, horizon=horizon, slate=self.activate, structure=structure, family="restless"
-        )
+        at_most = np.array([self.at_most], np.int64)
+        known = with_knowledge(structure._replace(at_most=at_most), self.knowledge)
+        low, high = reward_range(structure)
+        return Problem(self.n_arms, low, high, horizon=horizon, slate=self.activate, structure=known, family="restless")
 
     def episodes(self, horizon: int) -> int:
         """How many episodes a run has; the last may be cut short."""
@@ -267,6 +286,7 @@ class RestlessWorld(BaseWorld):
                 noise,
                 structure.classes,
                 structure.rewards,
+                structure.activation_rewards,
                 structure.costs,
                 origins,
                 self.episode if self.restarts else 0,

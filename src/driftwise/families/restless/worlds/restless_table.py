@@ -23,7 +23,7 @@ from driftwise.families.restless.structure import RestlessStructure, checked_row
 from driftwise.families.restless.worlds.base import RestlessWorld, steps
 from driftwise.families.restless.worlds.wandering import Wandering
 
-NAMES = ("passive", "active", "rewards", "classes", "kinds", "support", "costs", "origins")
+NAMES = ("passive", "active", "rewards", "classes", "kinds", "support", "costs", "activation_rewards", "origins")
 NEEDED = NAMES[:3]
 
 
@@ -35,8 +35,9 @@ class RestlessTable(RestlessWorld):
     ----------
     file : str
         An .npz with `passive` and `active` kernels and `rewards`, a number per state or a row per class; and perhaps
-        `classes` (of each arm), `kinds` and `support` (see `Restless`), `costs` and `origins` (of each arm, its first
-        state). Kernels that are known by their kind are taken from the first episode.
+        `classes` (of each arm), `kinds` and `support` (see `Restless`), `costs`, `activation_rewards` (what activating
+        earns besides, like `rewards`) and `origins` (of each arm, its first state). Kernels that are known by their
+        kind are taken from the first episode.
     digest : str
         Of what the file holds; found out, not given.
 
@@ -133,7 +134,9 @@ class RestlessTable(RestlessWorld):
             one = kernels.shape[1], *kernels.shape[3:]
             raise ParameterError(f"{self.file}: kernels of shape {one} do not fit rewards of shape {rewards.shape}")
         more: dict[str, Any] = {
-            name: contents[name] for name in ("classes", "kinds", "support", "costs") if name in contents
+            name: contents[name]
+            for name in ("classes", "kinds", "support", "costs", "activation_rewards")
+            if name in contents
         }
         if "support" not in more:
             more["support"] = (kernels > 0.0).any(axis=0)
