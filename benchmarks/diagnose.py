@@ -1,7 +1,9 @@
 """What `diagnose` promises, measured: its level, its power, its time and its memory.
 
 python benchmarks/diagnose.py level          200 logs without drift: how many are called drifting
-python benchmarks/diagnose.py power          100 logs with a step of 0.1 at mid-log: found, and dated within 5 %
+python benchmarks/diagnose.py power          200 logs with a step of 0.1 at mid-log: found, dated within 5 %, covered
+python benchmarks/diagnose.py limit          the same logs, dated by who knows the arm and both rates
+python benchmarks/diagnose.py gradual        40 logs each with steps and slopes: how many are called gradual
 python benchmarks/diagnose.py adaptive       the level on logs of policies that adapt: UCB, Thompson, greedy
 python benchmarks/diagnose.py speed          a million rows: processor time
 python benchmarks/diagnose.py memory         ten million rows of Parquet: time and the most memory
@@ -11,7 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +24,7 @@ from driftwise.core.types import Floats, Ints
 
 ROWS, ARMS, START, PAUSE = 10_000, 3, 1.788e9, 260.0
 NAMES = ("A", "B", "C")
+LOGS = 200
 READ = """
 import resource, sys, time
 from driftwise import Log
@@ -47,13 +52,61 @@ def level() -> None:
 
 
 def power() -> None:
-    """At least 90 %."""
+    """Found, dated within 5 % of the log, and how often the 95 % interval of a change found alone has the date."""
+    middle = ROWS // 2
     for base, every_arm in ((0.05, False), (0.3, False), (0.5, False), (0.3, True)):
-        logs = [stepped(seed, base=base, step=0.1, every_arm=every_arm).diagnose() for seed in range(100)]
+        logs = [stepped(seed, base=base, step=0.1, every_arm=every_arm).diagnose() for seed in range(LOGS)]
         own = [[change for change in found.changes if change.arm == 1] for found in logs]
-        near = [any(abs(change.row - ROWS // 2) <= 0.05 * ROWS for change in each) for each in own]
-        where = "all arms" if every_arm else "one arm"
-        print(f"base {base}, {where}: found {sum(map(bool, own))}, dated within 5 % {sum(near)} of 100")
+        near = [any(abs(change.row - middle) <= 0.05 * ROWS for change in each) for each in own]
+        alone = [each[0] for each in own if len(each) == 1]
+        covered = np.mean([change.low <= middle <= change.high for change in alone])
+        where, slopes = "all arms" if every_arm else "one arm", sum(bool(found.gradual) for found in logs)
+        print(
+            f"base {base}, {where}: found {np.mean([*map(bool, own)]):.1%}, dated within 5 % {np.mean(near):.1%}, "
+            f"interval has the date {covered:.1%}, called gradual {slopes} of {LOGS}"
+        )
+
+
+def limit() -> None:
+    """What nobody can beat: the tenth of the log that most likely has the change, with all known but the date."""
+    for base in (0.05, 0.3, 0.5):
+        near = []
+        for seed in range(LOGS):
+            log = stepped(seed, base=base, step=0.1)
+            rows = np.flatnonzero(log.actions == 1)
+            won = log.rewards[rows] > 0.0
+            ratios: Floats = np.array([np.log1p(-0.1 / (1.0 - base)), np.log1p(0.1 / base)])[won.astype(np.int64)]
+            logs = ratios.sum() - np.cumsum(ratios)  # of a change after each reward
+            shares = np.concatenate([[0.0], np.cumsum(np.exp(logs - logs.max()))])
+            first, last = np.searchsorted(rows, rows - ROWS // 20), np.searchsorted(rows, rows + ROWS // 20, "right")
+            mass = shares[last] - shares[first]
+            near.append(abs(int(np.median(rows[mass >= mass.max() * (1 - 1e-12)])) - ROWS // 2) <= ROWS // 20)
+        print(f"base {base}: dated within 5 % {np.mean(near):.1%} by who knows the arm and both rates")
+
+
+def gradual() -> None:
+    """Steps should be called sudden, slopes gradual."""
+    paths: dict[str, Callable[[Floats], Any]] = {
+        "step of 0.3": lambda x: 0.3 + 0.3 * (x > 0.437),
+        "stairs, 0.2 and 0.2": lambda x: 0.2 + 0.2 * (x > 0.33) + 0.2 * (x > 0.66),
+        "stairs, 0.1 and 0.1": lambda x: 0.2 + 0.1 * (x > 0.33) + 0.1 * (x > 0.66),
+        "slope of 0.2 over all": lambda x: 0.2 + 0.2 * x,
+        "slope of 0.4 over all": lambda x: 0.2 + 0.4 * x,
+        "slope of 0.3 over a third": lambda x: 0.2 + 0.3 * np.clip(3.0 * x - 1.0, 0.0, 1.0),
+        "sine of 0.2": lambda x: 0.4 + 0.2 * np.sin(2.0 * np.pi * x),
+    }
+    for name, path in paths.items():
+        logs = []
+        for seed in range(40):
+            random = np.random.default_rng(seed)
+            actions = random.integers(0, ARMS, ROWS)
+            means = np.where(actions == 1, path(np.arange(ROWS) / ROWS), 0.3)
+            rewards = (random.random(ROWS) < means).astype(float)
+            times = START + PAUSE * np.arange(ROWS)
+            logs.append(Log.from_arrays(actions, rewards, arms=NAMES, times=times).diagnose())
+        share = np.mean([bool(found.gradual) for found in logs])
+        sudden, slopes = sum(len(found.changes) for found in logs), sum(len(found.gradual) for found in logs)
+        print(f"{name}: {share:.0%} of 40 logs have a gradual change; in all {sudden} sudden, {slopes} gradual")
 
 
 def adaptive() -> None:
@@ -121,10 +174,12 @@ def write(rows: int, path: str) -> None:
     frame.write_parquet(path)
 
 
+MODES = {each.__name__: each for each in (level, power, limit, gradual, adaptive, speed, memory)}
+
 if __name__ == "__main__":
     start = time.process_time()
     if sys.argv[1] == "write":
         write(int(sys.argv[2]), sys.argv[3])
     else:
-        {"level": level, "power": power, "adaptive": adaptive, "speed": speed, "memory": memory}[sys.argv[1]]()
+        MODES[sys.argv[1]]()
         print(f"{time.process_time() - start:.0f} s processor time")

@@ -90,6 +90,8 @@ def test_a_diagnosis_says_from_where_to_where() -> None:
     found = dw.Log.from_arrays(arms, values, arms=["old", "new"], times=times).diagnose()
     (move,), text = found.gradual, str(found)
     assert not found.changes and found.arms[move.arm].name == "new" and move.before < 0.3 < 0.6 < move.after
+    moved = found.arms[move.arm].variation
+    assert moved.low <= 0.5 <= moved.high and 0.3 < moved.value < 0.7
     assert "1 gradual change." in text and "new: drifts gradually from 0.2" in text
     (plain,) = json.loads(json.dumps(found.to_dict()))["gradual_changes"]
     assert plain["action"] == "new" and plain["start_at"] < plain["end_at"]

@@ -109,8 +109,13 @@ def test_columns_by_option_and_none(tmp_path: Path) -> None:
     assert log.times is None and log.arms == ("x", "y")
     with pytest.raises(LogError, match="action='z' is not a column; columns: a, b, c"):
         dw.Log.read(write(tmp_path, text), action="z")
-    with pytest.raises(LogError, match="no column looks like the action: say action=NAME"):
+    with pytest.raises(
+        LogError, match=r"no column looks like the action: name it .--action COLUMN, or action= in Python."
+    ):
         dw.Log.read(write(tmp_path, "p,q\n1,2\n3,4\n"))
+    rows = "".join(f"{'xy'[i % 2]},{'uv'[i % 2]},{i % 3}\n" for i in range(20))
+    with pytest.raises(LogError, match="'p' and 'q' could be the action: name it"):
+        dw.Log.read(write(tmp_path, f"p,q,r\n{rows}"))
 
 
 @pytest.mark.parametrize(
@@ -137,6 +142,7 @@ def test_names_are_guessed(names: list[str], action: str, reward: str) -> None:
         ("2026-08-31T19:30:00.25-0430", 0.25),
         ("2026-09-01", 0.0),
         ("2026/09/01 00:01", 60.0),
+        ("01.09.2026 00:01", 60.0),
         (str(START), 0.0),
         (str(START * 1000 + 500), 0.5),
         (f"{START}.75", 0.75),
@@ -160,10 +166,12 @@ def test_zones(tmp_path: Path) -> None:
 
 
 def test_a_format_of_times(tmp_path: Path) -> None:
-    path = write(tmp_path, "time,action,reward\n31.08.2026 23:00,a,1\n01.09.2026 00:00,b,0\n")
-    log = dw.Log.read(path, time_format="%d.%m.%Y %H:%M")
+    path = write(tmp_path, "time,action,reward\n08/31/2026 23:00,a,1\n09/01/2026 00:00,b,0\n")
+    log = dw.Log.read(path, time_format="%m/%d/%Y %H:%M")
     assert log.times is not None and log.times.tolist() == [START - 3600.0, START]
-    with pytest.raises(LogError, match="have a time that cannot be read"):
+    with pytest.raises(
+        LogError, match=r"have a time that cannot be read.* say how times are written, as in --time-format"
+    ):
         dw.Log.read(path)
 
 

@@ -21,7 +21,10 @@ WORDS: dict[str, tuple[str, ...]] = {
         "prob",
     ),
     "time": ("time", "decided_at", "timestamp", "datetime", "date", "ts", "created_at", "event_time", "shown_at", "at"),
-    "action": ("action", "arm", "variant", "choice", "treatment", "variation", "version", "group", "option", "item"),
+    "action": (
+        *("action", "arm", "variant", "choice", "treatment", "variation", "version", "group", "option", "item"),
+        *("button", "banner", "creative", "headline", "layout", "offer", "bucket"),
+    ),
     "reward": (
         *("reward", "click", "clicks", "clicked", "conversion", "converted", "success", "outcome", "payoff"),
         *("revenue", "purchase", "purchased", "sale", "sold", "profit", "target", "y"),
@@ -106,7 +109,14 @@ def choose_columns(
             guessed.append(role)
     for role in NEEDED:
         if not chosen[role]:
-            raise LogError(f"no column looks like the {role}: say {role}=NAME; columns: {', '.join(names)}")
+            look = looks.get(role)
+            fitting = [name for name in names if name not in taken and look is not None and look(name)]
+            why = (
+                f"{' and '.join(map(repr, fitting))} could be the {role}"
+                if fitting
+                else f"no column looks like the {role}"
+            )
+            raise LogError(f"{why}: name it (--{role} COLUMN, or {role}= in Python); columns: {', '.join(names)}")
     if context is None:
         context = tuple(name for name in names if name not in taken and CONTEXT.fullmatch(_plain(name)))
         guessed += ["context"] if context else []

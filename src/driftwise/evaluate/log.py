@@ -94,7 +94,7 @@ class Log:
             raise LogError("the log has no rows")
         if context is not None and context.shape[1] > len(context):
             raise LogError(
-                f"{context.shape[1]} context columns are more than {len(context)} rows: nothing can be learned"
+                f"{context.shape[1]} context columns are more than {len(context)} rows: name fewer, with context="
             )
         self._sort()
         self._note_what_is_odd()

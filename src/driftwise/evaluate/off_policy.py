@@ -129,6 +129,12 @@ def evaluate(
         redraws = redraw(smooth, rows.actions, rows.rewards, ends, span, seed)
     sample = Sample(rows, seen, model, redraws, ends, spells, span, problem)
     evidence = {name: evidence_of(each, sample, settings) for name, each in candidates.items()}
+    shares = [each.acceptance for each in evidence.values() if each.acceptance is not None]
+    if shares:
+        notes.append(
+            f"policies that learn saw the rewards of {max(shares):.0%} of their decisions, where they chose as the log "
+            "did; with all of them they would learn faster"
+        )
     found = {name: _value(each, sample, settings) for name, each in evidence.items()}
     own = earnings(sample)
     logged, earned = _value(own, sample, settings)

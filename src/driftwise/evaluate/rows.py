@@ -23,6 +23,8 @@ with needed_for("reading a log"):
 HEAD = 1000
 ID = re.compile(r"(.*_)?(id|uuid)", re.IGNORECASE)  # a column that names rows or units
 MOST_ARMS = 10_000
+NO_TIME = "have a time that cannot be read"
+WRITTEN = "say how times are written, as in --time-format '%m/%d/%Y %H:%M' (time_format= in Python)"
 
 
 class LogRows(NamedTuple):
@@ -184,7 +186,7 @@ def _rules(scan: Scan, layout: Layout, time: TimeColumn | None) -> list[Rule]:
     rules = [Rule("have no action", label(columns.action, kinds[columns.action]).is_null(), (columns.action,))]
     if time:
         broken = time.microseconds.is_null()
-        rules.append(Rule("have a time that cannot be read", broken, (columns.time,)))
+        rules.append(Rule(NO_TIME, broken, (columns.time,)))
     reward = number(columns.reward, kinds[columns.reward], comma)
     broken = ~missing(columns.reward, kinds[columns.reward]) & ~reward.is_finite().fill_null(False)
     rules.append(Rule("have a reward that is not a finite number", broken, (columns.reward,)))
@@ -260,7 +262,8 @@ def _usable(scan: Scan, table: "pl.DataFrame", rules: Sequence[Rule], notes: lis
             quoted = _quote(scan, row, each.columns)
             notes.append(f"{counts[place]:,} of {len(rule):,} rows {each.why} and are left out; the first is {quoted}")
     if counts[0] == 0:
-        raise LogError(f"{scan.place} has no row that can be used: {notes[-1]}")
+        hint = f"; {WRITTEN}" if any(counts[i] and each.why == NO_TIME for i, each in enumerate(rules, start=1)) else ""
+        raise LogError(f"{scan.place} has no row that can be used: {notes[-1]}{hint}")
     keep: NDArray[np.bool_] = rule == 0
     return keep
 

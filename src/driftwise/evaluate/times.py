@@ -17,7 +17,8 @@ from driftwise.errors import LogError
 with needed_for("reading a log"):
     import polars as pl
 
-FORMATS = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%Y/%m/%d %H:%M:%S%.f", "%Y/%m/%d %H:%M", "%Y/%m/%d")
+DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y")  # with slashes, the day and the month could be taken for each other
+FORMATS = tuple(f"{date}{time}" for date in DATES for time in (" %H:%M:%S%.f", " %H:%M", ""))
 OFFSET = r":\d{2}(?:[.,]\d+)?\s*(Z|z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)$"
 MICROSECONDS = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
 FIRST_DATE = 1e8  # a number below it is not a date after March 1973, but a count of rounds or seconds

@@ -101,7 +101,6 @@ def _mark_changes(axes: Axes, found: "Diagnosis", k: int, x: Floats, colour: str
     for move in found.gradual:
         if move.arm == k:
             ends = np.interp([move.start, move.end], rows, x)
-            axes.axvspan(*ends, color=colour, alpha=0.08, lw=0)
             axes.plot(ends, [move.before, move.after], color=colour, alpha=0.8, lw=0.9, ls=(0, (3, 3)), zorder=4)
 
 

@@ -13,11 +13,16 @@ FAST = 20  # a log whose best window is a smaller share of it than one in so man
 
 
 class LogRecommendation(NamedTuple):
-    """A policy as the command line writes it, why, and the command that shows what it would have earned."""
+    """A policy as the command line writes it, why, and the command that shows what it would have earned.
+
+    `serve` is the command that serves it, warmed up with the log; empty where the log is that of a deployment, or there is
+    nothing to choose between.
+    """
 
     policy: str
     why: str
     command: str
+    serve: str = ""
 
 
 def recommend_for(found: "Diagnosis", source: str) -> LogRecommendation:
@@ -25,7 +30,9 @@ def recommend_for(found: "Diagnosis", source: str) -> LogRecommendation:
     policy, why = _choice(found)
     others = [other for other in (_windowed(found), _lasting(found)) if other != policy]
     options = " ".join(f"--policy {shlex.quote(each)}" for each in (policy, *others))
-    return LogRecommendation(policy, why, f"driftwise evaluate {source} {options}")
+    serve = f"driftwise serve --deployment NAME --policy {shlex.quote(policy)} --log {source}"
+    idle = "--deployment" in source or found.constant or len(found.arms) == 1
+    return LogRecommendation(policy, why, f"driftwise evaluate {source} {options}", "" if idle else serve)
 
 
 def _choice(found: "Diagnosis") -> tuple[str, str]:

@@ -77,6 +77,8 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
     yield ""
     yield f"Run {found.recommendation.policy}: {found.recommendation.why}."
     yield f"  {found.recommendation.command}"
+    if found.recommendation.serve:
+        yield f"  {found.recommendation.serve}"
     notes = (*found.notes, *found.overlap.notes)
     if notes:
         yield ""
@@ -116,10 +118,11 @@ def facts(found: "Diagnosis") -> Iterator[str]:
 
 def season_words(season: Season) -> str:
     """What a season does."""
-    most, least = int(np.nanargmax(season.effects)), int(np.nanargmin(season.effects))
+    most, least = (season.slot_name(int(find(season.effects))) for find in (np.nanargmax, np.nanargmin))
+    at = "at" if season.name == "hour" else "on"
     return (
         f"There is a season by {season.name} (p = {season.p_value:.2g}), which is not counted as drift: rewards are "
-        f"{season.swing:.3g} higher at {season.slot_name(most)} than at {season.slot_name(least)}."
+        f"{season.swing:.3g} higher {at} {most} than {at} {least}."
     )
 
 
