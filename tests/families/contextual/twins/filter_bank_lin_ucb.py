@@ -15,7 +15,9 @@ not zero, and rewards count from the first one.
     stray     a tenth filter whose pace is the largest rate of the variogram, over R^2; with one it counts half in the
               covariance of the mixture
 
-The beliefs are about the round `clock`, as those of the twin of `kalman-mixture`.
+The beliefs are about the round `clock`, as those of the twin of `kalman-mixture`. Rows under way count in the
+covariance while they are of the present generation or of the one before: decision t begins another when rewards have
+come, D rounds late in the mean of the last 2000 or so, and the present one began more than 2 D rounds before t.
 """
 
 from typing import Any
@@ -115,6 +117,24 @@ class FilterBankLinUCBTwin(KalmanMixtureTwin):
     def __init__(self, policy: Any, problem: Problem) -> None:
         super().__init__(policy, problem)
         self.dim = problem.dim
+        self.generations = [0, 0]
+
+    def pend(self, t: int, x: Floats) -> None:
+        """Rows of generations before the last are dropped: at the end of this round they are under way no longer."""
+        mean = 0.0
+        for i, entry in enumerate(self.log):
+            mean += (entry.arrival - entry.t - mean) / min(i + 1, 2000)
+        if self.log and t - self.generations[-1] > 2.0 * mean:
+            self.generations.append(t)
+            for s in [s for s in self.pending if s < self.generations[-2]]:
+                self.settle(s)
+                self.until[s] = t
+        super().pend(t, x)
+
+    def settle(self, t: int) -> None:
+        """What was dropped before is not under way any more."""
+        if t in self.pending:
+            super().settle(t)
 
     def bank(self, t: int) -> Bank:
         """What is believed at decision `t`."""

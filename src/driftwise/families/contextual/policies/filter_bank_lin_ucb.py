@@ -25,8 +25,9 @@ Known in advance: nothing. Neither the noise nor the range that a problem states
 any scale, and rewards any offset.
 Regret: none proven. `docs/auto-features.md` has what was measured.
 While rewards are under way the beliefs stay at the newest round that was answered; choices look ahead from there, and C
-is that of filters that have seen the pending rows, too. A reward of an earlier round is blurred by the walk since. One
-told twice counts twice. O(M d^2) a round, O(d^3) more while rewards are under way, and O(d^2) a row.
+is that of filters that have seen the pending rows, too, but for those that wait far longer than rewards take
+(`families/contextual/pending_generations.py`). A reward of an earlier round is blurred by the walk since. One that
+comes twice counts twice. O(M d^2) a round, O(d^3) more while rewards are under way, and O(d^2) a row.
 Kalman 1960 for the filter; fixed share from Herbster & Warmuth, *Tracking the best expert*, Machine Learning 1998.
 """
 
@@ -59,7 +60,15 @@ from driftwise.families.contextual.filter_bank import (
     walk_bank,
 )
 from driftwise.families.contextual.pending_covariance import NarrowRoom, narrow_covariance, new_narrow_room
-from driftwise.families.contextual.pending_rows import PendingRows, any_pending, new_pending_rows, pend_row, settle_row
+from driftwise.families.contextual.pending_generations import (
+    PendingGenerations,
+    add_generations,
+    any_expected,
+    learn_delay,
+    new_generations,
+    pend_expected,
+    settle_expected,
+)
 from driftwise.families.contextual.stray import ParameterVariogram, any_due, compare, new_variogram, stray_pace
 from driftwise.families.contextual.summaries import put_row, rewards_worth
 from driftwise.numerics.ridge import dot
@@ -79,7 +88,7 @@ class FilterBankLinUCBState(NamedTuple):
 
     bank: LinearFilterBank
     variogram: ParameterVariogram
-    pending: PendingRows
+    pending: PendingGenerations
     clock: Shared
     learned: Shared
     room: NarrowRoom
@@ -107,7 +116,7 @@ class FilterBankLinUCB(NamedTuple):
         return FilterBankLinUCBState(
             bank=new_filter_bank(dim),
             variogram=new_variogram(dim),
-            pending=new_pending_rows(dim),
+            pending=new_generations(dim),
             clock=np.zeros(1, np.int64),
             learned=np.array([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, PRIOR]),
             room=new_narrow_room(dim + 1),
@@ -117,7 +126,7 @@ class FilterBankLinUCB(NamedTuple):
 @kernel
 def _advance(policy: FilterBankLinUCB, state: FilterBankLinUCBState, t: int, rng: Any) -> None:
     """Come to round `t`, unless rewards are under way: they are news of rounds before."""
-    if not any_pending(state.pending):
+    if not any_expected(state.pending):
         _walk(state, t)
 
 
@@ -146,6 +155,7 @@ def _narrow(state: FilterBankLinUCBState) -> None:
     """Count the rows under way; their offset is taken to be known."""
     unit = _unit(state)
     variance = state.learned[NOISE] * unit * unit
+    add_generations(state.pending)
     narrow_covariance(state.bank.covariance, state.pending.pairs, variance, state.room)
 
 
@@ -154,7 +164,7 @@ def _select(
     policy: FilterBankLinUCB, state: FilterBankLinUCBState, t: int, context: Any, rng: Any
 ) -> tuple[int, float]:
     _believe(state, t)
-    if any_pending(state.pending):
+    if any_expected(state.pending):
         _narrow(state)
     best, top, unit, rows = 0, -np.inf, _unit(state), len(context)
     for row in range(rows):
@@ -180,6 +190,7 @@ def _update(
     if learned[LENGTH] == 0.0:
         learned[LENGTH] = math.sqrt(square)
     unit = _unit(state)
+    learn_delay(state.pending, now - decision.t)
     learned[COUNT] += 1.0
     if learned[COUNT] == 1.0:
         learned[FIRST] = outcome.reward
@@ -235,7 +246,7 @@ def _summarise(policy: FilterBankLinUCB, state: FilterBankLinUCBState, t: int, c
     for row in range(len(context)):
         before = PRIOR * (dot(context[row], context[row]) / unit / unit + 1.0)
         out.count[row] = rewards_worth(doubt(bank, context[row], unit) / noise, before)
-    if any_pending(state.pending):
+    if any_expected(state.pending):
         _narrow(state)
     for row in range(len(context)):
         mean = state.learned[FIRST] + expect(bank, context[row], unit)
@@ -247,8 +258,8 @@ register(
     about=About("nothing", "none proven", "Kalman 1960; Herbster & Warmuth 1998", family="contextual"),
     advance=_advance,
     select=_select,
-    pend=pend_row,
-    settle=settle_row,
+    pend=pend_expected,
+    settle=settle_expected,
     update=_update,
     summarise=_summarise,
 )
