@@ -178,22 +178,20 @@ def mix_means(bank: LinearFilterBank) -> None:
 
 @kernel(inline=False)
 def mix(bank: LinearFilterBank, noise: float, ahead: int, ceiling: float) -> None:
-    """Write mean and covariance of the mixture, `ahead` rounds from now, for noise R^2; the last filter counts half.
+    """Write mean and covariance of the mixture, `ahead` rounds from now, for noise R^2.
 
-    Without a pace the last filter is not counted.
+    Where the last filter has a pace, its covariance is added.
     """
     dim, models = len(bank.mean) - 1, len(bank.weights)
     mix_means(bank)
     for i in range(dim + 1):
         for k in range(dim + 1):
             bank.covariance[i, k] = 0.0
-    alone = 1.0 if bank.paces[models] == 0.0 else 0.5
-    for j in range(models + 1):
-        weight = alone * bank.weights[j] if j < models else 1.0 - alone
-        if weight > 0.0:
-            _add_covariance(bank, j, weight * noise, ahead, ceiling)
-        if j < models:
-            _add_spread_between(bank, j, weight)
+    for j in range(models):
+        _add_covariance(bank, j, bank.weights[j] * noise, ahead, ceiling)
+        _add_spread_between(bank, j, bank.weights[j])
+    if bank.paces[models] > 0.0:
+        _add_covariance(bank, models, noise, ahead, ceiling)
 
 
 @kernel

@@ -1,14 +1,7 @@
-"""Rows under way in two generations: those that wait far longer than rewards take are no longer expected.
+"""Rows of features under way in two generations (`numerics/generations.py`), and P = sum x x' over both.
 
-    mean delay D of rewards, over the last MEMORY or so
-    a decision t opens a new generation when the young one is SPAN D rounds old: the young rows become the old ones, and
-    what is left of the old ones is dropped
-    P = sum x x' over the rows under way of both generations
-
-A reward that is lost never settles, or settles when nobody can expect it any more. To count its row until then would
-narrow bounds by rewards that never come: with a fifth of rewards lost and a drifting parameter, rows played long ago
-would hold back the search for a change. A row counts for SPAN D rounds at least and 2 SPAN D at most. Until the first
-reward has come nothing is known of delays, and all rows count.
+With a fifth of rewards lost and a parameter that drifts, rows played long ago would otherwise hold back the search for
+a change: their rewards never come, and bounds would be as narrow as if they had.
 """
 
 from typing import Any, NamedTuple
@@ -16,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.core.kernel import kernel
-from driftwise.core.types import Decision, Scratch, Shared
+from driftwise.core.types import Decision, Scratch
 from driftwise.families.contextual.pending_rows import (
     PendingRows,
     add_row,
@@ -26,41 +19,37 @@ from driftwise.families.contextual.pending_rows import (
     drop_row,
     new_pending_rows,
 )
-
-SPAN = 2.0
-MEMORY = 2000.0
-YOUNG, OLD = range(2)
+from driftwise.numerics.generations import (
+    OLD,
+    YOUNG,
+    Generations,
+    generation_of,
+    new_generations,
+    opens_generation,
+)
 
 
 class PendingGenerations(NamedTuple):
-    """The rows of both generations, the rounds these began in, and number and mean of delays."""
+    """The rows of both generations; `pairs` is room for P."""
 
     young: PendingRows
     old: PendingRows
-    starts: Shared
-    delays: Shared
+    generations: Generations
     pairs: Scratch
 
 
-def new_generations(dim: int) -> PendingGenerations:
+def new_pending_generations(dim: int) -> PendingGenerations:
     """Nothing is under way."""
-    return PendingGenerations(
-        young=new_pending_rows(dim),
-        old=new_pending_rows(dim),
-        starts=np.zeros(2, np.int64),
-        delays=np.zeros(2),
-        pairs=np.zeros((dim, dim)),
-    )
+    return PendingGenerations(new_pending_rows(dim), new_pending_rows(dim), new_generations(), np.zeros((dim, dim)))
 
 
 @kernel
 def pend_expected(policy: Any, state: Any, decision: Decision) -> None:
     """A row is under way: the `pend` of a policy whose state has such a field `pending`."""
     pending = state.pending
-    if pending.delays[0] > 0.0 and decision.t - pending.starts[YOUNG] > SPAN * pending.delays[1]:
+    if opens_generation(pending.generations, decision.t):
         copy_rows(pending.young, pending.old)
         clear_rows(pending.young)
-        pending.starts[OLD], pending.starts[YOUNG] = pending.starts[YOUNG], decision.t
     add_row(pending.young, decision.context, 1.0)
 
 
@@ -68,17 +57,11 @@ def pend_expected(policy: Any, state: Any, decision: Decision) -> None:
 def settle_expected(policy: Any, state: Any, decision: Decision) -> None:
     """A row is under way no longer; one that was dropped is not counted."""
     pending = state.pending
-    if decision.t >= pending.starts[YOUNG]:
+    generation = generation_of(pending.generations, decision.t)
+    if generation == YOUNG:
         drop_row(pending.young, decision.context, 1.0)
-    elif decision.t >= pending.starts[OLD]:
+    elif generation == OLD:
         drop_row(pending.old, decision.context, 1.0)
-
-
-@kernel
-def learn_delay(pending: PendingGenerations, rounds: int) -> None:
-    """A reward came so many rounds after its decision."""
-    pending.delays[0] = min(pending.delays[0] + 1.0, MEMORY)
-    pending.delays[1] += (rounds - pending.delays[1]) / pending.delays[0]
 
 
 @kernel

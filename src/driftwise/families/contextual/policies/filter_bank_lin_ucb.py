@@ -1,8 +1,7 @@
 """Upper bounds from a bank of Kalman filters, with nothing to set: pace, noise and scale are learned from rewards.
 
     index of x = <z, m*> + WIDTH sqrt(z' C z)      z = (x, 1);  m*, C the mean and covariance of the mixture
-    C = sum_j w_j (R^2 Sigma_j + (m_j - m*)(m_j - m*)'); with a stray pace, the mean of that and of R^2 Sigma of the
-        filter that has the stray pace
+    C = sum_j w_j (R^2 Sigma_j + (m_j - m*)(m_j - m*)'), plus R^2 Sigma of the filter that has the stray pace, if any
 
 The filters are those of `families/contextual/filter_bank.py`: paces rho_j = 10^-8 .. 1, an offset, clipped likelihoods.
 The stray pace is that of `families/contextual/stray.py`, over R^2. After each of n rewards, with d features, D = d + 1:
@@ -26,7 +25,7 @@ any scale, and rewards any offset.
 Regret: none proven. `docs/auto-features.md` has what was measured.
 While rewards are under way the beliefs stay at the newest round that was answered; choices look ahead from there, and C
 is that of filters that have seen the pending rows, too, but for those that wait far longer than rewards take
-(`families/contextual/pending_generations.py`). A reward of an earlier round is blurred by the walk since. One that
+(`numerics/generations.py`). A reward of an earlier round is blurred by the walk since. One that
 comes twice counts twice. O(M d^2) a round, O(d^3) more while rewards are under way, and O(d^2) a row.
 Kalman 1960 for the filter; fixed share from Herbster & Warmuth, *Tracking the best expert*, Machine Learning 1998.
 """
@@ -64,16 +63,16 @@ from driftwise.families.contextual.pending_generations import (
     PendingGenerations,
     add_generations,
     any_expected,
-    learn_delay,
-    new_generations,
+    new_pending_generations,
     pend_expected,
     settle_expected,
 )
 from driftwise.families.contextual.stray import ParameterVariogram, any_due, compare, new_variogram, stray_pace
 from driftwise.families.contextual.summaries import put_row, rewards_worth
+from driftwise.numerics.generations import learn_delay
 from driftwise.numerics.ridge import dot
 
-WIDTH = 2.1
+WIDTH = 1.5
 MEMORY = 2000.0
 LONGEST = 16.0  # squared length that a parameter may have, over that of the one believed in
 TINY = 1e-300  # so that constant rewards have a noise
@@ -116,7 +115,7 @@ class FilterBankLinUCB(NamedTuple):
         return FilterBankLinUCBState(
             bank=new_filter_bank(dim),
             variogram=new_variogram(dim),
-            pending=new_generations(dim),
+            pending=new_pending_generations(dim),
             clock=np.zeros(1, np.int64),
             learned=np.array([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, PRIOR]),
             room=new_narrow_room(dim + 1),
@@ -190,7 +189,7 @@ def _update(
     if learned[LENGTH] == 0.0:
         learned[LENGTH] = math.sqrt(square)
     unit = _unit(state)
-    learn_delay(state.pending, now - decision.t)
+    learn_delay(state.pending.generations, now - decision.t)
     learned[COUNT] += 1.0
     if learned[COUNT] == 1.0:
         learned[FIRST] = outcome.reward
