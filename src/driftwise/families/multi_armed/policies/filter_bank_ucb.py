@@ -73,8 +73,9 @@ SPREAD_MEMORY = 1e4
 class FilterBankUCBState(NamedTuple):
     """The filters, and what they say of every arm at round `clock`: `estimates` m, `variances` v and `extras` x.
 
-    `alerts` are the sums of h since the last reward of an arm, `departures` the u. `young` and `old` count the decisions
-    under way of two generations, `pending` all of them. `spread` holds for how many rewards V has been learned, G and V.
+    `alerts` are the sums of h since the last reward of an arm, `departures` the u. `young` and `old` count the
+    decisions under way of two generations, `pending` all of them. `spread` holds for how many rewards V has been
+    learned, G and V.
     """
 
     bank: FilterBank
