@@ -1,7 +1,8 @@
 """Upper bounds from a bank of Kalman filters, with nothing to set: pace, noise and scale are learned from rewards.
 
     index of x = <z, m*> + WIDTH sqrt(z' C z)      z = (x, 1);  m*, C the mean and covariance of the mixture
-    C = sum_j w_j (R^2 Sigma_j + (m_j - m*)(m_j - m*)'), plus R^2 Sigma of the filter that has the stray pace, if any
+    C = sum_j w_j (R^2 Sigma_j + (m_j - m*)(m_j - m*)'); with a stray pace, 2/3 of the sum of that and of R^2 Sigma of
+        the filter that has it
 
 The filters are those of `families/contextual/filter_bank.py`: paces rho_j = 10^-8 .. 1, an offset, clipped likelihoods.
 The stray pace is that of `families/contextual/stray.py`, over R^2. After each of n rewards, with d features, D = d + 1:
@@ -72,7 +73,7 @@ from driftwise.families.contextual.summaries import put_row, rewards_worth
 from driftwise.numerics.generations import learn_delay
 from driftwise.numerics.ridge import dot
 
-WIDTH = 1.5
+WIDTH = 1.8
 MEMORY = 2000.0
 LONGEST = 16.0  # squared length that a parameter may have, over that of the one believed in
 TINY = 1e-300  # so that constant rewards have a noise
