@@ -18,7 +18,7 @@ from benchmarks.auto_features.bars import (
     regret,
     worlds,
 )
-from benchmarks.auto_features.catalogue import DEVELOPMENT, FIGURE_4, HELD_OUT, LATER_HELD_OUT, LOGISTIC
+from benchmarks.auto_features.catalogue import DEVELOPMENT, FIGURE_4, HELD_OUT, LAST_HELD_OUT, LATER_HELD_OUT, LOGISTIC
 from driftwise.families import FilterBankLinUCB
 
 
@@ -44,9 +44,9 @@ def line(name: str) -> Line | None:
     return Line(name, bar, float(np.mean(ours)), mixture, _short(setting))
 
 
-def show_without_bars(names: list[str]) -> None:
+def show_without_bars(title: str, names: list[str]) -> None:
     """Print the regrets of the policy and of `kalman-mixture`, which is told the noise."""
-    print(f"\n{'held out later, no bars':28}{'ours':>9}{'mixture':>9}{'ratio':>7}   runs of ours")
+    print(f"\n{title:28}{'ours':>9}{'mixture':>9}{'ratio':>7}   runs of ours")
     for name in names:
         world, horizon, means = worlds()[name], horizon_of(name), []
         for policy in (FilterBankLinUCB(), *references(name, world)):
@@ -92,8 +92,9 @@ def main(names: list[str]) -> None:
     for title, members in groups.items():
         if chosen := [name for name in members if not names or name in names]:
             show(title, chosen)
-    if chosen := [name for name in LATER_HELD_OUT if not names or name in names]:
-        show_without_bars(chosen)
+    for title, members in (("held out later, no bars", LATER_HELD_OUT), ("held out last, no bars", LAST_HELD_OUT)):
+        if chosen := [name for name in members if not names or name in names]:
+            show_without_bars(title, chosen)
 
 
 if __name__ == "__main__":

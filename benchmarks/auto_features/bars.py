@@ -1,6 +1,7 @@
 """The bars: windowed and discounted policies at every memory and radius of a grid, told the noise.
 
 python -m benchmarks.auto_features.bars [WORLD ...]       plays what is missing, and appends it to regrets.csv
+python -m benchmarks.auto_features.bars --glm [WORLD ...]     of worlds with rewards 0 and 1, `sliding-glm-ucb` alone
 """
 
 import csv
@@ -17,6 +18,7 @@ from benchmarks.auto_features.catalogue import (
     FIGURE_4,
     HELD_OUT,
     HORIZON,
+    LAST_HELD_OUT,
     LATE,
     LATER_HELD_OUT,
     LOGISTIC,
@@ -41,8 +43,8 @@ COLUMNS = ("world", "policy", "seed", "regret")
 WINDOWS = (30, 80, 200, 450, 1000, 2500, 6000, 30_000)
 BONUSES = (0.02, 0.05, 0.12, 0.3, 0.8)
 WIDTHS = (0.1, 0.25, 0.6, 1.2)
-FIRST, KEPT = 2, 24  # every setting plays the first seeds, and the best of them play the others
-GLM_WINDOWS, GLM_BONUSES = (200, 600), (0.001, 0.003, 0.01)
+FIRST, KEPT, KEPT_GLM = 2, 24, 3  # every setting plays the first seeds, and the best of them play the others
+GLM_WINDOWS, GLM_BONUSES = (200, 600, 2000), (0.001, 0.003, 0.01)
 SEEDS = {"still": 20, "drift": 6, "late": 5, "figure4": 5, "logistic": 5}
 TUNED_HORIZON = 100_000  # of Figure 4
 
@@ -52,7 +54,7 @@ Key = tuple[str, str, int]
 def worlds() -> dict[str, Any]:
     """Every world by name; those with late and lost rewards have `+late` behind it."""
     late = {f"{name}+late": Delayed(world=DEVELOPMENT[name], delay=50, kind="geometric", lost=0.2) for name in LATE}
-    return {**DEVELOPMENT, **HELD_OUT, **LATER_HELD_OUT, **LOGISTIC, **late, **FIGURE_4}
+    return {**DEVELOPMENT, **HELD_OUT, **LATER_HELD_OUT, **LAST_HELD_OUT, **LOGISTIC, **late, **FIGURE_4}
 
 
 def horizon_of(name: str) -> int:
@@ -81,8 +83,13 @@ def bars(name: str, world: Any) -> Iterator[Any]:
         yield SlidingLinThompson(window=window, ridge=ridge, scale=width)
         yield DiscountedLinThompson(gamma=1.0 - 1.0 / window, ridge=ridge, scale=width)
     if name in LOGISTIC:
-        for window, bonus in product(GLM_WINDOWS, GLM_BONUSES):
-            yield SlidingGLMUCB(window=window, link="logistic", beta_scale=bonus, norm=norm, ridge=0.1)
+        yield from glm_bars(norm)
+
+
+def glm_bars(norm: float) -> Iterator[SlidingGLMUCB]:
+    """Policies that know the link, for rewards of 0 and 1."""
+    for window, bonus in product(GLM_WINDOWS, GLM_BONUSES):
+        yield SlidingGLMUCB(window=window, link="logistic", beta_scale=bonus, norm=norm, ridge=0.1)
 
 
 def references(name: str, world: Any) -> Iterator[Any]:
@@ -129,14 +136,17 @@ def mean_regret(known: dict[Key, float], name: str, policy: Any, seeds: Iterable
     return float(np.mean([known.get((name, str(policy), seed), np.inf) for seed in seeds]))
 
 
-def tune(name: str) -> None:
+def tune(name: str, glm_only: bool = False) -> None:
     """Play the grid in a world: all settings a little, the best ones wholly, and the references."""
     world, seeds = worlds()[name], seeds_of(name)
     grid, tuning = list(bars(name, world)), tuning_seeds(name)
+    if glm_only:
+        grid = [each for each in grid if isinstance(each, SlidingGLMUCB)]
     first = tuning[: 2 * FIRST if name in STILL else FIRST]
     fill(name, [*grid, *references(name, world)], first)
     known = recorded()
-    best = sorted(grid, key=lambda each: mean_regret(known, name, each, first))[:KEPT]
+    best = sorted(grid, key=lambda each: mean_regret(known, name, each, first))
+    best = best[: KEPT_GLM if glm_only else KEPT]
     fill(name, best, tuning)
     fill(name, [*references(name, world), best_setting(name)], seeds)
 
@@ -161,8 +171,10 @@ def best_setting(name: str) -> Any:
 
 def main(names: list[str]) -> None:
     """Tune in the worlds of these names, in all of them where none is named."""
-    for name in names or worlds():
-        tune(name)
+    glm_only = "--glm" in names
+    chosen = [name for name in names if name != "--glm"] or list(LOGISTIC if glm_only else worlds())
+    for name in chosen:
+        tune(name, glm_only)
 
 
 if __name__ == "__main__":

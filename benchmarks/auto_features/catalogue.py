@@ -39,15 +39,26 @@ LATER_HELD_OUT = {  # no bars: played once, after the worlds above had been look
     "basis8-local": Features(dim=8, actions="basis", sd=0.2, drift="local", pace=1500),
     "fixed20-walk-offset": Features(dim=4, n_actions=20, actions="fixed", sd=0.3, drift="walk", pace=0.002, offset=5.0),
     "fresh2-knots": Features(dim=2, n_actions=10, sd=0.3, drift="knots", pace=4000),
-    "logistic-fixed15-knots": Features(
-        dim=5, n_actions=15, actions="fixed", link="logistic", norm=3.0, drift="knots", pace=5000
+}
+
+LAST_HELD_OUT = {  # no bars: played once, when width and pending rows had been chosen on worlds above
+    "disjoint6x2-still": Features(dim=12, n_actions=6, context_dim=2, actions="disjoint", sd=0.4, norm=2.0),
+    "disjoint3x4-walk": Features(
+        dim=12, n_actions=3, context_dim=4, actions="disjoint", sd=0.3, norm=2.0, drift="walk", pace=0.0015
     ),
+    "fixed25-still": Features(dim=4, n_actions=25, actions="fixed", sd=0.4),
+    "fixed18-turn": Features(dim=4, n_actions=18, actions="fixed", sd=0.15, drift="turn", pace=10000),
+    "fixed35-abrupt": Features(dim=5, n_actions=35, actions="fixed", sd=0.25, drift="abrupt", pace=2500),
+    "fresh7-knots": Features(dim=7, n_actions=12, sd=0.3, drift="knots", pace=5000),
 }
 
 LOGISTIC = {
     "logistic-fresh4-knots": Features(dim=4, n_actions=10, link="logistic", norm=3.0, drift="knots", pace=3000),
     "logistic-fixed20-abrupt": Features(
         dim=4, n_actions=20, actions="fixed", link="logistic", norm=3.0, drift="abrupt", pace=5000
+    ),
+    "logistic-fixed15-knots": Features(
+        dim=5, n_actions=15, actions="fixed", link="logistic", norm=3.0, drift="knots", pace=5000
     ),
     "logistic-fresh5-still": Features(dim=5, n_actions=10, link="logistic", norm=2.0),
 }

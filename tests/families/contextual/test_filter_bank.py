@@ -5,7 +5,7 @@ import pytest
 
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Outcome, Problem
-from driftwise.core.verbs import advance, select, update
+from driftwise.core.verbs import advance, pend, select, settle, update
 from driftwise.errors import ParameterError
 from driftwise.families import FilterBankLinUCB
 from driftwise.families.contextual.filter_bank import (
@@ -15,6 +15,7 @@ from driftwise.families.contextual.filter_bank import (
     pool_offsets,
     walk_bank,
 )
+from driftwise.families.contextual.policies.filter_bank_lin_ucb import FilterBankLinUCBState
 from tests.families.contextual.twins.filter_bank_lin_ucb import FilterBankLinUCBTwin
 
 DIM, ROUNDS = 3, 150
@@ -61,6 +62,37 @@ def test_beliefs_are_those_of_the_twin() -> None:
         update(policy, state, Decision(t, row, 1.0, rows[row], own), Outcome(reward), t)
         twin.learn(t, rows[row], reward)
     assert state.bank.paces[-1] > 0.0
+
+
+def test_rows_whose_rewards_never_come_are_dropped() -> None:
+    """Rewards are some five rounds late, and every third is lost; the lost ones never settle."""
+    policy, luck, due = FilterBankLinUCB(), np.random.default_rng(8), dict[int, list[tuple[int, Floats, float]]]()
+    state, twin, rows = policy.init(PROBLEM), FilterBankLinUCBTwin(policy, PROBLEM), luck.standard_normal((5, DIM))
+    theta: Floats = luck.standard_normal(DIM)
+    for t in range(ROUNDS):
+        own = at(key(2), t)
+        advance(policy, state, t, own)
+        row, _ = select(policy, state, t, rows, own)
+        if t % 15 == 14:
+            for found, expected in zip((state.bank.mean, state.bank.covariance), twin.estimate(t), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+        pend(policy, state, Decision(t, row, 1.0, rows[row], own))
+        twin.pend(t, rows[row])
+        if t % 3:
+            reward = float(rows[row] @ theta + 0.1 * luck.standard_normal())
+            due.setdefault(t + int(luck.integers(11)), []).append((t, rows[row], reward))
+        for then, x, y in due.pop(t, []):
+            decision = Decision(then, 0, 1.0, x, own)
+            settle(policy, state, decision)
+            twin.settle(then)
+            update(policy, state, decision, Outcome(y), t)
+            twin.learn(then, x, y, t)
+    assert max(pending_rows(state)) < 20 < ROUNDS // 3 - 20
+
+
+def pending_rows(state: FilterBankLinUCBState) -> list[int]:
+    """How many rows under way have each feature."""
+    return [int(count) for count in state.pending.young.counts + state.pending.old.counts]
 
 
 def variances_of_arms(bank: LinearFilterBank) -> Floats:

@@ -36,6 +36,7 @@ OFFSET_PACE = 1e-9  # above rounding, and a memory of some 30,000 rounds
 POOLED = 0.01  # of the distance to the offset of the mixture, a reward
 CLIP = 9.0
 DRIFTS = 1e-6  # a pace that forgets within a thousand rounds
+BLEND = 2.0 / 3.0  # of the sum of two covariances
 MOST_SWITCHES = 1e-3  # of the pace, a round
 
 
@@ -178,22 +179,22 @@ def mix_means(bank: LinearFilterBank) -> None:
 
 @kernel(inline=False)
 def mix(bank: LinearFilterBank, noise: float, ahead: int, ceiling: float) -> None:
-    """Write mean and covariance of the mixture, `ahead` rounds from now, for noise R^2; the last filter counts half.
+    """Write mean and covariance of the mixture, `ahead` rounds from now, for noise R^2.
 
-    Without a pace the last filter is not counted.
+    Where the last filter has a pace, it is BLEND times the sum of that covariance and of the last filter's.
     """
     dim, models = len(bank.mean) - 1, len(bank.weights)
     mix_means(bank)
     for i in range(dim + 1):
         for k in range(dim + 1):
             bank.covariance[i, k] = 0.0
-    alone = 1.0 if bank.paces[models] == 0.0 else 0.5
-    for j in range(models + 1):
-        weight = alone * bank.weights[j] if j < models else 1.0 - alone
-        if weight > 0.0:
-            _add_covariance(bank, j, weight * noise, ahead, ceiling)
-        if j < models:
-            _add_spread_between(bank, j, weight)
+    strays = bank.paces[models] > 0.0
+    share = BLEND if strays else 1.0
+    for j in range(models):
+        _add_covariance(bank, j, share * bank.weights[j] * noise, ahead, ceiling)
+        _add_spread_between(bank, j, share * bank.weights[j])
+    if strays:
+        _add_covariance(bank, models, share * noise, ahead, ceiling)
 
 
 @kernel

@@ -117,6 +117,15 @@ def any_pending(pending: PendingRows) -> bool:
 
 
 @kernel
+def copy_rows(one: PendingRows, other: PendingRows) -> None:
+    """Write what is under way in `one` to `other`."""
+    for i in range(len(one.counts)):
+        other.counts[i] = one.counts[i]
+        for j in range(len(one.counts)):
+            other.pairs[i, j], other.rests[i, j] = one.pairs[i, j], one.rests[i, j]
+
+
+@kernel
 def clear_rows(pending: PendingRows) -> None:
     """Nothing is under way any more."""
     for i in range(len(pending.counts)):

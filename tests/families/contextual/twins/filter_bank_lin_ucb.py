@@ -12,10 +12,12 @@ not zero, and rewards count from the first one.
     noise     B = mean of sum w e^2 / (v + s) over the last 2000 or so, k = (n - d - 1)^+
               R^2 = (mean y^2 + k B) / (1 + k)
     ceiling   1e4; from reward 2 d + 3 on 16 |m*|^2 / (d R^2) + 1
-    stray     a tenth filter whose pace is the largest rate of the variogram, over R^2; with one it counts half in the
-              covariance of the mixture
+    stray     a tenth filter whose pace is the largest rate of the variogram, over R^2; with one the covariance
+              is 2/3 of the sum of the mixture's and of its own
 
-The beliefs are about the round `clock`, as those of the twin of `kalman-mixture`.
+The beliefs are about the round `clock`, as those of the twin of `kalman-mixture`. Rows under way count in the
+covariance while they are of the present generation or of the one before: decision t begins another when rewards have
+come, D rounds late in the mean of the last 2000 or so, and the present one began more than 2 D rounds before t.
 """
 
 from typing import Any
@@ -58,7 +60,7 @@ class Bank:
         apart = self.means[:9] - mean
         wider = self.noise * np.array([self.widened(j, ahead) if ahead else self.covariances[j] for j in range(10)])
         covariance = np.einsum("j,jik->ik", self.weights, wider[:9]) + (self.weights * apart.T) @ apart
-        return mean, covariance if self.paces[9] == 0.0 else 0.5 * (covariance + wider[9])
+        return mean, covariance if self.paces[9] == 0.0 else 2.0 * (covariance + wider[9]) / 3.0
 
     def learn(self, x: Floats, reward: float, age: int) -> None:
         self.n += 1
@@ -115,6 +117,24 @@ class FilterBankLinUCBTwin(KalmanMixtureTwin):
     def __init__(self, policy: Any, problem: Problem) -> None:
         super().__init__(policy, problem)
         self.dim = problem.dim
+        self.generations = [0, 0]
+
+    def pend(self, t: int, x: Floats) -> None:
+        """Rows of generations before the last are dropped: at the end of this round they are under way no longer."""
+        mean = 0.0
+        for i, entry in enumerate(self.log):
+            mean += (entry.arrival - entry.t - mean) / min(i + 1, 2000)
+        if self.log and t - self.generations[-1] > 2.0 * mean:
+            self.generations.append(t)
+            for s in [s for s in self.pending if s < self.generations[-2]]:
+                self.settle(s)
+                self.until[s] = t
+        super().pend(t, x)
+
+    def settle(self, t: int) -> None:
+        """What was dropped before is not under way any more."""
+        if t in self.pending:
+            super().settle(t)
 
     def bank(self, t: int) -> Bank:
         """What is believed at decision `t`."""
@@ -143,4 +163,4 @@ class FilterBankLinUCBTwin(KalmanMixtureTwin):
         bank, mean, covariance = self.beliefs_at(t)
         rows = np.array([bank.row(x) for x in context])
         spreads = np.sqrt(np.maximum(0.0, np.einsum("ai,ij,aj->a", rows, covariance, rows)))
-        return np.array(rows @ mean + 2.1 * spreads)
+        return np.array(rows @ mean + 1.8 * spreads)

@@ -1,7 +1,9 @@
 """Filter-bank UCB, from the text of its file: plain NumPy, all arms and all filters at once, every round.
 
 The log is read once, in the order it was told: at the start of a round the arms are looked at, then the round passes,
-then the rewards that arrived in it are learned.
+then the rewards that arrived in it are learned. Decisions under way count while they are of the present generation or
+of the one before: decision t begins another when rewards have come, D rounds late in the mean of the last 2000 or so,
+and the present one began more than 2 D rounds before t.
 """
 
 import math
@@ -22,7 +24,7 @@ class FilterBankUCBTwin(Twin):
     def __init__(self, policy: Any, problem: Problem) -> None:
         super().__init__(policy, problem)
         k, models = problem.n_arms, len(RHO)
-        self.round, self.learned = 0, 0
+        self.round, self.learned, self.generations = 0, 0, [0, 0]
         self.m, self.p, self.w = np.zeros((k, models)), np.ones((k, models)), np.full(models, 1.0 / models)
         self.rewards: list[list[float]] = [[] for _ in range(k)]
         self.last = np.zeros(k)
@@ -34,6 +36,15 @@ class FilterBankUCBTwin(Twin):
         self.snapshots: dict[tuple[int, int], tuple[float, float]] = {}
         self.played: dict[tuple[int, int], bool] = {}
         self.n_q, self.e_q, self.d_q = dict.fromkeys(SCALES, 0), dict.fromkeys(SCALES, 0.0), dict.fromkeys(SCALES, 0.0)
+
+    def pend(self, t: int, arm: int) -> None:
+        """A decision may begin another generation."""
+        super().pend(t, arm)
+        mean = 0.0
+        for i, entry in enumerate(self.log):
+            mean += (entry.arrival - entry.t - mean) / min(i + 1, 2000)
+        if self.log and t - self.generations[-1] > 2.0 * mean:
+            self.generations.append(t)
 
     def indices(self, t: int) -> Floats:
         """The index of every arm at decision `t`."""
@@ -59,7 +70,7 @@ class FilterBankUCBTwin(Twin):
 
     def _index(self, arm: int, pending: list[int]) -> float:
         if self.rewards[arm]:
-            total, waiting = self.var[arm] + self.x[arm], sum(s >= self.last[arm] for s in pending)
+            total, waiting = self.var[arm] + self.x[arm], sum(s >= self.generations[-2] for s in pending)
             return float(self.estimate[arm] + 2.0 * math.sqrt(total / (1.0 + waiting * total / self.r2)))
         if not pending:
             return math.inf

@@ -1,8 +1,8 @@
 """Upper bounds from a bank of Kalman filters, with nothing to set: pace, noise and scale are learned from rewards.
 
     index of x = <z, m*> + WIDTH sqrt(z' C z)      z = (x, 1);  m*, C the mean and covariance of the mixture
-    C = sum_j w_j (R^2 Sigma_j + (m_j - m*)(m_j - m*)'); with a stray pace, the mean of that and of R^2 Sigma of the
-        filter that has the stray pace
+    C = sum_j w_j (R^2 Sigma_j + (m_j - m*)(m_j - m*)'); with a stray pace, 2/3 of the sum of that and of R^2 Sigma of
+        the filter that has it
 
 The filters are those of `families/contextual/filter_bank.py`: paces rho_j = 10^-8 .. 1, an offset, clipped likelihoods.
 The stray pace is that of `families/contextual/stray.py`, over R^2. After each of n rewards, with d features, D = d + 1:
@@ -25,8 +25,9 @@ Known in advance: nothing. Neither the noise nor the range that a problem states
 any scale, and rewards any offset.
 Regret: none proven. `docs/auto-features.md` has what was measured.
 While rewards are under way the beliefs stay at the newest round that was answered; choices look ahead from there, and C
-is that of filters that have seen the pending rows, too. A reward of an earlier round is blurred by the walk since. One
-told twice counts twice. O(M d^2) a round, O(d^3) more while rewards are under way, and O(d^2) a row.
+is that of filters that have seen the pending rows, too, but for those that wait far longer than rewards take
+(`numerics/generations.py`). A reward of an earlier round is blurred by the walk since. One that
+comes twice counts twice. O(M d^2) a round, O(d^3) more while rewards are under way, and O(d^2) a row.
 Kalman 1960 for the filter; fixed share from Herbster & Warmuth, *Tracking the best expert*, Machine Learning 1998.
 """
 
@@ -59,12 +60,20 @@ from driftwise.families.contextual.filter_bank import (
     walk_bank,
 )
 from driftwise.families.contextual.pending_covariance import NarrowRoom, narrow_covariance, new_narrow_room
-from driftwise.families.contextual.pending_rows import PendingRows, any_pending, new_pending_rows, pend_row, settle_row
+from driftwise.families.contextual.pending_generations import (
+    PendingGenerations,
+    add_generations,
+    any_expected,
+    new_pending_generations,
+    pend_expected,
+    settle_expected,
+)
 from driftwise.families.contextual.stray import ParameterVariogram, any_due, compare, new_variogram, stray_pace
 from driftwise.families.contextual.summaries import put_row, rewards_worth
+from driftwise.numerics.generations import learn_delay
 from driftwise.numerics.ridge import dot
 
-WIDTH = 2.1
+WIDTH = 1.8
 MEMORY = 2000.0
 LONGEST = 16.0  # squared length that a parameter may have, over that of the one believed in
 TINY = 1e-300  # so that constant rewards have a noise
@@ -79,7 +88,7 @@ class FilterBankLinUCBState(NamedTuple):
 
     bank: LinearFilterBank
     variogram: ParameterVariogram
-    pending: PendingRows
+    pending: PendingGenerations
     clock: Shared
     learned: Shared
     room: NarrowRoom
@@ -107,7 +116,7 @@ class FilterBankLinUCB(NamedTuple):
         return FilterBankLinUCBState(
             bank=new_filter_bank(dim),
             variogram=new_variogram(dim),
-            pending=new_pending_rows(dim),
+            pending=new_pending_generations(dim),
             clock=np.zeros(1, np.int64),
             learned=np.array([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, PRIOR]),
             room=new_narrow_room(dim + 1),
@@ -117,7 +126,7 @@ class FilterBankLinUCB(NamedTuple):
 @kernel
 def _advance(policy: FilterBankLinUCB, state: FilterBankLinUCBState, t: int, rng: Any) -> None:
     """Come to round `t`, unless rewards are under way: they are news of rounds before."""
-    if not any_pending(state.pending):
+    if not any_expected(state.pending):
         _walk(state, t)
 
 
@@ -146,6 +155,7 @@ def _narrow(state: FilterBankLinUCBState) -> None:
     """Count the rows under way; their offset is taken to be known."""
     unit = _unit(state)
     variance = state.learned[NOISE] * unit * unit
+    add_generations(state.pending)
     narrow_covariance(state.bank.covariance, state.pending.pairs, variance, state.room)
 
 
@@ -154,7 +164,7 @@ def _select(
     policy: FilterBankLinUCB, state: FilterBankLinUCBState, t: int, context: Any, rng: Any
 ) -> tuple[int, float]:
     _believe(state, t)
-    if any_pending(state.pending):
+    if any_expected(state.pending):
         _narrow(state)
     best, top, unit, rows = 0, -np.inf, _unit(state), len(context)
     for row in range(rows):
@@ -180,6 +190,7 @@ def _update(
     if learned[LENGTH] == 0.0:
         learned[LENGTH] = math.sqrt(square)
     unit = _unit(state)
+    learn_delay(state.pending.generations, now - decision.t)
     learned[COUNT] += 1.0
     if learned[COUNT] == 1.0:
         learned[FIRST] = outcome.reward
@@ -235,7 +246,7 @@ def _summarise(policy: FilterBankLinUCB, state: FilterBankLinUCBState, t: int, c
     for row in range(len(context)):
         before = PRIOR * (dot(context[row], context[row]) / unit / unit + 1.0)
         out.count[row] = rewards_worth(doubt(bank, context[row], unit) / noise, before)
-    if any_pending(state.pending):
+    if any_expected(state.pending):
         _narrow(state)
     for row in range(len(context)):
         mean = state.learned[FIRST] + expect(bank, context[row], unit)
@@ -247,8 +258,8 @@ register(
     about=About("nothing", "none proven", "Kalman 1960; Herbster & Warmuth 1998", family="contextual"),
     advance=_advance,
     select=_select,
-    pend=pend_row,
-    settle=settle_row,
+    pend=pend_expected,
+    settle=settle_expected,
     update=_update,
     summarise=_summarise,
 )

@@ -24,10 +24,10 @@ once in t / 16 rounds later on: 16 log(1 + T / 16,000) times in all, and less of
 | t | clock | the round to be decided next |
 
 An arm without a reward is tried first, lowest number first. While its reward is under way the mean of all rewards and
-their variance stand for it. Decisions under way that are younger than the last reward of their arm count as if they had
-come and paid its mean: with p of them, v_k + x_k is smaller by 1 + p (v_k + x_k) / R^2. Older ones do not: among them
-are those whose rewards are lost, and the arm that is played most would be held back by them (measured: with a fifth of
-rewards lost, up to 5 times the regret).
+their variance stand for it. Decisions under way count as if they had come and paid its mean: with p of them, v_k + x_k
+is smaller by 1 + p (v_k + x_k) / R^2. Those that wait far longer than rewards take do not (`numerics/generations.py`):
+among them are those whose rewards are lost, and the arm that is played most would be held back by them (measured: with
+a fifth of rewards lost, up to 5 times the regret).
 
 Kalman 1960 for the filters; Herbster & Warmuth, *Tracking the best expert*, Machine Learning 1998, for the share; the
 rest is our own, measured in `benchmarks/auto`.
@@ -51,6 +51,15 @@ from driftwise.core.verbs import register
 from driftwise.families.multi_armed.filter_bank import FilterBank, correct, mixture, new_bank, start
 from driftwise.families.multi_armed.reward_noise import COUNT, MEAN, RewardNoise, learn_noise, new_noise, total_variance
 from driftwise.families.multi_armed.variogram import ALL, Variogram, look, new_variogram, straying
+from driftwise.numerics.generations import (
+    OLD,
+    YOUNG,
+    Generations,
+    generation_of,
+    learn_delay,
+    new_generations,
+    opens_generation,
+)
 
 WIDTH = 2.0
 STRAYING = 2.0
@@ -64,8 +73,9 @@ SPREAD_MEMORY = 1e4
 class FilterBankUCBState(NamedTuple):
     """The filters, and what they say of every arm at round `clock`: `estimates` m, `variances` v and `extras` x.
 
-    `alerts` are the sums of h since the last reward of an arm, `departures` the u, and `waiting` counts the decisions
-    under way since then; `pending` counts all. `spread` holds for how many rewards V has been learned, G and V.
+    `alerts` are the sums of h since the last reward of an arm, `departures` the u. `young` and `old` count the
+    decisions under way of two generations, `pending` all of them. `spread` holds for how many rewards V has been
+    learned, G and V.
     """
 
     bank: FilterBank
@@ -74,7 +84,9 @@ class FilterBankUCBState(NamedTuple):
     spread: Shared
     counts: PerArm
     pending: PerArm
-    waiting: PerArm
+    generations: Generations
+    young: PerArm
+    old: PerArm
     alerts: PerArm
     departures: PerArm
     estimates: PerArm
@@ -113,7 +125,9 @@ class FilterBankUCB(NamedTuple):
             spread=np.zeros(3),
             counts=np.zeros(n_arms, np.int64),
             pending=np.zeros(n_arms, np.int64),
-            waiting=np.zeros(n_arms, np.int64),
+            generations=new_generations(),
+            young=np.zeros(n_arms, np.int64),
+            old=np.zeros(n_arms, np.int64),
             alerts=np.zeros(n_arms),
             departures=np.zeros(n_arms),
             estimates=np.zeros(n_arms),
@@ -181,7 +195,7 @@ def _look_at(state: FilterBankUCBState, arm: int, t: int) -> None:
 
 @kernel
 def _bonus(state: FilterBankUCBState, arm: int, waiting: int) -> float:
-    """What an arm with rewards, and so many decisions under way since the last, may be better than its mean."""
+    """What an arm with rewards, and so many that are still expected, may be better than its mean."""
     variance = state.variances[arm] + state.extras[arm]
     return float(WIDTH * math.sqrt(variance / (1.0 + waiting * variance / state.noise.variance[0])))
 
@@ -191,7 +205,7 @@ def _index(state: FilterBankUCBState, arm: int) -> float:
     """What arms are ranked by."""
     pending, noise = state.pending[arm], state.noise
     if state.counts[arm] > 0:
-        return float(state.estimates[arm] + _bonus(state, arm, state.waiting[arm]))
+        return float(state.estimates[arm] + _bonus(state, arm, state.young[arm] + state.old[arm]))
     if pending == 0:
         return np.inf
     if noise.moments[COUNT] == 0.0:
@@ -225,21 +239,28 @@ def _select(policy: FilterBankUCB, state: FilterBankUCBState, t: int, context: A
 
 @kernel
 def _pend(policy: FilterBankUCB, state: FilterBankUCBState, decision: Decision) -> None:
+    if opens_generation(state.generations, decision.t):
+        for arm in range(len(state.young)):
+            state.old[arm], state.young[arm] = state.young[arm], 0
     state.pending[decision.action] += 1
-    state.waiting[decision.action] += 1
+    state.young[decision.action] += 1
 
 
 @kernel
 def _settle(policy: FilterBankUCB, state: FilterBankUCBState, decision: Decision) -> None:
+    generation = generation_of(state.generations, decision.t)
     state.pending[decision.action] -= 1
-    if decision.t >= state.bank.rounds[decision.action]:
-        state.waiting[decision.action] -= 1
+    if generation == YOUNG:
+        state.young[decision.action] -= 1
+    elif generation == OLD:
+        state.old[decision.action] -= 1
 
 
 @kernel
 def _update(policy: FilterBankUCB, state: FilterBankUCBState, decision: Decision, outcome: Outcome, now: int) -> None:
     arm, reward, noise = decision.action, outcome.reward, state.noise
     _pass_time(policy, state, now + 1)
+    learn_delay(state.generations, now - decision.t)
     is_first = state.counts[arm] == 0
     learn_noise(noise, arm, reward, is_first)
     state.counts[arm] += 1
@@ -250,7 +271,7 @@ def _update(policy: FilterBankUCB, state: FilterBankUCBState, decision: Decision
             *(state.bank, arm, reward, now + 1, now - decision.t, noise.variance[0]),
             *(state.alerts[arm], _most(state), state.extras[arm] / noise.variance[0]),
         )
-    state.alerts[arm], state.extras[arm], state.waiting[arm] = 0.0, 0.0, 0
+    state.alerts[arm], state.extras[arm] = 0.0, 0.0
     state.variogram.played[arm] = ALL
     _look_at(state, arm, now + 1)
     state.departures[arm] = state.variances[arm]
