@@ -1,7 +1,8 @@
-"""Background tasks of an engine: compile kernels at the start; record defaults, save snapshots, check the clock."""
+"""Background tasks of an engine: at its start compile kernels and check a sample; later defaults, snapshots, clock."""
 
 import asyncio
 import logging
+import random
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from driftwise.core.spec import parse
 from driftwise.errors import DriftwiseError
 from driftwise.families import POLICIES
 from driftwise.service.deployments.catalogue import RETIRED, DeploymentEntry
+from driftwise.service.deployments.check import check_sample
 from driftwise.service.deployments.readiness import READ, TRIAL, WRITTEN
 from driftwise.service.deployments.spec import policy_of
 from driftwise.service.http.errors import Unavailable
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 IDLE_US = 10 * 1_000_000  # a deployment without requests is saved after this
 HOUR_US = 3600 * 1_000_000
 SWEEP_S = 1.0
+MAX_SAMPLED = 1000  # deployments checked at the start
 FAILED = "a background task failed"
 log = logging.getLogger("driftwise.service")
 
@@ -52,6 +55,20 @@ async def warm(engine: "Engine") -> None:
     engine.readiness.warm = True
     for name in later:
         await _try_fold(engine, name)
+    await check_sample_of_each(engine)
+
+
+async def check_sample_of_each(engine: "Engine") -> None:
+    """Read some events of each deployment, of the newest and of older ones: damage shall not wait to be met."""
+    luck = random.Random()
+    entries = [entry for entry in engine.catalogue.entries.values() if entry.status != RETIRED]
+    n_events = 0
+    for entry in luck.sample(entries, min(MAX_SAMPLED, len(entries))):
+        with suppress(DriftwiseError):  # it is logged, and readiness names it
+            n_events += await engine.read_in_thread(entry, check_sample, engine.journal, entry.stream, luck)
+    facts = {"n_events": n_events, "damaged": engine.damaged_names}
+    log.info("a sample of the store was checked", extra={"facts": facts})
+    engine.readiness.sampled = True
 
 
 async def _try_fold(engine: "Engine", name: str) -> None:

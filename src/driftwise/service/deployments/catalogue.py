@@ -113,12 +113,15 @@ HANDLERS: dict[type[Body], Callable[[Catalogue, Any, int], None]] = {
 def read_catalogue(journal: Journal) -> Catalogue:
     """Read the catalogue of a store. A damaged catalogue is an error: without it there is nothing to serve."""
     catalogue = Catalogue()
-    for event in journal.read(CATALOGUE):
-        if event.number != catalogue.number:
-            raise DamagedError(f"the catalogue has lost event {catalogue.number}: restore a backup", catalogue.number)
-        try:
-            catalogue.apply(event)
-        except Exception as error:
-            why = error if isinstance(error, JournalError) else f"event {event.number}: {type(error).__name__} {error}"
-            raise DamagedError(f"the catalogue is damaged, {why}: restore a backup", event.number) from error
+    try:
+        for event in journal.read(CATALOGUE):
+            try:
+                catalogue.apply(event)
+            except JournalError:
+                raise
+            except Exception as error:
+                why = f"event {event.number}: {type(error).__name__} {error}"
+                raise DamagedError(why, event.number) from error
+    except DamagedError as error:
+        raise DamagedError(f"the catalogue is damaged ({error}): restore a backup", error.event) from error
     return catalogue

@@ -150,8 +150,7 @@ async def _look_up(
         if not missing:
             return entry, live, from_journal
         for id in missing:
-            event = await engine.query(engine.journal.outcome, entry.stream, id)
-            from_journal[id] = None if event is None else engine.body_of(entry, event)
+            from_journal[id] = await engine.outcome(entry, id)
 
 
 async def cancel(engine: Engine, name: str, id: int, *, key: IdempotencyKey = NO_KEY) -> Reply:

@@ -281,7 +281,7 @@ class Engine:
             raise RequestInProgress("a request with this idempotency key is in progress; repeat it later")
         self._in_flight.add(key.key)
         try:
-            stored: Answer | None = await self.query(self.journal.answer, key.key)
+            stored = await self._stored_answer(key.key)
             if stored is None:
                 return await work()
             if stored.fingerprint != key.fingerprint:
@@ -291,14 +291,23 @@ class Engine:
         finally:
             self._in_flight.discard(key.key)
 
+    async def _stored_answer(self, key: str) -> Answer | None:
+        try:
+            return await self.query(self.journal.answer, key)
+        except DamagedError as error:
+            log.error("an answer is damaged", extra={"facts": {"why": str(error)}})
+            raise Damaged("the answer to this idempotency key is damaged: whether it was done is unknown") from None
+
     # ---- reading ----
 
     async def query(self, read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
-        """Read from the journal, without a thread if that is fast."""
+        """Read from the journal, without a thread if that is fast. Damage is for the caller to report."""
         try:
             if self.journal.fast_reads:
                 return read(*args, **options)
             return await asyncio.to_thread(read, *args, **options)
+        except DamagedError:
+            raise
         except JournalError as error:
             raise self.unreadable(error) from None
 
@@ -319,10 +328,11 @@ class Engine:
             why = f"deployment {entry.initial.name} could not be loaded ({type(error).__name__}); repeat the request"
             raise Unavailable(why) from None
 
-    def body_of(self, entry: DeploymentEntry, event: Event) -> Body:
-        """The body of an event of a deployment."""
+    async def outcome(self, entry: DeploymentEntry, id: int) -> Body | None:
+        """The outcome of a decision in the journal, or its cancellation; None where there is none."""
         try:
-            body: Body = body_of(event)
+            event = await self.query(self.journal.outcome, entry.stream, id)
+            body: Body | None = None if event is None else body_of(event)
             return body
         except DamagedError as error:
             raise self.damaged(entry, error) from None
