@@ -71,6 +71,76 @@ def repair(store: str, backup: str | None, dry_run: bool) -> None:
 
 @store.command()
 @click.argument("store")
+@click.option("--dry-run", is_flag=True, help="Say what would be dropped, and change nothing.")
+def compact(store: str, dry_run: bool) -> None:
+    """Drop what is left of deleted deployments and dropped events, and give free pages of STORE back to the disk."""
+    with opened(store) as journal:
+        from driftwise.service.deployments.catalogue import read_catalogue
+
+        catalogue = read_catalogue(journal)
+        deleted = [stream for stream in catalogue.deleted if journal.last(stream) >= 0]
+        before = journal.size()
+        if dry_run:
+            click.echo(f"{len(deleted)} deleted deployments would be dropped; the store has {before:,} bytes")
+            return
+        for stream in deleted:
+            while journal.drop(stream):
+                pass
+        for entry in catalogue.entries.values():
+            while journal.trim(entry.stream):
+                pass
+        journal.compact()
+        click.echo(f"the store had {before:,} bytes and has {journal.size():,}")
+
+
+@store.command()
+@click.argument("store")
+@click.option("--to", "folder", metavar="FOLDER", help="Write the events to Parquet files first; else they are lost.")
+@click.option("--events", type=click.IntRange(0), metavar="N", help="Keep the last N events of each deployment.")
+@click.option("--seconds", type=click.FloatRange(0), metavar="S", help="Keep the events of the last S seconds.")
+@click.option("--deployment", metavar="NAME", help="Only this deployment.")
+@click.option("--dry-run", is_flag=True, help="Say what would be dropped, and change nothing.")
+def archive(
+    store: str,
+    folder: str | None,
+    events: int | None,
+    seconds: float | None,
+    deployment: str | None,
+    dry_run: bool,
+) -> None:
+    """Drop old events from STORE, by the retention of each deployment, or by --events and --seconds.
+
+    Decisions go on as before: the state of each deployment takes the place of its events. It can no longer change to
+    another policy then. `driftwise store compact` gives the room back to the disk.
+    """
+    with opened(store) as journal:
+        from driftwise.service.deployments.archive import check_folder
+        from driftwise.service.deployments.catalogue import read_catalogue
+        from driftwise.service.deployments.clock import now_us
+        from driftwise.service.deployments.retention import as_retention, cut_offline, write_archive
+
+        entries = read_catalogue(journal).entries
+        if deployment is not None and deployment not in entries:
+            raise ParameterError(f"there is no deployment {deployment!r} in this store: there are {', '.join(entries)}")
+        target = None if folder is None or dry_run else check_folder(Path(folder))
+        retention = as_retention(events, seconds)
+        for name in entries if deployment is None else [deployment]:
+            origin = cut_offline(journal, entries[name], retention, now_us())
+            if origin is None:
+                click.echo(f"{name}: all events are kept")
+                continue
+            if dry_run:
+                click.echo(f"{name}: events up to {origin.number} would be dropped")
+                continue
+            path = None if target is None else write_archive(journal, entries[name], origin, target)
+            journal.rebase(origin)
+            while journal.trim(origin.stream):
+                pass
+            click.echo(f"{name}: events up to {origin.number} were {'dropped' if path is None else f'moved to {path}'}")
+
+
+@store.command()
+@click.argument("store")
 @click.option("--dry-run", is_flag=True, help="Do all of it and undo it, so that nothing changes.")
 def upgrade(store: str, dry_run: bool) -> None:
     """Bring STORE to the format of this version of driftwise. It cannot be undone: copy the store first."""

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import random
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,16 +17,18 @@ from driftwise.families import POLICIES
 from driftwise.service.deployments.catalogue import RETIRED, DeploymentEntry
 from driftwise.service.deployments.check import check_sample
 from driftwise.service.deployments.readiness import READ, TRIAL, WRITTEN
+from driftwise.service.deployments.retention import cut
 from driftwise.service.deployments.spec import policy_of
-from driftwise.service.http.errors import Unavailable
+from driftwise.service.http.errors import Damaged, NotFound, Unavailable
 from driftwise.service.store.events import ClockSet
+from driftwise.service.store.writer import Chore
 
 if TYPE_CHECKING:
     from driftwise.service.deployments.engine import Engine
 
 IDLE_US = 10 * 1_000_000  # a deployment without requests is saved after this
-HOUR_US = 3600 * 1_000_000
 SWEEP_S = 1.0
+TEND_S = 10.0  # between two looks at what can be dropped
 MAX_SAMPLED = 1000  # deployments checked at the start
 FAILED = "a background task failed"
 log = logging.getLogger("driftwise.service")
@@ -90,17 +93,41 @@ def _kind(entry: DeploymentEntry) -> tuple[Any, ...]:
 
 async def run_periodically(engine: "Engine") -> None:
     """Run periodic work every second, for ever."""
-    forgotten = engine.clock()
     while True:
         await asyncio.sleep(SWEEP_S)
         try:
             await run_once(engine)
         except Exception:
             log.exception(FAILED)
-        now = engine.clock()
-        if now - forgotten > HOUR_US or engine.writer.forgetting:
-            forgotten = now
-            engine.writer.submit(forget=engine.oldest_answer(now))
+
+
+async def tend_store(engine: "Engine") -> None:
+    """Drop what need not be kept, for ever: a little at a time, so that requests go on."""
+    while True:
+        try:
+            await tend_once(engine)
+        except Unavailable:
+            pass  # the next run tries again
+        except Exception:
+            log.exception(FAILED)
+        await asyncio.sleep(TEND_S)
+
+
+async def tend_once(engine: "Engine") -> None:
+    """Drop old answers, deployments that were deleted, and events that no retention asks for; give pages back."""
+    before = engine.oldest_answer(engine.clock())
+    chores: list[Chore] = [partial(engine.journal.forget_answers, before)]
+    for stream in list(engine.catalogue.deleted - engine.dropped):
+        chores.append(partial(engine.journal.drop, stream))
+        engine.dropped.add(stream)
+    for name, entry in list(engine.catalogue.entries.items()):
+        if entry.spec.retention is not None and entry.status != RETIRED and entry.damage is None:
+            with suppress(NotFound, Damaged):  # it was deleted meanwhile, or cannot be read: requests will report it
+                await cut(engine, name)
+                chores.append(partial(engine.journal.trim, entry.stream))
+    for chore in [*chores, engine.journal.release]:
+        while await engine.do_chore(chore):
+            await asyncio.sleep(0)
 
 
 async def run_once(engine: "Engine") -> None:

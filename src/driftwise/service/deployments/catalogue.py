@@ -10,7 +10,16 @@ from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.http.schemas.responses import SummaryResponse
 from driftwise.service.store import events
-from driftwise.service.store.events import ApiKeyCreated, ApiKeyRevoked, Body, ClockSet, Created, PolicyChanged, Status
+from driftwise.service.store.events import (
+    ApiKeyCreated,
+    ApiKeyRevoked,
+    Body,
+    ClockSet,
+    Created,
+    Deleted,
+    PolicyChanged,
+    Status,
+)
 from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, Journal, JournalError
 
 RUNNING, PAUSED, RETIRED = "running", "paused", "retired"
@@ -62,6 +71,7 @@ class Catalogue:
         self.keys: dict[str, ApiKeyCreated] = {}
         self.key_created_at: dict[str, int] = {}
         self.leaps = Leaps()
+        self.deleted: set[int] = set()  # streams of deployments that were deleted
         self._by_stream: dict[int, DeploymentEntry] = {}
 
     @property
@@ -86,6 +96,11 @@ class Catalogue:
     def _on_status(self, body: Status, at: int) -> None:
         self._by_stream[body.stream].status = body.status
 
+    def _on_deleted(self, body: Deleted, at: int) -> None:
+        entry = self._by_stream[body.stream]
+        self.deleted.add(body.stream)
+        del self.entries[entry.initial.name]
+
     def _on_policy_changed(self, body: PolicyChanged, at: int) -> None:
         self._by_stream[body.stream].policy = body.policy
 
@@ -103,6 +118,7 @@ class Catalogue:
 HANDLERS: dict[type[Body], Callable[[Catalogue, Any, int], None]] = {
     Created: Catalogue._on_created,
     Status: Catalogue._on_status,
+    Deleted: Catalogue._on_deleted,
     PolicyChanged: Catalogue._on_policy_changed,
     ApiKeyCreated: Catalogue._on_key_created,
     ApiKeyRevoked: Catalogue._on_key_revoked,

@@ -146,14 +146,20 @@ class Journal(Protocol):
     def rebase(self, origin: Origin, erased: Sequence[Event] = ()) -> None:
         """Let replays begin at an origin. Snapshots up to it are dropped; `erased` replace the events they were."""
 
+    def erase(self, stream: int, erased: Sequence[Event]) -> None:
+        """Replace events by what is left of them after an erasure; snapshots, which may have the rest, are dropped."""
+
+    def scrub(self) -> None:
+        """Overwrite what was replaced or dropped, as far as the database can."""
+
+    def snapshot_numbers(self, stream: int) -> list[int]:
+        """The numbers of all snapshots of a stream, damaged ones too."""
+
     def trim(self, stream: int) -> bool:
         """Drop a batch of events before the first that the origin keeps; returns whether there may be more."""
 
     def drop(self, stream: int) -> bool:
         """Drop a batch of all that is stored of a stream; returns whether there may be more."""
-
-    def streams(self) -> list[int]:
-        """The streams of which anything is stored."""
 
     def release(self) -> bool:
         """Give a batch of free pages back to the disk; returns whether there may be more."""

@@ -259,6 +259,16 @@ class PostgresJournal(SQLUpkeep):
         """The server does that by itself (autovacuum)."""
         return False
 
+    def scrub(self) -> None:
+        """Remove what was replaced from the tables; the server may still have it in its log (WAL) and backups."""
+        writer = self.recover()
+        with self._guard():
+            writer.execute("SET statement_timeout = 0")
+            writer.patience = COMPACT_S
+            for table in ("events", "snapshots", "origins"):
+                writer.execute(f"VACUUM {table}")
+        self._give_up()
+
     def compact(self) -> None:
         """Write all tables anew, without free room."""
         writer = self.recover()

@@ -31,9 +31,10 @@ LAST = f"SELECT {EVENT}, link FROM events WHERE stream = ? AND number <= ? ORDER
 LINK = "SELECT link FROM events WHERE stream = ? AND number = ?"
 ANSWER = "SELECT key, fingerprint, at, status, body, digest FROM answers WHERE key = ?"
 LATEST = """
-SELECT snapshots.stream, snapshots.number, snapshots.body, snapshots.digest, coalesce(events.link, heads.link)
-FROM snapshots
+SELECT snapshots.stream, snapshots.number, snapshots.body, snapshots.digest,
+coalesce(origins.link, events.link, heads.link) FROM snapshots
 LEFT JOIN events ON events.stream = snapshots.stream AND events.number = snapshots.number
+LEFT JOIN origins ON origins.stream = snapshots.stream AND origins.number = snapshots.number
 LEFT JOIN heads ON heads.stream = snapshots.stream AND heads.number = snapshots.number
 WHERE snapshots.stream = ? AND snapshots.number <= ? ORDER BY snapshots.number DESC LIMIT 1
 """
@@ -136,8 +137,10 @@ class SQLJournal(ABC):
     def _keep(self, events: Sequence[Event], snapshots: Sequence[Snapshot]) -> None:
         """Add snapshots, and drop those not worth keeping; note where their streams end now, and the catalogue."""
         for snapshot in snapshots:
-            found = self._write(LINK, (snapshot.stream, snapshot.number))
+            origin, found = self._origin(snapshot.stream, self._write), self._write(LINK, snapshot[:2])
             last = found[0][0] if found else chain.START
+            if origin is not None and origin.number == snapshot.number:
+                last = origin.link
             self._write(ADD_SNAPSHOT, (*snapshot, chain.snapshot_digest(snapshot, last)))
             numbers = [number for (number,) in self._write(SNAPSHOTS, (snapshot.stream,))]
             for number in set(numbers) - snapshots_to_keep(numbers):

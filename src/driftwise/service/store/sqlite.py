@@ -218,7 +218,7 @@ class SQLiteJournal(SQLUpkeep):
             if self.vfs:
                 writer.execute("PRAGMA locking_mode = EXCLUSIVE")  # no shared memory in a simulated file system
             writer.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file; else only until VACUUM
-            writer.execute("PRAGMA journal_mode = WAL")
+            writer.execute("PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON").fetchall()
             writer.execute(f"PRAGMA synchronous = {SYNCHRONOUS[self.durability]}")
             (version,) = next(iter(writer.execute("PRAGMA user_version")))
             if version:
@@ -262,6 +262,12 @@ class SQLiteJournal(SQLUpkeep):
             ((free,),) = self._write("PRAGMA freelist_count")
             ((mode,),) = self._write("PRAGMA auto_vacuum")
         return bool(free) and mode == 2
+
+    def scrub(self) -> None:
+        """Empty the WAL: what is deleted is overwritten in the file itself (`secure_delete`)."""
+        self.recover()
+        with self._guard():
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def compact(self) -> None:
         """Write the whole file anew, without free pages."""

@@ -30,7 +30,6 @@ DELETE FROM events WHERE stream = ? AND number IN (
     SELECT number FROM events WHERE stream = ? AND number < ? ORDER BY number LIMIT ?
 ) RETURNING 1
 """
-STREAMS = " UNION ".join(f"SELECT DISTINCT stream FROM {table}" for table in TABLES)
 SET_ASIDE = f"""
 INSERT INTO quarantine ({EVENT}, link) SELECT {EVENT}, link FROM events WHERE stream = ? AND number >= ? AND number <= ?
 """
@@ -57,7 +56,7 @@ class SQLUpkeep(SQLJournal):
         """Replace events of which something was erased; snapshots may have it, so all are dropped."""
         with self._transaction():
             self._erase(erased)
-            self._write(DROP_SNAPSHOTS, (stream, 0, erased[-1].number if erased else -1))
+            self._write(DROP_SNAPSHOTS, (stream, 0, NO_LIMIT))
 
     def _erase(self, erased: Sequence[Event]) -> None:
         for event in erased:
@@ -83,10 +82,6 @@ class SQLUpkeep(SQLJournal):
             self._origins.pop(stream, None)
             return False
 
-    def streams(self) -> list[int]:
-        """The streams of which anything is stored."""
-        return sorted(stream for (stream,) in self._query(STREAMS))
-
     @abstractmethod
     def release(self) -> bool:
         """Give a batch of free pages back."""
@@ -94,6 +89,10 @@ class SQLUpkeep(SQLJournal):
     @abstractmethod
     def compact(self) -> None:
         """Give all free pages back."""
+
+    @abstractmethod
+    def scrub(self) -> None:
+        """Overwrite what was replaced or dropped."""
 
     # ---- check and repair ----
 
