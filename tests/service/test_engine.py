@@ -68,7 +68,7 @@ def state(engine: Engine, name: str = "shop") -> bytes:
 
 async def quiet(engine: Engine) -> None:
     """Until nothing is done beside requests any more, but to tend to time."""
-    while len(engine._tasks) > 1:
+    while len(engine._tasks) > 2:
         await asyncio.sleep(0.01)
     await engine.commit()
 

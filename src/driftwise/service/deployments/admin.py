@@ -142,13 +142,13 @@ async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], 
 
 async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: IdempotencyKey) -> Reply:
     _check_not_retired(engine, name)
-    if (origin := await engine.query(engine.journal.origin, engine.entry(name).stream)) is not None:
-        raise Conflict(
-            f"deployment {name} has dropped its events up to {origin.number}: a new policy cannot be fed the whole "
-            "journal; create another deployment"
-        )
     policy = {field: changes[field] for field in POLICY if field in changes}
     async with engine.exclusive(name) as (entry, _):
+        if (origin := await engine.query(engine.journal.origin, entry.stream)) is not None:
+            raise Conflict(
+                f"deployment {name} has dropped its events up to {origin.number}: a new policy cannot be fed the whole "
+                "journal; create another deployment"
+            )
         live = await engine.fold_entry(entry, cached=False, policy=policy)
         event = live.change(changes, engine.clock(), policy=True)
         snapshot = await asyncio.to_thread(live.snapshot)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS = 5_000  # in a row group
+UNFINISHED = ".unfinished"
 
 
 def check_folder(folder: Path) -> Path:
@@ -77,7 +78,9 @@ def _write(path: Path, groups: Iterable[list[dict[str, Any]]]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".parquet", delete=False) as file:
+    for left in path.parent.glob(f"*{UNFINISHED}"):  # the service was killed while it wrote
+        left.unlink()
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=UNFINISHED, delete=False) as file:
         try:
             with pq.ParquetWriter(file, _schema(), compression="zstd") as writer:
                 for rows in groups:

@@ -42,16 +42,25 @@ async def cut(engine: "Engine", name: str) -> Origin | None:
     retention, leaps = live.spec.retention, engine.catalogue.leaps
     if retention is None:
         return None
-    now = live.time(engine.clock())
-    allowed = limits(live.spec, retention, live.number - 1, lambda duration: leaps.back(now, duration))
-    origin = await engine.read_in_thread(entry, _find_cut, engine.journal, entry, live.spec, allowed)
+    now, spec = live.time(engine.clock()), live.spec
+    allowed = limits(spec, retention, live.number - 1, lambda duration: leaps.back(now, duration))
+    origin = await engine.read_in_thread(entry, _find_cut, engine.journal, entry, spec, allowed)
     if origin is not None:
         if retention.archive:
             if engine.archive is None:  # the service was started without it: nothing may be dropped
                 return None
             await engine.read_in_thread(entry, write_archive, engine.journal, entry, origin, engine.archive)
-        await engine.do_chore(partial(engine.journal.rebase, origin))
+        async with engine.exclusive(name) as (entry, live):
+            if not await _still_fits(engine, origin, live, spec):
+                return None
+            await engine.do_chore(partial(engine.journal.rebase, origin))
     return origin
+
+
+async def _still_fits(engine: "Engine", origin: Origin, live: Deployment, spec: DeploymentSpec) -> bool:
+    """Whether the policy is still the same, and no later origin was set meanwhile."""
+    now = await engine.query(engine.journal.origin, origin.stream)
+    return same_policy(live.spec, spec) and (now is None or now.number < origin.number)
 
 
 def _find_cut(journal: Journal, entry: DeploymentEntry, spec: DeploymentSpec, allowed: Limits) -> Origin | None:

@@ -128,7 +128,7 @@ class SQLJournal(ABC):
 
     def _find_tail(self, stream: int) -> Tail:
         """The end of a stream, as the connection sees it that writes."""
-        last, link = self._start(stream, NO_LIMIT, self._origin(stream, self._write), self._write)
+        last, link = self._start(stream, NO_LIMIT, self._read_origin(stream, self._write), self._write)
         return Tail(last + 1, chain.START if link is None else link)
 
     def _answer_rows(self, answers: Sequence[Answer]) -> list[tuple[Any, ...]]:
