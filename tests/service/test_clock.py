@@ -12,7 +12,8 @@ import pytest
 from driftwise.service.deployments import admin, queries
 from driftwise.service.deployments.background_tasks import run_once
 from driftwise.service.deployments.clock import LASTING_S, STEP_S, Clock, microseconds, now_us
-from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.schemas.requests import ChangeRequest, WindowSpec
 from tests.fixtures.engine import START, create, decide, learn, running
 from tests.fixtures.engine import Clock as Fake

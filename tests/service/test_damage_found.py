@@ -12,8 +12,8 @@ import pytest
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments.catalogue import read_catalogue
-from driftwise.service.deployments.engine import IdempotencyKey
 from driftwise.service.deployments.fold import fold
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.store.journal import open_journal
 from tests.fixtures.engine import create, decide, learn, running
 from tests.fixtures.postgres import Server

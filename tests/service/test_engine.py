@@ -14,9 +14,10 @@ from driftwise.errors import DriftwiseError, RewardError
 from driftwise.families import Contextual, Knapsack, MultiArmed, Slate
 from driftwise.service.deployments import admin, decisions, queries
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.export import rows
 from driftwise.service.deployments.fold import fold, replay
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.errors import (
     Conflict,
     IdempotencyKeyReused,

@@ -17,7 +17,8 @@ from driftwise.errors import ParameterError
 from driftwise.families import Contextual
 from driftwise.service.deployments import admin, queries
 from driftwise.service.deployments.background_tasks import tend_once
-from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.errors import Conflict, NotFound
 from driftwise.service.http.schemas.requests import ChangeRequest
 from driftwise.service.store.journal import open_journal

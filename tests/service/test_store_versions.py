@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 from driftwise.cli import main
 from driftwise.errors import ParameterError
 from driftwise.service.deployments import queries
-from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.store.journal import open_journal
 from driftwise.service.store.schema import FORMAT, MIGRATIONS
 from tests.fixtures import store_versions

@@ -13,7 +13,8 @@ from driftwise.service.deployments import spec
 from driftwise.service.deployments.catalogue import RETIRED, RUNNING
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, Reply
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
 from driftwise.service.deployments.queries import deployment_view
 from driftwise.service.deployments.spec import POLICY
 from driftwise.service.http.access import CREATE_KEY

@@ -10,7 +10,8 @@ from driftwise.errors import DriftwiseError
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, NewEvent, Reply, wait_for_commit
+from driftwise.service.deployments.engine import Engine, NewEvent, wait_for_commit
+from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
 from driftwise.service.http.errors import BadRequest, Conflict, LimitReached, NotFound
 from driftwise.service.http.schemas.requests import DecideBase, DecideRequest, LearnBase, LearnRequest
 from driftwise.service.http.schemas.responses import (

@@ -27,7 +27,17 @@ from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.deployments.stats.state import StatsState
 from driftwise.service.http.schemas.requests import DeploymentSpec, Override
 from driftwise.service.store import events
-from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Erased, Gap, Learned
+from driftwise.service.store.events import (
+    ArmAdded,
+    ArmRetired,
+    Body,
+    Cancelled,
+    Changed,
+    Decided,
+    Erased,
+    JournalGap,
+    Learned,
+)
 from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
 
 FORMAT = 3
@@ -182,7 +192,7 @@ class Deployment:
     def _on_erased(self, body: Erased, at: int, ref: int) -> None:
         self._on_decided(body.decided, at, ref)
 
-    def _on_gap(self, body: Gap, at: int, ref: int) -> None:
+    def _on_gap(self, body: JournalGap, at: int, ref: int) -> None:
         """Events were damaged and set aside: nothing happens, and their numbers are not used again."""
         self.number = body.upto
 
@@ -287,7 +297,7 @@ Handler = Callable[[Deployment, Any, int, int], None]
 HANDLERS: dict[type[Body], Handler] = {
     Decided: Deployment._on_decided,
     Erased: Deployment._on_erased,
-    Gap: Deployment._on_gap,
+    JournalGap: Deployment._on_gap,
     Learned: Deployment._on_learned,
     Cancelled: Deployment._on_cancelled,
     ArmAdded: Deployment._on_arm_added,

@@ -9,7 +9,6 @@ The operations on deployments are in `decisions`, `admin` and `queries`; periodi
 """
 
 import asyncio
-import hashlib
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
@@ -23,6 +22,7 @@ from driftwise.service.deployments.catalogue import PAUSED, RETIRED, Damage, Dep
 from driftwise.service.deployments.clock import Clock
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.fold import fold
+from driftwise.service.deployments.idempotency import IdempotencyKey, Reply
 from driftwise.service.deployments.readiness import ANSWER_S, READ, WRITTEN, Readiness, Ready
 from driftwise.service.http.errors import (
     Damaged,
@@ -43,26 +43,8 @@ KEEP_ANSWERS_S = 48 * 3600.0  # how long an idempotency key is remembered
 MAX_DEFAULTS = 5_000  # recorded at a time
 P = ParamSpec("P")
 T = TypeVar("T")
-Reply = tuple[int, bytes]
 NewEvent = tuple[Event, Body]
 log = logging.getLogger("driftwise.service")
-
-
-class IdempotencyKey:
-    """The idempotency key of a request, with its caller and a fingerprint of the request."""
-
-    __slots__ = ("fingerprint", "key")
-
-    def __init__(self, caller: str = "", key: str | None = None, request: bytes = b"") -> None:
-        self.key = f"{caller}/{key}" if key else ""
-        self.fingerprint = hashlib.sha256(request).digest() if key else b""
-
-    def answers(self, reply: Reply, at: int) -> Sequence[Answer]:
-        """What to store of the reply."""
-        return [Answer(self.key, self.fingerprint, at, *reply)] if self.key else ()
-
-
-NO_KEY = IdempotencyKey()
 
 
 class Engine:
@@ -86,6 +68,7 @@ class Engine:
         self.readiness = Readiness()
         self.writer: Writer[tuple[DeploymentEntry, dict[int, Body]]]
         self.catalogue_lock: asyncio.Lock
+        self.history_lock: asyncio.Lock  # for those that drop or erase events, in the store and in the archive
         self.dropped: set[int] = set()  # streams of deleted deployments that were dropped since the start
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -95,7 +78,7 @@ class Engine:
 
     async def start(self) -> None:
         """Start the writer and the background tasks, which compile kernels and do periodic work."""
-        self.catalogue_lock = asyncio.Lock()
+        self.catalogue_lock, self.history_lock = asyncio.Lock(), asyncio.Lock()
         self.writer = Writer(self.journal, self._committed, self._written)
         self._start_task(background.warm(self))
         self._start_task(background.run_periodically(self))

@@ -17,7 +17,8 @@ import msgspec
 from driftwise.service.deployments import archive
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, Reply
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
 from driftwise.service.http.errors import Conflict
 from driftwise.service.http.schemas.responses import EraseUnitResponse
 from driftwise.service.store import chain
@@ -34,6 +35,14 @@ class UnitEvents(NamedTuple):
 
 async def erase_unit(engine: Engine, name: str, unit: str, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Erase a unit from a deployment; refused while decisions of it are pending."""
+    async with engine.history_lock:
+        response = await _erase_unit(engine, name, unit)
+    reply = 200, msgspec.json.encode(response)
+    await engine.commit(answers=key.answers(reply, engine.clock()))
+    return reply
+
+
+async def _erase_unit(engine: Engine, name: str, unit: str) -> EraseUnitResponse:
     entry, live = await engine.live(name)
     journal, upto = engine.journal, live.number - 1
     await engine.commit()
@@ -59,9 +68,7 @@ async def erase_unit(engine: Engine, name: str, unit: str, *, key: IdempotencyKe
             n_archived = await engine.read_in_thread(
                 entry, archive.erase_unit, folder, name, entry.stream, unit, pseudonym
             )
-    reply = 200, msgspec.json.encode(EraseUnitResponse(len(found.events), n_archived))
-    await engine.commit(answers=key.answers(reply, engine.clock()))
-    return reply
+    return EraseUnitResponse(len(found.events), n_archived)
 
 
 def _find(journal: Journal, stream: int, unit: str, after: int, upto: int | None) -> UnitEvents:

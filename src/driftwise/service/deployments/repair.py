@@ -22,7 +22,7 @@ from driftwise.service.deployments.check import (
 )
 from driftwise.service.deployments.fold import restore
 from driftwise.service.store import chain
-from driftwise.service.store.events import Gap, encode
+from driftwise.service.store.events import JournalGap, encode
 from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, Origin, Snapshot
 from driftwise.service.store.upkeep import SQLUpkeep
 
@@ -141,7 +141,7 @@ def _begin_at(journal: SQLUpkeep, snapshot: Snapshot, first: int | None) -> None
 def _leave_gap(journal: SQLUpkeep, stream: int, first: int, upto: int, last: int) -> None:
     """Set events from `first` to `last` aside; the next one is that after `upto`."""
     at = next((event.at for event in journal.read(stream, first - 2, first - 1)), 0)
-    gap = Event(stream, first, at, "gap", encode(Gap(upto)))
+    gap = Event(stream, first, at, "gap", encode(JournalGap(upto)))
     journal.replace(stream, first, last, [(gap, chain.link(journal.link_at(stream, first - 1), gap))])
 
 

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from driftwise.service.deployments.engine import Engine
 
 
-class Limits(NamedTuple):
+class CutLimits(NamedTuple):
     """What may be dropped: events up to `number` that are not after the time `at`."""
 
     number: int
     at: int
 
 
-def limits(spec: DeploymentSpec, retention: RetentionSpec, last: int, back: Callable[[int], int]) -> Limits:
+def limits(spec: DeploymentSpec, retention: RetentionSpec, last: int, back: Callable[[int], int]) -> CutLimits:
     """What a retention lets go. `back(duration)` is the time so long ago; the reward window is kept in any case."""
     number = last if retention.events is None else last - retention.events
     seconds = max(retention.seconds or 0.0, spec.reward_window or 0.0)
-    return Limits(number, back(int(SECOND_US * seconds)))
+    return CutLimits(number, back(int(SECOND_US * seconds)))
 
 
 async def cut(engine: "Engine", name: str) -> Origin | None:
@@ -63,7 +63,7 @@ async def _still_fits(engine: "Engine", origin: Origin, live: Deployment, spec: 
     return same_policy(live.spec, spec) and (now is None or now.number < origin.number)
 
 
-def _find_cut(journal: Journal, entry: DeploymentEntry, spec: DeploymentSpec, allowed: Limits) -> Origin | None:
+def _find_cut(journal: Journal, entry: DeploymentEntry, spec: DeploymentSpec, allowed: CutLimits) -> Origin | None:
     """The newest snapshot that may be the origin: of the policy in force, and usable by this code."""
     origin = journal.origin(entry.stream)
     oldest = -1 if origin is None else origin.number

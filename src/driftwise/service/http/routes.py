@@ -7,8 +7,8 @@ import msgspec
 
 from driftwise.service.deployments import admin, decisions, erasure, queries
 from driftwise.service.deployments.catalogue import PAUSED, RETIRED, RUNNING
-from driftwise.service.deployments.engine import Reply
 from driftwise.service.deployments.export import MEDIA, file_chunks, require_parquet
+from driftwise.service.deployments.idempotency import Reply
 from driftwise.service.http.endpoint import MAX_ID, Call, Endpoint, StreamingResponse, decision_id
 from driftwise.service.http.errors import BadRequest
 from driftwise.service.http.schemas.requests import (

@@ -49,7 +49,7 @@ class Erased(Body):
         return msgspec.msgpack.decode(self.body, type=Decided)
 
 
-class Gap(Body):
+class JournalGap(Body):
     """Events up to and including `upto` were damaged, and a repair has set them aside: the next has another number."""
 
     upto: int
@@ -141,7 +141,7 @@ class ApiKeyRevoked(Body):
 KINDS: dict[str, type[Body]] = {
     "decided": Decided,
     "erased": Erased,
-    "gap": Gap,
+    "gap": JournalGap,
     "learned": Learned,
     "cancelled": Cancelled,
     "arm added": ArmAdded,
