@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from driftwise.service.deployments import admin, queries
 from driftwise.service.deployments.background_tasks import run_once
 from driftwise.service.deployments.clock import LASTING_S, STEP_S, Clock, microseconds, now_us
-from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.schemas.requests import ChangeRequest, WindowSpec
 from tests.fixtures.engine import START, create, decide, learn, running
 from tests.fixtures.engine import Clock as Fake
@@ -155,7 +157,7 @@ async def test_a_leap_that_lasts_gives_up_no_decision(store: str, caplog: pytest
         clock.wait(LASTING_S)
         await run_once(engine)
         assert await status(engine, first["id"]) == "pending"
-        engine.writer.submit(forget=engine.oldest_answer(engine.clock()))
+        engine.writer.submit(chore=partial(engine.journal.forget_answers, engine.oldest_answer(engine.clock())))
         assert await decide(engine, key=key) == first  # keys are remembered for 48 hours, and those did not pass
     async with running(store, clock) as engine:
         clock.wait(LASTING_S)

@@ -31,6 +31,11 @@ def test_kill_nine_under_load(victim: tuple[str | None, Server | None], tmp_path
     assert {name: found[name] for name in CLEAN} == CLEAN and found["decisions"] > 50
 
 
+def test_kill_nine_while_old_events_are_dropped(victim: tuple[str | None, Server | None], tmp_path: Path) -> None:
+    found = torture(tmp_path, 4, 2, *victim, retention={"events": 100, "archive": True})
+    assert {name: found[name] for name in CLEAN} == CLEAN and found["decisions"] > 50
+
+
 @pytest.mark.deep
 def test_kill_nine_often(victim: tuple[str | None, Server | None], tmp_path: Path) -> None:
     found = torture(tmp_path, 25, 1, *victim)

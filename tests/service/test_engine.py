@@ -14,9 +14,10 @@ from driftwise.errors import DriftwiseError, RewardError
 from driftwise.families import Contextual, Knapsack, MultiArmed, Slate
 from driftwise.service.deployments import admin, decisions, queries
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.export import rows
 from driftwise.service.deployments.fold import fold, replay
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.errors import (
     Conflict,
     IdempotencyKeyReused,
@@ -68,7 +69,7 @@ def state(engine: Engine, name: str = "shop") -> bytes:
 
 async def quiet(engine: Engine) -> None:
     """Until nothing is done beside requests any more, but to tend to time."""
-    while len(engine._tasks) > 1:
+    while len(engine._tasks) > 2:
         await asyncio.sleep(0.01)
     await engine.commit()
 

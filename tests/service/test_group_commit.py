@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from driftwise.service.deployments import queries
-from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.errors import RequestInProgress, Unavailable
 from driftwise.service.store.journal import DURABILITY, JournalError, open_journal
 from tests.fixtures.engine import Clock, create, decide, learn

@@ -10,7 +10,7 @@ import pytest
 from driftwise.errors import ParameterError
 from driftwise.service.store import postgres_session as sessions
 from driftwise.service.store.journal import Event, InUseError, JournalError, open_journal
-from driftwise.service.store.postgres import PostgresJournal
+from driftwise.service.store.postgres import EVENTS, PostgresJournal
 from tests.fixtures.postgres import Server
 
 
@@ -72,7 +72,7 @@ def test_an_earlier_session_is_over_before_the_next_one_writes(journal: Postgres
     """The network is gone and the server does not know yet: it still has the session, and what was half written."""
     lost = journal.recover()
     lost.execute("BEGIN")
-    journal._copy("events (stream, number, at, kind, body, ref)", [event(0)])
+    journal._copy(EVENTS, [(*event(0), 0)])
     journal._writer = None
     journal.append([event(0)])
     assert [*journal.read(1)] == [event(0)]
@@ -139,7 +139,7 @@ def test_other_formats_and_others_tables_are_refused(store: str, postgres_server
     journal.close()
     with psycopg.connect(postgres_server.url, autocommit=True) as other:
         other.execute(f"UPDATE {journal.schema}.format SET version = 1")
-        with pytest.raises(ParameterError, match="has format 1; this version of driftwise reads 2"):
+        with pytest.raises(ParameterError, match="has format 1; this version of driftwise reads format 3"):
             open_journal(store)
         other.execute("CREATE SCHEMA theirs")
         other.execute("CREATE TABLE theirs.events (what text)")

@@ -11,7 +11,8 @@ import pytest
 
 from driftwise.service.deployments import admin, queries
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.errors import Unavailable
 from driftwise.service.http.schemas.requests import ChangeRequest
 from driftwise.service.store import postgres_session as sessions

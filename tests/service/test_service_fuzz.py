@@ -17,7 +17,8 @@ from driftwise.errors import DriftwiseError
 from driftwise.families import Knapsack, Restless
 from driftwise.service.deployments import admin, queries
 from driftwise.service.deployments.background_tasks import run_once
-from driftwise.service.deployments.engine import Engine, IdempotencyKey
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.errors import Conflict, IdempotencyKeyReused, LimitReached, NotFound, NotRunning
 from driftwise.service.http.schemas.requests import ChangeRequest
 from driftwise.service.store.journal import open_journal

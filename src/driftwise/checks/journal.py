@@ -6,7 +6,7 @@ from typing import Any
 
 from driftwise.checks.contract import ContractError, require
 from driftwise.service.deployments.readiness import TRIAL, WRITTEN, Readiness
-from driftwise.service.store.journal import Answer, Event, InUseError, JournalError, Snapshot
+from driftwise.service.store.journal import Answer, Event, InUseError, JournalError, Origin, Snapshot
 
 Open = Callable[[], Any]
 
@@ -178,6 +178,57 @@ def can_be_tried(open_it: Open) -> None:
     journal.close()
 
 
+def numbers_follow(open_it: Open) -> None:
+    """Events of a stream are numbered without gaps: one that does not follow is refused, and nothing is written."""
+    journal = open_it()
+    journal.append([_event(11, 0)])
+    for wrong in (2, 0):
+        try:
+            journal.append([_event(11, wrong)])
+        except JournalError:
+            require([*journal.read(11)] == [_event(11, 0)], "an event that was refused was written")
+        else:
+            raise ContractError(f"event {wrong} was taken after event 0")
+    journal.append([_event(11, 1)])
+    require(journal.last(11) == 1 and journal.last(12) == -1, "last() is not the number of the last event")
+    journal.close()
+
+
+def begins_at_an_origin(open_it: Open) -> None:
+    """After an origin, events before the first that it keeps are gone, and writing goes on, also when opened again."""
+    journal = open_it()
+    events = [_event(13, number) for number in range(20)]
+    journal.append(events, snapshots=[Snapshot(13, 19, b"state")])
+    require(journal.origin(13) is None, "a new stream has an origin")
+    before, link = journal.link_at(13, 4), journal.link_at(13, 9)
+    origin = Origin(13, 9, 5, before, link, b"the state after event 9")
+    journal.rebase(origin)
+    journal.append([_event(13, 20)])
+    for _ in range(2):
+        require(journal.origin(13) == origin, f"the origin is {journal.origin(13)}")
+        require([*journal.read(13)] == [*events[5:], _event(13, 20)], "history before the origin was not read")
+        require([*journal.read(13, 9)] == [*events[10:], _event(13, 20)], "events after the origin were not read")
+        require(journal.latest(13) == Snapshot(13, 19, b"state"), "a snapshot after the origin is gone")
+        require(not journal.trim(13), "few events were not dropped in one go")
+        journal.close()
+        journal = open_it()
+    journal.rebase(Origin(13, 20, 21, journal.link_at(13, 20), journal.link_at(13, 20), b"all"))
+    while journal.trim(13):
+        pass
+    journal.append([_event(13, 21)], snapshots=[Snapshot(13, 20, b"at the origin")])
+    require([*journal.read(13)] == [_event(13, 21)], "events before the origin were not dropped")
+    require(journal.latest(13) == Snapshot(13, 20, b"at the origin"), "a snapshot of the origin is not found")
+    while journal.drop(13):
+        pass
+    require(journal.last(13) == -1 and journal.origin(13) is None and journal.latest(13) is None, "drop() left some")
+    while journal.release():
+        pass
+    journal.compact()
+    journal.append([_event(13, 0)])
+    require([*journal.read(13)] == [_event(13, 0)], "after drop() a stream does not begin anew")
+    journal.close()
+
+
 JOURNAL_CHECKS: tuple[Callable[[Open], None], ...] = (
     starts_empty,
     keeps_order,
@@ -189,4 +240,6 @@ JOURNAL_CHECKS: tuple[Callable[[Open], None], ...] = (
     closes_while_it_is_read,
     says_why,
     can_be_tried,
+    numbers_follow,
+    begins_at_an_origin,
 )

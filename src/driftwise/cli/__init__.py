@@ -4,7 +4,16 @@ Everything heavy is imported inside a command, so that help answers at once. Wha
 standard output alone; progress and messages go to standard error. Bad input is one sentence and exit code 2.
 """
 
-from driftwise.cli import diagnose, evaluate, lists, recommend, reproduce, serve, simulate  # they add their commands
+from driftwise.cli import (
+    diagnose,
+    evaluate,
+    lists,
+    recommend,
+    reproduce,
+    serve,
+    simulate,
+    store,
+)  # they add their commands
 from driftwise.cli.command import main
 
-__all__ = ["diagnose", "evaluate", "lists", "main", "recommend", "reproduce", "serve", "simulate"]
+__all__ = ["diagnose", "evaluate", "lists", "main", "recommend", "reproduce", "serve", "simulate", "store"]

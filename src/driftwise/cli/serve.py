@@ -81,6 +81,15 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
 @click.option(
     "--max-per-day", type=Count(), default=0, metavar="N", help="Requests per day (UTC) of each API key; 0: no limit."
 )
+@click.option(
+    "--keep-keys",
+    type=click.FloatRange(0.1, 100_000),
+    default=48,
+    show_default=True,
+    metavar="HOURS",
+    help="How long a request with an idempotency key can be repeated.",
+)
+@click.option("--archive", metavar="FOLDER", help="For events of deployments with retention.archive, as Parquet files.")
 @click.option("--no-auth", is_flag=True, help="Need no token: for development, on loopback only.")
 @click.option("--log-requests", is_flag=True, help="Log every request.")
 @click.option("--demo", is_flag=True, help="Run with simulated clients; without --store nothing is kept.")
@@ -98,6 +107,8 @@ def serve(
     max_per_client: int,
     max_rate: float,
     max_per_day: int,
+    keep_keys: float,
+    archive: str | None,
     no_auth: bool,
     log_requests: bool,
     demo: bool,
@@ -141,6 +152,8 @@ def serve(
             durability=durability,
             limits=limits,
             log_requests=log_requests,
+            keep_answers_s=3600 * keep_keys,
+            archive=archive,
             auth=not (no_auth or temporary),  # a demonstration has only simulated data
             background=play if demo else None,
             print_line=(lambda _: None) if temporary else click.echo,

@@ -19,8 +19,10 @@ from driftwise.errors import DriftwiseError
 from driftwise.service.http.schemas.responses import (
     DecideManyResponse,
     DecideResponse,
+    DeletionResponse,
     DeploymentList,
     DeploymentResponse,
+    EraseUnitResponse,
     ErrorBody,
     Explanation,
     LearnManyResponse,
@@ -266,6 +268,17 @@ def resume(name: str, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
 def retire(name: str, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
     """Retire a deployment, for ever."""
     return ApiCall("POST", f"/deployments/{name}/retire", DeploymentResponse, key=key)
+
+
+def delete(name: str, *, key: str | None = None) -> ApiCall[DeletionResponse]:
+    """Delete a retired deployment and all its events."""
+    return ApiCall("DELETE", f"/deployments/{name}", DeletionResponse, key=key)
+
+
+def erase_unit(name: str, unit: str, *, key: str | None = None) -> ApiCall[EraseUnitResponse]:
+    """Erase the name and the contexts of a unit; refused while decisions of it are pending."""
+    body = {"unit": unit}
+    return ApiCall("POST", f"/deployments/{name}/units/erase", EraseUnitResponse, body, key, min_timeout_s=LONG_S)
 
 
 def add_arm(

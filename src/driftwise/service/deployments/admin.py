@@ -6,21 +6,23 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
+from msgspec import UnsetType
 
 from driftwise.errors import ParameterError
 from driftwise.service.deployments import spec
 from driftwise.service.deployments.catalogue import RETIRED, RUNNING
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, Reply
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
 from driftwise.service.deployments.queries import deployment_view
 from driftwise.service.deployments.spec import POLICY
 from driftwise.service.http.access import CREATE_KEY
 from driftwise.service.http.api_keys import is_admin, new_key
 from driftwise.service.http.errors import BadRequest, Conflict, Damaged, Forbidden, LimitReached, NotFound, NotRunning
-from driftwise.service.http.schemas.requests import ChangeRequest, CreateKeyRequest, DeploymentSpec
-from driftwise.service.http.schemas.responses import ApiKey
-from driftwise.service.store.events import ApiKeyRevoked, ArmAdded, Body, Created, PolicyChanged, Status
+from driftwise.service.http.schemas.requests import ChangeRequest, CreateKeyRequest, DeploymentSpec, RetentionSpec
+from driftwise.service.http.schemas.responses import ApiKey, DeletionResponse
+from driftwise.service.store.events import ApiKeyRevoked, ArmAdded, Body, Created, Deleted, PolicyChanged, Status
 from driftwise.service.store.journal import Event
 
 MAX_DEPLOYMENTS = 100_000
@@ -38,6 +40,7 @@ async def create(engine: Engine, new: DeploymentSpec, *, key: IdempotencyKey = N
         raise ParameterError(f"name={new.name} is not allowed: in a URL it means a folder")
     _check_free(engine, new.name)
     initial = spec.with_changes(new, {})
+    _check_archive(engine, initial.retention)
     live = await asyncio.to_thread(Deployment, 0, initial)  # may compile kernels
     async with engine.catalogue_lock:
         _check_free(engine, initial.name)
@@ -48,6 +51,11 @@ async def create(engine: Engine, new: DeploymentSpec, *, key: IdempotencyKey = N
         catalogue.apply(event)
         catalogue.entries[initial.name].live = live
     return reply
+
+
+def _check_archive(engine: Engine, retention: RetentionSpec | UnsetType | None) -> None:
+    if isinstance(retention, RetentionSpec) and retention.archive and engine.archive is None:
+        raise ParameterError("retention.archive=true needs an archive folder: start the service with --archive FOLDER")
 
 
 def _check_free(engine: Engine, name: str) -> None:
@@ -69,6 +77,22 @@ async def set_status(engine: Engine, name: str, status: str, *, key: Idempotency
         await engine.commit([event] if new else [], key.answers(reply, engine.clock()))
         if new:
             engine.catalogue.apply(event)
+    return reply
+
+
+async def delete(engine: Engine, name: str, *, key: IdempotencyKey = NO_KEY) -> Reply:
+    """Delete a deployment that is retired, with all its events; they are dropped in the background."""
+    async with engine.catalogue_lock:
+        entry = engine.entry(name)
+        if entry.status != RETIRED:
+            raise Conflict(f"deployment {name} is {entry.status}: retire it first, then delete it")
+        while entry.busy is not None:
+            await entry.busy
+        n_events = await engine.query(engine.journal.last, entry.stream) + 1
+        event = engine.catalogue.event(Deleted(entry.stream), engine.clock())
+        reply = 200, msgspec.json.encode(DeletionResponse(name, n_events))
+        await engine.commit([event], key.answers(reply, engine.clock()))
+        engine.catalogue.apply(event)
     return reply
 
 
@@ -97,6 +121,7 @@ async def change(engine: Engine, name: str, request: ChangeRequest, *, key: Idem
         raise BadRequest("the request changes nothing: it has no fields")
     if "policy" in changes:  # parameters of the old policy do not apply to the new one
         changes = {"parameters": {}, "window": None} | changes
+    _check_archive(engine, request.retention)
     if any(name in changes for name in POLICY):
         return await _replay_into(engine, name, changes, key)
     return await _work(engine, name, lambda live: live.change(changes, engine.clock()), key)
@@ -120,6 +145,11 @@ async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: 
     _check_not_retired(engine, name)
     policy = {field: changes[field] for field in POLICY if field in changes}
     async with engine.exclusive(name) as (entry, _):
+        if (origin := await engine.query(engine.journal.origin, entry.stream)) is not None:
+            raise Conflict(
+                f"deployment {name} has dropped its events up to {origin.number}: a new policy cannot be fed the whole "
+                "journal; create another deployment"
+            )
         live = await engine.fold_entry(entry, cached=False, policy=policy)
         event = live.change(changes, engine.clock(), policy=True)
         snapshot = await asyncio.to_thread(live.snapshot)

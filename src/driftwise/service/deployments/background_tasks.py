@@ -1,8 +1,10 @@
-"""Background tasks of an engine: compile kernels at the start; record defaults, save snapshots, check the clock."""
+"""Background tasks of an engine: at its start compile kernels and check a sample; later defaults, snapshots, clock."""
 
 import asyncio
 import logging
+import random
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,18 +15,22 @@ from driftwise.core.spec import parse
 from driftwise.errors import DriftwiseError
 from driftwise.families import POLICIES
 from driftwise.service.deployments.catalogue import RETIRED, DeploymentEntry
+from driftwise.service.deployments.check import check_sample
 from driftwise.service.deployments.readiness import READ, TRIAL, WRITTEN
+from driftwise.service.deployments.retention import cut
 from driftwise.service.deployments.spec import policy_of
-from driftwise.service.http.errors import Unavailable
+from driftwise.service.http.errors import Damaged, NotFound, Unavailable
 from driftwise.service.store.events import ApiKeyUsed, ClockSet
+from driftwise.service.store.writer import Chore
 
 if TYPE_CHECKING:
     from driftwise.service.deployments.engine import Engine
 
 IDLE_US = 10 * 1_000_000  # a deployment without requests is saved after this
-HOUR_US = 3600 * 1_000_000
-DAY_US = 24 * HOUR_US
+DAY_US = 24 * 3600 * 1_000_000
 SWEEP_S = 1.0
+TEND_S = 10.0  # between two looks at what can be dropped
+MAX_SAMPLED = 1000  # deployments checked at the start
 FAILED = "a background task failed"
 log = logging.getLogger("driftwise.service")
 
@@ -53,6 +59,20 @@ async def warm(engine: "Engine") -> None:
     engine.readiness.warm = True
     for name in later:
         await _try_fold(engine, name)
+    await check_sample_of_each(engine)
+
+
+async def check_sample_of_each(engine: "Engine") -> None:
+    """Read some events of each deployment, of the newest and of older ones: damage shall not wait to be met."""
+    luck = random.Random()
+    entries = [entry for entry in engine.catalogue.entries.values() if entry.status != RETIRED]
+    n_events = 0
+    for entry in luck.sample(entries, min(MAX_SAMPLED, len(entries))):
+        with suppress(DriftwiseError):  # it is logged, and readiness names it
+            n_events += await engine.read_in_thread(entry, check_sample, engine.journal, entry.stream, luck)
+    facts = {"n_events": n_events, "damaged": engine.damaged_names}
+    log.info("a sample of the store was checked", extra={"facts": facts})
+    engine.readiness.sampled = True
 
 
 async def _try_fold(engine: "Engine", name: str) -> None:
@@ -74,17 +94,42 @@ def _kind(entry: DeploymentEntry) -> tuple[Any, ...]:
 
 async def run_periodically(engine: "Engine") -> None:
     """Run periodic work every second, for ever."""
-    forgotten = engine.clock()
     while True:
         await asyncio.sleep(SWEEP_S)
         try:
             await run_once(engine)
         except Exception:
             log.exception(FAILED)
-        now = engine.clock()
-        if now - forgotten > HOUR_US or engine.writer.forgetting:
-            forgotten = now
-            engine.writer.submit(forget=engine.oldest_answer(now))
+
+
+async def tend_store(engine: "Engine") -> None:
+    """Drop what need not be kept, for ever: a little at a time, so that requests go on."""
+    while True:
+        try:
+            await tend_once(engine)
+        except Unavailable:
+            pass  # the next run tries again
+        except Exception:
+            log.exception(FAILED)
+        await asyncio.sleep(TEND_S)
+
+
+async def tend_once(engine: "Engine") -> None:
+    """Drop old answers, deployments that were deleted, and events that no retention asks for; give pages back."""
+    before = engine.oldest_answer(engine.clock())
+    chores: list[Chore] = [partial(engine.journal.forget_answers, before)]
+    for stream in list(engine.catalogue.deleted - engine.dropped):
+        chores.append(partial(engine.journal.drop, stream))
+        engine.dropped.add(stream)
+    for name, entry in list(engine.catalogue.entries.items()):
+        if entry.spec.retention is not None and entry.status != RETIRED and entry.damage is None:
+            with suppress(NotFound, Damaged):  # it was deleted meanwhile, or cannot be read: requests will report it
+                async with engine.history_lock:
+                    await cut(engine, name)
+                chores.append(partial(engine.journal.trim, entry.stream))
+    for chore in [*chores, engine.journal.release]:
+        while await engine.do_chore(chore):
+            await asyncio.sleep(0)
 
 
 async def run_once(engine: "Engine") -> None:

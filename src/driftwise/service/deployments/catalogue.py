@@ -18,6 +18,7 @@ from driftwise.service.store.events import (
     Body,
     ClockSet,
     Created,
+    Deleted,
     PolicyChanged,
     Status,
 )
@@ -74,6 +75,7 @@ class Catalogue:
         self.key_used_at: dict[str, int] = {}  # as recorded, to the day
         self.key_names: dict[str, str] = {}  # revoked ones too
         self.leaps = Leaps()
+        self.deleted: set[int] = set()  # streams of deployments that were deleted
         self._by_stream: dict[int, DeploymentEntry] = {}
 
     @property
@@ -97,6 +99,11 @@ class Catalogue:
 
     def _on_status(self, body: Status, at: int) -> None:
         self._by_stream[body.stream].status = body.status
+
+    def _on_deleted(self, body: Deleted, at: int) -> None:
+        entry = self._by_stream[body.stream]
+        self.deleted.add(body.stream)
+        del self.entries[entry.initial.name]
 
     def _on_policy_changed(self, body: PolicyChanged, at: int) -> None:
         self._by_stream[body.stream].policy = body.policy
@@ -122,6 +129,7 @@ class Catalogue:
 HANDLERS: dict[type[Body], Callable[[Catalogue, Any, int], None]] = {
     Created: Catalogue._on_created,
     Status: Catalogue._on_status,
+    Deleted: Catalogue._on_deleted,
     PolicyChanged: Catalogue._on_policy_changed,
     ApiKeyCreated: Catalogue._on_key_created,
     ApiKeyRevoked: Catalogue._on_key_revoked,
@@ -134,12 +142,15 @@ HANDLERS: dict[type[Body], Callable[[Catalogue, Any, int], None]] = {
 def read_catalogue(journal: Journal) -> Catalogue:
     """Read the catalogue of a store. A damaged catalogue is an error: without it there is nothing to serve."""
     catalogue = Catalogue()
-    for event in journal.read(CATALOGUE):
-        if event.number != catalogue.number:
-            raise DamagedError(f"the catalogue has lost event {catalogue.number}: restore a backup", catalogue.number)
-        try:
-            catalogue.apply(event)
-        except Exception as error:
-            why = error if isinstance(error, JournalError) else f"event {event.number}: {type(error).__name__} {error}"
-            raise DamagedError(f"the catalogue is damaged, {why}: restore a backup", event.number) from error
+    try:
+        for event in journal.read(CATALOGUE):
+            try:
+                catalogue.apply(event)
+            except JournalError:
+                raise
+            except Exception as error:
+                why = f"event {event.number}: {type(error).__name__} {error}"
+                raise DamagedError(why, event.number) from error
+    except DamagedError as error:
+        raise DamagedError(f"the catalogue is damaged ({error}): restore a backup", error.event) from error
     return catalogue

@@ -10,7 +10,8 @@ from driftwise.errors import DriftwiseError
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, NewEvent, Reply, wait_for_commit
+from driftwise.service.deployments.engine import Engine, NewEvent, wait_for_commit
+from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
 from driftwise.service.http.errors import BadRequest, Conflict, LimitReached, NotFound
 from driftwise.service.http.schemas.requests import DecideBase, DecideRequest, LearnBase, LearnRequest
 from driftwise.service.http.schemas.responses import (
@@ -150,8 +151,7 @@ async def _look_up(
         if not missing:
             return entry, live, from_journal
         for id in missing:
-            event = await engine.query(engine.journal.outcome, entry.stream, id)
-            from_journal[id] = None if event is None else engine.body_of(entry, event)
+            from_journal[id] = await engine.outcome(entry, id)
 
 
 async def cancel(engine: Engine, name: str, id: int, *, key: IdempotencyKey = NO_KEY) -> Reply:

@@ -27,7 +27,17 @@ from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.deployments.stats.state import StatsState
 from driftwise.service.http.schemas.requests import DeploymentSpec, Override
 from driftwise.service.store import events
-from driftwise.service.store.events import ArmAdded, ArmRetired, Body, Cancelled, Changed, Decided, Learned
+from driftwise.service.store.events import (
+    ArmAdded,
+    ArmRetired,
+    Body,
+    Cancelled,
+    Changed,
+    Decided,
+    Erased,
+    JournalGap,
+    Learned,
+)
 from driftwise.service.store.journal import NO_REF, DamagedError, Event, Snapshot
 
 FORMAT = 3
@@ -179,6 +189,13 @@ class Deployment:
         if self.stats.state.tracks:
             self.stats.record(at, self.hooks.at_decision(agent.adapter, agent.t, body.request))
 
+    def _on_erased(self, body: Erased, at: int, ref: int) -> None:
+        self._on_decided(body.decided, at, ref)
+
+    def _on_gap(self, body: JournalGap, at: int, ref: int) -> None:
+        """Events were damaged and set aside: nothing happens, and their numbers are not used again."""
+        self.number = body.upto
+
     def _on_learned(self, body: Learned, at: int, ref: int) -> None:
         """Learn an outcome: `learned`, or `stale` when it came too late to count, or `ignored` with its arm gone.
 
@@ -279,6 +296,8 @@ class Deployment:
 Handler = Callable[[Deployment, Any, int, int], None]
 HANDLERS: dict[type[Body], Handler] = {
     Decided: Deployment._on_decided,
+    Erased: Deployment._on_erased,
+    JournalGap: Deployment._on_gap,
     Learned: Deployment._on_learned,
     Cancelled: Deployment._on_cancelled,
     ArmAdded: Deployment._on_arm_added,

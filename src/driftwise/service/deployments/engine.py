@@ -9,12 +9,12 @@ The operations on deployments are in `decisions`, `admin` and `queries`; periodi
 """
 
 import asyncio
-import hashlib
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments import background_tasks as background
@@ -22,6 +22,7 @@ from driftwise.service.deployments.catalogue import PAUSED, RETIRED, Damage, Dep
 from driftwise.service.deployments.clock import Clock
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.fold import fold
+from driftwise.service.deployments.idempotency import IdempotencyKey, Replayed, Reply
 from driftwise.service.deployments.readiness import ANSWER_S, READ, WRITTEN, Readiness, Ready
 from driftwise.service.http.errors import (
     Damaged,
@@ -33,55 +34,43 @@ from driftwise.service.http.errors import (
 )
 from driftwise.service.store.events import Body, body_of
 from driftwise.service.store.journal import Answer, DamagedError, Event, Journal, JournalError, Snapshot
-from driftwise.service.store.writer import Writer
+from driftwise.service.store.writer import Chore, Writer
 
 SNAPSHOT_EVERY = 10_000  # events
 PER_PENDING = 4  # and this many events for each pending decision
 MANY = 1_000  # pending decisions and units of a snapshot that is worth a thread
-ANSWERS_US = 48 * 3600 * 1_000_000  # how long an idempotency key is remembered
+KEEP_ANSWERS_S = 48 * 3600.0  # how long an idempotency key is remembered
 MAX_DEFAULTS = 5_000  # recorded at a time
 P = ParamSpec("P")
 T = TypeVar("T")
-Reply = tuple[int, bytes]
 NewEvent = tuple[Event, Body]
 log = logging.getLogger("driftwise.service")
 
 
-class IdempotencyKey:
-    """The idempotency key of a request, with its caller and a fingerprint of the request."""
-
-    __slots__ = ("fingerprint", "key")
-
-    def __init__(self, caller: str = "", key: str | None = None, request: bytes = b"") -> None:
-        self.key = f"{caller}/{key}" if key else ""
-        self.fingerprint = hashlib.sha256(request).digest() if key else b""
-
-    def answers(self, reply: Reply, at: int) -> Sequence[Answer]:
-        """What to store of the reply."""
-        return [Answer(self.key, self.fingerprint, at, *reply)] if self.key else ()
-
-
-NO_KEY = IdempotencyKey()
-
-
-class Replayed(NamedTuple):
-    """The stored answer of a request that was done before, under the same idempotency key."""
-
-    status: int
-    body: bytes
-
-
 class Engine:
-    """See the module. `clock` is an argument so that tests can control time."""
+    """See the module. `clock` is an argument so that tests can control time.
 
-    def __init__(self, journal: Journal, *, clock: Clock | None = None) -> None:
+    Answers are kept for `keep_answers_s` seconds; `archive` is the folder for events that a retention drops.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        clock: Clock | None = None,
+        keep_answers_s: float = KEEP_ANSWERS_S,
+        archive: Path | None = None,
+    ) -> None:
         self.journal, self.clock = journal, clock or Clock()
+        self.keep_answers_us, self.archive = int(1e6 * keep_answers_s), archive
         self.catalogue = read_catalogue(journal)
         self.counts: Counter[tuple[str, str]] = Counter()
         self.readiness = Readiness()
         self.writer: Writer[tuple[DeploymentEntry, dict[int, Body]]]
         self.catalogue_lock: asyncio.Lock
         self.key_uses: dict[str, int] = {}  # by id, the time of the latest request
+        self.history_lock: asyncio.Lock  # for those that drop or erase events, in the store and in the archive
+        self.dropped: set[int] = set()  # streams of deleted deployments that were dropped since the start
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._trial: asyncio.Task[None] | None = None
@@ -90,10 +79,11 @@ class Engine:
 
     async def start(self) -> None:
         """Start the writer and the background tasks, which compile kernels and do periodic work."""
-        self.catalogue_lock = asyncio.Lock()
+        self.catalogue_lock, self.history_lock = asyncio.Lock(), asyncio.Lock()
         self.writer = Writer(self.journal, self._committed, self._written)
         self._start_task(background.warm(self))
         self._start_task(background.run_periodically(self))
+        self._start_task(background.tend_store(self))
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start a background task, which ends with the engine at the latest."""
@@ -198,13 +188,13 @@ class Engine:
 
     def oldest_answer(self, now: int) -> int:
         """The time of the oldest answer to keep."""
-        return self.catalogue.leaps.back(now, ANSWERS_US)
+        return self.catalogue.leaps.back(now, self.keep_answers_us)
 
     # ---- writing ----
 
     def write(
         self, entry: DeploymentEntry, new_events: Sequence[NewEvent], answers: Sequence[Answer] = ()
-    ) -> Awaitable[None]:
+    ) -> Awaitable[bool]:
         """Pass new events of a deployment to the writer, before anything else happens to it."""
         outcomes = {event.ref: body for event, body in new_events if event.ref >= 0}
         if outcomes:
@@ -212,8 +202,7 @@ class Engine:
         entry.writing += 1
         entry.unsaved += len(new_events)
         done = self.writer.submit([event for event, _ in new_events], answers, mark=(entry, outcomes))
-        pending = 0 if entry.live is None else len(entry.live.pending)
-        if entry.unsaved >= max(SNAPSHOT_EVERY, PER_PENDING * pending):  # a snapshot takes longer the more are pending
+        if entry.live is not None and entry.unsaved >= _snapshot_every(entry.live):
             self.save(entry)
         return done
 
@@ -238,6 +227,10 @@ class Engine:
     ) -> None:
         """Write after all that was submitted before, and wait for the commit."""
         await wait_for_commit(self.writer.submit(events, answers, snapshots))
+
+    async def do_chore(self, chore: Chore) -> bool:
+        """Do work on the store after all that was submitted before; returns whether there is more to do."""
+        return await wait_for_commit(self.writer.submit(chore=chore))
 
     def save(self, entry: DeploymentEntry, *, now: bool = False) -> None:
         """Write a snapshot, if there are new events; a large one is made in a thread, unless `now`."""
@@ -289,7 +282,7 @@ class Engine:
             raise RequestInProgress("a request with this idempotency key is in progress; repeat it later")
         self._in_flight.add(key.key)
         try:
-            stored: Answer | None = await self.query(self.journal.answer, key.key)
+            stored = await self._stored_answer(key.key)
             if stored is None:
                 return await work()
             if stored.fingerprint != key.fingerprint:
@@ -299,14 +292,23 @@ class Engine:
         finally:
             self._in_flight.discard(key.key)
 
+    async def _stored_answer(self, key: str) -> Answer | None:
+        try:
+            return await self.query(self.journal.answer, key)
+        except DamagedError as error:
+            log.error("an answer is damaged", extra={"facts": {"why": str(error)}})
+            raise Damaged("the answer to this idempotency key is damaged: whether it was done is unknown") from None
+
     # ---- reading ----
 
     async def query(self, read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
-        """Read from the journal, without a thread if that is fast."""
+        """Read from the journal, without a thread if that is fast. Damage is for the caller to report."""
         try:
             if self.journal.fast_reads:
                 return read(*args, **options)
             return await asyncio.to_thread(read, *args, **options)
+        except DamagedError:
+            raise
         except JournalError as error:
             raise self.unreadable(error) from None
 
@@ -327,10 +329,11 @@ class Engine:
             why = f"deployment {entry.initial.name} could not be loaded ({type(error).__name__}); repeat the request"
             raise Unavailable(why) from None
 
-    def body_of(self, entry: DeploymentEntry, event: Event) -> Body:
-        """The body of an event of a deployment."""
+    async def outcome(self, entry: DeploymentEntry, id: int) -> Body | None:
+        """The outcome of a decision in the journal, or its cancellation; None where there is none."""
         try:
-            body: Body = body_of(event)
+            event = await self.query(self.journal.outcome, entry.stream, id)
+            body: Body | None = None if event is None else body_of(event)
             return body
         except DamagedError as error:
             raise self.damaged(entry, error) from None
@@ -372,16 +375,23 @@ class Engine:
         return [name for name, entry in entries if entry.damage is not None and entry.status != RETIRED]
 
 
+def _snapshot_every(live: Deployment) -> int:
+    """Events between snapshots: one takes longer the more decisions are pending; a retention needs some to cut at."""
+    retention = live.spec.retention
+    every = SNAPSHOT_EVERY if retention is None or retention.events is None else min(SNAPSHOT_EVERY, retention.events)
+    return max(every, PER_PENDING * len(live.pending))
+
+
 def damaged_error(entry: DeploymentEntry) -> Damaged:
     """The error for a deployment with a damaged journal."""
     damage = entry.damage or Damage("its journal cannot be read", None)
     return Damaged(f"deployment {entry.initial.name} is damaged: {damage.why}", damage.event)
 
 
-async def wait_for_commit(done: Awaitable[None]) -> None:
-    """Wait for a commit."""
+async def wait_for_commit(done: Awaitable[bool]) -> bool:
+    """Wait for a commit; returns what its chore does."""
     try:
-        await done
+        return await done
     except JournalError as error:
         why = f"the store cannot be written now ({error.reason}); repeat the request with the same idempotency key"
         raise Unavailable(why) from None

@@ -16,8 +16,8 @@ import msgspec
 from driftwise.core.extras import needed_for
 from driftwise.service.deployments.clock import utc
 from driftwise.service.http.schemas.requests import OutcomeFields
-from driftwise.service.store.events import Cancelled, Learned, body_of
-from driftwise.service.store.journal import Journal
+from driftwise.service.store.events import Cancelled, Decided, Erased, Learned, body_of
+from driftwise.service.store.journal import DamagedError, Event, Journal
 
 OUTCOME = sorted(OutcomeFields.__struct_fields__, key=lambda name: (name != "reward", name))
 COLUMNS = (
@@ -41,21 +41,35 @@ CHUNK = 1 << 16
 def rows(journal: Journal, stream: int, after: int, upto: int, end: int | None = None) -> Iterator[dict[str, Any]]:
     """A row per decision, in order; with `end`, without outcomes from that event on."""
     for event in journal.read(stream, after, upto):
-        if event.kind != "decided":
-            continue
         body = body_of(event)
+        if isinstance(body, Erased):
+            body = body.decided
+            body.unit = None
+        if not isinstance(body, Decided):
+            continue
         row = {"id": event.number, "decided_at": utc(event.at), "action": body.action, "propensity": body.propensity}
         row |= {"unit": body.unit, "sticky": body.sticky, "override": body.override, "request": body.request or None}
         row["status"] = "pending"
         row |= {"outcome_at": None} | dict.fromkeys(OUTCOME)
-        outcome = journal.outcome(stream, event.number)
-        if outcome is not None and (end is None or outcome.number < end):
+        outcome = _outcome(journal, stream, event.number, end)
+        if outcome is not None:
             result = body_of(outcome)
             row |= {"outcome_at": utc(outcome.at), "status": status_of(result)}
             row |= result.outcome if isinstance(result, Learned) else {}
         elif body.action is None:
             row["status"] = "nothing"
         yield row
+
+
+def _outcome(journal: Journal, stream: int, id: int, end: int | None) -> Event | None:
+    """The outcome of a decision; with `end`, None where it is that event or a later one, be it damaged."""
+    try:
+        outcome = journal.outcome(stream, id)
+    except DamagedError as error:
+        if end is None or error.event is None or error.event < end:
+            raise
+        return None
+    return outcome if outcome is not None and (end is None or outcome.number < end) else None
 
 
 def status_of(outcome: Learned | Cancelled) -> str:

@@ -1,8 +1,10 @@
-"""Fold a deployment from its journal: events in order, from the nearest snapshot or from the start.
+"""Fold a deployment from its journal: events in order, from the nearest snapshot or from the origin.
 
-An event that cannot be handled raises `DamagedError` with its number.
+The origin is the first event, or a state that has taken the place of events that were dropped. An event that cannot be
+handled raises `DamagedError` with its number.
 """
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -11,6 +13,7 @@ import msgspec
 
 from driftwise.agent import Agent
 from driftwise.core.serialization import unseal
+from driftwise.errors import DriftwiseError, StateError
 from driftwise.service.deployments import spec
 from driftwise.service.deployments.deployment import FORMAT, DecisionNote, Deployment, DeploymentSnapshot, tag_of
 from driftwise.service.deployments.spec import POLICY
@@ -18,9 +21,13 @@ from driftwise.service.deployments.stats import state as stats_state
 from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.store.events import body_of
-from driftwise.service.store.journal import DamagedError, Event, Journal, JournalError, Snapshot
+from driftwise.service.store.journal import DamagedError, Event, Journal, JournalError, Origin, Snapshot
 
 NOT_DAMAGE = (JournalError, OSError, MemoryError)  # errors that the journal is not to blame for
+
+
+class EventsDroppedError(DriftwiseError):
+    """A replay needs events that were dropped, by a retention or because personal data were erased."""
 
 
 def fold(
@@ -32,10 +39,10 @@ def fold(
     cached: bool = True,
     policy: dict[str, Any] | None = None,
 ) -> Deployment:
-    """The deployment after event `upto`, or after all of them: from the nearest snapshot, or from the start.
+    """The deployment after event `upto`, or after all of them: from the nearest snapshot, or from the origin.
 
     `initial` is what it was created with. A later policy replayed the whole journal, so that from the start
-    only the last policy matters; or the next one, `policy`.
+    only the last policy matters; or the next one, `policy`. After an origin there is no other policy than its own.
     """
     snapshot = journal.latest(stream, upto) if cached and policy is None else None
     cached_fold = restore(snapshot) if snapshot is not None else None
@@ -43,6 +50,11 @@ def fold(
         tail = list(journal.read(stream, cached_fold.number - 1, upto))
         if not any(each.kind == "changed" and body_of(each).policy for each in tail):
             return replay(cached_fold, tail)
+    origin = journal.origin(stream)
+    if origin is not None:
+        if policy is not None or (upto is not None and upto < origin.number):
+            raise EventsDroppedError(f"its events up to {origin.number} were dropped, and cannot be replayed")
+        return replay(_begin(origin), journal.read(stream, origin.number, upto))
     last = _last_policy(journal.read(stream, upto=upto)) | (policy or {})
     try:
         fresh = Deployment(stream, spec.with_changes(initial, last))
@@ -72,18 +84,41 @@ def restore(snapshot: Snapshot) -> Deployment | None:
     Other code may have taken it, or it may be damaged: it is only a cache.
     """
     try:
-        body = msgspec.msgpack.decode(unseal(snapshot.body), type=DeploymentSnapshot)
-        decoded = spec.decode(body.spec)
-        if body.format != FORMAT or body.tag != tag_of(spec.policy_of(decoded)):
+        body, decoded = _decode(snapshot.body)
+        if body.tag != tag_of(spec.policy_of(decoded)):
             return None
-        live = Deployment(snapshot.stream, decoded, at=body.at, agent=Agent.loads(body.agent, note=DecisionNote))
-        live.number = live.saved = snapshot.number + 1
-        live.origin, live.request = body.origin, body.request
-        live.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in body.units)
-        problem = live.agent.problem
-        live.stats = StatsCollector(problem.low, problem.width, stats_state.decode(body.stats))
+        return _restore(snapshot.stream, snapshot.number, body, decoded)
     except Exception:
         return None
+
+
+def _begin(origin: Origin) -> Deployment:
+    """The deployment of an origin, which is no cache: other code takes it over, if the state fits."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _restore(origin.stream, origin.number, *_decode(origin.body))
+    except NOT_DAMAGE:
+        raise
+    except Exception as error:
+        why = f"the state after event {origin.number}, its origin, cannot be restored ({_short(error)})"
+        raise DamagedError(why, origin.number) from error
+
+
+def _decode(content: bytes) -> tuple[DeploymentSnapshot, DeploymentSpec]:
+    body = msgspec.msgpack.decode(unseal(content), type=DeploymentSnapshot)
+    if body.format != FORMAT:
+        raise StateError(f"it has format {body.format}; this version of driftwise reads format {FORMAT}")
+    return body, spec.decode(body.spec)
+
+
+def _restore(stream: int, number: int, body: DeploymentSnapshot, decoded: DeploymentSpec) -> Deployment:
+    live = Deployment(stream, decoded, at=body.at, agent=Agent.loads(body.agent, note=DecisionNote))
+    live.number = live.saved = number + 1
+    live.origin, live.request = body.origin, body.request
+    live.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in body.units)
+    problem = live.agent.problem
+    live.stats = StatsCollector(problem.low, problem.width, stats_state.decode(body.stats))
     return live
 
 

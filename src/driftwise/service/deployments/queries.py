@@ -19,7 +19,7 @@ from driftwise.service.deployments.clock import microseconds, utc
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine, damaged_error
 from driftwise.service.deployments.export import export, status_of
-from driftwise.service.deployments.fold import fold
+from driftwise.service.deployments.fold import EventsDroppedError, fold
 from driftwise.service.deployments.stats.collector import MAX_LABELS
 from driftwise.service.http.errors import Damaged, NotFound, Unavailable
 from driftwise.service.http.schemas.requests import DeploymentSpec
@@ -32,7 +32,7 @@ from driftwise.service.http.schemas.responses import (
     SummaryResponse,
     Verification,
 )
-from driftwise.service.store.events import Decided, Learned, body_of
+from driftwise.service.store.events import Decided, Erased, Learned, body_of
 from driftwise.service.store.journal import DamagedError, Event, JournalError
 
 
@@ -117,7 +117,7 @@ def _summary_of(agent: Agent, request: dict[str, Any]) -> list[ArmKnowledge]:
 
 
 async def verify(engine: Engine, name: str) -> Verification:
-    """Whether the live state is that of a replay from the start, bit for bit."""
+    """Whether the live state is that of a replay from the start, or from the origin, bit for bit."""
     start = time.perf_counter()
     async with engine.exclusive(name) as (entry, live):
         replica = await engine.fold_entry(entry, cached=False)
@@ -172,9 +172,11 @@ async def get_decision(engine: Engine, name: str, id: int) -> LoggedDecision:
 
 def _get_decision(engine: Engine, entry: DeploymentEntry, id: int) -> LoggedDecision:
     event: Event | None = next(engine.journal.read(entry.stream, after=id - 1, upto=id), None)
-    if event is None or event.kind != "decided":
-        raise NotFound(f"there is no decision {id}")
-    body: Decided = body_of(event)
+    body = None if event is None else body_of(event)
+    if isinstance(body, Erased):
+        body = msgspec.structs.replace(body.decided, unit=None)
+    if event is None or event.number != id or not isinstance(body, Decided):
+        raise NotFound(f"there is no decision {id}, or it is no longer kept")
     decision = LoggedDecision(
         id, utc(event.at), body.action, body.propensity, body.request, body.unit, body.sticky, body.override
     )
@@ -198,7 +200,10 @@ async def explain(engine: Engine, name: str, id: int) -> Explanation:
 
 def _explain(engine: Engine, entry: DeploymentEntry, id: int) -> Explanation:
     decision = _get_decision(engine, entry, id)
-    then = fold(engine.journal, entry.stream, entry.initial, upto=id - 1)
+    try:
+        then = fold(engine.journal, entry.stream, entry.initial, upto=id - 1)
+    except EventsDroppedError as error:
+        raise NotFound(f"decision {id} of deployment {entry.initial.name} cannot be explained: {error}") from None
     agent, hooks = then.agent, then.hooks
     shares = choice_shares(agent, decision.request, hooks.samples)
     round_ = then.round_at(microseconds(decision.decided_at))

@@ -33,6 +33,7 @@ class Readiness:
 
     def __init__(self) -> None:
         self.warm = False
+        self.sampled = False  # whether a sample of the store has been checked
         self.problems: dict[str, str] = {}
         self._wrote = time.monotonic()
 

@@ -138,6 +138,20 @@ def tick_of(spec: DeploymentSpec) -> int:
     return max(1, math.floor(1e6 * spec.window.seconds / rounds))
 
 
+def check_retention(spec: DeploymentSpec) -> None:
+    """Refuse a retention that says nothing, or that is shorter than the reward window."""
+    retention, window = spec.retention, spec.reward_window
+    if retention is None:
+        return
+    if retention.events is None and retention.seconds is None:
+        raise ParameterError("retention needs `events` or `seconds`, or both")
+    if retention.seconds is not None and window is not None and retention.seconds < window:
+        raise ParameterError(
+            f"retention of {retention.seconds:g} seconds is shorter than the reward window of {window:g} seconds: "
+            "a decision must be kept until its outcome is due"
+        )
+
+
 def with_changes(spec: DeploymentSpec, changes: dict[str, Any]) -> DeploymentSpec:
     """A specification with some fields replaced, and validated; of the problem, those fields that change."""
     plain = msgspec.to_builtins(spec)
@@ -151,6 +165,7 @@ def with_changes(spec: DeploymentSpec, changes: dict[str, Any]) -> DeploymentSpe
         changed: DeploymentSpec = msgspec.convert(plain | changes | {"problem": problem}, DeploymentSpec)
     except msgspec.ValidationError as error:
         raise ParameterError(f"the change is not valid: {error}") from None
+    check_retention(changed)
     if changed.sticky and not hooks_of(changed).sticky:
         raise ParameterError(f"sticky=true is not possible in a {spec.problem.kind} problem")
     return changed

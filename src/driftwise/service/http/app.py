@@ -9,7 +9,8 @@ import msgspec
 from starlette.routing import BaseRoute, Route, Router
 
 from driftwise.service.dashboard.pages import pages
-from driftwise.service.deployments.engine import Engine, Reply
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import Reply
 from driftwise.service.deployments.readiness import Ready
 from driftwise.service.http.endpoint import Call, Endpoint, MethodRouter, Service, StreamingResponse, not_found
 from driftwise.service.http.errors import Unavailable

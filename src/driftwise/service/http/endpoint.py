@@ -18,7 +18,8 @@ from starlette.types import Receive, Scope, Send
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments import audit
-from driftwise.service.deployments.engine import NO_KEY, Engine, IdempotencyKey, Replayed, Reply
+from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Replayed, Reply
 from driftwise.service.http.access import MAX_QUOTE, Access, Headers
 from driftwise.service.http.decode_errors import decode_error
 from driftwise.service.http.errors import (

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from driftwise.service.deployments import admin, audit, decisions, queries
+from driftwise.service.deployments import admin, audit, decisions, erasure, queries
 from driftwise.service.deployments.catalogue import PAUSED, RETIRED, RUNNING
-from driftwise.service.deployments.engine import Reply
 from driftwise.service.deployments.export import MEDIA, file_chunks, require_parquet
+from driftwise.service.deployments.idempotency import Reply
 from driftwise.service.http.endpoint import MAX_ID, Call, Endpoint, StreamingResponse, decision_id
 from driftwise.service.http.errors import BadRequest
 from driftwise.service.http.schemas.requests import (
@@ -19,6 +19,7 @@ from driftwise.service.http.schemas.requests import (
     DecideManyRequest,
     DecideRequest,
     DeploymentSpec,
+    EraseUnitRequest,
     LearnManyRequest,
     LearnRequest,
     RetireArmRequest,
@@ -29,8 +30,10 @@ from driftwise.service.http.schemas.responses import (
     AuditList,
     DecideManyResponse,
     DecideResponse,
+    DeletionResponse,
     DeploymentList,
     DeploymentResponse,
+    EraseUnitResponse,
     Explanation,
     LearnManyResponse,
     LearnResponse,
@@ -103,6 +106,16 @@ async def retire_deployment(call: Call) -> Reply:
     return await admin.set_status(call.engine, call.name, RETIRED, key=call.key)
 
 
+async def delete_deployment(call: Call) -> Reply:
+    """Delete a retired deployment and all its events; its name can be used again."""
+    return await admin.delete(call.engine, call.name, key=call.key)
+
+
+async def erase_unit(call: Call) -> Reply:
+    """Erase the name and the contexts of a unit, from the journal, from snapshots and from the archive."""
+    return await erasure.erase_unit(call.engine, call.name, call.body.unit, key=call.key)
+
+
 async def add_arm(call: Call) -> Reply:
     """Add an arm, without history."""
     options = {name: value for name, value in msgspec.structs.asdict(call.body).items() if value is not None}
@@ -135,7 +148,7 @@ async def explain_decision(call: Call) -> Explanation:
 
 
 async def verify_deployment(call: Call) -> Verification:
-    """Replay the journal from the start, and compare with the live state, bit for bit."""
+    """Replay the journal from its origin, and compare with the live state, bit for bit."""
     return await queries.verify(call.engine, call.name)
 
 
@@ -232,6 +245,14 @@ def endpoints() -> list[Endpoint]:
         Endpoint("POST", f"{ONE}/pause", pause_deployment, **admin_),
         Endpoint("POST", f"{ONE}/resume", resume_deployment, **admin_),
         Endpoint("POST", f"{ONE}/retire", retire_deployment, **admin_),
+        Endpoint("DELETE", ONE, delete_deployment, **(admin_ | {"response": DeletionResponse})),
+        Endpoint(
+            "POST",
+            f"{ONE}/units/erase",
+            erase_unit,
+            request=EraseUnitRequest,
+            **(admin_ | {"response": EraseUnitResponse}),
+        ),
         Endpoint("POST", f"{ONE}/arms", add_arm, request=AddArmRequest, **admin_),
         Endpoint("POST", f"{ONE}/arms/retire", retire_arm, request=RetireArmRequest, **admin_),
         Endpoint("GET", f"{ONE}/statistics", get_statistics, response=Statistics, **read_),

@@ -9,13 +9,15 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import uvicorn
 
 from driftwise.errors import ParameterError
+from driftwise.service.deployments.archive import check_folder
 from driftwise.service.deployments.catalogue import Catalogue
-from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.engine import KEEP_ANSWERS_S, Engine
 from driftwise.service.http.access import Access, is_loopback
 from driftwise.service.http.app import make_app
 from driftwise.service.http.connection import Connection
@@ -81,6 +83,8 @@ def serve(
     limits: Limits | None = None,
     log_requests: bool = False,
     auth: bool = True,
+    keep_answers_s: float = KEEP_ANSWERS_S,
+    archive: str | None = None,
     background: Callable[[Engine], Awaitable[None]] | None = None,
     print_line: Callable[[str], None] = print,
 ) -> None:
@@ -89,9 +93,10 @@ def serve(
     log_to_stderr()
     if not auth and not is_loopback(host):
         raise ParameterError(f"host={host} can be reached from other machines: --no-auth is for this machine only")
+    folder = None if archive is None else check_folder(Path(archive))
     journal = open_journal(store, durability)
     try:
-        engine = Engine(journal)
+        engine = Engine(journal, keep_answers_s=keep_answers_s, archive=folder)
         access = _access(engine.catalogue, store, host, auth=auth)
         service = Service(engine, limits, access)
         listening = _listen(host, port)

@@ -1,8 +1,8 @@
 """Types of events in the journal, as small msgpack arrays.
 
 In the stream of a deployment: decisions, outcomes (sent, or by default), cancellations, arms added and retired, changes
-of its specification. In the catalogue: deployments created, paused, resumed and retired; API keys created and revoked;
-the clock set; and who did it.
+of its specification; decisions of which personal data were erased, and gaps that a repair has left. In the catalogue:
+deployments created, paused, resumed, retired and deleted; API keys created and revoked; the clock set; and who did it.
 """
 
 from typing import Any, TypeVar
@@ -31,6 +31,28 @@ class Decided(Body):
     unit: str | None = None
     sticky: bool = False
     override: bool = False
+
+
+class Erased(Body):
+    """A decision without the personal data it had: `body` is a `Decided` with another unit and no request.
+
+    `original` is the digest of the event as it was, so that the chain of hashes still holds; `check` is its own.
+    """
+
+    original: int
+    check: int
+    body: bytes
+
+    @property
+    def decided(self) -> Decided:
+        """What is left of the decision."""
+        return msgspec.msgpack.decode(self.body, type=Decided)
+
+
+class JournalGap(Body):
+    """Events up to and including `upto` were damaged, and a repair has set them aside: the next has another number."""
+
+    upto: int
 
 
 class Learned(Body):
@@ -77,6 +99,12 @@ class Status(Body):
 
     stream: int
     status: str
+
+
+class Deleted(Body):
+    """A deployment was deleted, with all its events."""
+
+    stream: int
 
 
 class PolicyChanged(Body):
@@ -127,6 +155,8 @@ class Audited(Body):
 
 KINDS: dict[str, type[Body]] = {
     "decided": Decided,
+    "erased": Erased,
+    "gap": JournalGap,
     "learned": Learned,
     "cancelled": Cancelled,
     "arm added": ArmAdded,
@@ -134,6 +164,7 @@ KINDS: dict[str, type[Body]] = {
     "changed": Changed,
     "created": Created,
     "status": Status,
+    "deleted": Deleted,
     "policy changed": PolicyChanged,
     "key created": ApiKeyCreated,
     "key revoked": ApiKeyRevoked,
@@ -159,3 +190,8 @@ def body_of(event: Event) -> Any:
     except Exception as error:
         why = f"event {event.number} cannot be read ({type(error).__name__}: {error})"
         raise DamagedError(why, event.number) from error
+
+
+def next_number(event: Event) -> int:
+    """The number of the event after this one."""
+    return event.number + 1 if event.kind != "gap" else int(body_of(event).upto) + 1

@@ -9,15 +9,22 @@ cache of the fold.
     outcome(stream, ref)                 the outcome of the decision that is event `ref`
     answer(key)                          the answer to the request with an idempotency key
     save, latest                         snapshots; `save` is an `append` of one
+    origin, rebase, trim, drop           where replays begin, if events before were dropped; see `upkeep`
 
-`append` is called from one thread at a time. Reads do not wait for it, nor does it wait for reads.
+Everything is stored with a hash (`chain`) and checked when it is read: damage is an error, never another state.
+
+What writes is called from one thread at a time. Reads do not wait for it, nor does it wait for reads.
 """
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from driftwise.errors import DriftwiseError, ParameterError
+
+if TYPE_CHECKING:
+    from driftwise.service.store.schema import MigrationMode
+    from driftwise.service.store.upkeep import SQLUpkeep
 
 CATALOGUE = 0
 NO_REF = -1
@@ -78,13 +85,25 @@ class Snapshot(NamedTuple):
     body: bytes
 
 
+class Origin(NamedTuple):
+    """Where replays of a stream begin: the state after event `number`, in place of events that may be gone.
+
+    `first` is the number of the first event that is still there, and `before` the link before it (see `chain`). `link`
+    is that of event `number`. Events from `first` to `number` are history: they can be exported, not replayed.
+    """
+
+    stream: int
+    number: int
+    first: int
+    before: int
+    link: int
+    body: bytes
+
+
 class Journal(Protocol):
     """The interface of a store. A failed operation raises `JournalError`; `checks.check_journal` tests the promises."""
 
-    @property
-    def path(self) -> str | Path:
-        """The name of the store for the log, without secrets."""
-
+    path: str | Path  # the name of the store for the log, without secrets
     fast_reads: bool  # whether `answer` and `outcome` take microseconds, so that an event loop may call them
     remote: bool  # whether the store is a server, which may restart and lose what it had not flushed
 
@@ -115,6 +134,39 @@ class Journal(Protocol):
     def forget_answers(self, before: int) -> bool:
         """Drop a batch of answers older than a time in microseconds; returns whether there may be more."""
 
+    def origin(self, stream: int) -> Origin | None:
+        """Where replays of a stream begin; None where it is event 0."""
+
+    def last(self, stream: int) -> int:
+        """The number of the last event of a stream; -1 where there is none."""
+
+    def link_at(self, stream: int, number: int) -> int:
+        """The link of an event, or of the last one dropped; needed to make it an origin."""
+
+    def rebase(self, origin: Origin, erased: Sequence[Event] = ()) -> None:
+        """Let replays begin at an origin. Snapshots up to it are dropped; `erased` replace the events they were."""
+
+    def erase(self, stream: int, erased: Sequence[Event]) -> None:
+        """Replace events by what is left of them after an erasure; snapshots, which may have the rest, are dropped."""
+
+    def scrub(self) -> None:
+        """Overwrite what was replaced or dropped, as far as the database can."""
+
+    def snapshot_numbers(self, stream: int) -> list[int]:
+        """The numbers of all snapshots of a stream, damaged ones too."""
+
+    def trim(self, stream: int) -> bool:
+        """Drop a batch of events before the first that the origin keeps; returns whether there may be more."""
+
+    def drop(self, stream: int) -> bool:
+        """Drop a batch of all that is stored of a stream; returns whether there may be more."""
+
+    def release(self) -> bool:
+        """Give a batch of free pages back to the disk; returns whether there may be more."""
+
+    def compact(self) -> None:
+        """Give all free pages back; it may take long, and nothing else can be done meanwhile."""
+
     def recover(self) -> object:
         """Make the store usable after a failure; what it returns is the store's own. Without a failure it is cheap."""
 
@@ -137,8 +189,11 @@ DURABILITY = {
 }
 
 
-def open_journal(url: str, durability: str = "full") -> Journal:
-    """Open the journal at `sqlite:///PATH` or `postgresql://...`; create it if it does not exist."""
+def open_journal(url: str, durability: str = "full", *, migration: "MigrationMode | None" = None) -> "SQLUpkeep":
+    """Open the journal at `sqlite:///PATH` or `postgresql://...`; create it if it does not exist.
+
+    A store of an older version is refused, unless it is opened with a `migration`: to do it, or to rehearse it.
+    """
     if durability not in DURABILITY:
         raise ParameterError(f"durability={durability} is not one of {', '.join(DURABILITY)}")
     if "://" not in url and url.endswith((".db", ".sqlite")):
@@ -150,11 +205,11 @@ def open_journal(url: str, durability: str = "full") -> Journal:
             raise ParameterError(f"store={url} has no file name: write sqlite:///driftwise.db")
         from driftwise.service.store.sqlite import SQLiteJournal
 
-        return SQLiteJournal(path, durability)
+        return SQLiteJournal(path, durability, migration=migration)
     if kind in ("postgresql", "postgres"):
         from driftwise.service.store.postgres import PostgresJournal
 
-        return PostgresJournal(url, durability)
+        return PostgresJournal(url, durability, migration=migration)
     safe = f"{kind}://..." if rest else url  # the rest may contain a password
     raise ParameterError(f"store={safe} is neither sqlite:///PATH nor postgresql://...")
 

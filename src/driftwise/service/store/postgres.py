@@ -12,14 +12,14 @@ only then is the store read again. So nothing is ever repeated on the guess that
 """
 
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
 
 from driftwise.errors import ParameterError
-from driftwise.service.store.journal import CATALOGUE, Answer, Event, JournalError, Snapshot
+from driftwise.service.store.journal import Answer, Event, JournalError, Snapshot
 from driftwise.service.store.postgres_session import (
     Address,
     Session,
@@ -28,30 +28,26 @@ from driftwise.service.store.postgres_session import (
     short,
     take_lock,
 )
-from driftwise.service.store.sql import FORGET, FORGET_BATCH, SQLJournal
+from driftwise.service.store.schema import (
+    EVENT,
+    FORMAT,
+    POSTGRES,
+    MigrationMode,
+    Run,
+    check_version,
+    create_tables,
+    migrate,
+)
+from driftwise.service.store.sql import is_vital
+from driftwise.service.store.upkeep import TABLES as OURS
+from driftwise.service.store.upkeep import SQLUpkeep
 
-FORMAT = 2
-SCHEMA = """
-CREATE TABLE events (
-    stream bigint NOT NULL, number bigint NOT NULL, at bigint NOT NULL, kind text NOT NULL, body bytea NOT NULL,
-    ref bigint NOT NULL, PRIMARY KEY (stream, number)
-);
-CREATE UNIQUE INDEX by_decision ON events (stream, ref) WHERE ref >= 0;
-CREATE TABLE answers (
-    key text PRIMARY KEY, fingerprint bytea NOT NULL, at bigint NOT NULL, status integer NOT NULL, body bytea NOT NULL
-);
-CREATE INDEX by_age ON answers (at);
-CREATE TABLE snapshots (
-    stream bigint NOT NULL, number bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (stream, number)
-);
-CREATE TABLE format (version integer NOT NULL);
-"""
 TABLES = (
     "SELECT relname FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %s) ORDER BY 1"
 )
 TYPES = {
-    "events (stream, number, at, kind, body, ref)": ("int8", "int8", "int8", "text", "bytea", "int8"),
-    "answers (key, fingerprint, at, status, body)": ("text", "bytea", "int8", "int4", "bytea"),
+    f"events ({EVENT}, link)": ("int8", "int8", "int8", "text", "bytea", "int8", "int8"),
+    "answers (key, fingerprint, at, status, body, digest)": ("text", "bytea", "int8", "int4", "bytea", "int8"),
 }
 EVENTS, ANSWERS = TYPES
 SIZE = "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(%s::text[]) AS name"
@@ -66,15 +62,18 @@ REASONS = {
     "25006": "the database is read-only",
     "42501": "the database denies access",
 }
+COMPACT_S = 24 * 3600.0  # how long to wait for that
 NO_ANSWER = "the database does not answer"
 
 
-class PostgresJournal(SQLJournal):
+class PostgresJournal(SQLUpkeep):
     """See `journal.Journal`."""
 
     fast_reads, remote = False, True
 
-    def __init__(self, url: str, durability: str = "full") -> None:
+    def __init__(self, url: str, durability: str = "full", *, migration: MigrationMode | None = None) -> None:
+        super().__init__()
+        self._mode = migration
         self._address = Address(url)
         self.schema = self._address.schema
         self.path = f"postgresql schema {self.schema}"  # without the password that a URL may hold
@@ -97,22 +96,35 @@ class PostgresJournal(SQLJournal):
     ) -> None:
         """Write all of it in one transaction."""
         writer = self.recover()
-        # the catalogue is always durable: it is read once, at the start
-        vital = self.durability != "full" and any(event.stream == CATALOGUE for event in events)
+        vital = any(map(is_vital, events))
+        if not (answers or snapshots or vital):
+            with self._guard():
+                self._copy(EVENTS, self._link_rows(events))  # one COPY is a transaction by itself
+            return
+        with self._transaction():
+            if vital and self.durability != "full":
+                writer.execute("SET LOCAL synchronous_commit = on")  # the catalogue is always durable
+            self._copy(EVENTS, self._link_rows(events))
+            self._copy(ANSWERS, self._answer_rows(answers))
+            self._keep(events, snapshots)
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        """Whatever fails inside, the session is given up."""
         try:
-            if not (answers or snapshots or vital):
-                self._copy(EVENTS, events)  # one COPY is a transaction by itself
-                return
-            with writer.transaction():
-                if vital:
-                    writer.execute("SET LOCAL synchronous_commit = on")
-                self._copy(EVENTS, events)
-                self._copy(ANSWERS, answers)
-                for snapshot in snapshots:
-                    self._keep(snapshot)
+            yield
         except psycopg.Error as error:
             self._give_up()
             raise self._error("written", error) from None
+        except BaseException:
+            self._give_up()
+            raise
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        writer = self.recover()
+        with self._guard(), writer.transaction():
+            yield
 
     def _copy(self, table: str, rows: Sequence[Any]) -> None:
         if not rows:
@@ -123,18 +135,9 @@ class PostgresJournal(SQLJournal):
             for row in rows:
                 copy.write_row(row)
 
-    def _write(self, statement: str, values: Sequence[Any]) -> Any:
+    def _write(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         assert self._writer is not None
-        return self._writer.execute(_placeholders(statement), values)
-
-    def forget_answers(self, before: int) -> bool:
-        """Drop some answers older than a moment; returns whether there may be more."""
-        self.recover()
-        try:
-            return len(self._write(FORGET, (before, FORGET_BATCH)).fetchall()) == FORGET_BATCH
-        except psycopg.Error as error:
-            self._give_up()
-            raise self._error("written", error) from None
+        return _runner(self._writer)(statement, values)
 
     def _error(self, what: str, error: psycopg.Error) -> JournalError:
         """The error, with a message for the log and a reason that may be published."""
@@ -144,6 +147,8 @@ class PostgresJournal(SQLJournal):
     def _give_up(self) -> None:
         """Close the session: a commit that failed may have happened, so the store is read again."""
         writer, self._writer = self._writer, None
+        self._tails.clear()
+        self._origins.clear()
         if writer is not None:
             with suppress(psycopg.Error):
                 writer.close()
@@ -159,7 +164,7 @@ class PostgresJournal(SQLJournal):
 
     # ---- reading ----
 
-    def _query(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+    def _query(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run a query in a free session; where the server has ended it meanwhile, once more in a new one."""
         try:
             while True:
@@ -194,7 +199,7 @@ class PostgresJournal(SQLJournal):
 
     def size(self) -> int:
         """Bytes of all tables and indexes."""
-        return int(self._query(SIZE, (["events", "answers", "snapshots"],))[0][0])
+        return int(self._query(SIZE, (["answers", *OURS],))[0][0])
 
     def free_bytes(self) -> int | None:
         """The server knows it, and does not tell."""
@@ -227,16 +232,56 @@ class PostgresJournal(SQLJournal):
             tables = [name for (name,) in writer.execute(TABLES, (self.schema,))]
             if "format" in tables:
                 (version,) = writer.execute("SELECT version FROM format").fetchone() or (0,)
-                if version != FORMAT:
-                    raise ParameterError(f"{self.path} has format {version}; this version of driftwise reads {FORMAT}")
+                self._check_version(writer, version)
                 return
             if tables:
                 raise ParameterError(f"{self.path} belongs to another program: it has {tables[0]}")
             if not writer.execute("SELECT FROM pg_namespace WHERE nspname = %s", (self.schema,)).rowcount:
                 writer.execute(f'CREATE SCHEMA "{self.schema}"')
-            for statement in filter(str.strip, SCHEMA.split(";")):
-                writer.execute(statement)
+            create_tables(_runner(writer), POSTGRES)
+            writer.execute("CREATE TABLE format (version integer NOT NULL)")
             writer.execute("INSERT INTO format VALUES (%s)", (FORMAT,))
+
+    def _check_version(self, writer: Session, version: int) -> None:
+        """Refuse another version, unless this is opened to migrate it."""
+        if self._mode is None or version >= FORMAT:
+            check_version(self.path, version)
+            return
+        writer.execute("SET LOCAL statement_timeout = 0")
+        with writer.transaction(force_rollback=self._mode == "rehearse"):
+            self.migration = migrate(_runner(writer), POSTGRES, version)
+            writer.execute("UPDATE format SET version = %s", (FORMAT,))
+
+    def check_file(self) -> list[str]:
+        """The server checks its files itself (`pg_amcheck`, data checksums)."""
+        return []
+
+    def rebuild_indexes(self) -> None:
+        """The server has commands for that."""
+
+    def release(self) -> bool:
+        """The server does that by itself (autovacuum)."""
+        return False
+
+    def scrub(self) -> None:
+        """Remove what was replaced from the tables; the server may still have it in its log (WAL) and backups."""
+        writer = self.recover()
+        with self._guard():
+            writer.execute("SET statement_timeout = 0")
+            writer.patience = COMPACT_S
+            for table in ("events", "snapshots", "origins"):
+                writer.execute(f"VACUUM {table}")
+        self._give_up()
+
+    def compact(self) -> None:
+        """Write all tables anew, without free room."""
+        writer = self.recover()
+        with self._guard():
+            writer.execute("SET statement_timeout = 0")
+            writer.patience = COMPACT_S
+            for table in ("answers", *OURS):
+                writer.execute(f"VACUUM (FULL, ANALYZE) {table}")
+        self._give_up()  # the next session has the usual limits
 
     def close(self) -> None:
         """Close all sessions."""
@@ -254,3 +299,11 @@ class PostgresJournal(SQLJournal):
 def _placeholders(statement: str) -> str:
     """A statement with the placeholders of psycopg."""
     return statement.replace("?", "%s")
+
+
+def _runner(session: Session) -> Run:
+    def run(statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        cursor = session.execute(_placeholders(statement), values)
+        return cursor.fetchall() if cursor.description is not None else []
+
+    return run

@@ -45,17 +45,19 @@ END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND
 
 
 class Session(psycopg.Connection[Any]):
-    """A connection that does not wait for ever."""
+    """A connection that does not wait for ever, but for `patience` seconds."""
+
+    patience: float = PATIENCE_S
 
     def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
         """Wait for an answer, but not longer than is reasonable; then the session is over."""
         try:
-            return super().wait(gen, *args, **({"timeout": PATIENCE_S} | options))
+            return super().wait(gen, *args, **({"timeout": self.patience} | options))
         except psycopg.OperationalError:
             if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
                 raise
             self.close()
-            raise psycopg.OperationalError(f"no answer in {PATIENCE_S} seconds") from None
+            raise psycopg.OperationalError(f"no answer in {self.patience} seconds") from None
 
 
 class SessionId(NamedTuple):

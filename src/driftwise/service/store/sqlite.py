@@ -9,7 +9,8 @@ would keep readers out too.
 import functools
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,31 +18,27 @@ import apsw
 
 from driftwise.errors import ParameterError
 from driftwise.service.store.journal import Answer, DamagedError, Event, JournalError, Snapshot
-from driftwise.service.store.sql import FORGET, FORGET_BATCH, SQLJournal
+from driftwise.service.store.schema import (
+    EVENT,
+    FORMAT,
+    SQLITE,
+    MigrationMode,
+    Run,
+    check_version,
+    create_tables,
+    migrate,
+)
+from driftwise.service.store.sql import is_vital
 from driftwise.service.store.store_file import StoreFile
+from driftwise.service.store.upkeep import SQLUpkeep
 
 OLDEST = 3_051_003
-FORMAT = 2
 BUSY_MS = 2_000  # how long a commit waits for someone else's lock on the file
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS events (
-    seq INTEGER PRIMARY KEY, stream INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL,
-    kind TEXT NOT NULL, body BLOB NOT NULL, ref INTEGER NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX IF NOT EXISTS by_stream ON events (stream, number);
-CREATE UNIQUE INDEX IF NOT EXISTS by_decision ON events (stream, ref) WHERE ref >= 0;
-CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, fingerprint BLOB NOT NULL, at INTEGER NOT NULL, status INTEGER NOT NULL, body BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS by_age ON answers (at);
-CREATE TABLE IF NOT EXISTS snapshots (
-    stream INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (stream, number)
-) STRICT;
-"""
-ADD_EVENT = "INSERT INTO events (stream, number, at, kind, body, ref) VALUES "
-ADD_ANSWER = "INSERT INTO answers (key, fingerprint, at, status, body) VALUES "
+ADD_EVENT = f"INSERT INTO events ({EVENT}, link) VALUES "
+ADD_ANSWER = "INSERT INTO answers (key, fingerprint, at, status, body, digest) VALUES "
+FREE_BATCH = 500  # pages given back to the disk at a time
 REASONS = {
     apsw.FullError: "the disk is full",
     apsw.BusyError: "another program has locked the store",
@@ -60,16 +57,24 @@ class Reader(NamedTuple):
     lock: threading.Lock
 
 
-class SQLiteJournal(SQLJournal):
+class SQLiteJournal(SQLUpkeep):
     """See `journal.Journal`. `vfs` names another file system, for tests that cut the power."""
 
     fast_reads, remote = True, False
 
-    def __init__(self, path: str | Path, durability: str = "full", *, vfs: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        durability: str = "full",
+        *,
+        vfs: str | None = None,
+        migration: MigrationMode | None = None,
+    ) -> None:
         require_version(apsw.sqlite_lib_version())
-        self.vfs, self.durability = vfs, durability
+        super().__init__()
+        self.vfs, self.durability, self._mode = vfs, durability, migration
         self._file = None if vfs else StoreFile(Path(path))
-        self.path = Path(path) if self._file is None else self._file.path
+        self.path: Path = Path(path) if self._file is None else self._file.path
         self._readers = threading.local()
         self._open: list[Reader] = []
         self._closed = False
@@ -86,19 +91,37 @@ class SQLiteJournal(SQLJournal):
     ) -> None:
         """Write all of it in one transaction."""
         self.recover()
+        if events and len(events) <= SMALL and not (answers or snapshots or any(map(is_vital, events))):
+            with self._guard():
+                self._insert(ADD_EVENT, self._link_rows(events))  # one statement is a transaction by itself
+            return
+        with self._transaction():
+            self._insert(ADD_EVENT, self._link_rows(events))
+            self._insert(ADD_ANSWER, self._answer_rows(answers))
+            self._keep(events, snapshots)
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        """Whatever fails inside, the state on disk is unknown after it."""
         try:
-            if events and len(events) <= SMALL and not answers and not snapshots:
-                self._insert(ADD_EVENT, events)  # one statement is a transaction by itself
-                return
-            self._writer.execute("BEGIN IMMEDIATE")
-            self._insert(ADD_EVENT, events)
-            self._insert(ADD_ANSWER, answers)
-            for snapshot in snapshots:
-                self._keep(snapshot)
-            self._writer.execute("COMMIT")
+            yield
         except apsw.Error as error:
             self._give_up()
             raise self._error("written", error) from None
+        except UnicodeDecodeError as error:
+            self._give_up()
+            raise DamagedError(f"{self.path} could not be read: {error}") from None
+        except BaseException:
+            self._give_up()
+            raise
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self.recover()
+        with self._guard():
+            self._writer.execute("BEGIN IMMEDIATE")
+            yield
+            self._writer.execute("COMMIT")
 
     def _insert(self, statement: str, rows: Sequence[Any]) -> None:
         """Insert many rows in few statements, of 256, 128 or 64 rows; the rest goes into one more.
@@ -116,17 +139,8 @@ class SQLiteJournal(SQLJournal):
             )
             start += many
 
-    def _write(self, statement: str, values: Sequence[Any]) -> Any:
-        return self._writer.execute(statement, values)
-
-    def forget_answers(self, before: int) -> bool:
-        """Drop some answers older than a moment; returns whether there may be more."""
-        self.recover()
-        try:
-            return len(self._write(FORGET, (before, FORGET_BATCH)).fetchall()) == FORGET_BATCH
-        except apsw.Error as error:
-            self._give_up()
-            raise self._error("written", error) from None
+    def _write(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        return _runner(self._writer)(statement, values)
 
     def _error(self, what: str, error: apsw.Error) -> JournalError:
         """The error, with a message for the log and a reason that may be published."""
@@ -139,6 +153,8 @@ class SQLiteJournal(SQLJournal):
     def _give_up(self) -> None:
         """Close the connection after a failure: the state on disk is unknown, and the next one recovers the file."""
         writer, self._writer = self._writer, None
+        self._tails.clear()
+        self._origins.clear()
         try:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
@@ -164,7 +180,7 @@ class SQLiteJournal(SQLJournal):
         """Bytes free on the disk."""
         return shutil.disk_usage(Path(self.path).absolute().parent).free
 
-    def _query(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+    def _query(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         try:
             reader: Reader | None = getattr(self._readers, "reader", None)
             if reader is None:
@@ -178,6 +194,8 @@ class SQLiteJournal(SQLJournal):
                 return list(reader.connection.execute(statement, values))
         except apsw.Error as error:
             raise self._error("read", error) from None
+        except UnicodeDecodeError as error:
+            raise DamagedError(f"{self.path} could not be read: {error}") from None
 
     def backup(self, path: str) -> None:
         """A copy of the store as it is at one moment, while it goes on being written."""
@@ -204,19 +222,63 @@ class SQLiteJournal(SQLJournal):
             writer: Any = self._connect(apsw.SQLITE_OPEN_READWRITE | create)
             if self.vfs:
                 writer.execute("PRAGMA locking_mode = EXCLUSIVE")  # no shared memory in a simulated file system
-            writer.execute("PRAGMA journal_mode = WAL")
+            writer.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file; else only until VACUUM
+            writer.execute("PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON").fetchall()
             writer.execute(f"PRAGMA synchronous = {SYNCHRONOUS[self.durability]}")
             (version,) = next(iter(writer.execute("PRAGMA user_version")))
-            if version not in (0, FORMAT):
-                raise ParameterError(f"{self.path} has format {version}; this version of driftwise reads {FORMAT}")
-            if version == 0:
-                foreign = [name for (name,) in writer.execute("SELECT name FROM sqlite_schema")]
-                if foreign:
-                    raise ParameterError(f"{self.path} is a database of another program: it has {foreign[0]}")
-                writer.execute(f"BEGIN IMMEDIATE; {SCHEMA}; PRAGMA user_version = {FORMAT}; COMMIT")
+            if version:
+                self._check_version(writer, version)
+                return writer
+            foreign = [name for (name,) in writer.execute("SELECT name FROM sqlite_schema")]
+            if foreign:
+                raise ParameterError(f"{self.path} is a database of another program: it has {foreign[0]}")
+            writer.execute("BEGIN IMMEDIATE")
+            create_tables(_runner(writer), SQLITE)
+            writer.execute(f"PRAGMA user_version = {FORMAT}; COMMIT")
             return writer
         except apsw.Error as error:
             raise self._error("opened", error) from None
+
+    def _check_version(self, writer: Any, version: int) -> None:
+        """Refuse another version, unless this is opened to migrate it."""
+        if self._mode is None or version >= FORMAT:
+            check_version(self.path, version)
+            return
+        writer.execute("BEGIN IMMEDIATE")
+        self.migration = migrate(_runner(writer), SQLITE, version)
+        writer.execute(f"PRAGMA user_version = {FORMAT}")
+        writer.execute("ROLLBACK" if self._mode == "rehearse" else "COMMIT")
+
+    def check_file(self) -> list[str]:
+        """What SQLite finds wrong with its file."""
+        found = [line for (line,) in self._query("PRAGMA integrity_check(10)")]
+        return [] if found == ["ok"] else found
+
+    def rebuild_indexes(self) -> None:
+        """Make all indexes anew."""
+        with self._transaction():
+            self._write("REINDEX")
+
+    def release(self) -> bool:
+        """Give some free pages back to the disk, and the room of the WAL after them."""
+        self.recover()
+        with self._guard():
+            self._writer.execute(f"PRAGMA incremental_vacuum({FREE_BATCH})").fetchall()
+            ((free,),) = self._write("PRAGMA freelist_count")
+            ((mode,),) = self._write("PRAGMA auto_vacuum")
+        return bool(free) and mode == 2
+
+    def scrub(self) -> None:
+        """Empty the WAL: what is deleted is overwritten in the file itself (`secure_delete`)."""
+        self.recover()
+        with self._guard():
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def compact(self) -> None:
+        """Write the whole file anew, without free pages."""
+        self.recover()
+        with self._guard():
+            self._writer.execute("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
         """Close the file, after queries in progress; the last connection to close removes the WAL."""
@@ -233,6 +295,10 @@ class SQLiteJournal(SQLJournal):
     def _release(self) -> None:
         if self._file is not None:
             self._file.release()
+
+
+def _runner(writer: Any) -> Run:
+    return lambda statement, values=(): writer.execute(statement, values).fetchall()
 
 
 @functools.cache

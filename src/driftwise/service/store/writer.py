@@ -18,6 +18,7 @@ from driftwise.service.store.journal import Answer, Event, Journal, JournalError
 MAX_EVENTS = 2000  # in one commit
 NOTHING: tuple[()] = ()
 M = TypeVar("M")  # what the caller marks a write with
+Chore = Callable[[], bool | None]  # work on the store; returns whether there is more to do
 
 
 class WriteRequest(NamedTuple, Generic[M]):
@@ -27,18 +28,19 @@ class WriteRequest(NamedTuple, Generic[M]):
     events: Sequence[Event]
     answers: Sequence[Answer]
     snapshots: Sequence[Snapshot]
-    done: "asyncio.Future[None]"
+    done: "asyncio.Future[bool]"
     mark: M | None = None
-    forget: int = 0  # answers older than this
+    chore: Chore | None = None
 
 
 class BatchResult(NamedTuple, Generic[M]):
-    """The result of a batch: the valid writes, the era after it, whether anything was written, and the error."""
+    """The result of a batch: the valid writes, the era after it, what became of it, and the error."""
 
     batch: list[WriteRequest[M]]
     valid: list[WriteRequest[M]]
     era: int
     wrote: bool
+    more: dict[int, bool]  # by the identity of a write: whether its chore has more to do
     error: JournalError | None
     seconds: float
 
@@ -53,7 +55,6 @@ class Writer(Generic[M]):
         on_done: Callable[[M], None],
     ) -> None:
         self.era = 0
-        self.forgetting = False
         self.commits = self.written = self.failures = 0
         self.seconds, self.sizes = Histogram(SECONDS), Histogram(SIZES)  # of commits
         self._journal, self._on_commit, self._on_done = journal, on_commit, on_done
@@ -71,18 +72,18 @@ class Writer(Generic[M]):
         snapshots: Sequence[Snapshot] = NOTHING,
         mark: M | None = None,
         era: int | None = None,
-        forget: int = 0,
-    ) -> "asyncio.Future[None]":
+        chore: Chore | None = None,
+    ) -> "asyncio.Future[bool]":
         """Write after all that was submitted before; called from the event loop.
 
         When it is written, or has failed, `on_done` gets its `mark`. `era` is that of an earlier decision. After every
-        commit `on_commit` gets the error, or None. Some answers older than `forget` are dropped; `forgetting` says
-        whether there are more.
+        commit `on_commit` gets the error, or None. A `chore` is work on the store that is done after the commit; the
+        result is what it returns: whether there is more to do.
         """
         if not self._submitted:  # all submissions of one round of the event loop share one wake-up
             self._loop.call_soon(self._enqueue)
         done = self._loop.create_future()
-        write = WriteRequest(self.era if era is None else era, events, answers, snapshots, done, mark, forget)
+        write = WriteRequest(self.era if era is None else era, events, answers, snapshots, done, mark, chore)
         self._submitted.append(write)
         self._waiting += 1
         return done
@@ -112,15 +113,16 @@ class Writer(Generic[M]):
             batch, last = self._gather()
             valid = [write for write in batch if write.era == era]
             error: JournalError | None = None
-            wrote = False
+            wrote, more = False, {}
             start = time.perf_counter()
             try:
                 wrote = self._write(valid)
+                more = {id(write): bool(write.chore()) for write in valid if write.chore is not None}
             except Exception as problem:
                 era += 1
                 error = problem if isinstance(problem, JournalError) else JournalError(repr(problem))
             try:
-                result = BatchResult(batch, valid, era, wrote, error, time.perf_counter() - start)
+                result = BatchResult(batch, valid, era, wrote, more, error, time.perf_counter() - start)
                 self._loop.call_soon_threadsafe(self._settle, result)
             except RuntimeError:
                 return  # the loop is closed, and nobody waits
@@ -153,14 +155,12 @@ class Writer(Generic[M]):
             self._journal.append(events, answers, snapshots)
         elif batch:
             self._journal.recover()  # an empty write waits for a store that can be read
-        for before in {write.forget for write in batch if write.forget}:
-            self.forgetting = self._journal.forget_answers(before)
         return something
 
     # ---- back in the event loop ----
 
     def _settle(self, result: BatchResult[M]) -> None:
-        batch, valid, self.era, wrote, error, seconds = result
+        batch, valid, self.era, wrote, more, error, seconds = result
         self._waiting -= len(batch)
         if error is None:
             size = sum(len(write.events) for write in valid)
@@ -180,7 +180,7 @@ class Writer(Generic[M]):
             if write.done.done():
                 continue  # the request was dropped
             if id(write) in good:
-                write.done.set_result(None)
+                write.done.set_result(more.get(id(write), False))
             else:
                 write.done.set_exception(error or JournalError("a write before this one failed"))
                 write.done.exception()  # mark it as retrieved, even if the request was dropped

@@ -34,13 +34,25 @@ class WindowSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     seconds: Seconds | None = None
 
 
+class RetentionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How long events are kept: at least the last `events`, and those of the last `seconds`; older ones are dropped.
+
+    With `archive` they are written to a Parquet file in the archive folder of the service first.
+    """
+
+    events: Annotated[int, Meta(ge=100, le=10**12)] | None = None
+    seconds: Seconds | None = None
+    archive: bool = False
+
+
 class DeploymentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A deployment: what decides, what is decided between, and what becomes of rewards.
 
     `policy` is a name, or `name:param=value,...` as everywhere in driftwise; `driftwise policies` lists them. `problem`
     is one of driftwise's problem values; its `kind` names the family. With `propensity_samples`, the propensity of an
     arm is counted where the policy cannot tell it. A decision whose outcome does not come within `reward_window`
-    seconds gets the `default_outcome`; without one, nothing was earned and the most was spent.
+    seconds gets the `default_outcome`; without one, nothing was earned and the most was spent. Without `retention` all
+    events are kept.
     """
 
     name: Name
@@ -54,6 +66,7 @@ class DeploymentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     reward_window: Seconds | None = None
     default_outcome: OutcomeFields | None = None
     sticky: bool = False
+    retention: RetentionSpec | None = None
 
 
 class ChangeRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -71,6 +84,7 @@ class ChangeRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     reward_window: Seconds | UnsetType | None = UNSET
     default_outcome: OutcomeFields | UnsetType | None = UNSET
     sticky: bool | UnsetType = UNSET
+    retention: RetentionSpec | UnsetType | None = UNSET
 
 
 class Override(msgspec.Struct, forbid_unknown_fields=True):
@@ -134,6 +148,12 @@ class RetireArmRequest(msgspec.Struct, forbid_unknown_fields=True):
     """An arm to retire."""
 
     name: ArmName
+
+
+class EraseUnitRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A unit whose name and contexts are to be erased."""
+
+    unit: Unit
 
 
 class CreateKeyRequest(msgspec.Struct, forbid_unknown_fields=True):

@@ -199,11 +199,28 @@ class SummaryResponse(msgspec.Struct):
 
 
 class Verification(msgspec.Struct):
-    """Whether the live state is identical, bit for bit, to that of a replay of the journal from the start."""
+    """Whether the live state is identical, bit for bit, to that of a replay of the journal from its origin.
+
+    That is its first event, or the state that has taken the place of events that were dropped.
+    """
 
     identical: bool
     n_events: int
     seconds: float
+
+
+class EraseUnitResponse(msgspec.Struct):
+    """How many decisions of the unit there were in the journal, and in the archive."""
+
+    n_decisions: int
+    n_archived: int
+
+
+class DeletionResponse(msgspec.Struct):
+    """A deployment that was deleted; its events are dropped in the background."""
+
+    name: str
+    n_events: int
 
 
 class SnapshotResponse(msgspec.Struct):

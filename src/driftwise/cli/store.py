@@ -1,0 +1,170 @@
+"""`driftwise store`: check, repair, compact, archive and upgrade a store that is not in use."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from driftwise.cli.command import main
+from driftwise.core.extras import needed_for
+from driftwise.errors import ParameterError
+
+if TYPE_CHECKING:
+    from driftwise.service.store.schema import MigrationMode
+    from driftwise.service.store.upkeep import SQLUpkeep
+
+DAMAGED = 1  # the exit code of a check that finds damage
+
+
+@main.group(short_help="Check, repair and upgrade the store of the service.")
+def store() -> None:
+    """Check, repair, compact, archive and upgrade a store, while no service uses it.
+
+    STORE is sqlite:///FILE, FILE.db or postgresql://... .
+    """
+
+
+@store.command()
+@click.argument("store")
+def check(store: str) -> None:
+    """Read everything in STORE, and report damage, a line for each deployment. Exit code 1 if there is any."""
+    with opened(store) as journal:
+        from driftwise.service.deployments.check import check_store
+
+        problems = 0
+        for report in check_store(journal):
+            click.echo(report.line)
+            problems += len(report.problems)
+    if problems:
+        click.echo(f"damage was found: `driftwise store repair {store}` sets it aside", err=True)
+        raise SystemExit(DAMAGED)
+
+
+@store.command()
+@click.argument("store")
+@click.option("--from", "backup", metavar="STORE", help="A backup, to restore damaged events from.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
+def repair(store: str, backup: str | None, dry_run: bool) -> None:
+    """Set damaged events of STORE aside, and let each deployment go on from its last good point.
+
+    That is the backup, if --from is given and has the events; else a snapshot newer than the damage; else the event
+    before it. Only in the last case is anything lost to a policy.
+    """
+    with opened(store) as journal:
+        from driftwise.service.deployments.repair import repair_store
+
+        lines = 0
+        if backup is None:
+            for line in repair_store(journal, None, dry_run=dry_run):
+                click.echo(line)
+                lines += 1
+        else:
+            with opened(backup) as other:
+                for line in repair_store(journal, other, dry_run=dry_run):
+                    click.echo(line)
+                    lines += 1
+    if not lines:
+        click.echo("nothing is damaged")
+
+
+@store.command()
+@click.argument("store")
+@click.option("--dry-run", is_flag=True, help="Say what would be dropped, and change nothing.")
+def compact(store: str, dry_run: bool) -> None:
+    """Drop what is left of deleted deployments and dropped events, and give free pages of STORE back to the disk."""
+    with opened(store) as journal:
+        from driftwise.service.deployments.catalogue import read_catalogue
+
+        catalogue = read_catalogue(journal)
+        deleted = [stream for stream in catalogue.deleted if journal.last(stream) >= 0]
+        before = journal.size()
+        if dry_run:
+            click.echo(f"{len(deleted)} deleted deployments would be dropped; the store has {before:,} bytes")
+            return
+        for stream in deleted:
+            while journal.drop(stream):
+                pass
+        for entry in catalogue.entries.values():
+            while journal.trim(entry.stream):
+                pass
+        journal.compact()
+        click.echo(f"the store had {before:,} bytes and has {journal.size():,}")
+
+
+@store.command()
+@click.argument("store")
+@click.option("--to", "folder", metavar="FOLDER", help="Write the events to Parquet files first; else they are lost.")
+@click.option("--events", type=click.IntRange(0), metavar="N", help="Keep the last N events of each deployment.")
+@click.option("--seconds", type=click.FloatRange(0), metavar="S", help="Keep the events of the last S seconds.")
+@click.option("--deployment", metavar="NAME", help="Only this deployment.")
+@click.option("--dry-run", is_flag=True, help="Say what would be dropped, and change nothing.")
+def archive(
+    store: str,
+    folder: str | None,
+    events: int | None,
+    seconds: float | None,
+    deployment: str | None,
+    dry_run: bool,
+) -> None:
+    """Drop old events from STORE, by the retention of each deployment, or by --events and --seconds.
+
+    Decisions go on as before: the state of each deployment takes the place of its events. It can no longer change to
+    another policy then. `driftwise store compact` gives the room back to the disk.
+    """
+    with opened(store) as journal:
+        from driftwise.service.deployments.archive import check_folder
+        from driftwise.service.deployments.catalogue import read_catalogue
+        from driftwise.service.deployments.clock import now_us
+        from driftwise.service.deployments.retention import as_retention, cut_offline, write_archive
+
+        entries = read_catalogue(journal).entries
+        if deployment is not None and deployment not in entries:
+            raise ParameterError(f"there is no deployment {deployment!r} in this store: there are {', '.join(entries)}")
+        target = None if folder is None or dry_run else check_folder(Path(folder))
+        retention = as_retention(events, seconds)
+        for name in entries if deployment is None else [deployment]:
+            origin = cut_offline(journal, entries[name], retention, now_us())
+            if origin is None:
+                click.echo(f"{name}: all events are kept")
+                continue
+            if dry_run:
+                click.echo(f"{name}: events up to {origin.number} would be dropped")
+                continue
+            path = None if target is None else write_archive(journal, entries[name], origin, target)
+            journal.rebase(origin)
+            while journal.trim(origin.stream):
+                pass
+            click.echo(f"{name}: events up to {origin.number} were {'dropped' if path is None else f'moved to {path}'}")
+
+
+@store.command()
+@click.argument("store")
+@click.option("--dry-run", is_flag=True, help="Do all of it and undo it, so that nothing changes.")
+def upgrade(store: str, dry_run: bool) -> None:
+    """Bring STORE to the format of this version of driftwise. It cannot be undone: copy the store first."""
+    from driftwise.service.store.schema import FORMAT
+
+    with opened(store, "rehearse" if dry_run else "commit") as journal:
+        done = journal.migration
+    if done is None:
+        click.echo(f"the store has format {FORMAT}: there is nothing to do")
+        return
+    result = "can be upgraded" if dry_run else "was upgraded"
+    click.echo(f"the store {result} from format {done.before} to {done.after}: {done.n_events} events")
+
+
+@contextmanager
+def opened(store: str, migration: "MigrationMode | None" = None) -> Iterator["SQLUpkeep"]:
+    """An existing store, in no other process's use."""
+    with needed_for("the service"):
+        from driftwise.service.store.journal import open_journal
+    path = store.removeprefix("sqlite:///")
+    if "://" not in path and not Path(path).exists():
+        raise ParameterError(f"there is no store {path}")
+    journal = open_journal(store, migration=migration)
+    try:
+        yield journal
+    finally:
+        journal.close()
