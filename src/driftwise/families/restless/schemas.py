@@ -47,8 +47,8 @@ class RestlessChanges(ChangeFields):
 class RankedArm(msgspec.Struct):
     """One arm at a decision: its state and index, whether it is to be activated, and why."""
 
-    arm: str | int
-    state: str | int
+    arm: str | int | float
+    state: str | int | float
     index: float | None
     chosen: bool
     why: str

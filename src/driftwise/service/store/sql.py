@@ -104,6 +104,10 @@ class SQLJournal(ABC):
         """Bytes that the store occupies."""
 
     @abstractmethod
+    def free_bytes(self) -> int | None:
+        """Bytes free on the disk of the store; None where that is another machine's."""
+
+    @abstractmethod
     def close(self) -> None:
         """Close all connections."""
 
