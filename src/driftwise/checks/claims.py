@@ -54,7 +54,7 @@ def _survives(claim: Claim, evidence: Evidence) -> bool:
     names = [name for name in claim.studies if claim.about in evidence.studies[name].policies]
     if not names:
         raise ParameterError(f"{claim.id} is about {claim.about!r}, which none of its studies plays")
-    if all(evidence.studies[name].policies[claim.about] == _blind(evidence.studies[name]) for name in names):
+    if all(_is_blind(evidence.studies[name], claim.about) for name in names):
         return False  # it is about uniform play itself
     for name in names:
         results.stand_in(evidence.studies[name], claim.about)
@@ -87,6 +87,11 @@ class UniformPlay(Results):
 
     def at(self, cells: Iterable[Cell], t: int, name: str = "regret") -> Floats:
         return self._results.at(self._cells(cells), t, name)
+
+
+def _is_blind(study: Study, policy: str) -> bool:
+    blind, ours = _blind(study), study.policies[policy]
+    return type(ours) is type(blind) and ours == blind  # tuples without fields are all equal
 
 
 def _blind(study: Study) -> Policy:
