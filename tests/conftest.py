@@ -1,5 +1,6 @@
 """What tests of several files are given: stores of every kind."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,12 @@ from typing import Any
 import pytest
 
 from tests.fixtures import postgres
+
+
+def pytest_collection_finish() -> None:
+    """All that was imported and collected stays: from here on the garbage collector need not look through it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

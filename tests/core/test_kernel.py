@@ -1,5 +1,6 @@
 """The promises of `core.kernel` and `core.verbs`: lazy, never stale, one owner per name."""
 
+import gc
 import importlib
 import inspect
 import os
@@ -16,9 +17,10 @@ import pytest
 import driftwise
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.kernel import PARTS, kernel, load_numba
+from driftwise.core.validation import without_text
 from driftwise.core.verbs import register
 from driftwise.errors import KernelError, RegistrationError
-from driftwise.families import SlidingUCB, Thompson, Uniform
+from driftwise.families import BanditOverBandit, SlidingKnapsackUCB, SlidingUCB, Thompson, Uniform
 
 POLICY = """
 from typing import Any, NamedTuple
@@ -215,6 +217,66 @@ def test_what_only_kernels_call_is_compiled_as_a_part() -> None:
     (compiled,) = dispatcher.overloads.values()
     assert isinstance(compiled.library, PartLibrary)
     assert doubled(4) == 8, "and Python can call it too, by another way"
+
+
+def test_constants_do_not_compile_a_kernel_again() -> None:
+    @kernel
+    def value_of(values: Any, arm: int) -> Any:
+        return values[arm]
+
+    @kernel
+    def both(values: Any, arm: int) -> Any:
+        return value_of(values, 0) + value_of(values, -1) + value_of(values, arm)
+
+    assert both(np.array([1.0, 2.0, 4.0]), 1) == 7.0
+    dispatcher: Any = value_of.compiled
+    assert len(dispatcher.signatures) == 1
+
+
+def test_garbage_is_collected_again_after_a_compilation() -> None:
+    @kernel
+    def fine(x: float) -> float:
+        return x + 1.0
+
+    @kernel
+    def wrong(x: float) -> Any:
+        return x.nothing  # type: ignore[attr-defined]
+
+    assert gc.isenabled()
+    assert fine(1.0) == 2.0
+    with pytest.raises(KernelError):
+        wrong(1.0)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert fine(1) == 2.0
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_flags_are_equal_as_for_numba() -> None:
+    load_numba()
+    from numba.core.compiler import Flags
+
+    from driftwise.core.deferred_codegen import QuickFlags
+
+    plain, other = Flags(), Flags()
+    other.nrt = True
+    for one in (plain, other):
+        for two in (plain, other):
+            assert (QuickFlags(one) == QuickFlags(two)) == (QuickFlags(one) == two) == (one == two)
+        assert hash(QuickFlags(one)) == hash(one)
+    default = Flags()
+    default.nrt = False  # written out, and still what it is without
+    assert QuickFlags(default) == plain and QuickFlags(plain) == default
+
+
+def test_words_among_parameters_reach_no_kernel() -> None:
+    inner = SlidingKnapsackUCB(conf="literal")
+    for plain in (without_text(inner), without_text(BanditOverBandit(policy=inner)).policy):
+        assert plain._asdict() == inner._asdict() | {"conf": 0}
+    assert without_text(SlidingUCB(window=7)) == SlidingUCB(window=7)
 
 
 def test_parts_are_the_same_as_whole_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,12 +143,12 @@ def empty(window: Window, memory: int) -> None:
 
 @kernel
 def _settle(state: Any, arm: int) -> None:
-    """Refresh what an expiry touched."""
-    if arm >= 0:
-        refresh(state, arm)
-    elif arm == ALL:
-        for each in range(len(state.window.counts)):
-            refresh(state, each)
+    """Refresh what an expiry touched: one arm, none, or all. `refresh` stands here once, as it is inlined."""
+    first, end = arm, arm + 1
+    if arm < 0:
+        first, end = 0, len(state.window.counts) if arm == ALL else 0
+    for each in range(first, end):
+        refresh(state, each)
 
 
 @kernel
