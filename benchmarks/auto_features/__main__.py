@@ -92,8 +92,8 @@ def main(names: list[str]) -> None:
     for title, members in groups.items():
         if chosen := [name for name in members if not names or name in names]:
             show(title, chosen)
-    for title, members in (("held out later, no bars", LATER_HELD_OUT), ("held out last, no bars", LAST_HELD_OUT)):
-        if chosen := [name for name in members if not names or name in names]:
+    for title, world_group in (("held out later, no bars", LATER_HELD_OUT), ("held out last, no bars", LAST_HELD_OUT)):
+        if chosen := [name for name in world_group if not names or name in names]:
             show_without_bars(title, chosen)
 
 

@@ -60,6 +60,9 @@ LOGISTIC = {
     "logistic-fixed15-knots": Features(
         dim=5, n_actions=15, actions="fixed", link="logistic", norm=3.0, drift="knots", pace=5000
     ),
+    "logistic-fixed10-walk": Features(
+        dim=3, n_actions=10, actions="fixed", link="logistic", norm=3.0, drift="walk", pace=0.004
+    ),
     "logistic-fresh5-still": Features(dim=5, n_actions=10, link="logistic", norm=2.0),
 }
 

@@ -1,8 +1,8 @@
 """Decisions under way in two generations: those that wait far longer than rewards take are no longer expected.
 
     D    mean delay of rewards in rounds, over the last MEMORY or so
-    decision t opens a new generation when the young one began more than SPAN D rounds before: the young decisions
-    become the old ones, and what is left of the old ones is dropped
+    round t opens a new generation when the young one began more than SPAN D rounds before: the young decisions become
+    the old ones, and what is left of the old ones is dropped
 
 A reward that is lost never settles, or settles when nobody can expect it any more. To count its decision until then
 would narrow bounds by rewards that never come. A decision counts for SPAN D rounds at least and for about 2 SPAN D at
@@ -43,7 +43,7 @@ def learn_delay(generations: Generations, rounds: int) -> None:
 
 @kernel
 def opens_generation(generations: Generations, t: int) -> bool:
-    """Whether decision `t` opens a new generation; if so, the caller drops the old decisions and ages the young."""
+    """Whether round `t` opens a new generation; if so, the caller drops the old decisions and ages the young."""
     starts, delays = generations.starts, generations.delays
     opens = delays[0] > 0.0 and t - starts[YOUNG] > SPAN * delays[1]
     if opens:

@@ -44,13 +44,17 @@ def new_pending_generations(dim: int) -> PendingGenerations:
 
 
 @kernel
-def pend_expected(policy: Any, state: Any, decision: Decision) -> None:
-    """A row is under way: the `pend` of a policy whose state has such a field `pending`."""
-    pending = state.pending
-    if opens_generation(pending.generations, decision.t):
+def age_rows(pending: PendingGenerations, t: int) -> None:
+    """Come to round `t`: it may open a new generation."""
+    if opens_generation(pending.generations, t):
         copy_rows(pending.young, pending.old)
         clear_rows(pending.young)
-    add_row(pending.young, decision.context, 1.0)
+
+
+@kernel
+def pend_expected(policy: Any, state: Any, decision: Decision) -> None:
+    """A row is under way: the `pend` of a policy whose state has such a field `pending`."""
+    add_row(state.pending.young, decision.context, 1.0)
 
 
 @kernel

@@ -16,7 +16,7 @@ not zero, and rewards count from the first one.
               is 2/3 of the sum of the mixture's and of its own
 
 The beliefs are about the round `clock`, as those of the twin of `kalman-mixture`. Rows under way count in the
-covariance while they are of the present generation or of the one before: decision t begins another when rewards have
+covariance while they are of the present generation or of the one before: round t begins another when rewards have
 come, D rounds late in the mean of the last 2000 or so, and the present one began more than 2 D rounds before t.
 """
 
@@ -120,16 +120,19 @@ class FilterBankLinUCBTwin(KalmanMixtureTwin):
         self.generations = [0, 0]
 
     def pend(self, t: int, x: Floats) -> None:
-        """Rows of generations before the last are dropped: at the end of this round they are under way no longer."""
-        mean = 0.0
-        for i, entry in enumerate(self.log):
+        self.begin(t)
+        super().pend(t, x)
+
+    def begin(self, t: int) -> None:
+        """Rows of generations before the last are dropped: at the beginning of round `t` they are not under way."""
+        mean, known = 0.0, self.known(t)
+        for i, entry in enumerate(known):
             mean += (entry.arrival - entry.t - mean) / min(i + 1, 2000)
-        if self.log and t - self.generations[-1] > 2.0 * mean:
+        if known and t - self.generations[-1] > 2.0 * mean:
             self.generations.append(t)
             for s in [s for s in self.pending if s < self.generations[-2]]:
                 self.settle(s)
-                self.until[s] = t
-        super().pend(t, x)
+                self.until[s] = t - 1
 
     def settle(self, t: int) -> None:
         """What was dropped before is not under way any more."""
@@ -147,6 +150,7 @@ class FilterBankLinUCBTwin(KalmanMixtureTwin):
 
     def beliefs_at(self, t: int) -> tuple[Bank, Floats, Floats]:
         """The bank, and mean and covariance of the mixture while rows are under way."""
+        self.begin(t)
         bank = self.bank(t)
         mean, covariance = bank.mixture(t - bank.clock)
         if under_way := self.under_way(t):

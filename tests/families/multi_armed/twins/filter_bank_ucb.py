@@ -2,7 +2,7 @@
 
 The log is read once, in the order it was told: at the start of a round the arms are looked at, then the round passes,
 then the rewards that arrived in it are learned. Decisions under way count while they are of the present generation or
-of the one before: decision t begins another when rewards have come, D rounds late in the mean of the last 2000 or so,
+of the one before: round t begins another when rewards have come, D rounds late in the mean of the last 2000 or so,
 and the present one began more than 2 D rounds before t.
 """
 
@@ -38,12 +38,15 @@ class FilterBankUCBTwin(Twin):
         self.n_q, self.e_q, self.d_q = dict.fromkeys(SCALES, 0), dict.fromkeys(SCALES, 0.0), dict.fromkeys(SCALES, 0.0)
 
     def pend(self, t: int, arm: int) -> None:
-        """A decision may begin another generation."""
+        self._begin(t)
         super().pend(t, arm)
-        mean = 0.0
-        for i, entry in enumerate(self.log):
+
+    def _begin(self, t: int) -> None:
+        """Round `t` may begin another generation."""
+        mean, known = 0.0, self.known(t)
+        for i, entry in enumerate(known):
             mean += (entry.arrival - entry.t - mean) / min(i + 1, 2000)
-        if self.log and t - self.generations[-1] > 2.0 * mean:
+        if known and t - self.generations[-1] > 2.0 * mean:
             self.generations.append(t)
 
     def indices(self, t: int) -> Floats:
@@ -56,6 +59,7 @@ class FilterBankUCBTwin(Twin):
                 self._learn(self.log[self.learned])
                 self.learned += 1
         self._look(t)
+        self._begin(t)
         return np.array([self._index(arm, rounds) for arm, rounds in enumerate(self.under_way(t))])
 
     def choose(self, t: int) -> int:

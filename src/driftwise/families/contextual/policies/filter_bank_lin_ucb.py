@@ -63,6 +63,7 @@ from driftwise.families.contextual.pending_covariance import NarrowRoom, narrow_
 from driftwise.families.contextual.pending_generations import (
     PendingGenerations,
     add_generations,
+    age_rows,
     any_expected,
     new_pending_generations,
     pend_expected,
@@ -126,6 +127,7 @@ class FilterBankLinUCB(NamedTuple):
 @kernel
 def _advance(policy: FilterBankLinUCB, state: FilterBankLinUCBState, t: int, rng: Any) -> None:
     """Come to round `t`, unless rewards are under way: they are news of rounds before."""
+    age_rows(state.pending, t)
     if not any_expected(state.pending):
         _walk(state, t)
 

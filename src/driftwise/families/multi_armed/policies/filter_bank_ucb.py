@@ -140,6 +140,9 @@ class FilterBankUCB(NamedTuple):
 @kernel
 def _advance(policy: FilterBankUCB, state: FilterBankUCBState, t: int, rng: Any) -> None:
     """Come to round `t`, and say what each arm is worth there."""
+    if opens_generation(state.generations, t):
+        for arm in range(len(state.young)):
+            state.old[arm], state.young[arm] = state.young[arm], 0
     if state.clock[0] < t:  # rounds without a reward: what was learned before them counts in them
         _look_at_all(state, state.clock[0])
         _pass_time(policy, state, t)
@@ -239,9 +242,6 @@ def _select(policy: FilterBankUCB, state: FilterBankUCBState, t: int, context: A
 
 @kernel
 def _pend(policy: FilterBankUCB, state: FilterBankUCBState, decision: Decision) -> None:
-    if opens_generation(state.generations, decision.t):
-        for arm in range(len(state.young)):
-            state.old[arm], state.young[arm] = state.young[arm], 0
     state.pending[decision.action] += 1
     state.young[decision.action] += 1
 
