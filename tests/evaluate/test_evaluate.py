@@ -190,7 +190,7 @@ REFUSALS: list[tuple[Any, Any, dict[str, Any], str]] = [
     (draw, "fixed:d", {}, "there is no arm in this log called 'd': there are a, b, c"),
     (draw, "fixed", {}, "fixed needs an arm, as in fixed:a: there are a, b, c"),
     (draw, "sliding-thomson", {}, "did you mean sliding-thompson"),
-    (draw, "lin-ucb", {}, "the log has no context columns"),
+    (draw, "lin-ucb", {}, "the log has no columns of context or features"),
     (draw, "virtual-queue", {}, "VirtualQueue chooses"),
     (draw, "ucb1", {"method": "magic"}, "method=magic is not one of dr, ips, snips, switch-dr, replay"),
     (draw, "ucb1", {"rounds": "all"}, "rounds=all is not one of log, accepted"),

@@ -170,7 +170,7 @@ class Log:
     @classmethod
     def from_service(cls, url: str, deployment: str, *, key: str | None = None) -> "Log":
         """The log of a deployment, asked of its service; `key` is an API key, else the one in DRIFTWISE_KEY."""
-        from driftwise.evaluate.service_log import log_of_service
+        from driftwise.evaluate.export_rows import log_of_service
 
         return log_of_service(url, deployment, key)
 

@@ -5,9 +5,10 @@ Over the stretch of such changes (one, or several that follow each other) a ramp
     mean(row) = before + (after - before) clip((row - start) / (end - start), 0, 1)
 
 by BIC: twice the log likelihood, less ln(rewards) for every mean and every date, of which a ramp has two each and m
-steps have m + 1 and m. The longest run of changes that a ramp explains better becomes one gradual change. Its size,
-start and end are averages and quantiles over all ramps on a grid, each as likely as the rewards are under it; that a
-ramp begins or ends where the stretch does is as likely beforehand as that it does so anywhere inside.
+steps have m + 1 and m; against a single step, a ramp counts one more. The longest run of changes that a ramp explains
+better becomes one gradual change. Its size, start and end are averages and quantiles over all ramps on a grid, each as
+likely as the rewards are under it; that a ramp begins or ends where the stretch does is as likely beforehand as that it
+does so anywhere inside.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ import numpy as np
 from driftwise.core.types import Floats, Ints
 from driftwise.evaluate.diagnosis.change_points import ChangePoint
 
+SINGLE = 2.0  # parameters that a slope counts more than one step: most single changes are sudden
 POINTS = 64  # of the grid on which ramps start and end
 
 
@@ -108,7 +110,8 @@ def _ramp(arm: int, part: Stretch, dates: Sequence[int]) -> GradualChange | None
     most = float(ramps.gains.max())
     pieces = [part.between(a, b) for a, b in pairwise([0, *dates, int(part.rows[-1]) + 1])]
     stepped = sum(_square(piece) for piece in pieces) - _square(part)
-    if most - 4.0 * np.log(n) <= stepped - (2.0 * len(dates) + 1.0) * np.log(n):
+    more = SINGLE if len(dates) == 1 else 3.0 - 2.0 * len(dates)  # parameters beyond those of the steps
+    if most - stepped <= more * np.log(n):
         return None
     edges = (ramps.starts == grid[0]).astype(float) + (ramps.ends == grid[-1])
     shares = np.exp(0.5 * (ramps.gains - most)) * float(len(grid)) ** edges

@@ -15,8 +15,8 @@ FAST = 20  # a log whose best window is a smaller share of it than one in so man
 class LogRecommendation(NamedTuple):
     """A policy as the command line writes it, why, and the command that shows what it would have earned.
 
-    `serve` is the command that serves it, warmed up with the log; empty where the log is that of a deployment, or there is
-    nothing to choose between.
+    `serve` is the command that serves it, warmed up with the log; empty where the log is that of a deployment, or
+    there is nothing to choose between.
     """
 
     policy: str
