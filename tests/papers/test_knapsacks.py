@@ -430,6 +430,6 @@ def test_the_numbers_of_the_documentation_are_those_of_a_recorded_run() -> None:
     spec.loader.exec_module(tool)
     folder = ROOT / "tests" / "papers" / "recorded"
     kept = json.loads((folder / f"{NAME}.json").read_text(encoding="utf-8"))
-    assert set(kept["claims"]) == {claim.id for claim in paper(NAME).claims("quick")}
+    assert {claim.id for claim in paper(NAME).claims("quick")} <= set(kept["claims"])
     part = tool.rendered((folder / f"{NAME}.md").read_text(encoding="utf-8"), kept)
     assert part.strip() in (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
