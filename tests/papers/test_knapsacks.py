@@ -314,7 +314,8 @@ def test_the_least_regret_is_that_of_the_best_share_of_the_first_half(turn: tupl
 def test_constraints_that_do_not_bind(verdicts: dict[str, Verdict]) -> None:
     for name in ("appendix-c1/prices", "appendix-c1/even-spending", "appendix-c2/even-spending"):
         assert verdicts[name].verdict == "matches"
-    assert all(ours(verdicts, f"appendix-c2/T/{form}") == pytest.approx(1.0, abs=0.1) for form in FORMS)
+    assert all(ours(verdicts, f"appendix-c2/T/{form}") > 0.95 for form in FORMS)
+    assert ours(verdicts, "appendix-c2/T/resolved") == pytest.approx(1.0, abs=0.05)
     assert abs(ours(verdicts, "appendix-c2/blind")) < 1e-3  # who always plays loses nothing there
 
 
