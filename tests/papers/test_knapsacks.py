@@ -89,7 +89,7 @@ def evidence() -> Iterator[Evidence]:
     patch = pytest.MonkeyPatch()
     patch.setitem(series.SIZES, SMALL, SIZES)
     for table, value in COUNTS:
-        patch.setitem(table, SMALL, value)  # type: ignore[arg-type]
+        patch.setitem(table, SMALL, value)
     patch.setattr(theorem1, "LONG", 64_000)
     patch.setattr(theorem2_iii, "LONGER", (5_000, 20_000))
     patch.setattr(appendix_d, "HORIZONS", (500, 2_000, 8_000))
