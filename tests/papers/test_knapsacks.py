@@ -47,7 +47,7 @@ from driftwise.papers.knapsacks import (
 )
 from driftwise.papers.knapsacks.algorithm1 import FORMS, Algorithm1
 from driftwise.papers.knapsacks.power_law import PowerLaw, margin
-from driftwise.papers.knapsacks.series import Size
+from driftwise.papers.knapsacks.series import SeriesSize
 from driftwise.papers.knapsacks.worlds import CheapBest, WithIdleArm
 from driftwise.report.style import NARROW, WIDE, svg
 from driftwise.study.claims import Evidence, choose, needed
@@ -56,15 +56,15 @@ from driftwise.study.verdicts import Verdict, judge
 NAME, SMALL = "knapsacks", "small"
 ROOT = Path(__file__).parents[2]
 SIZES = {
-    "T/rotating": Size((2_000.0, 8_000.0, 32_000.0), 4),
-    "T/stationary": Size((1_000.0, 4_000.0, 16_000.0), 4),
-    "V/rotating": Size((1.0, 64.0), 2),
-    "T/lower-bound": Size((4_000.0, 16_000.0, 64_000.0), 4),
-    "V/lower-bound": Size((2.0, 8.0, 32.0), 2),
-    "m/lower-bound": Size((2.0, 8.0, 32.0), 2),
-    "b/lower-bound": Size((2.5, 20.0), 2),
-    "T/appendix-c1": Size((4_000.0, 16_000.0, 64_000.0), 2),
-    "T/appendix-d": Size((4_000.0, 16_000.0, 64_000.0), 2),
+    "T/rotating": SeriesSize((2_000.0, 8_000.0, 32_000.0), 4),
+    "T/stationary": SeriesSize((1_000.0, 4_000.0, 16_000.0), 4),
+    "V/rotating": SeriesSize((1.0, 64.0), 2),
+    "T/lower-bound": SeriesSize((4_000.0, 16_000.0, 64_000.0), 4),
+    "V/lower-bound": SeriesSize((2.0, 8.0, 32.0), 2),
+    "m/lower-bound": SeriesSize((2.0, 8.0, 32.0), 2),
+    "b/lower-bound": SeriesSize((2.5, 20.0), 2),
+    "T/appendix-c1": SeriesSize((4_000.0, 16_000.0, 64_000.0), 2),
+    "T/appendix-d": SeriesSize((4_000.0, 16_000.0, 64_000.0), 2),
 }
 COUNTS = (
     (theorem2_iii.RUNS, 1),
