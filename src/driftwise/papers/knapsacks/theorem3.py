@@ -105,11 +105,12 @@ def _growth(group: str, world: str, scale: str, outcomes: tuple[str, ...]) -> It
     names = tuple(f"theorem-3/{world}/at={horizon}" for horizon in HORIZONS[scale])
     reach = margin(HORIZONS[scale][-LAST:])
     for symbol in outcomes:
+        factor = "d " if symbol == "Reg2" else ""
         aside = "; who never moves keeps the constraint, too" if (symbol, world) == SAFE else ""
         for policy, reading in READINGS.items():
             yield Claim(
                 f"{group}/{symbol}/{world}/{policy}",
-                f"{symbol} of Algorithm 2 is O({'d ' if symbol == 'Reg2' else ''}sqrt(T)): shown is the power of T{aside}",
+                f"{symbol} of Algorithm 2 is O({factor}sqrt(T)): shown is the power of T{aside}",
                 names,
                 partial(_power, world=world, symbol=symbol, policy=policy),
                 at_most(0.5 + reach),
