@@ -1,8 +1,8 @@
 """Write what came out otherwise than printed to a paper's `expected.csv`: python tools/record_expected.py PAPER.
 
 Reads the results that `driftwise reproduce PAPER` stored, plays what is missing, and records every claim whose interval
-lies outside what agrees with the paper: ours within four standard errors (1% where it is exact), the number of runs and
-the day. Reasons already in the file are kept; write the others there by hand. Claims not judged now are kept as well.
+lies outside what agrees with the paper: ours within four standard errors, and 1% at least, the number of runs and the
+day. Reasons already in the file are kept; write the others there by hand. Claims not judged now are kept as well.
 """
 
 import argparse
@@ -51,7 +51,8 @@ def main() -> None:
 
 
 def _range(each: Verdict) -> Range:
-    spread = ERRORS * math.hypot(each.finding.error, each.claim.paper_error) or EXACT * abs(each.finding.ours)
+    errors = ERRORS * math.hypot(each.finding.error, each.claim.paper_error)
+    spread = max(errors, EXACT * abs(each.finding.ours))
     return Range(each.finding.ours - spread, each.finding.ours + spread)
 
 

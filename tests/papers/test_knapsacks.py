@@ -47,7 +47,7 @@ from driftwise.papers.knapsacks import (
 )
 from driftwise.papers.knapsacks.algorithm1 import FORMS, Algorithm1
 from driftwise.papers.knapsacks.power_law import PowerLaw, margin
-from driftwise.papers.knapsacks.series import Size
+from driftwise.papers.knapsacks.series import SeriesSize
 from driftwise.papers.knapsacks.worlds import CheapBest, WithIdleArm
 from driftwise.report.style import NARROW, WIDE, svg
 from driftwise.study.claims import Evidence, choose, needed
@@ -56,15 +56,15 @@ from driftwise.study.verdicts import Verdict, judge
 NAME, SMALL = "knapsacks", "small"
 ROOT = Path(__file__).parents[2]
 SIZES = {
-    "T/rotating": Size((2_000.0, 8_000.0, 32_000.0), 4),
-    "T/stationary": Size((1_000.0, 4_000.0, 16_000.0), 4),
-    "V/rotating": Size((1.0, 64.0), 2),
-    "T/lower-bound": Size((4_000.0, 16_000.0, 64_000.0), 4),
-    "V/lower-bound": Size((2.0, 8.0, 32.0), 2),
-    "m/lower-bound": Size((2.0, 8.0, 32.0), 2),
-    "b/lower-bound": Size((2.5, 20.0), 2),
-    "T/appendix-c1": Size((4_000.0, 16_000.0, 64_000.0), 2),
-    "T/appendix-d": Size((4_000.0, 16_000.0, 64_000.0), 2),
+    "T/rotating": SeriesSize((2_000.0, 8_000.0, 32_000.0), 4),
+    "T/stationary": SeriesSize((1_000.0, 4_000.0, 16_000.0), 4),
+    "V/rotating": SeriesSize((1.0, 64.0), 2),
+    "T/lower-bound": SeriesSize((4_000.0, 16_000.0, 64_000.0), 4),
+    "V/lower-bound": SeriesSize((2.0, 8.0, 32.0), 2),
+    "m/lower-bound": SeriesSize((2.0, 8.0, 32.0), 2),
+    "b/lower-bound": SeriesSize((2.5, 20.0), 2),
+    "T/appendix-c1": SeriesSize((4_000.0, 16_000.0, 64_000.0), 2),
+    "T/appendix-d": SeriesSize((4_000.0, 16_000.0, 64_000.0), 2),
 }
 COUNTS = (
     (theorem2_iii.RUNS, 1),
@@ -89,7 +89,7 @@ def evidence() -> Iterator[Evidence]:
     patch = pytest.MonkeyPatch()
     patch.setitem(series.SIZES, SMALL, SIZES)
     for table, value in COUNTS:
-        patch.setitem(table, SMALL, value)  # type: ignore[arg-type]
+        patch.setitem(table, SMALL, value)
     patch.setattr(theorem1, "LONG", 64_000)
     patch.setattr(theorem2_iii, "LONGER", (5_000, 20_000))
     patch.setattr(appendix_d, "HORIZONS", (500, 2_000, 8_000))
@@ -314,7 +314,8 @@ def test_the_least_regret_is_that_of_the_best_share_of_the_first_half(turn: tupl
 def test_constraints_that_do_not_bind(verdicts: dict[str, Verdict]) -> None:
     for name in ("appendix-c1/prices", "appendix-c1/even-spending", "appendix-c2/even-spending"):
         assert verdicts[name].verdict == "matches"
-    assert all(ours(verdicts, f"appendix-c2/T/{form}") == pytest.approx(1.0, abs=0.1) for form in FORMS)
+    assert all(ours(verdicts, f"appendix-c2/T/{form}") > 0.95 for form in FORMS)
+    assert ours(verdicts, "appendix-c2/T/resolved") == pytest.approx(1.0, abs=0.05)
     assert abs(ours(verdicts, "appendix-c2/blind")) < 1e-3  # who always plays loses nothing there
 
 
@@ -430,6 +431,6 @@ def test_the_numbers_of_the_documentation_are_those_of_a_recorded_run() -> None:
     spec.loader.exec_module(tool)
     folder = ROOT / "tests" / "papers" / "recorded"
     kept = json.loads((folder / f"{NAME}.json").read_text(encoding="utf-8"))
-    assert set(kept["claims"]) == {claim.id for claim in paper(NAME).claims("quick")}
+    assert {claim.id for claim in paper(NAME).claims("quick")} <= set(kept["claims"])
     part = tool.rendered((folder / f"{NAME}.md").read_text(encoding="utf-8"), kept)
     assert part.strip() in (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")

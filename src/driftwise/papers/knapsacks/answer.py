@@ -11,8 +11,8 @@ ANSWER = PaperAnswer(
         "{statements} statements are judged here, with runs and with linear programs."
     ),
     comes_out=(
-        "{matches} of them hold as printed. Lemmas 1 to 3, 6 to 10, Corollary 1 and Propositions 2 and 3 hold "
-        "wherever they say something. Nobody escapes W: where section 2.1 says that "
+        "{matches} of them hold as printed. Lemmas 1 to 3 and 6 to 10, Corollary 1 with its constants and "
+        "Propositions 2 and 3 hold wherever they say something. Nobody escapes W: where section 2.1 says that "
         "{section-2.1/delta=0.1/inevitable|paper} must be lost, the best of seven players loses "
         "{section-2.1/delta=0.1/inevitable}. In the lower bounds the least loss grows as T^{theorem-2-i/T/least} and "
         "V^{theorem-2-i/V/least}; so does that of uniform play, and Algorithm 1 as printed loses "
@@ -21,9 +21,10 @@ ANSWER = PaperAnswer(
     ),
     does_not=(
         "{known-deviation} deviate for a known reason, {inconclusive} need more runs and {not-judged} say nothing at "
-        "any T that can be played. As printed, Algorithm 1 explores: its regret grows as "
-        "T^{theorem-1/T/rotating/d=1/paper} where 2/3 is the limit; with a quarter of its radius as "
-        "T^{theorem-1/T/rotating/d=1/quarter}. The bound of Theorem 1 is below T from {theorem-1/speaks/stationary} "
+        "any T that can be played. As printed, Algorithm 1 explores: up to T = 10^6 its regret grows as "
+        "T^{theorem-1/T/rotating/d=1/paper} with one resource and T^{theorem-1/T/rotating/d=2/paper} with two, where "
+        "2/3 is the limit; with a quarter of its radius as T^{theorem-1/T/rotating/d=1/quarter} and "
+        "T^{theorem-1/T/rotating/d=2/quarter}. The bound of Theorem 1 is below T from {theorem-1/speaks/stationary} "
         "rounds on, if nothing drifts. The middle inequality of Proposition 1 and Claims 1 and 2 are false; the "
         "outer inequality repairs the proof of Theorem 1. Algorithm 2's alpha and beta are upside down: as printed "
         "Reg1 grows as T^{theorem-3/Reg1/linear/printed}."

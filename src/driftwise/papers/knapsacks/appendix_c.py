@@ -108,7 +108,7 @@ def _c1(scale: str) -> Iterator[Claim]:
         )
     yield Claim(
         "appendix-c1/unconstrained/paper",
-        "the problem degenerates into one without constraints: shown is the regret of Algorithm 1 by that without limits",
+        "the problem degenerates into one without constraints: shown is the regret by that without limits",
         (last, UNBOUNDED),
         partial(_degenerate, study=last, policy="paper"),
         around(1.0, SAME_LOSS),

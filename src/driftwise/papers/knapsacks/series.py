@@ -12,7 +12,7 @@ from driftwise.study.study import Study
 Maker = tuple[str, Callable[[], Study]]
 
 
-class Size(NamedTuple):
+class SeriesSize(NamedTuple):
     """Where a series is played, and how often at each point."""
 
     points: tuple[float, ...]
@@ -23,28 +23,28 @@ def _fours(start: float, many: int) -> tuple[float, ...]:
     return tuple(start * 4.0**k for k in range(many))
 
 
-SIZES: dict[str, dict[str, Size]] = {
+SIZES: dict[str, dict[str, SeriesSize]] = {
     "quick": {
-        "T/rotating": Size(_fours(4_000, 5), 24),
-        "T/stationary": Size(_fours(1_000, 5), 24),
-        "V/rotating": Size(_fours(1, 4), 24),
-        "T/lower-bound": Size(_fours(4_000, 4), 8),
-        "V/lower-bound": Size((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), 8),
-        "m/lower-bound": Size((2.0, 4.0, 8.0, 16.0, 32.0), 8),
-        "b/lower-bound": Size((2.5, 5.0, 10.0, 20.0), 8),
-        "T/appendix-c1": Size(_fours(64_000, 3), 6),
-        "T/appendix-d": Size(_fours(16_000, 3), 12),
+        "T/rotating": SeriesSize(_fours(4_000, 5), 24),
+        "T/stationary": SeriesSize(_fours(1_000, 5), 24),
+        "V/rotating": SeriesSize(_fours(1, 4), 24),
+        "T/lower-bound": SeriesSize(_fours(4_000, 4), 8),
+        "V/lower-bound": SeriesSize((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), 8),
+        "m/lower-bound": SeriesSize((2.0, 4.0, 8.0, 16.0, 32.0), 8),
+        "b/lower-bound": SeriesSize((2.5, 5.0, 10.0, 20.0), 8),
+        "T/appendix-c1": SeriesSize(_fours(64_000, 3), 6),
+        "T/appendix-d": SeriesSize(_fours(16_000, 3), 12),
     },
     "full": {
-        "T/rotating": Size(_fours(4_000, 6), 48),
-        "T/stationary": Size(_fours(1_000, 6), 48),
-        "V/rotating": Size(_fours(1, 4), 96),
-        "T/lower-bound": Size(_fours(4_000, 5), 20),
-        "V/lower-bound": Size((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), 20),
-        "m/lower-bound": Size((2.0, 4.0, 8.0, 16.0, 32.0), 20),
-        "b/lower-bound": Size((2.5, 5.0, 10.0, 20.0), 20),
-        "T/appendix-c1": Size(_fours(64_000, 4), 24),
-        "T/appendix-d": Size(_fours(16_000, 4), 24),
+        "T/rotating": SeriesSize(_fours(4_000, 6), 48),
+        "T/stationary": SeriesSize(_fours(1_000, 6), 48),
+        "V/rotating": SeriesSize(_fours(1, 4), 96),
+        "T/lower-bound": SeriesSize(_fours(4_000, 5), 20),
+        "V/lower-bound": SeriesSize((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), 20),
+        "m/lower-bound": SeriesSize((2.0, 4.0, 8.0, 16.0, 32.0), 20),
+        "b/lower-bound": SeriesSize((2.5, 5.0, 10.0, 20.0), 20),
+        "T/appendix-c1": SeriesSize(_fours(64_000, 4), 24),
+        "T/appendix-d": SeriesSize(_fours(16_000, 4), 24),
     },
 }
 

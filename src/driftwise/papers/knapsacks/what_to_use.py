@@ -130,13 +130,14 @@ def claims(scale: str) -> Iterator[Claim]:
             (f"what-to-use/{world}",),
             partial(_in_world, world=world, policy=OURS),
         )
-    yield _claim(
-        "by-world/pricing/windows=1",
-        f"{LONG} collects more than all others that do not know V, where means hardly move",
-        ("what-to-use/pricing",),
-        partial(_in_world, world="pricing", policy=LONG),
-        about=LONG,
-    )
+        if world == "pricing":
+            yield _claim(
+                "by-world/pricing/windows=1",
+                f"{LONG} collects more than all others that do not know V, where means hardly move",
+                ("what-to-use/pricing",),
+                partial(_in_world, world=world, policy=LONG),
+                about=LONG,
+            )
 
 
 def _claim(
