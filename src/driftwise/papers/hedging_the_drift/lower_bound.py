@@ -21,7 +21,7 @@ from driftwise.study.study import Study
 HORIZON, VARIATION, DIM = 20_000, 20.0, 4
 LADDERS = {"T": (5_000, HORIZON, 40_000), "B": (5.0, VARIATION, 80.0), "d": (2, DIM, 6)}
 RATES = {"T": 2 / 3, "B": 1 / 3, "d": 2 / 3}
-RUNS = {"quick": 6, "full": 40}
+RUNS = {"quick": 12, "full": 40}
 PLACES = {
     "base": (HORIZON, VARIATION, DIM),
     **{f"T={value}": (value, VARIATION, DIM) for value in LADDERS["T"] if value != HORIZON},

@@ -18,7 +18,7 @@ from driftwise.study.study import Study
 
 FACTORS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 WORLDS = {"figure3": PAIR, "figure4": LINEAR}
-INSTANCES = {"quick": 3, "full": 20}
+INSTANCES = {"quick": 4, "full": 20}
 
 
 def names(figure: str, scale: str) -> tuple[str, ...]:
