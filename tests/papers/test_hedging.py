@@ -280,7 +280,7 @@ def test_the_best_window_is_near_where_the_bound_is_least() -> None:
     def bound(window: int) -> float:
         return sliding_lin_ucb_bound(dw.SlidingLinUCB(window=window), problem, 42.98)
 
-    best = bound(dw.SlidingLinUCB.optimal(100_000, 2, 42.98, 0.1).window)
+    best = bound(int(dw.SlidingLinUCB.optimal(100_000, 2, 42.98, 0.1).window))
     assert best < bound(100) and best < bound(1_100)
     assert best < 1.05 * min(bound(window) for window in range(100, 1_100, 10))
 
