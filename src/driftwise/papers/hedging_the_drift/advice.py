@@ -19,7 +19,7 @@ from driftwise.study.findings import lead, ratio_of
 from driftwise.study.study import Study
 
 WORLDS = {"figure3": PAIR, "figure4": LINEAR}
-INSTANCES = {"quick": 3, "full": 20}
+INSTANCES = {"quick": 8, "full": 20}
 PAIRS = (
     ("BOB-mended", "BOB-windowed"),
     ("BOB-mended-half", "BOB-windowed"),

@@ -15,7 +15,7 @@ instead of O(d^(2/3) B^(1/3) T^(2/3)). Theorems 2 to 4 and 8 to 10 rest on Lemma
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -88,20 +88,14 @@ def deviation(bias: Bias) -> Deviation:
 def claims() -> Iterator[Claim]:
     """Lemma 1, Theorem 2 and Lemma 5, as printed, repaired, and where they hold."""
     lemma = "the part of the error that drift makes is at most the way of theta within the window: the largest share"
-    ratio = {"agrees": at_most(1.0), "possible": SHARES, "paper": 1.0}
-    yield Claim("erratum/lemma1", lemma, (), _measure_lemma, **ratio)
-    yield Claim(
+    yield _share("erratum/lemma1", lemma, _measure_lemma)
+    yield _share(
         "erratum/theorem2",
         "the error of an estimated reward exceeds the bound with probability at most 1/T: T times the chance",
-        (),
         _measure_theorem,
-        agrees=at_most(1.0),
-        possible=SHARES,
-        paper=1.0,
     )
-    ours = {"statement": None} | ratio
-    yield Claim("lemma1/axes", f"for actions along axes: {lemma}", (), _measure_paths, **ours)
-    yield Claim("lemma1/repaired", f"with the factor L sqrt(w / lambda): {lemma}", (), _measure_repaired, **ours)
+    yield _share("lemma1/axes", f"for actions along axes: {lemma}", _measure_paths, statement=None)
+    yield _share("lemma1/repaired", f"with the factor L sqrt(w / lambda): {lemma}", _measure_repaired, statement=None)
     yield Claim(
         "lemma1/growth",
         "the repaired factor cannot be improved: the worst share of Lemma 1 grows with the root of the window",
@@ -111,13 +105,16 @@ def claims() -> Iterator[Claim]:
         paper=0.5,
         statement=None,
     )
-    yield Claim(
+    yield _share(
         "lemma5",
         "widths over the window add up to no more than widths within a stretch of w rounds: the largest share",
-        (),
         _measure_widths,
-        **ratio,
     )
+
+
+def _share(name: str, says: str, measure: Callable[[Evidence], Finding], statement: str | None = "") -> Claim:
+    """Something is at most what a statement allows: the share of that."""
+    return Claim(name, says, (), measure, agrees=at_most(1.0), paper=1.0, possible=SHARES, statement=statement)
 
 
 def _measure_lemma(_: Evidence) -> Finding:

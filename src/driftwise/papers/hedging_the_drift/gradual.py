@@ -18,7 +18,7 @@ from driftwise.study.study import Study
 
 PHASES = {"printed": 0, "thirds": 1}
 HORIZONS = {"quick": (30_000, 60_000, 120_000, 240_000), "full": tuple(range(30_000, 240_001, 30_000))}
-RUNS = {"quick": 5, "full": 20}
+RUNS = {"quick": 10, "full": 20}
 ROUGHLY = 0.05  # slopes this near "roughly match": over the factor 8 in T that is played, 11% of the regret
 MUCH = 0.5  # a ratio below this is "much smaller"
 RATIOS = Range(0.0, math.inf)

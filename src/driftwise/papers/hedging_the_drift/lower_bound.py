@@ -19,14 +19,15 @@ from driftwise.study.findings import ratio_of, worst_of
 from driftwise.study.study import Study
 
 HORIZON, VARIATION, DIM = 20_000, 20.0, 4
-LADDERS = {"T": (5_000, HORIZON, 40_000), "B": (5.0, VARIATION, 80.0), "d": (2, DIM, 6)}
+HORIZONS, VARIATIONS, DIMS = (5_000, HORIZON, 40_000), (5.0, VARIATION, 80.0), (2, DIM, 6)
+LADDERS: dict[str, tuple[float, ...]] = {"T": HORIZONS, "B": VARIATIONS, "d": DIMS}
 RATES = {"T": 2 / 3, "B": 1 / 3, "d": 2 / 3}
-RUNS = {"quick": 6, "full": 40}
-PLACES = {
+RUNS = {"quick": 12, "full": 40}
+PLACES: dict[str, tuple[int, float, int]] = {
     "base": (HORIZON, VARIATION, DIM),
-    **{f"T={value}": (value, VARIATION, DIM) for value in LADDERS["T"] if value != HORIZON},
-    **{f"B={value:g}": (HORIZON, value, DIM) for value in LADDERS["B"] if value != VARIATION},
-    **{f"d={value}": (HORIZON, VARIATION, value) for value in LADDERS["d"] if value != DIM},
+    **{f"T={value}": (value, VARIATION, DIM) for value in HORIZONS if value != HORIZON},
+    **{f"B={value:g}": (HORIZON, value, DIM) for value in VARIATIONS if value != VARIATION},
+    **{f"d={value}": (HORIZON, VARIATION, value) for value in DIMS if value != DIM},
 }
 
 

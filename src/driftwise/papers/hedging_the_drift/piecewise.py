@@ -38,7 +38,7 @@ class Size(NamedTuple):
 
 SIZES = {
     "figure3": {"quick": Size(20, 12, 2), "full": Size(50, 40, 2)},
-    "figure4": {"quick": Size(5, 8, 2), "full": Size(50, 20, 2)},
+    "figure4": {"quick": Size(6, 12, 2), "full": Size(50, 20, 2)},
 }
 
 

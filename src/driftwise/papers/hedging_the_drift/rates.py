@@ -24,7 +24,7 @@ from driftwise.study.study import Study
 HORIZON, BREAKS, DIM = 20_000, 30, 5
 HORIZONS, DIMS, TURNS = (5_000, 10_000, HORIZON), (2, DIM, 10), (3, 10, BREAKS, 100, 300)
 FEW = 0  # breaks where the variation is small: the way is one straight line
-RUNS = {"quick": 4, "full": 20}
+RUNS = {"quick": 8, "full": 20}
 MARGIN = 0.05  # over the factors 4 to 5 in T and d that are played, 8% of the regret
 
 

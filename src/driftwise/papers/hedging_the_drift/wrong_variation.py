@@ -18,7 +18,7 @@ from driftwise.study.study import Study
 
 FACTORS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 WORLDS = {"figure3": PAIR, "figure4": LINEAR}
-INSTANCES = {"quick": 3, "full": 20}
+INSTANCES = {"quick": 4, "full": 20}
 
 
 def names(figure: str, scale: str) -> tuple[str, ...]:
@@ -79,4 +79,5 @@ def by_factor(evidence: Evidence, names: tuple[str, ...]) -> Growth:
 def _measure_ratio(evidence: Evidence, *, names: tuple[str, ...], one: float, other: float) -> Finding:
     found = by_factor(evidence, names)
     listed = ", ".join(f"{mean:,.0f} for {factor:g} B" for factor, mean in zip(FACTORS, found.means, strict=True))
-    return ratio_of(*(found.regrets[:, FACTORS.index(factor)] for factor in (one, other)), f"{listed}.")
+    ours, theirs = (found.regrets[:, FACTORS.index(factor)] for factor in (one, other))
+    return ratio_of(ours, theirs, f"{listed}.")
