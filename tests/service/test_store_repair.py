@@ -185,6 +185,48 @@ def test_broken_indexes_are_made_anew(tmp_path: Path, twin: list[Any]) -> None:
     assert run("check", store).exit_code == 0 and go_on(store) == twin
 
 
+def test_of_a_malformed_file_all_rows_that_can_be_read_are_salvaged(tmp_path: Path, twin: list[Any]) -> None:
+    """A page of events is lost: others go on as if nothing had happened, with a backup all do."""
+    store, backup = tmp_path / "store.db", tmp_path / "backup.db"
+
+    async def long() -> None:
+        await fill(f"sqlite:///{store}")
+        async with running(store) as engine:
+            await create(engine, name="long")
+            await asyncio.gather(*(decide(engine, "long") for _ in range(500)))
+
+    asyncio.run(long())
+    shutil.copy(store, backup)
+    content = bytearray(store.read_bytes())
+    pages = [
+        n for n in range(0, len(content), 4096) if content[n] == 13 and content[n : n + 4096].count(b"decided") > 40
+    ]
+    content[pages[2] : pages[2] + 200] = bytes(200)
+    store.write_bytes(content)
+    shutil.copy(store, tmp_path / "other.db")
+    assert run("check", f"{store}").exit_code == 1
+    repaired = run("repair", f"{store}")
+    assert repaired.exit_code == 0 and "could be read and are in a new file" in repaired.output, repaired.output
+    assert "long: it has lost event" in repaired.output and "nothing is lost to the policy" in repaired.output
+    assert Path(f"{store}.malformed").exists() and run("check", f"{store}").exit_code == 0
+    assert go_on(f"sqlite:///{store}") == twin
+    assert go_on(f"sqlite:///{store}", "long")[0][0] == 500
+    restored = run("repair", "--from", f"{backup}", f"{tmp_path}/other.db")
+    assert "restored from the backup" in restored.output, restored.output
+    assert run("check", f"{tmp_path}/other.db").output == run("check", f"{backup}").output.replace(
+        "long: 500 events", f"long: 500 events{aside(tmp_path / 'other.db')}"
+    )
+    again = run("repair", f"{store}")
+    assert again.output == "nothing is damaged\n"
+
+
+def aside(path: Path) -> str:
+    journal = open_journal(f"sqlite:///{path}")
+    count = journal.n_quarantined(3)
+    journal.close()
+    return f", {count} set aside" if count else ""
+
+
 def test_a_store_that_is_none_or_in_use_is_refused(tmp_path: Path) -> None:
     refused = run("check", f"{tmp_path}/none.db")
     assert refused.exit_code == 2 and refused.output == f"driftwise: there is no store {tmp_path}/none.db\n"
