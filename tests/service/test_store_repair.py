@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from driftwise.cli import main
 from driftwise.service.deployments import queries
 from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.errors import Damaged
 from driftwise.service.store.journal import open_journal
 from tests.fixtures.engine import create, decide, learn, running
@@ -167,6 +168,24 @@ def test_records_of_the_end_and_snapshots_are_mended(store: str, twin: list[Any]
     assert run("repair", store).exit_code == 0
     assert run("check", store).exit_code == 0
     assert go_on(store) == twin
+
+
+def test_a_damaged_answer_is_never_given(store: str) -> None:
+    """Nor is the request done again: whether it was done is on record, what it answered is not."""
+    key = IdempotencyKey("me", "once", b"")
+
+    async def ask() -> Any:
+        async with running(store) as engine:
+            if not engine.catalogue.entries:
+                await create(engine)
+            return await decide(engine, key=key)
+
+    asyncio.run(ask())
+    execute(store, "UPDATE answers SET status = 201")
+    assert "1 answers to repeated requests are damaged" in run("check", store).output
+    assert "1 damaged answers are kept" in run("repair", store).output
+    with pytest.raises(Damaged, match="the answer to this idempotency key is damaged"):
+        asyncio.run(ask())
 
 
 def test_broken_indexes_are_made_anew(tmp_path: Path, twin: list[Any]) -> None:

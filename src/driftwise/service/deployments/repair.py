@@ -48,6 +48,8 @@ def repair_store(journal: SQLUpkeep, backup: SQLUpkeep | None, *, dry_run: bool)
         if problems := file_problems(journal):
             raise MalformedError(f"{journal.path} is malformed: {problems[0]}")
         yield "the store: its indexes were made anew"
+    if n_answers := journal.damaged_answers():
+        yield f"the store: {n_answers} damaged answers are kept: those requests are refused until the answers expire"
     report = check_stream(journal, CATALOGUE, THE_CATALOGUE)
     if report.problems:
         yield from _repair_stream(journal, backup, report, dry_run)
