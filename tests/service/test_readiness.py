@@ -206,7 +206,8 @@ async def test_what_is_done_beside_requests_goes_on(service: Asked, caplog: Any,
     service.engine.clock.wait(6)
     monkeypatch.setattr(other, "default", broken)
     await run_once(service.engine)
-    assert [record.getMessage() for record in caplog.records] == ["a default was not recorded"]
+    failures = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert failures == ["a default was not recorded"]
     await service.engine.commit()
     assert [event.kind for event in service.journal.read(3)] == ["decided", "learned"]
     await service.engine.live("other")

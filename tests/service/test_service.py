@@ -414,7 +414,8 @@ def test_a_service_as_people_run_it(tmp_path: Path) -> None:
             half.close()
         assert service.stop() == 0
         lines = [json.loads(line) for line in service.log.read_text().splitlines()]
-        events = [line["event"] for line in lines if "auth" not in line["event"]]
+        others = ("auth", "a sample of the store was checked")  # the service may be killed before it has checked
+        events = [line["event"] for line in lines if not any(each in line["event"] for each in others)]
         assert events == ["serving", "audit", "audit", "serving", "stopped"]  # a deployment created, its log exported
 
 

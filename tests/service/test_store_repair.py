@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from driftwise.cli import main
 from driftwise.service.deployments import queries
 from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.errors import Damaged
 from driftwise.service.store.journal import open_journal
 from tests.fixtures.engine import create, decide, learn, running
@@ -169,6 +170,24 @@ def test_records_of_the_end_and_snapshots_are_mended(store: str, twin: list[Any]
     assert go_on(store) == twin
 
 
+def test_a_damaged_answer_is_never_given(store: str) -> None:
+    """Nor is the request done again: whether it was done is on record, what it answered is not."""
+    key = IdempotencyKey("me", "once", b"")
+
+    async def ask() -> Any:
+        async with running(store) as engine:
+            if not engine.catalogue.entries:
+                await create(engine)
+            return await decide(engine, key=key)
+
+    asyncio.run(ask())
+    execute(store, "UPDATE answers SET status = 201")
+    assert "1 answers to repeated requests are damaged" in run("check", store).output
+    assert "1 damaged answers are kept" in run("repair", store).output
+    with pytest.raises(Damaged, match="the answer to this idempotency key is damaged"):
+        asyncio.run(ask())
+
+
 def test_broken_indexes_are_made_anew(tmp_path: Path, twin: list[Any]) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
     asyncio.run(fill(store))
@@ -183,6 +202,48 @@ def test_broken_indexes_are_made_anew(tmp_path: Path, twin: list[Any]) -> None:
     assert found.exit_code == 1 and "the database reports" in found.output, found.output
     assert "its indexes were made anew" in run("repair", store).output
     assert run("check", store).exit_code == 0 and go_on(store) == twin
+
+
+def test_of_a_malformed_file_all_rows_that_can_be_read_are_salvaged(tmp_path: Path, twin: list[Any]) -> None:
+    """A page of events is lost: others go on as if nothing had happened, with a backup all do."""
+    store, backup = tmp_path / "store.db", tmp_path / "backup.db"
+
+    async def long() -> None:
+        await fill(f"sqlite:///{store}")
+        async with running(store) as engine:
+            await create(engine, name="long")
+            await asyncio.gather(*(decide(engine, "long") for _ in range(500)))
+
+    asyncio.run(long())
+    shutil.copy(store, backup)
+    content = bytearray(store.read_bytes())
+    pages = [
+        n for n in range(0, len(content), 4096) if content[n] == 13 and content[n : n + 4096].count(b"decided") > 40
+    ]
+    content[pages[2] : pages[2] + 200] = bytes(200)
+    store.write_bytes(content)
+    shutil.copy(store, tmp_path / "other.db")
+    assert run("check", f"{store}").exit_code == 1
+    repaired = run("repair", f"{store}")
+    assert repaired.exit_code == 0 and "could be read and are in a new file" in repaired.output, repaired.output
+    assert "long: it has lost event" in repaired.output and "nothing is lost to the policy" in repaired.output
+    assert Path(f"{store}.malformed").exists() and run("check", f"{store}").exit_code == 0
+    assert go_on(f"sqlite:///{store}") == twin
+    assert go_on(f"sqlite:///{store}", "long")[0][0] == 500
+    restored = run("repair", "--from", f"{backup}", f"{tmp_path}/other.db")
+    assert "restored from the backup" in restored.output, restored.output
+    assert run("check", f"{tmp_path}/other.db").output == run("check", f"{backup}").output.replace(
+        "long: 500 events", f"long: 500 events{aside(tmp_path / 'other.db')}"
+    )
+    again = run("repair", f"{store}")
+    assert again.output == "nothing is damaged\n"
+
+
+def aside(path: Path) -> str:
+    journal = open_journal(f"sqlite:///{path}")
+    count = journal.n_quarantined(3)
+    journal.close()
+    return f", {count} set aside" if count else ""
 
 
 def test_a_store_that_is_none_or_in_use_is_refused(tmp_path: Path) -> None:

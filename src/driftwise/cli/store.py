@@ -1,7 +1,7 @@
 """`driftwise store`: check, repair, compact, archive and upgrade a store that is not in use."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,19 +52,28 @@ def repair(store: str, backup: str | None, dry_run: bool) -> None:
     That is the backup, if --from is given and has the events; else a snapshot newer than the damage; else the event
     before it. Only in the last case is anything lost to a policy.
     """
-    with opened(store) as journal:
-        from driftwise.service.deployments.repair import repair_store
+    with needed_for("the service"):
+        from driftwise.service.deployments.repair import MalformedError
+        from driftwise.service.store.salvage import salvage
 
+    try:
+        _repair(store, backup, dry_run)
+    except MalformedError:
+        count, path = salvage(Path(store.removeprefix("sqlite:///")))
+        click.echo(f"the store: {count} rows could be read and are in a new file; the malformed one is {path}")
+        _repair(store, backup, dry_run)
+
+
+def _repair(store: str, backup: str | None, dry_run: bool) -> None:
+    from driftwise.service.deployments.repair import repair_store
+
+    with ExitStack() as stack:
+        journal = stack.enter_context(opened(store))
+        other = None if backup is None else stack.enter_context(opened(backup))
         lines = 0
-        if backup is None:
-            for line in repair_store(journal, None, dry_run=dry_run):
-                click.echo(line)
-                lines += 1
-        else:
-            with opened(backup) as other:
-                for line in repair_store(journal, other, dry_run=dry_run):
-                    click.echo(line)
-                    lines += 1
+        for line in repair_store(journal, other, dry_run=dry_run):
+            click.echo(line)
+            lines += 1
     if not lines:
         click.echo("nothing is damaged")
 
@@ -148,6 +157,8 @@ def upgrade(store: str, dry_run: bool) -> None:
 
     with opened(store, "rehearse" if dry_run else "commit") as journal:
         done = journal.migration
+        if done is not None and not dry_run:
+            journal.compact()
     if done is None:
         click.echo(f"the store has format {FORMAT}: there is nothing to do")
         return

@@ -14,6 +14,7 @@ from driftwise.service.deployments.catalogue import RETIRED, RUNNING
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.fold import catch_up
 from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
 from driftwise.service.deployments.queries import deployment_view
 from driftwise.service.deployments.spec import POLICY
@@ -144,13 +145,28 @@ async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], 
 async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: IdempotencyKey) -> Reply:
     _check_not_retired(engine, name)
     policy = {field: changes[field] for field in POLICY if field in changes}
-    async with engine.exclusive(name) as (entry, _):
-        if (origin := await engine.query(engine.journal.origin, entry.stream)) is not None:
-            raise Conflict(
-                f"deployment {name} has dropped its events up to {origin.number}: a new policy cannot be fed the whole "
-                "journal; create another deployment"
-            )
-        live = await engine.fold_entry(entry, cached=False, policy=policy)
+    async with engine.entry(name).history:  # so that no event is dropped meanwhile, nor another policy comes
+        return await _replay_beside(engine, name, changes, policy, key)
+
+
+async def _replay_beside(
+    engine: Engine, name: str, changes: dict[str, Any], policy: dict[str, Any], key: IdempotencyKey
+) -> Reply:
+    """Replay into another policy while the deployment goes on; then only what came meanwhile, and swap."""
+    entry, live = await engine.live(name)
+    upto = live.number - 1
+    if (origin := await engine.query(engine.journal.origin, entry.stream)) is not None:
+        raise Conflict(
+            f"deployment {name} has dropped its events up to {origin.number}: a new policy cannot be fed the whole "
+            "journal; create another deployment"
+        )
+    await engine.commit()
+    early = await engine.fold_entry(entry, cached=False, policy=policy, upto=upto)
+    async with engine.exclusive(name) as (entry, live):
+        _check_not_retired(engine, name)
+        time = live.time(engine.clock())
+        live = await engine.read_in_thread(entry, catch_up, early, engine.journal)
+        live.go_on_from(time, engine.clock())
         event = live.change(changes, engine.clock(), policy=True)
         snapshot = await asyncio.to_thread(live.snapshot)
         view = deployment_view(entry.initial, entry.status, entry.at, live)

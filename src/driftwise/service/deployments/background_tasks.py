@@ -124,7 +124,7 @@ async def tend_once(engine: "Engine") -> None:
     for name, entry in list(engine.catalogue.entries.items()):
         if entry.spec.retention is not None and entry.status != RETIRED and entry.damage is None:
             with suppress(NotFound, Damaged):  # it was deleted meanwhile, or cannot be read: requests will report it
-                async with engine.history_lock:
+                async with entry.history:
                     await cut(engine, name)
                 chores.append(partial(engine.journal.trim, entry.stream))
     for chore in [*chores, engine.journal.release]:

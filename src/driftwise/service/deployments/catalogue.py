@@ -1,5 +1,6 @@
 """The catalogue: deployments, API keys and settings of the clock. It is the fold of stream 0."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -44,6 +45,7 @@ class DeploymentEntry:
         self.policy = initial.policy  # in force, as text
         self.live: Deployment | None = None
         self.busy: Any = None  # during exclusive use: a future that is done at its end
+        self.history = asyncio.Lock()  # for long replays, and for those that drop or erase events
         self.writing = 0  # requests that wait for their commit
         self.unsaved = 0  # events since the last snapshot
         self.touched = 0

@@ -37,7 +37,7 @@ class StreamReport(NamedTuple):
 
 def check_store(journal: SQLUpkeep) -> Iterator[StreamReport]:
     """A report on the store itself, on the catalogue and on every deployment."""
-    problems = [f"the database reports: {line}" for line in _file_problems(journal)]
+    problems = [f"the database reports: {line}" for line in file_problems(journal)]
     try:
         n_answers = journal.damaged_answers()
     except DamagedError as error:
@@ -51,7 +51,8 @@ def check_store(journal: SQLUpkeep) -> Iterator[StreamReport]:
         yield check_stream(journal, stream, name)
 
 
-def _file_problems(journal: SQLUpkeep) -> list[str]:
+def file_problems(journal: SQLUpkeep) -> list[str]:
+    """What the database finds wrong with its file."""
     try:
         return journal.check_file()
     except DamagedError as error:

@@ -69,7 +69,6 @@ class Engine:
         self.writer: Writer[tuple[DeploymentEntry, dict[int, Body]]]
         self.catalogue_lock: asyncio.Lock
         self.key_uses: dict[str, int] = {}  # by id, the time of the latest request
-        self.history_lock: asyncio.Lock  # for those that drop or erase events, in the store and in the archive
         self.dropped: set[int] = set()  # streams of deleted deployments that were dropped since the start
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -79,7 +78,7 @@ class Engine:
 
     async def start(self) -> None:
         """Start the writer and the background tasks, which compile kernels and do periodic work."""
-        self.catalogue_lock, self.history_lock = asyncio.Lock(), asyncio.Lock()
+        self.catalogue_lock = asyncio.Lock()
         self.writer = Writer(self.journal, self._committed, self._written)
         self._start_task(background.warm(self))
         self._start_task(background.run_periodically(self))
@@ -167,11 +166,16 @@ class Engine:
             raise
 
     async def fold_entry(
-        self, entry: DeploymentEntry, *, cached: bool = True, policy: dict[str, Any] | None = None
+        self,
+        entry: DeploymentEntry,
+        *,
+        cached: bool = True,
+        policy: dict[str, Any] | None = None,
+        upto: int | None = None,
     ) -> Deployment:
         """Fold a deployment from its journal, and set its time; the options are those of `fold`."""
         live = await self.read_in_thread(
-            entry, fold, self.journal, entry.stream, entry.initial, cached=cached, policy=policy
+            entry, fold, self.journal, entry.stream, entry.initial, cached=cached, policy=policy, upto=upto
         )
         now = self.clock()
         live.go_on_from(live.at if entry.live is None else entry.live.time(now), now)

@@ -35,7 +35,7 @@ class UnitEvents(NamedTuple):
 
 async def erase_unit(engine: Engine, name: str, unit: str, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Erase a unit from a deployment; refused while decisions of it are pending."""
-    async with engine.history_lock:
+    async with engine.entry(name).history:
         response = await _erase_unit(engine, name, unit)
     reply = 200, msgspec.json.encode(response)
     await engine.commit(answers=key.answers(reply, engine.clock()))

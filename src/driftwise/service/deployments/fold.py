@@ -78,6 +78,16 @@ def replay(deployment: Deployment, events: Iterable[Event]) -> Deployment:
     return deployment
 
 
+def catch_up(deployment: Deployment, journal: Journal) -> Deployment:
+    """Handle the events that came since a replay into another policy began; what it cannot learn from is refused."""
+    try:
+        return replay(deployment, journal.read(deployment.stream, deployment.number - 1))
+    except DamagedError as error:
+        if isinstance(error.__cause__, DriftwiseError) and not isinstance(error.__cause__, JournalError):
+            raise error.__cause__ from None
+        raise
+
+
 def restore(snapshot: Snapshot) -> Deployment | None:
     """The deployment of a snapshot; None when the snapshot cannot be used.
 

@@ -117,11 +117,17 @@ def _summary_of(agent: Agent, request: dict[str, Any]) -> list[ArmKnowledge]:
 
 
 async def verify(engine: Engine, name: str) -> Verification:
-    """Whether the live state is that of a replay from the start, or from the origin, bit for bit."""
+    """Whether the live state is that of a replay from the start, or from the origin, bit for bit.
+
+    The state is that of now; the replay is done beside it, while the deployment goes on.
+    """
     start = time.perf_counter()
-    async with engine.exclusive(name) as (entry, live):
-        replica = await engine.fold_entry(entry, cached=False)
-        identical = replica.snapshot() == live.snapshot()
+    async with engine.entry(name).history:  # so that no event is dropped meanwhile
+        entry, live = await engine.live(name)
+        state, upto = live.freeze(), live.number - 1
+        await engine.commit()
+        replica = await engine.fold_entry(entry, cached=False, upto=upto)
+        identical = await asyncio.to_thread(lambda: replica.snapshot() == state())
     return Verification(identical, replica.number, time.perf_counter() - start)
 
 

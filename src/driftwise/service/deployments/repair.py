@@ -7,10 +7,13 @@ In this order, whatever loses least:
    policy, but the damaged events are missing from the log.
 3. The event before the damage: the deployment goes on from there. What came after is set aside, and lost to the policy.
 
+Of a malformed SQLite file all rows that can be read are copied to a new one first (`salvage`).
+
 A gap in the journal says which numbers are not used again. Events set aside stay in the table `quarantine`.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from driftwise.errors import ParameterError
 from driftwise.service.deployments.check import (
@@ -19,26 +22,34 @@ from driftwise.service.deployments.check import (
     check_stream,
     damaged_snapshots,
     deployments_of,
+    file_problems,
 )
 from driftwise.service.deployments.fold import restore
 from driftwise.service.store import chain
 from driftwise.service.store.events import JournalGap, encode
-from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, Origin, Snapshot
+from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, JournalError, Origin, Snapshot
 from driftwise.service.store.upkeep import SQLUpkeep
 
 LAST = 2**62
 
 
+class MalformedError(JournalError):
+    """The tables of a database are malformed, so that only salvage helps."""
+
+
 def repair_store(journal: SQLUpkeep, backup: SQLUpkeep | None, *, dry_run: bool) -> Iterator[str]:
     """Repair what is damaged; a line of text for each thing done, or to be done with `dry_run`."""
-    if problems := journal.check_file():
+    if problems := file_problems(journal):
         if dry_run:
-            yield f"the store: its indexes would be made anew ({problems[0]})"
-        else:
+            yield f"the store: its indexes would be made anew, or all that can be read copied ({problems[0]})"
+            return
+        with suppress(JournalError):  # an index cannot be made anew from a malformed table
             journal.rebuild_indexes()
-            if problems := journal.check_file():
-                raise ParameterError(f"{journal.path} is damaged beyond repair ({problems[0]}): start with a backup")
-            yield "the store: its indexes were made anew"
+        if problems := file_problems(journal):
+            raise MalformedError(f"{journal.path} is malformed: {problems[0]}")
+        yield "the store: its indexes were made anew"
+    if n_answers := journal.damaged_answers():
+        yield f"the store: {n_answers} damaged answers are kept: those requests are refused until the answers expire"
     report = check_stream(journal, CATALOGUE, THE_CATALOGUE)
     if report.problems:
         yield from _repair_stream(journal, backup, report, dry_run)
