@@ -126,7 +126,7 @@ def gamma_for(horizon: int, dim: int, variation: float) -> float:
 
 @kernel
 def _radius(policy: DiscountedLinUCB, scale: RewardScale, delta: float, dim: int, t: int) -> float:
-    square = policy.gamma * policy.gamma
+    square = float(policy.gamma) * float(policy.gamma)
     rounds = t if square == 1.0 else (1.0 - square**t) / (1.0 - square)
     volume = math.log1p(policy.reach * policy.reach * rounds / (policy.ridge * dim))
     spread = scale.noise[0] * math.sqrt(2.0 * math.log(1.0 / delta) + dim * volume)
@@ -135,7 +135,7 @@ def _radius(policy: DiscountedLinUCB, scale: RewardScale, delta: float, dim: int
 
 @kernel
 def _advance(policy: DiscountedLinUCB, state: DiscountedLinUCBState, t: int, rng: Any) -> None:
-    fade_pairs(state.ridge, state.pending, policy.gamma, t)
+    fade_pairs(state.ridge, state.pending, float(policy.gamma), t)
 
 
 @kernel
@@ -158,8 +158,8 @@ def _update(
     policy: DiscountedLinUCB, state: DiscountedLinUCBState, decision: Decision, outcome: Outcome, now: int
 ) -> None:
     measure(state.scale, outcome.reward)
-    fade_pairs(state.ridge, state.pending, policy.gamma, now + 1)
-    absorb_faded(state.ridge, policy.gamma, decision.t, decision.context, outcome.reward)
+    fade_pairs(state.ridge, state.pending, float(policy.gamma), now + 1)
+    absorb_faded(state.ridge, float(policy.gamma), decision.t, decision.context, outcome.reward)
 
 
 @kernel

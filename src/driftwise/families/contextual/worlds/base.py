@@ -159,7 +159,8 @@ class FeaturedWorld(BaseWorld):
     @property
     def choices(self) -> int:
         """Actions in a round."""
-        return {"basis": self.dim, "corners": 2 ** min(self.dim, MOST_SIGNS)}.get(self.actions, self.n_actions)
+        counts = {"basis": self.dim, "corners": 1 << min(self.dim, MOST_SIGNS)}
+        return counts.get(self.actions, self.n_actions)
 
     @property
     def lasting(self) -> bool:
@@ -252,4 +253,4 @@ def corners(dim: int) -> Floats:
            [-1., -1.]])
     """
     places = np.arange(2**dim)[:, None] >> np.arange(dim)[None, :]
-    return 1.0 - 2.0 * (places & 1)
+    return np.asarray(1.0 - 2.0 * (places & 1), float)

@@ -73,7 +73,7 @@ class Hypercube(FeaturedWorld):
         signs = generator(seed, "signs").integers(0, 2, (-(-horizon // rounds), self.dim)) * 2.0 - 1.0
 
         def theta(start: int, stop: int) -> Floats:
-            return self._size(rounds) * signs[np.arange(start, stop) // rounds]
+            return np.asarray(self._size(rounds) * signs[np.arange(start, stop) // rounds], float)
 
         return theta
 
