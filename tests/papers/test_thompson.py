@@ -208,7 +208,7 @@ def test_what_needs_no_play_is_judged_without() -> None:
     found = {each.id: each for each in judge(claims, Evidence({}, dw.Results()), chosen.expected())}
     assert found["world/first-change"].finding.ours == 2527 and found["world/changes"].finding.ours == 13
     assert {each.verdict for each in found.values()} == {"matches", "known-deviation", "not-judged"}
-    kinds = {name.partition("/")[0]: set() for name in found}
+    kinds: dict[str, set[str]] = {name.partition("/")[0]: set() for name in found}
     for name, each in found.items():
         kinds[name.partition("/")[0]].add(each.verdict)
     assert kinds["appendixE"] == kinds["world"] == {"known-deviation"}

@@ -15,7 +15,7 @@ ANSWER = PaperAnswer(
     "Table 4, K = 10, N = 10,000 it loses {table4/K=10/N=10000/SW-TS}, printed {table4/K=10/N=10000/SW-TS|paper}. Who "
     "wins is as printed in every cell, against a correct SW-UCB too. REXP3 in Table 2 was given the true variation of "
     "each configuration (K = 20: {table2/K=20/N=10000/REXP3-true}, printed "
-    "{table2/K=20/N=10000/REXP3-true|paper}), and SER4 had resets. Regret grows with sigma as Corollary 5 says.",
+    "{table2/K=20/N=10000/REXP3-true|paper}), and SER4 fits with resets. Regret grows with sigma as Corollary 5 says.",
     does_not="The tables are not R_N but the regret one checkpoint earlier. Most SW-UCB rows have a defect: a correct "
     "one loses {table4/K=10/N=10000/SW-UCB} where {table4/K=10/N=10000/SW-UCB|paper} is printed, and beats TS. Table "
     "4's REXP3 and the shift of Tables 5 and 6 are not what the text says. Alpha = 0 costs "

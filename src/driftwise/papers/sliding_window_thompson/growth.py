@@ -23,7 +23,7 @@ GROWTH_ARMS = (5, 30)
 RATE_ROUNDS, RATES, SPEEDS = 40_000, (1e-4, 4e-4, 1.6e-3), (2.5e-4, 1e-3, 4e-3)
 
 
-class Series(NamedTuple):
+class SizeSeries(NamedTuple):
     """SW-TS at several sizes: the world and window of each, and the size that grows."""
 
     name: str
@@ -34,11 +34,11 @@ class Series(NamedTuple):
     per_round: bool = False
 
 
-def _series(scale: str) -> Iterator[Series]:
+def _series(scale: str) -> Iterator[SizeSeries]:
     for k in GROWTH_ARMS:
-        yield Series(f"corollary1/K={k}", partial(_abrupt, k), lambda n: "corollary1", int, SIZES[scale])
-        yield Series(f"corollary3/K={k}", partial(_smooth, k), lambda n: "corollary3(beta=0.5)", int, SIZES[scale])
-        yield Series(
+        yield SizeSeries(f"corollary1/K={k}", partial(_abrupt, k), lambda n: "corollary1", int, SIZES[scale])
+        yield SizeSeries(f"corollary3/K={k}", partial(_smooth, k), lambda n: "corollary3(beta=0.5)", int, SIZES[scale])
+        yield SizeSeries(
             f"corollary2/K={k}",
             partial(_rate, k),
             lambda rate: f"corollary2(rate={rate})",
@@ -47,7 +47,7 @@ def _series(scale: str) -> Iterator[Series]:
             per_round=True,
         )
         for name, power in (("corollary5", -0.75), ("corollary5-proof", -0.5)):
-            yield Series(
+            yield SizeSeries(
                 f"{name}/K={k}",
                 partial(_speed, k),
                 partial(_power, power=power),
@@ -91,7 +91,7 @@ def growth_studies(scale: str, runs: int | None) -> Iterator[Study]:
             )
 
 
-class Order(NamedTuple):
+class StatedOrder(NamedTuple):
     """What a corollary says of growth: the expression, and whether the exponent is at most or at least its own."""
 
     says: str
@@ -100,35 +100,35 @@ class Order(NamedTuple):
     reading: str = "literal"
 
 
-def _exponent(order: Order, sizes: tuple[float, ...]) -> float:
+def _exponent(order: StatedOrder, sizes: tuple[float, ...]) -> float:
     """The exponent that the expression has over these sizes, by the fit that the runs are given."""
     return slope_of(sizes, [[order.expression(size)] * 2 for size in sizes]).ours
 
 
 ORDERS = {
-    "corollary1": Order(
+    "corollary1": StatedOrder(
         "with the window sqrt(N) regret is of order sqrt(N), up to a logarithm: shown is its growth exponent in N",
         lambda n: math.sqrt(n) * math.log(n),
         at_most,
     ),
-    "corollary2": Order(
+    "corollary2": StatedOrder(
         "with B breakpoints a round, average regret is of order sqrt(B log 1/B): shown is its growth exponent in B",
         lambda b: math.sqrt(-b * math.log(b)),
         at_least,
     ),
-    "corollary3": Order(
+    "corollary3": StatedOrder(
         "section 5.2: Assumption 3 holds with beta = 1/2, so that regret is of order sqrt(N) by Corollaries 3 and 4: "
         "shown is its growth exponent in N",
         lambda n: math.sqrt(n) * math.log(n),
         at_most,
     ),
-    "corollary5": Order(
+    "corollary5": StatedOrder(
         "with the window sigma^(-3/4) average regret is of order sqrt(sigma), up to a logarithm: shown is its growth "
         "exponent in sigma",
         lambda sigma: -math.sqrt(sigma) * math.log(sigma),
         at_least,
     ),
-    "corollary5-proof": Order(
+    "corollary5-proof": StatedOrder(
         "the same with the window sigma^(-1/2), which the proof takes",
         lambda sigma: -math.sqrt(sigma) * math.log(sigma),
         at_least,
@@ -156,7 +156,7 @@ def growth(scale: str) -> Iterator[Claim]:
         )
 
 
-def _measure_slope(evidence: Evidence, *, series: Series, exponent: float) -> Finding:
+def _measure_slope(evidence: Evidence, *, series: SizeSeries, exponent: float) -> Finding:
     samples = [evidence.regrets(f"growth/{series.name}/{size:g}", "SW-TS") for size in series.sizes]
     if series.per_round:
         samples = [sample / series.rounds(size) for sample, size in zip(samples, series.sizes, strict=True)]

@@ -16,5 +16,5 @@ class SlidingThompsonTwin(WindowedTwin, ThompsonTwin):
     """Thompson sampling over the window, with a prior."""
 
     def posteriors(self, t: int) -> Floats:
-        prior = np.array([[self.policy.prior_a, self.policy.prior_b]])
-        return np.asarray(super().posteriors(t) - 1.0 + prior, float)
+        prior: Floats = np.array([[self.policy.prior_a, self.policy.prior_b]])
+        return super().posteriors(t) - 1.0 + prior
