@@ -89,7 +89,11 @@ def test_the_bound_knows_of_what_activating_earns(tmp_path: Path, at_most: int) 
         rewards=[0.0, 0.5, 1.0],
         classes=[0, 1, 0],
         activation_rewards=[[-0.1, -0.6, 0.2], [-0.8, -0.7, -0.9]],
-        n_arms=3, activate=2, episode=4, restarts=1, at_most=at_most,
+        n_arms=3,
+        activate=2,
+        episode=4,
+        restarts=1,
+        at_most=at_most,
     )
     bound, path = lagrangian_bound(world, 4, 0), world.segments(4, 0)[0]
     np.testing.assert_allclose(bound.values, by_program(world, world.checked(path)[0]), rtol=1e-7)
