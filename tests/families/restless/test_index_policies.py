@@ -97,7 +97,7 @@ WORLDS_TRIED: dict[str, Any] = {
 def test_what_a_user_gets_beats_taking_turns(name: str) -> None:
     """Eight runs each; its lead over round-robin is four standard errors and more."""
     world, horizon = WORLDS_TRIED[name]
-    policies = {"default": SlidingWhittle(), "turns": RoundRobin()}
+    policies: dict[str, Any] = {"default": SlidingWhittle(), "turns": RoundRobin()}
     study = Study(name="default", worlds={"w": world}, policies=policies, horizon=horizon, runs=8)
     results = run(study)
     ours, theirs = (results.column(study.cells_of("w", each), "reward") for each in policies)

@@ -70,11 +70,10 @@ def structure_of(problem: Restless, registry: ArmRegistry) -> tuple[RestlessStru
     named = states if isinstance(states, tuple) else ()
     words = RestlessNames(named, types, _count(states), _is_own(problem.arm_types), lots)
     n_types = len(registry) if words.own else max(1, len(types))
-    rewards, besides, transitions = problem.state_rewards, problem.activation_rewards, problem.transitions
-    if not named:
-        rewards, besides, transitions = (_counted(each, types) for each in (rewards, besides, transitions))
+    arguments = problem.state_rewards, problem.activation_rewards, problem.transitions
+    rewards, extra, transitions = arguments if named else (_counted(each, types) for each in arguments)
     table, tables = _rewards("state_rewards", rewards, words), _structures(transitions, words)
-    besides = np.zeros((1, words.n_states)) if besides is None else _rewards("activation_rewards", besides, words)
+    besides = np.zeros((1, words.n_states)) if extra is None else _rewards("activation_rewards", extra, words)
     structure = restless(
         np.repeat(table, n_types, axis=0) if len(table) == 1 < n_types else table,
         n_arms=len(registry),

@@ -53,8 +53,8 @@ PAPER = Paper(
         f"{{{LADDER}/Our Policy|paper}}; with ages {{{AGES}/Our Policy}} in place of {{{AGES}/Our Policy|paper}}. The "
         "radii of the authors' runs are not in the paper; a small one, picked on this table, comes near "
         f"({{{LADDER}/Our Policy/calibrated}}). UCWhittle on the ladder is printed with the regret of activating the "
-        "first M arms for ever. WIQL is not like Random: as published it loses up to {similar} times as much. Regret (17) "
-        "lacks a term, and Theorem 1 bounds regret by more than all that can be lost.",
+        "first M arms for ever. WIQL is not like Random: as published it loses up to {similar} times as much. Regret "
+        "(17) lacks a term, and Theorem 1 bounds regret by more than all that can be lost.",
         use="adaptive-whittle, which needs neither drift, radius nor window: "
         "{use/world=ladder/N=10/M=4/adaptive-whittle} on that ladder, on drift paths on which nothing was picked. "
         "sliding-whittle, as you get it by default, is the calibrated reading with a plan every few slots "

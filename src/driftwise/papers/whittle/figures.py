@@ -4,7 +4,7 @@ A policy has the same colour in all of them. Needs the extra `report`; matplotli
 drawn.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -71,7 +71,9 @@ def _tables(evidence: Evidence) -> Iterator[Drawing]:
             yield Drawing(f"Table 1 over time: {TITLES[world]}", caption, draw)
 
 
-def _draw_over_time(sheet: "Sheet", *, evidence: Evidence, names: dict[str, tuple[str, ...]], world: str) -> "Figure":
+def _draw_over_time(
+    sheet: "Sheet", *, evidence: Evidence, names: Mapping[str, tuple[str, ...]], world: str
+) -> "Figure":
     panels = []
     for title, there in names.items():
         lines = dict[str, Line]()

@@ -22,7 +22,7 @@ from driftwise.study.claims import LITERAL
 EPISODES, EPSILON = 50, 0.05
 
 
-class Reading(NamedTuple):
+class ColumnReading(NamedTuple):
     """A row of Table 1 read in one way: the name it is played under, and the worlds its constants were fitted on."""
 
     row: str
@@ -38,15 +38,15 @@ class Reading(NamedTuple):
 
 BOTH = ("ladder", "ages")
 READINGS = (
-    Reading("Our Policy", LITERAL, "ours-literal"),
-    Reading("Our Policy", "calibrated", "ours-calibrated", "the radius, on all six cells of this column", BOTH),
-    Reading("Our Policy", "certain", "ours-certain"),
-    Reading("UCWhittle", LITERAL, "UCWhittle-literal"),
-    Reading("UCWhittle", "static", "UCWhittle-static", "balls that hold everything, on this column", ("ladder",)),
-    Reading("UCWhittle", "radius 10", "UCWhittle-10", "the radius, on this column", ("ages",)),
-    Reading("Random", LITERAL, "Random"),
-    Reading("WIQL", LITERAL, "WIQL-published"),
-    Reading("WIQL", "step 0.1", "WIQL", "the step and the exploration, on this column", ("ladder",)),
+    ColumnReading("Our Policy", LITERAL, "ours-literal"),
+    ColumnReading("Our Policy", "calibrated", "ours-calibrated", "the radius, on all six cells of this column", BOTH),
+    ColumnReading("Our Policy", "certain", "ours-certain"),
+    ColumnReading("UCWhittle", LITERAL, "UCWhittle-literal"),
+    ColumnReading("UCWhittle", "static", "UCWhittle-static", "balls that hold everything, on this column", ("ladder",)),
+    ColumnReading("UCWhittle", "radius 10", "UCWhittle-10", "the radius, on this column", ("ages",)),
+    ColumnReading("Random", LITERAL, "Random"),
+    ColumnReading("WIQL", LITERAL, "WIQL-published"),
+    ColumnReading("WIQL", "step 0.1", "WIQL", "the step and the exploration, on this column", ("ladder",)),
 )
 ROWS = tuple(dict.fromkeys(reading.row for reading in READINGS))
 NEAREST = {"ladder": "UCWhittle-static", "ages": "UCWhittle-10"}  # the UCWhittle that comes nearest Table 1

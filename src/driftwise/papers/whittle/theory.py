@@ -93,19 +93,22 @@ def covered_runs(world: str, reading: str, runs: int) -> tuple[tuple[bool, ...],
 
 def _eq17(world: str, runs: int) -> Iterator[Claim]:
     study, where = table_baselines(world, CELL), f"eq17/world={world}"
-    common = {"studies": (study,), "agrees": at_least(1.0), "statement": where}
     yield Claim(
         id=where,
         says="no policy earns more than what regret (17) is measured from, lambda* minimising the sum of U",
+        studies=(study,),
         measure=partial(_from_printed, world=world, study=study, runs=runs),
-        **common,
+        agrees=at_least(1.0),
+        statement=where,
     )
     yield Claim(
         id=f"{where}/charges given back",
         says="nor, with lambda M sum gamma^h added, does the index policy that knows all kernels",
+        studies=(study,),
         measure=partial(_from_bound, world=world, study=study, runs=runs),
+        agrees=at_least(1.0),
+        statement=where,
         reading="charges given back",
-        **common,
     )
     yield Claim(
         id=f"{where}/gap",
