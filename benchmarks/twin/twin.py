@@ -67,7 +67,7 @@ def _sliding_lin_ucb(
     _, n_rows, dim = tape.sets.shape
     return int(
         library.sliding_lin_ucb(
-            ctypes.c_int64(policy.window),
+            ctypes.c_int64(int(policy.window)),
             ctypes.c_double(policy.ridge),
             ctypes.c_double(radius),
             *map(ctypes.c_int64, (dim, n_rows, len(tape.noise))),
