@@ -144,13 +144,13 @@ def test_windows_of_hedging_the_drift_by_name() -> None:
         (dw.SlidingLinUCB(window="theorem3(variation=1)"), dw.SlidingLinUCB.theorem3(horizon, d)),
         (dw.SlidingGLMUCB(window="theorem9"), dw.SlidingGLMUCB.theorem9(horizon, d, moved)),
     ):
-        assert with_foresight(policy, world, horizon, 0).window == known.window
+        assert with_foresight(policy, world, horizon, 0)._asdict()["window"] == known.window
     arms, pair = dw.worlds.SinePair(variation=4.0), drift_of(dw.worlds.SinePair(variation=4.0), horizon, 0)
     assert pair["l2"] is not None and pair["sup"] is not None
     armed = with_foresight(dw.SlidingArmedUCB(window="theorem6"), arms, horizon, 0)
     assert armed == dw.SlidingArmedUCB.theorem6(horizon, 2, pair["l2"])
     shared = with_foresight(dw.EXP3S(gamma="for_variation"), arms, horizon, 0)
-    assert shared.gamma == dw.EXP3S.for_variation(horizon, pair["sup"], 2).gamma
+    assert shared._asdict()["gamma"] == dw.EXP3S.for_variation(horizon, pair["sup"], 2).gamma
     faded = with_foresight(dw.DiscountedLinUCB(gamma="for_variation"), world, horizon, 0)
     assert faded == dw.DiscountedLinUCB.for_variation(horizon, d, moved)
 

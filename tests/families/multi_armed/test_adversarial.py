@@ -373,7 +373,7 @@ def test_exp3s_for_a_variation_minimises_the_bound() -> None:
 
     gamma = float(policy.gamma)
     assert bound(gamma) < min(bound(0.999 * gamma), bound(1.001 * gamma))
-    assert policy.gamma == pytest.approx((30.0 * math.log(300_000) / (1.718281828459045**2 * 50_000)) ** (1 / 3))
+    assert gamma == pytest.approx((30.0 * math.log(300_000) / (1.718281828459045**2 * 50_000)) ** (1 / 3))
     assert EXP3S.for_variation(10, 1e6, 5).gamma == 1.0
     np.testing.assert_allclose(policy.init(Problem(n_arms)).rates, [gamma, E / horizon])
 
