@@ -221,6 +221,6 @@ def api_key_view(engine: Engine, id: str, text: str | None = None) -> ApiKey:
     key = engine.catalogue.keys[id]
     created_at = utc(engine.catalogue.key_created_at[id])
     expires_at = None if key.expires is None else utc(key.expires)
-    used = max(engine.key_uses.get(id, 0), engine.catalogue.key_used_at.get(id, 0))
+    used = max(engine.catalogue.key_uses.get(id, 0), engine.catalogue.key_used_at.get(id, 0))
     used_at = utc(used) if used else None
     return ApiKey(id, key.name, key.scopes, created_at, expires_at, key.deployments, text, used_at)

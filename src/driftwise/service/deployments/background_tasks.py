@@ -160,7 +160,7 @@ async def record_uses(engine: "Engine", now: int) -> None:
     """Record when API keys were last used, at most once a day for each."""
     recorded = engine.catalogue.key_used_at
     stale = [
-        id for id, at in engine.key_uses.items() if at - recorded.get(id, 0) > DAY_US and id in engine.catalogue.keys
+        id for id, at in engine.catalogue.key_uses.items() if at - recorded.get(id, 0) > DAY_US and id in engine.catalogue.keys
     ]
     for id in stale:
         async with engine.catalogue_lock:

@@ -75,6 +75,7 @@ class Catalogue:
         self.keys: dict[str, ApiKeyCreated] = {}
         self.key_created_at: dict[str, int] = {}
         self.key_used_at: dict[str, int] = {}  # as recorded, to the day
+        self.key_uses: dict[str, int] = {}  # since the start
         self.key_names: dict[str, str] = {}  # revoked ones too
         self.leaps = Leaps()
         self.deleted: set[int] = set()  # streams of deployments that were deleted

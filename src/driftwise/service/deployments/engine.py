@@ -68,7 +68,6 @@ class Engine:
         self.readiness = Readiness()
         self.writer: Writer[tuple[DeploymentEntry, dict[int, Body]]]
         self.catalogue_lock: asyncio.Lock
-        self.key_uses: dict[str, int] = {}  # by id, the time of the latest request
         self.dropped: set[int] = set()  # streams of deleted deployments that were dropped since the start
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()

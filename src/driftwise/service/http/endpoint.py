@@ -180,7 +180,7 @@ class Endpoint:
         call.caller = caller
         if caller is not None:
             scope["caller"] = caller.id
-            engine.key_uses[caller.id] = engine.clock()
+            engine.catalogue.key_uses[caller.id] = engine.clock()
             service.rates.check(caller.id)
         if self._decoder is not None:
             if headers.get(b"content-type", b"").split(b";")[0].strip().lower() != JSON:
