@@ -158,10 +158,8 @@ async def run_once(engine: "Engine") -> None:
 
 async def record_uses(engine: "Engine", now: int) -> None:
     """Record when API keys were last used, at most once a day for each."""
-    recorded = engine.catalogue.key_used_at
-    stale = [
-        id for id, at in engine.catalogue.key_uses.items() if at - recorded.get(id, 0) > DAY_US and id in engine.catalogue.keys
-    ]
+    keys = engine.catalogue
+    stale = [id for id, at in keys.key_uses.items() if id in keys.keys and at - keys.key_used_at.get(id, 0) > DAY_US]
     for id in stale:
         async with engine.catalogue_lock:
             event = engine.catalogue.event(ApiKeyUsed(id), now)
