@@ -80,7 +80,7 @@ def sentence_of(counts: Headline) -> str:
     words = (
         (literal.known, "deviate for a known reason"),
         (literal.unexplained, "deviate without one"),
-        (literal.inconclusive, "need more runs"),
+        (literal.inconclusive, "are not settled"),
         (literal.not_judged, "cannot be judged here"),
     )
     parts = [f"{literal.matches} match", *(f"{count} {text}" for count, text in words if count)]

@@ -20,7 +20,7 @@ ANSWER = PaperAnswer(
         "good the algorithm."
     ),
     does_not=(
-        "{known-deviation} deviate for a known reason, {inconclusive} need more runs and {not-judged} say nothing at "
+        "{known-deviation} deviate for a known reason, {inconclusive} are not settled and {not-judged} say nothing at "
         "any T that can be played. As printed, Algorithm 1 explores: up to T = 10^6 its regret grows as "
         "T^{theorem-1/T/rotating/d=1/paper} with one resource and T^{theorem-1/T/rotating/d=2/paper} with two, where "
         "2/3 is the limit; with a quarter of its radius as T^{theorem-1/T/rotating/d=1/quarter} and "

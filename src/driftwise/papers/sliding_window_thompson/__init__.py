@@ -37,7 +37,7 @@ PAPER = Paper(
         "SW-UCB: most printed rows come out only with a defect, the index clipped at 1 and an arm that left the window "
         "never chosen again. SW-UCB-printed has that defect, SW-UCB has not; the literal reading is the correct one.",
         "AC-MAB: every run draws a configuration of its own. The paper averaged over ten, so that a printed cell of "
-        "Table 2 carries the noise of ten draws, 2% to 30% by algorithm and K: margin and interval allow for it.",
+        "Table 2 carries the noise of ten draws, 2% to 26% by algorithm and K: most of its cells cannot be settled.",
         "ASC-MAB: the text shifts the wave by N/4 a phase, the tables fit N/2 better, and neither fits all of them: no "
         "shift in steps of 0.01 under seven rules fits the four printed rows that leave no luck. Tables 5 and 6 are "
         "played with N/2; table5-literal and table6-literal follow the text, at N = 10,000.",
