@@ -32,7 +32,7 @@ def test_kill_nine_under_load(victim: tuple[str | None, Server | None], tmp_path
 
 
 def test_kill_nine_while_old_events_are_dropped(victim: tuple[str | None, Server | None], tmp_path: Path) -> None:
-    found = torture(tmp_path, 4, 2, *victim, retention={"events": 100, "archive": True})
+    found = torture(tmp_path, 2, 2, *victim, retention={"events": 100, "archive": True})
     assert {name: found[name] for name in CLEAN} == CLEAN and found["decisions"] > 50
 
 

@@ -21,6 +21,8 @@ import psycopg
 from driftwise.errors import ParameterError
 from driftwise.service.store.journal import Answer, Event, JournalError, Snapshot
 from driftwise.service.store.postgres_session import (
+    PATIENCE_S,
+    STATEMENT_S,
     Address,
     Session,
     SessionId,
@@ -62,7 +64,7 @@ REASONS = {
     "25006": "the database is read-only",
     "42501": "the database denies access",
 }
-COMPACT_S = 24 * 3600.0  # how long to wait for that
+VACUUM_S = 24 * 3600.0  # how long to wait for a vacuum
 NO_ANSWER = "the database does not answer"
 
 
@@ -265,23 +267,22 @@ class PostgresJournal(SQLUpkeep):
 
     def scrub(self) -> None:
         """Remove what was replaced from the tables; the server may still have it in its log (WAL) and backups."""
-        writer = self.recover()
-        with self._guard():
-            writer.execute("SET statement_timeout = 0")
-            writer.patience = COMPACT_S
-            for table in ("events", "snapshots", "origins"):
-                writer.execute(f"VACUUM {table}")
-        self._give_up()
+        self._vacuum("VACUUM", ("events", "snapshots", "origins"))
 
     def compact(self) -> None:
         """Write all tables anew, without free room."""
+        self._vacuum("VACUUM (FULL, ANALYZE)", ("answers", *OURS))
+
+    def _vacuum(self, command: str, tables: Sequence[str]) -> None:
+        """Run a command that takes long on some tables. The session is kept: the lock of the writer goes with it."""
         writer = self.recover()
         with self._guard():
             writer.execute("SET statement_timeout = 0")
-            writer.patience = COMPACT_S
-            for table in ("answers", *OURS):
-                writer.execute(f"VACUUM (FULL, ANALYZE) {table}")
-        self._give_up()  # the next session has the usual limits
+            writer.patience = VACUUM_S
+            for table in tables:
+                writer.execute(f"{command} {table}")
+            writer.patience = PATIENCE_S
+            writer.execute(f"SET statement_timeout = '{STATEMENT_S}s'")
 
     def close(self) -> None:
         """Close all sessions."""
