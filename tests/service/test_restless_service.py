@@ -226,7 +226,7 @@ async def test_batches_are_whole_or_answer_each(store: Path) -> None:
         ({"state_rewards": [0.0, 1.0]}, {}, "is not a number for each of 3 states"),
         ({"state_rewards": {"gone": 1.0}}, {}, "rewards names the state 'gone'"),
         ({"arm_types": {"ana": "old"}}, {}, "arm_types says nothing of the arm 'bea'"),
-        ({"transitions": {"idle": []}}, {}, "does not map passive, active and still"),
+        ({"transitions": {"idle": []}}, {}, "does not map passive, active, still and drift"),
         ({"transitions": {"passive": {"lapsed": {"lapsed": 0.4}}}}, {}, "sums to 0.4, not to one"),
         ({"transitions": {"active": [[0.5, 0.5, 0.0]]}}, {}, "not a matrix with a row for each of 3 states"),
         ({"activation_cost": [1.0]}, {}, "activation_cost has 1 entries for 4 arms"),

@@ -83,7 +83,7 @@ def over_http(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 async def test_decide_learn_explain(store: Path) -> None:
     async with web(store) as ask:
         made = await ask("POST", "/deployments", SHOP)
-        assert made.status_code == 201 and made.json()["parameters"] == {"window": 100}
+        assert made.status_code == 201 and made.json()["parameters"] == {"window": 100, "prior_a": 1.0, "prior_b": 1.0}
         for _ in range(5):
             decision = (await ask("POST", "/deployments/shop/decide", {})).json()
             learnt = await ask("POST", "/deployments/shop/learn", {"id": decision["id"], "reward": 1})

@@ -36,7 +36,7 @@ KERNELS = {"decide": ("_decide",), "decide nothing": ("_decide", "_learn"), "lea
 
 
 DECISIONS: tuple[object, ...] = (99, -1, "first", None, 1.5, True, [])
-NAMELESS: tuple[object, ...] = (None, 1.5, [], {}, np.nan)
+NAMELESS: tuple[object, ...] = (None, np.inf, [], {}, np.nan)
 
 
 class Bad(NamedTuple):

@@ -358,7 +358,7 @@ def test_a_move_that_cannot_be_is_refused_and_changes_nothing() -> None:
         ({"arm_types": "old"}, "arm_types='old' is neither a list, one for each arm, nor a mapping from arms"),
         ({"activation_cost": math.inf}, "activation_cost=inf is not a finite number"),
         ({"activation_cost": [1.0]}, "activation_cost has 1 entries for 4 arms"),
-        ({"transitions": {"idle": {}}}, "does not map passive, active and still"),
+        ({"transitions": {"idle": {}}}, "does not map passive, active, still and drift"),
         (
             {"transitions": {"passive": {"lapsed": {"lapsed": 0.4, "engaged": 0.5}}}},
             "what follows 'lapsed' when passive sums to 0.9, not to one",

@@ -32,7 +32,7 @@ def sliding_lin_ucb_bound(policy: SlidingLinUCB, problem: Problem, variation: fl
     >>> round(sliding_lin_ucb_bound(policy, problem, variation=43.0))
     167289
     >>> round(sliding_lin_ucb_bound(policy, problem, variation=43.0, axes=False))
-    2044423
+    2044447
     """
     rounds, dim = whole("horizon", problem.horizon), whole("dim", problem.dim)
     variation = number("variation", variation, above=0.0, closed="[")

@@ -126,7 +126,7 @@ def _operation(each: Endpoint, schemas: dict[Any, Any]) -> dict[str, Any]:
 
 def _tag(path: str) -> str:
     parts = path.strip("/").split("/")
-    return next(tag for tag, words in TAGS.items() if any(part in words for part in parts))
+    return next((tag for tag, words in TAGS.items() if any(part in words for part in parts)), "service")
 
 
 def _statuses(each: Endpoint) -> list[int]:

@@ -63,14 +63,15 @@ class Hypercube(FeaturedWorld):
         return rounds
 
     def changes(self, horizon: int, seed: int) -> list[int]:
-        """The first round of every block but the first."""
-        rounds = self.rounds(horizon)
-        return list(range(rounds, horizon, rounds))
+        """The first round of every block whose corner is another than that of the block before."""
+        rounds, signs = self.rounds(horizon), self._signs(horizon, seed)
+        moves = (signs[1:] != signs[:-1]).any(axis=1)
+        return [rounds * (block + 1) for block in range(len(moves)) if moves[block]]
 
     def path(self, horizon: int, seed: int) -> Path:
         """The corner of the block that a round lies in."""
         rounds = self.rounds(horizon)
-        signs = generator(seed, "signs").integers(0, 2, (-(-horizon // rounds), self.dim)) * 2.0 - 1.0
+        signs = self._signs(horizon, seed)
 
         def theta(start: int, stop: int) -> Floats:
             return np.asarray(self._size(rounds) * signs[np.arange(start, stop) // rounds], float)
@@ -93,3 +94,8 @@ class Hypercube(FeaturedWorld):
 
     def _size(self, rounds: int) -> float:
         return self.sd * math.sqrt(self.dim / (4.0 * rounds))
+
+    def _signs(self, horizon: int, seed: int) -> Floats:
+        """A corner for each block."""
+        blocks = -(-horizon // self.rounds(horizon))
+        return np.asarray(generator(seed, "signs").integers(0, 2, (blocks, self.dim)) * 2.0 - 1.0, float)

@@ -99,7 +99,7 @@ class GLRKLUCB(NamedTuple):
         Try every so many cuts.
 
     >>> GLRKLUCB.for_changes(horizon=20_000, changes=4, n_arms=5)._replace(memory=500)
-    GLRKLUCB(alpha=0.0099516, delta=0.00158114, local=1, proven=0, c=0.0, memory=500, every=1, stride=1)
+    GLRKLUCB(alpha=0.00995163, delta=0.00158114, local=1, proven=0, c=0.0, memory=500, every=1, stride=1)
     """
 
     alpha: float = 0.05
