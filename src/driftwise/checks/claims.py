@@ -22,7 +22,7 @@ from driftwise.study.study import Cell, Study
 from driftwise.study.verdicts import MATCHES, judge, verdict_of
 
 MARGINS = 3.0
-STILL = VirtualQueue(inertia=1e9)  # of points none is drawn: who looks at nothing never moves
+STILL = VirtualQueue(inertia=1e9)  # points are not drawn at random: this policy stays at its first one
 
 
 def can_fail(claim: Claim) -> bool:
@@ -95,7 +95,7 @@ def _is_blind(study: Study, policy: str) -> bool:
 
 
 def _blind(study: Study) -> Policy:
-    """The policy of a study's family that looks at nothing."""
+    """The policy of a study's family that ignores what it observes."""
     (world,) = study.worlds.values()
     problem = world.problem(study.horizon)
     for policy in (Uniform(), RandomArms(), STILL):

@@ -1,4 +1,4 @@
-"""Lemma 1, regret (17), Theorem 1: what the paper proves, held against the kernels that were played.
+"""Lemma 1, regret (17), Theorem 1: what the paper proves, compared with the kernels of our runs.
 
     Lemma 1      Pr( all kernels in their balls, in all episodes ) >= 1 - eta1 - eta2
     (17)         sum over arms of U(P, lambda*) - what was earned,  lambda* minimising sum over arms of U(P, lambda)
