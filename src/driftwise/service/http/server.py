@@ -4,7 +4,6 @@ import functools
 import gc
 import logging
 import os
-import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -27,6 +26,7 @@ from driftwise.service.http.log_lines import log_to_stderr
 from driftwise.service.http.middleware import Middleware
 from driftwise.service.http.token import drop_token, ensure_token, load_token, token_file
 from driftwise.service.store.journal import open_journal
+from driftwise.service.store.store_file import check_platform
 
 SPARE_FILES = 200  # for the store, its readers, sessions with its server
 GARBAGE = 50_000, 20, 100  # pending decisions are no garbage: do not scan them often
@@ -89,6 +89,7 @@ def serve(
     print_line: Callable[[str], None] = print,
 ) -> None:
     """Serve until a signal; `background` runs as long, with the engine. `print_line` prints how to sign in."""
+    check_platform()
     limits = limits or Limits()
     log_to_stderr()
     if not auth and not is_loopback(host):
@@ -148,6 +149,8 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _allow_files(number: int) -> None:
     """Raise the limit of open files, sockets included, as far as the system permits."""
+    import resource  # Windows has none, and can import this module
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < number:
         log.warning("too few open files are permitted", extra={"facts": {"needed": number, "permitted": hard}})

@@ -5,7 +5,6 @@ it may have other names: a hard link, or a new name since it was opened. (Only o
 shut SQLite out as well.) A symbolic link is followed to the file.
 """
 
-import fcntl
 import logging
 import os
 import sys
@@ -30,6 +29,7 @@ class StoreFile:
     """The file of a store, created if missing, and locked until `release`."""
 
     def __init__(self, path: Path) -> None:
+        check_platform()
         self.path = path.resolve()
         _check_folder(self.path)
         self._open: list[int] = []
@@ -110,8 +110,16 @@ class StoreFile:
                 log.warning("other users of this machine could open %s (mode %o): %s", path, mode, result)
 
 
+def check_platform() -> None:
+    """Refuse to open a store where its locks and modes do not exist."""
+    if os.name == "nt":
+        raise ParameterError("the service runs on Linux and macOS: on Windows, run it in WSL or in a container")
+
+
 def _locked(file: int) -> bool:
     """Whether an open file could be locked."""
+    import fcntl  # Windows has none, and can import this module
+
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
