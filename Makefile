@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo serve test deep base lint bench bench-quick docs constraints clean
+.PHONY: demo serve test deep base matrix lint bench bench-quick docs constraints clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML report in out/demo
@@ -25,6 +25,9 @@ base:  ## in an environment of its own, without extras: the first commands work,
 	$(PYTHON) -m venv $(VENV)-base
 	$(VENV)-base/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt .
 	$(VENV)-base/bin/python tests/base_install.py
+
+matrix:  ## the built package with every Python there is, the oldest and the newest packages: same numbers everywhere
+	$(PYTHON) tools/matrix.py
 
 lint: $(VENV)/.dev  ## style, types, layers, share of Any
 	$(BIN)/ruff check .
@@ -47,7 +50,7 @@ constraints: $(VENV)/.dev  ## pin exact versions anew, naming no host
 	$(BIN)/uv pip compile pyproject.toml --all-extras --no-header --no-annotate --python-version 3.11 --upgrade -o constraints.txt
 
 clean:
-	rm -rf $(VENV) $(VENV)-base out site
+	rm -rf $(VENV) $(VENV)-base .matrix out site
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
