@@ -1,4 +1,4 @@
-"""Build the package and try it with every Python there is, and with the oldest and newest of what it needs: `make matrix`.
+"""Build the package and try it with every Python there is, the oldest and the newest packages: `make matrix`.
 
 Each row has an environment of its own under .matrix/, with the wheel and nothing else. It runs the first commands (as
 `make base` does), the contracts of one policy of each family, and a study per family, whose numbers are compared over

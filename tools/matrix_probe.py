@@ -1,4 +1,4 @@
-"""What `tools/matrix.py` runs in each environment: a study and the contracts of one policy per family, printed as JSON."""
+"""What `tools/matrix.py` runs in each environment: studies of four families and a contract, printed as JSON."""
 
 import importlib.metadata
 import json
