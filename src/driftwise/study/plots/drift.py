@@ -132,12 +132,23 @@ def _draw_glide(axes: Axes, edges: Ints, levels: Floats, **look: Any) -> None:
 
 
 def _scale(axes: Axes, lines: Floats, *, room: float) -> None:
-    """All of [0, 1] for lines that stay in it, else what there is; room above for names."""
-    low, high = float(lines.min()), float(lines.max())
-    low, high = (0.0, 1.0) if 0.0 <= low <= high <= 1.0 else (low, high if high > low else low + 1.0)
+    """The limits of the axis, with room above for names."""
+    low, high = limits(float(lines.min()), float(lines.max()))
     axes.set_ylim(low - 0.04 * (high - low), high + room * (high - low))
     ticks = MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high)
     axes.set_yticks([tick for tick in ticks if low - 1e-9 <= tick <= high + 1e-9])
+
+
+def limits(low: float, high: float) -> tuple[float, float]:
+    """All of [0, 1] for lines that fill half of it, from zero where that is near, else what there is.
+
+    >>> limits(0.1, 0.9), limits(0.02, 0.08), limits(0.91, 0.94), limits(-3.0, 40.0), limits(0.3, 0.3)
+    ((0.0, 1.0), (0.0, 0.08), (0.91, 0.94), (-3.0, 40.0), (0.0, 1.0))
+    """
+    if 0.0 <= low and high <= 1.0 and (high - low >= 0.5 or high == low):
+        return 0.0, 1.0
+    low = 0.0 if 0.0 <= low < 0.5 * high else low
+    return low, high if high > low else low + 1.0
 
 
 def _name_best(axes: Axes, drift: Drift, edges: Ints, sheet: Sheet) -> None:
