@@ -6,8 +6,9 @@ import platform
 
 import driftwise as dw
 from driftwise import checks
+from driftwise.extend import Policy, World
 
-STUDIES = {
+STUDIES: dict[str, tuple[World, Policy]] = {
     "multi-armed": (dw.worlds.Abrupt(), dw.SlidingThompson(window=300)),
     "contextual": (dw.worlds.Rotating(), dw.SlidingLinUCB(window=100)),
     "knapsack": (dw.worlds.BudgetSwitching(), dw.PrequentialPacing()),

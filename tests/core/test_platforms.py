@@ -39,9 +39,8 @@ def test_no_module_imports_at_once_what_only_posix_has() -> None:
 
 def test_on_windows_the_service_says_where_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     from driftwise.service.http.server import serve
-    from driftwise.service.store import store_file
 
     with monkeypatch.context() as patch:
-        patch.setattr(store_file.os, "name", "nt")
+        patch.setattr("os.name", "nt")
         with pytest.raises(ParameterError, match="runs on Linux and macOS: on Windows, run it in WSL"):
             serve("sqlite:///nothing.db")

@@ -6,19 +6,17 @@ LinUCB restarted every d sqrt(T) rounds, falls behind as soon as theta moves muc
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 
 from driftwise.core.protocols import Policy
-from driftwise.families import FilterBankLinUCB, KalmanMixture
+from driftwise.families import FilterBankLinUCB, KalmanMixture, PiecewiseLinear
 from driftwise.papers.hedging_the_drift import rates
-from driftwise.papers.hedging_the_drift.piecewise import HORIZON, LINEAR, PAIR, regrets
+from driftwise.papers.hedging_the_drift.piecewise import WORLDS, instance_names, instance_studies, regrets
 from driftwise.papers.hedging_the_drift.readings import mended
 from driftwise.study.claims import Claim, Evidence, Finding, Range, at_least, at_most
 from driftwise.study.findings import lead, ratio_of
 from driftwise.study.study import Study
 
-WORLDS = {"figure3": PAIR, "figure4": LINEAR}
 INSTANCES = {"quick": 8, "full": 20}
 PAIRS = (
     ("BOB-mended", "BOB-windowed"),
@@ -33,21 +31,16 @@ RATIOS = Range(0.0, math.inf)
 
 def names(figure: str, scale: str, group: str = "use") -> tuple[str, ...]:
     """The studies of a figure: ours, or with `group` empty the paper's."""
-    start = f"{group}/{figure}" if group else figure
-    return tuple(f"{start}/instance={instance}" for instance in range(1, INSTANCES[scale] + 1))
+    return instance_names(f"{group}/{figure}" if group else figure, INSTANCES[scale])
 
 
 def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], Study]]]:
     """A study per figure and instance."""
-    for figure in WORLDS:
-        for instance, name in enumerate(names(figure, scale), start=1):
-            yield name, partial(_study, name, figure, instance, runs or 1)
+    return instance_studies(lambda figure: names(figure, scale), _policies, runs or 1)
 
 
-def _study(name: str, figure: str, instance: int, runs: int) -> Study:
-    world = replace(WORLDS[figure], instance=instance)
-    policies: dict[str, Policy] = {**mended(world.dim), "kalman-mixture": KalmanMixture(), "auto": FilterBankLinUCB()}
-    return Study(name=name, worlds={"world": world}, policies=policies, horizon=HORIZON, runs=runs, seed=instance)
+def _policies(world: PiecewiseLinear) -> dict[str, Policy]:
+    return {**mended(world.dim), "kalman-mixture": KalmanMixture(), "auto": FilterBankLinUCB()}
 
 
 def claims(scale: str) -> Iterator[Claim]:
@@ -57,9 +50,7 @@ def claims(scale: str) -> Iterator[Claim]:
         for best, other in PAIRS:
             yield Claim(
                 f"use/{figure}/{best}/{other}",
-                f"{best} loses less than {other}{' , which knows B_T' if other == 'SW-UCB-opt' else ''}".replace(
-                    " ,", ","
-                ),
+                f"{best} loses less than {other}{', which knows B_T' if other == 'SW-UCB-opt' else ''}",
                 (*ours, *theirs),
                 partial(_measure_pair, ours=ours, theirs=theirs, best=best, other=other),
                 agrees=at_most(1.0),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from driftwise.measure.summary import estimate
-from driftwise.papers.hedging_the_drift import rates, wrong_variation
+from driftwise.papers.hedging_the_drift import piecewise, rates, wrong_variation
 from driftwise.papers.hedging_the_drift.blocks import blocks_of
 from driftwise.papers.hedging_the_drift.growth import Growth
 from driftwise.study.claims import Evidence
@@ -85,7 +85,7 @@ def ours(evidence: Evidence) -> Iterator[Drawing]:
     """Regret against what one believes of B, and against B itself."""
     by_figure = {
         figure: tuple(name for name in evidence.studies if name.startswith(f"wrong-B/{figure}/"))
-        for figure in wrong_variation.WORLDS
+        for figure in piecewise.WORLDS
     }
     if all(len(names) > 1 for names in by_figure.values()):
         yield Drawing(

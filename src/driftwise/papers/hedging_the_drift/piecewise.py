@@ -26,6 +26,7 @@ HORIZON = 100_000
 FIRST = 0  # the instance that is shown
 PAIR = PiecewiseLinear(dim=2, actions="basis", sd=NOISE)
 LINEAR = PiecewiseLinear(dim=5, n_actions=40, actions="fresh", sd=NOISE)
+WORLDS = {"figure3": PAIR, "figure4": LINEAR}
 
 
 class Size(NamedTuple):
@@ -56,7 +57,27 @@ def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], St
 
 def instances(figure: str, scale: str) -> tuple[str, ...]:
     """The studies that are averaged."""
-    return tuple(f"{figure}/instance={instance}" for instance in range(1, SIZES[figure][scale].instances + 1))
+    return instance_names(figure, SIZES[figure][scale].instances)
+
+
+def instance_names(start: str, count: int) -> tuple[str, ...]:
+    """The studies of so many instances besides the one that is shown."""
+    return tuple(f"{start}/instance={instance}" for instance in range(1, count + 1))
+
+
+def instance_studies(
+    names: Callable[[str], tuple[str, ...]], policies: Callable[[PiecewiseLinear], dict[str, Policy]], runs: int
+) -> Iterator[tuple[str, Callable[[], Study]]]:
+    """Other policies on the instances of both figures: `names` by figure, `policies` by instance."""
+    for figure, world in WORLDS.items():
+        for number, name in enumerate(names(figure), start=1):
+            yield name, partial(_study_of, name, replace(world, instance=number), policies, runs)
+
+
+def _study_of(
+    name: str, world: PiecewiseLinear, policies: Callable[[PiecewiseLinear], dict[str, Policy]], runs: int
+) -> Study:
+    return instance_study(name, world, policies(world), runs)
 
 
 @lru_cache(maxsize=200)
@@ -78,7 +99,7 @@ def _pair(instance: int, runs: int) -> Study:
         "BOB-windowed-armed": bobs(armed=True)["BOB-windowed-armed"],
         "SW-UCB-obl-armed": SlidingArmedUCB.theorem6(HORIZON, 2),
     }
-    return _study(f"figure3/instance={instance}", world, policies, runs)
+    return instance_study(f"figure3/instance={instance}", world, policies, runs)
 
 
 def _linear(instance: int, runs: int) -> Study:
@@ -89,10 +110,11 @@ def _linear(instance: int, runs: int) -> Study:
         "SW-UCB-obl": SlidingLinUCB.oblivious(HORIZON, 5, NOISE),
         "UCB": LinUCB(),
     }
-    return _study(f"figure4/instance={instance}", world, policies, runs)
+    return instance_study(f"figure4/instance={instance}", world, policies, runs)
 
 
-def _study(name: str, world: PiecewiseLinear, policies: Mapping[str, Policy], runs: int) -> Study:
+def instance_study(name: str, world: PiecewiseLinear, policies: Mapping[str, Policy], runs: int) -> Study:
+    """Policies on one instance."""
     worlds = {"world": world}
     return Study(name=name, worlds=worlds, policies=policies, horizon=HORIZON, runs=runs, seed=world.instance)
 

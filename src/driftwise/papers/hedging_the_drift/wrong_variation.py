@@ -2,43 +2,44 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from driftwise.core.protocols import Policy
-from driftwise.families import SlidingLinUCB
+from driftwise.families import PiecewiseLinear, SlidingLinUCB
 from driftwise.papers.hedging_the_drift.growth import Growth
-from driftwise.papers.hedging_the_drift.piecewise import HORIZON, LINEAR, PAIR, exact, regrets
+from driftwise.papers.hedging_the_drift.piecewise import (
+    HORIZON,
+    WORLDS,
+    exact,
+    instance_names,
+    instance_studies,
+    regrets,
+)
 from driftwise.papers.hedging_the_drift.readings import NOISE
 from driftwise.study.claims import Claim, Evidence, Finding, Range, at_least, between
 from driftwise.study.findings import ratio_of
 from driftwise.study.study import Study
 
 FACTORS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
-WORLDS = {"figure3": PAIR, "figure4": LINEAR}
 INSTANCES = {"quick": 4, "full": 20}
 
 
 def names(figure: str, scale: str) -> tuple[str, ...]:
     """The studies of a figure."""
-    return tuple(f"wrong-B/{figure}/instance={instance}" for instance in range(1, INSTANCES[scale] + 1))
+    return instance_names(f"wrong-B/{figure}", INSTANCES[scale])
 
 
 def studies(scale: str, runs: int | None) -> Iterator[tuple[str, Callable[[], Study]]]:
     """A study per figure and instance."""
-    for figure in WORLDS:
-        for instance, name in enumerate(names(figure, scale), start=1):
-            yield name, partial(_study, name, figure, instance, runs or 1)
+    return instance_studies(lambda figure: names(figure, scale), _policies, runs or 1)
 
 
-def _study(name: str, figure: str, instance: int, runs: int) -> Study:
-    world = replace(WORLDS[figure], instance=instance)
-    policies: dict[str, Policy] = {
+def _policies(world: PiecewiseLinear) -> dict[str, Policy]:
+    return {
         label(factor): SlidingLinUCB.optimal(HORIZON, world.dim, factor * exact(world).l2, NOISE) for factor in FACTORS
     }
-    return Study(name=name, worlds={"world": world}, policies=policies, horizon=HORIZON, runs=runs, seed=instance)
 
 
 def label(factor: float) -> str:
