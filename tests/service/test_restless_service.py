@@ -201,7 +201,7 @@ async def test_batches_are_whole_or_answer_each(store: Path) -> None:
         await create(engine, **calls())
         good, bad = DecideRequest(states=["lapsed"] * 4), DecideRequest(states=["lapsed"] * 3)
         before = (await queries.describe(engine, "calls"))["n_events"]
-        await refused(MoveError, decisions.decide(engine, "calls", [good, bad], many=True), "3 entries for 4 arms")
+        await refused(MoveError, decisions.decide(engine, "calls", [good, bad], many=True), "3 entries for the 4 arms")
         assert (await queries.describe(engine, "calls"))["n_events"] == before
         _, body = await decisions.decide(engine, "calls", [good, good], many=True)
         first, second = (each["id"] for each in json.loads(body)["decisions"])

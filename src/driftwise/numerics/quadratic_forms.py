@@ -14,6 +14,7 @@ from driftwise.core.types import Floats, Scratch
 
 LANES = 64  # rows worked out abreast
 FEW = 8  # rows not worth turning
+STRIDE = 16  # features looked at together
 
 
 class RowForms(NamedTuple):
@@ -48,6 +49,30 @@ def measure_rows(forms: RowForms, matrix: Floats, vector: Floats, rows: Floats, 
 
 
 @kernel
+def span(x: Floats) -> tuple[int, int]:
+    """Where the numbers of a row begin and end that are not zero."""
+    first, last = 0, len(x)
+    while last - first >= STRIDE and _all_zero(x, first):
+        first += STRIDE
+    while last - first >= STRIDE and _all_zero(x, last - STRIDE):
+        last -= STRIDE
+    while first < last and x[first] == 0.0:
+        first += 1
+    while first < last and x[last - 1] == 0.0:
+        last -= 1
+    return first, last
+
+
+@kernel
+def _all_zero(x: Floats, first: int) -> bool:
+    """Whether STRIDE numbers are zero; without a way out of the loop, the processor does several at a time."""
+    found = False
+    for i in range(first, first + STRIDE):
+        found |= x[i] != 0.0
+    return not found
+
+
+@kernel
 def _mostly_zero(x: Floats) -> bool:
     zeros = 0
     for i in range(len(x)):
@@ -59,7 +84,8 @@ def _mostly_zero(x: Floats) -> bool:
 def _measure_row(forms: RowForms, matrix: Floats, vector: Floats, x: Floats, lane: int) -> None:
     """One row, by its non-zeros."""
     count = 0
-    for i in range(len(x)):
+    first, last = span(x)
+    for i in range(first, last):
         forms.places[count] = i  # stays only where the next line moves on
         count += x[i] != 0.0
     mean, square = 0.0, 0.0

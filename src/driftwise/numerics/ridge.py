@@ -32,7 +32,7 @@ import numpy as np
 
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Cache, Floats, PerFeature, PerFeaturePair, Scratch, Shared
-from driftwise.numerics.quadratic_forms import RowForms, new_row_forms
+from driftwise.numerics.quadratic_forms import RowForms, new_row_forms, span
 
 UNIT = 2.0**-53  # what one rounding may change, relatively
 TOLERANCE = 1e-9  # relative error at which the inverse is computed afresh
@@ -192,11 +192,12 @@ def _multiply(ridge: Ridge, matrix: Floats, x: Floats, out: Floats) -> None:
 @kernel
 def _add(ridge: Ridge, x: Floats, y: float, sign: float) -> None:
     """Change V and b by a pair. Products are rounded alike when it comes and when it goes."""
-    for i in range(len(x)):
+    first, last = span(x)
+    for i in range(first, last):
         weight = sign * x[i]
         if weight != 0.0:
             ridge.moment[i], ridge.moment_rest[i] = _sum(ridge.moment[i], ridge.moment_rest[i], weight * y)
-            for j in range(len(x)):
+            for j in range(first, last):
                 ridge.gram[i, j], ridge.gram_rest[i, j] = _sum(ridge.gram[i, j], ridge.gram_rest[i, j], weight * x[j])
 
 
@@ -213,14 +214,14 @@ def _sum(value: float, rest: float, term: float) -> tuple[float, float]:
 @kernel
 def _follow(ridge: Ridge, sign: float, scale: float) -> None:
     """V^-1 after a pair came (-1) or went (+1) whose image is in `image`; the image is divided by sqrt(scale)."""
-    dim = len(ridge.image)
+    first, last = span(ridge.image)
     factor = 1.0 / math.sqrt(scale)
-    for i in range(dim):
+    for i in range(first, last):
         ridge.image[i] *= factor
-    for i in range(dim):
+    for i in range(first, last):
         weight = sign * ridge.image[i]
         if weight != 0.0:
-            for j in range(dim):
+            for j in range(first, last):
                 ridge.inverse[i, j] += weight * ridge.image[j]
 
 

@@ -245,7 +245,7 @@ def test_a_list_is_in_the_order_that_arms_had_at_the_decision() -> None:
     agent = people(WIQL())
     decision = agent.decide(states=["engaged"] * 4)
     agent.retire_arm("ana")
-    with pytest.raises(MoveError, match="states has 3 entries for the 4 arms of that decision"):
+    with pytest.raises(MoveError, match="states has 3 entries for the 4 arms of the decision"):
         agent.learn(decision, states=["engaged"] * 3)
     agent.learn(decision, states=["lapsed", None, "engaged", None])
     assert agent.state.counts.sum(axis=(1, 2)).tolist() == [0, 1, 0]
@@ -389,7 +389,7 @@ def test_policies_for_other_arms_are_refused() -> None:
     ("arguments", "error", "sentence"),
     [
         ({}, MoveError, r"WIQL must know the states of the arms: decide\(states=...\)"),
-        ({"states": ["lapsed"] * 3}, MoveError, "states has 3 entries for 4 arms"),
+        ({"states": ["lapsed"] * 3}, MoveError, "states has 3 entries for the 4 arms"),
         ({"states": ["lapsed"] * 3 + ["gone"]}, MoveError, "state 'gone' is not one of those there are: 'lapsed', "),
         ({"states": [0, 1, 2, 0]}, MoveError, "state 0 is not one of those there are"),
         ({"states": ["lapsed"] * 3 + [None]}, MoveError, "states lacks the arm 'dina'"),
@@ -418,7 +418,7 @@ def test_states_that_cannot_be_are_refused_and_change_nothing(arguments: Any, er
         ({}, MoveError, "states is missing: WIQL learns from the states that arms went to"),
         ({"reward": 1.0}, RewardError, "WIQL does not accept `reward`: call learn"),
         ({"states": ["gone"] * 4}, MoveError, "state 'gone' is not one of those there are"),
-        ({"states": ["lapsed"]}, MoveError, "states has 1 entries for the 4 arms of that decision"),
+        ({"states": ["lapsed"]}, MoveError, "states has 1 entries for the 4 arms of the decision"),
         ({"states": {"eve": "lapsed"}}, ArmError, "there is no arm 'eve'"),
         ({"states": ["lapsed"] * 4, "rewards": [math.nan] * 4}, RewardError, "reward=nan is not finite"),
         ({"states": ["lapsed"] * 4, "rewards": ["much"] * 4}, RewardError, "reward='much' is not a number"),

@@ -23,6 +23,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Decision, Floats, PerFeature, PerFeaturePair, Scratch
 from driftwise.numerics.double_double import add_long
+from driftwise.numerics.quadratic_forms import span
 from driftwise.numerics.ridge import Ridge, invert
 
 
@@ -92,17 +93,19 @@ def drop_row(pending: PendingRows, x: Floats, share: float) -> None:
         if x[i] != 0.0:
             pending.counts[i] -= 1
             if pending.counts[i] == 0:
-                for j in range(len(x)):
-                    pending.pairs[i, j] = pending.pairs[j, i] = 0.0
-                    pending.rests[i, j] = pending.rests[j, i] = 0.0
+                for j in range(len(x)):  # P is symmetric, and a row is quicker to read than a column
+                    if pending.pairs[i, j] != 0.0 or pending.rests[i, j] != 0.0:
+                        pending.pairs[i, j] = pending.pairs[j, i] = 0.0
+                        pending.rests[i, j] = pending.rests[j, i] = 0.0
 
 
 @kernel
 def _add(pending: PendingRows, x: Floats, share: float) -> None:
     """Change P by a row. Products are rounded alike when it comes and when it goes, above the diagonal and below."""
-    for i in range(len(x)):
+    first, last = span(x)
+    for i in range(first, last):
         if x[i] != 0.0:
-            for j in range(len(x)):
+            for j in range(first, last):
                 value, rest = pending.pairs[i, j], pending.rests[i, j]
                 pending.pairs[i, j], pending.rests[i, j] = add_long(value, rest, share * (x[i] * x[j]), 0.0)
 

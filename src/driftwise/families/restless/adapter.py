@@ -10,9 +10,11 @@ outcome: the policy still learns from the others. Ties of indices are broken as 
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftwise.core.adapter import Adapter, Examples
 from driftwise.core.arm_registry import ArmRegistry
@@ -20,7 +22,7 @@ from driftwise.core.encoding import Arm, Facts, packed, unpacked
 from driftwise.core.family import check_fit
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
-from driftwise.core.types import Ints, Moves, Problem, State
+from driftwise.core.types import Floats, Ints, Moves, Problem, State
 from driftwise.core.validation import to_float, whole
 from driftwise.core.verbs import ABOUT, rank
 from driftwise.errors import ArmError, MoveError, ParameterError, RewardError, StateError
@@ -30,18 +32,17 @@ from driftwise.families.restless.ranking import Latest, Ranked, break_ties, deco
 from driftwise.families.restless.structure import ACTIONS, restless, reward_range
 from driftwise.families.restless.top_m import NOBODY
 
-UNSEEN = -1
-T = TypeVar("T")
-
-
-ByArm = dict[Any, T] | list[T | None]  # values by the names of arms, or in their order
+UNSEEN, UNPAID = -1, math.nan  # in place of a state and of a reward that nobody knows
+PLAIN = {int, str, type(None)}  # types of states that need no second look
+Number = TypeVar("Number", int, float)
+Array = NDArray[Any]
 
 
 class TransitionReport(NamedTuple):
-    """The arguments of `learn`, each by arm or in order; states are indices already."""
+    """The arguments of `learn`, each by the names of arms, or an array in their order; states are indices already."""
 
-    states: ByArm[int]
-    rewards: ByArm[float] | None
+    states: dict[Any, int] | Ints
+    rewards: dict[Any, float] | Floats | None
 
 
 class RestlessAdapter(Adapter[Ints, Ints, tuple[int, ...], Ints, TransitionReport]):
@@ -61,7 +62,7 @@ class RestlessAdapter(Adapter[Ints, Ints, tuple[int, ...], Ints, TransitionRepor
     def __init__(self, policy: Policy, problem: Problem, registry: ArmRegistry, words: RestlessNames) -> None:
         super().__init__(policy, problem, registry)
         self.words, self.learns_rewards = words, ABOUT[type(policy)].learns_rewards
-        self._state_indices = words.places
+        self._state_indices: dict[object, int] = {**words.places, None: UNSEEN}
         self._arm_indices = {name: index for index, name in enumerate(registry.names)}
         n_arms = len(registry)
         still = Moves(0.0, np.zeros(n_arms), np.zeros(n_arms, np.int64))
@@ -116,11 +117,12 @@ class RestlessAdapter(Adapter[Ints, Ints, tuple[int, ...], Ints, TransitionRepor
         states = request.get("states")
         if states is None:
             raise MoveError(f"{self.name} must know the states of the arms: decide(states=...)")
-        by_index = self._by_index("states", self._read_states(states), len(self.registry))
-        missing = [name for name, index in self._arm_indices.items() if index not in by_index]
-        if missing:
-            raise MoveError(f"states lacks the arm {missing[0]!r}: a decision needs them all")
-        return np.array([by_index[index] for index in range(len(self.registry))], np.int64)
+        now = np.arange(len(self.registry))
+        by_index: Ints = self._by_index("states", self._read_states(states), now, UNSEEN)
+        missing = np.flatnonzero(by_index == UNSEEN)
+        if len(missing):
+            raise MoveError(f"states lacks the arm {self.registry.names[missing[0]]!r}: a decision needs them all")
+        return by_index
 
     def publish(self, index: Ints, context: Ints) -> tuple[object, tuple[int, ...], Ints]:
         """The names of the arms to activate; of all arms, uids and states are stored."""
@@ -160,16 +162,19 @@ class RestlessAdapter(Adapter[Ints, Ints, tuple[int, ...], Ints, TransitionRepor
 
     def locate(self, key: tuple[int, ...], row: Ints) -> tuple[Ints, Ints] | None:
         """The indices of the active arms now, and the states that all arms were in; retired arms are left out."""
-        index_by_uid = self.registry.index_by_uid
-        indices = [index_by_uid.get(uid, UNSEEN) for uid in row[0].tolist()]
-        if max(indices) < 0:
+        indices = self._indices_now(row[0])
+        still = indices >= 0
+        if not still.any():
             return None
         states = np.full(len(self.registry), UNSEEN)
-        for index, state in zip(indices, row[1].tolist(), strict=True):
-            if index >= 0:
-                states[index] = state
-        active = [index_by_uid[uid] for uid in key if uid in index_by_uid]
+        states[indices[still]] = row[1][still]
+        active = [self.registry.index_by_uid[uid] for uid in key if uid in self.registry.index_by_uid]
         return np.array(active, np.int64), states
+
+    def _indices_now(self, uids: Ints) -> Ints:
+        """The index of each arm of a decision, UNSEEN where it has retired."""
+        index_by_uid = self.registry.index_by_uid
+        return np.array([index_by_uid.get(uid, UNSEEN) for uid in uids.tolist()], np.int64)
 
     def read_outcome(self, outcome: dict[str, Any]) -> TransitionReport:
         """States and rewards, as far as they can be checked without the decision."""
@@ -182,28 +187,26 @@ class RestlessAdapter(Adapter[Ints, Ints, tuple[int, ...], Ints, TransitionRepor
                 "each state is part of the problem"
             )
         states, rewards = self._read_states(outcome["states"]), outcome.get("rewards")
-        return TransitionReport(states, None if rewards is None else _read_by_arm("rewards", rewards, _reward))
+        return TransitionReport(states, None if rewards is None else _read_by_arm("rewards", rewards, _reward, UNPAID))
 
     def complete(self, value: TransitionReport, key: tuple[int, ...], row: Ints) -> Moves:
         """States and rewards by arm, as arms are now; an arm that could not have gone there is refused."""
-        uids, before = row
-        n_arms, structure = len(self.registry), self.problem.structure
-        states, rewards = np.full(n_arms, UNSEEN), np.zeros(n_arms)
-        some_retired = any(uid not in self.registry.index_by_uid for uid in uids.tolist())
-        next_states = self._values_of("states", value.states, uids, some_retired)
-        paid = {} if value.rewards is None else self._values_of("rewards", value.rewards, uids, some_retired)
-        active, total = set(key), 0.0
-        for uid, state in zip(uids.tolist(), before.tolist(), strict=True):
-            arm = self.registry.index_by_uid.get(uid)
-            if arm is None or arm not in next_states:
-                continue
-            own, action, after = structure.classes[arm], int(uid in active), next_states[arm]
-            if not structure.support[own, action, state, after]:
-                raise MoveError(self._impossible(arm, state, after, action))
-            earned = structure.rewards[own, after] + action * structure.activation_rewards[own, state]
-            states[arm], rewards[arm] = after, paid.get(arm, earned)
-            total += rewards[arm] - action * structure.costs[arm]
-        return Moves(float(total), rewards, states)
+        structure, indices = self.problem.structure, self._indices_now(row[0])
+        next_states: Ints = self._by_index("states", value.states, indices, UNSEEN)
+        paid = value.rewards if value.rewards is None else self._by_index("rewards", value.rewards, indices, UNPAID)
+        known = np.flatnonzero((indices >= 0) & (next_states[indices] != UNSEEN))
+        arms, before, action = indices[known], row[1][known], np.isin(row[0][known], key).astype(np.int64)
+        own, after = structure.classes[arms], next_states[arms]
+        impossible = np.flatnonzero(~structure.support[own, action, before, after].astype(bool))
+        if len(impossible):
+            raise MoveError(self._impossible(*(int(each[impossible[0]]) for each in (arms, before, after, action))))
+        earned = structure.rewards[own, after] + action * structure.activation_rewards[own, before]
+        if paid is not None:
+            earned = np.where(np.isnan(paid[arms]), earned, paid[arms])
+        states, rewards = np.full(len(self.registry), UNSEEN), np.zeros(len(self.registry))
+        states[arms], rewards[arms] = after, earned
+        gains = np.append(0.0, earned - action * structure.costs[arms])
+        return Moves(float(np.cumsum(gains)[-1]), rewards, states)  # summed in their order
 
     def _impossible(self, arm: int, state: int, after: int, action: int) -> str:
         calls = self.words.calls
@@ -212,30 +215,33 @@ class RestlessAdapter(Adapter[Ints, Ints, tuple[int, ...], Ints, TransitionRepor
             f"when {ACTIONS[action]}: the transitions of the problem forbid it"
         )
 
-    def _values_of(self, what: str, values: ByArm[T], uids: Ints, some_retired: bool) -> dict[int, T]:
-        """By index, from values by name, or in the order the arms had at the decision."""
-        if isinstance(values, dict):
-            return self._by_index(what, values, len(uids), lenient=some_retired)
-        if len(values) != len(uids):
-            raise MoveError(f"{what} has {len(values)} entries for the {len(uids)} arms of that decision")
-        indices = (self.registry.index_by_uid.get(uid) for uid in uids.tolist())
-        return {arm: each for arm, each in zip(indices, values, strict=True) if arm is not None and each is not None}
+    def _by_index(self, what: str, values: dict[Any, Number] | Array, indices: Ints, empty: Number) -> Array:
+        """Values by index, from values by name, or in the order of the arms of a decision with these `indices` now.
 
-    def _by_index(self, what: str, values: ByArm[T], count: int, lenient: bool = False) -> dict[int, T]:
-        """By index; a name that no arm has is accepted only where an arm of the decision was retired since."""
+        A name that no arm has is accepted only where an arm of the decision was retired since.
+        """
+        by_index = np.full(len(self.registry), empty)
         if isinstance(values, dict):
             by_name = {arm_of(name, self._arm_indices): each for name, each in values.items()}
             unknown = [name for name in by_name if name not in self._arm_indices]
-            if unknown and not lenient:
+            if unknown and indices.min() >= 0:
                 raise ArmError(f"there is no arm {unknown[0]!r}: {what} may name {_some(self.registry.names)}")
-            return {self._arm_indices[name]: each for name, each in by_name.items() if name in self._arm_indices}
-        if len(values) != count:
-            raise MoveError(f"{what} has {len(values)} entries for {count} arms")
-        return {index: each for index, each in enumerate(values) if each is not None}
+            for name in by_name.keys() - unknown:
+                by_index[self._arm_indices[name]] = by_name[name]
+        elif len(values) != len(indices):
+            raise MoveError(f"{what} has {len(values)} entries for the {len(indices)} arms of the decision")
+        else:
+            by_index[indices[indices >= 0]] = values[indices >= 0]
+        return by_index
 
-    def _read_states(self, states: object) -> ByArm[int]:
+    def _read_states(self, states: object) -> dict[Any, int] | Ints:
         """The indices of states."""
-        return _read_by_arm("states", states, self._state)
+        states = states.tolist() if isinstance(states, np.ndarray) else states
+        if isinstance(states, list) and {*map(type, states)} <= PLAIN:
+            places = self._state_indices
+            with suppress(KeyError):  # read again below, where the error names the state
+                return np.array([places[state] for state in states], np.int64)
+        return _read_by_arm("states", states, self._state, UNSEEN)
 
     def _state(self, name: object) -> int:
         name = int(name) if isinstance(name, np.integer) else str(name) if isinstance(name, np.str_) else name
@@ -334,13 +340,15 @@ def _sound(problem: Problem, n_arms: int) -> tuple[int, int]:
     return int(n_classes), int(size)
 
 
-def _read_by_arm(what: str, values: object, read: Callable[[object], T]) -> ByArm[T]:
-    """A mapping by arm, or a list, with every entry read; None stands for no value."""
+def _read_by_arm(
+    what: str, values: object, read: Callable[[object], Number], empty: Number
+) -> dict[Any, Number] | Array:
+    """A mapping by arm, or an array in their order, with every entry read; None stands for no value."""
     if isinstance(values, Mapping):
         return {name: read(each) for name, each in values.items() if each is not None}
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise MoveError(f"{what}={values!r} is neither a mapping from arms nor a list in their order")
-    return [None if each is None else read(each) for each in values]
+    return np.array([empty if each is None else read(each) for each in values], type(empty))
 
 
 def _reward(value: object) -> float:
