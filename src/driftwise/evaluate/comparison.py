@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from driftwise.core.types import Floats, Ints
-from driftwise.evaluate.intervals import Interval, mean_interval
+from driftwise.measure.intervals import Interval, mean_interval
 from driftwise.evaluate.paths import Paths
 
 LOGGED = "logged"

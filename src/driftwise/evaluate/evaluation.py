@@ -5,7 +5,7 @@ from typing import NamedTuple, TypedDict
 
 from driftwise.core.problem import ProblemValue
 from driftwise.evaluate.comparison import Comparison
-from driftwise.evaluate.intervals import Interval
+from driftwise.measure.intervals import Interval
 from driftwise.evaluate.periods import Period
 
 

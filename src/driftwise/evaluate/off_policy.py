@@ -14,10 +14,10 @@ from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Floats
 from driftwise.core.validation import number, one_of, whole
 from driftwise.evaluate.comparison import LOGGED, Contender, compare
-from driftwise.evaluate.estimators import ESTIMATORS, Terms, effective_sample_size, switch_threshold
+from driftwise.measure.estimators import ESTIMATORS, Terms, effective_sample_size, switch_threshold
 from driftwise.evaluate.evaluation import Evaluation, PeriodValue, PolicyEvaluation
 from driftwise.evaluate.evidence import PolicyEvidence, Sample, Settings, earnings, evidence_of
-from driftwise.evaluate.intervals import Interval, mean_interval
+from driftwise.measure.intervals import Interval, mean_interval
 from driftwise.evaluate.log import Log
 from driftwise.evaluate.logged_problem import (
     arms_of,
