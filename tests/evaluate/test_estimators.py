@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from driftwise.evaluate.reward_model import design, fit_rewards
 from driftwise.measure.estimators import (
     Terms,
     doubly_robust,
@@ -13,7 +14,6 @@ from driftwise.measure.estimators import (
     switch_threshold,
 )
 from driftwise.measure.intervals import mean_interval, standard_error
-from driftwise.evaluate.reward_model import design, fit_rewards
 
 
 @pytest.fixture

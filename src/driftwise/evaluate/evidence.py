@@ -10,7 +10,6 @@ import numpy as np
 
 from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Floats
-from driftwise.measure.estimators import LEAST_SIZE, Terms
 from driftwise.evaluate.logged_problem import problem_of, tape_of
 from driftwise.evaluate.logged_rows import LoggedRows
 from driftwise.evaluate.overlap import check_replay
@@ -19,6 +18,7 @@ from driftwise.evaluate.periods import Period
 from driftwise.evaluate.replay import Replay, replay_policy
 from driftwise.evaluate.reward_model import RewardModel
 from driftwise.evaluate.targets import Candidate, Learner, Mixture, Proposals, Target
+from driftwise.measure.estimators import LEAST_SIZE, Terms
 
 LEAST_ACCEPTANCE = 0.02
 

@@ -6,7 +6,7 @@ from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
 from driftwise.evaluate.adaptivity import SURE as SURE_OF_LEARNING
 from driftwise.evaluate.adaptivity import dependence
-from driftwise.measure.estimators import ERRORS, FAR, LEAST_SIZE, SURE, effective_sample_size
+from driftwise.measure.estimators import ERRORS, FAR, SURE, effective_sample_size
 
 FEW = 100  # effective or accepted rows below which a warning is given
 HEAVY = 0.05  # share of all weight in one row

@@ -51,7 +51,7 @@ def _name_to_keep(spec: DeploymentSpec) -> str:
     """The text of the policy in force as a shadow."""
     if spec.window is not None and spec.window.seconds is not None:
         raise ParameterError(
-            "keep=true is not possible: the policy in force has a window in seconds, a shadow has none"
+            "keep=true is not possible: the window of the policy in force is in seconds, a shadow has none"
         )
     return live_name(spec)
 

@@ -35,7 +35,7 @@ SCAN_S = 1.0  # between two looks for new events, where there were none
 SAVE_EVERY = 10_000  # events fed to shadows
 IDLE_US = 10 * 1_000_000  # the shadows of a deployment without requests are saved after this
 NO_LIMIT = 2**62
-TEXTS = {"parameters": {}, "window": None}  # a shadow has all its parameters in its text
+TEXTS: dict[str, object] = {"parameters": {}, "window": None}  # a shadow has all its parameters in its text
 log = logging.getLogger("driftwise.service")
 
 
