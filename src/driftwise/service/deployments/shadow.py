@@ -45,7 +45,7 @@ class ShadowState(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     n_decisions: int = 0
     n_agreed: int = 0
     n_unknown: int = 0  # decisions of the policy without a propensity
-    n_sure: int = 0  # decisions that could not have been others
+    n_sure: int = 0  # decisions of the policy that could not have been others
     pending: dict[int, PendingRow] = {}
     estimate: EstimateState = msgspec.field(default_factory=EstimateState)
     means: RewardMeans = msgspec.field(default_factory=RewardMeans)
@@ -111,8 +111,8 @@ class Shadow:
             state.n_decisions += 1
             state.n_agreed += agreed
             state.n_unknown += body.propensity is None
+            state.n_sure += body.propensity is not None and body.propensity >= SURE
         if body.propensity is not None and deployment.hooks.no_estimate is None:
-            state.n_sure += body.propensity >= SURE
             means = state.means
             state.pending[event.number] = agreed / body.propensity, means.predict(body.action), means.predict(choice)
 
@@ -137,7 +137,7 @@ class Shadow:
             return NO_PROPENSITY
         if not n:
             return "no outcome of a decision with a propensity has come yet"
-        if state.n_sure >= SURE * (n + len(state.pending)):
+        if state.n_decisions and state.n_sure >= SURE * state.n_decisions:
             return DETERMINISTIC
         return self.estimate.doubt()
 
