@@ -79,7 +79,7 @@ def test_saved_or_replayed_it_is_the_same(store: str) -> None:
             await change(engine, shadows=[UNIFORM])
             await change(engine, shadows=[UNIFORM, UCB])  # a late one is fed what came before it
             again = await fed(engine)
-            assert [*again] == [UNIFORM, UCB] and again[UCB].state == later[UCB].state
+            assert {*again} == {UNIFORM, UCB} and again[UCB].state == later[UCB].state
             assert (await queries.verify(engine, "shop")).identical
 
     asyncio.run(test())
