@@ -1,7 +1,7 @@
 """What shadow policies cost, and whether their intervals hold: ``shadows.py cost|coverage``.
 
-``cost``: processor time of a decision and its outcome in an engine on a SQLite file, with 0, 1 and 2 shadows, in turns;
-the least of a dozen turns, of the thread that answers requests, and of the whole process, which feeds the shadows meanwhile.
+``cost``: processor time of a decision and its outcome in an engine on a SQLite file, with 0, 1 and 2 shadows: the least
+of a dozen turns, of the thread that answers requests, and of the whole process, which feeds the shadows meanwhile.
 
 ``coverage``: how often the 95 % interval of a shadow's mean reward holds the truth in simulated deployments with drift
 and late outcomes: the mean over the decisions counted of the expected reward of what the shadow would have chosen.
@@ -13,6 +13,7 @@ import math
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,13 @@ from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.shadow import Shadow
 from driftwise.service.http.schemas.requests import DecideRequest, DeploymentSpec, LearnRequest
+from driftwise.service.http.schemas.responses import ShadowResponse
 from driftwise.service.store.journal import open_journal
 
 ARMS = ["red", "blue", "green"]
 SHADOWS = ["sliding-ucb:window=500", "sliding-thompson:window=500"]
 ROUNDS, REPEATS = 1000, 12
-RUNS, LENGTH = 400, 1500
+RUNS, LENGTH = 300, 1000
 
 
 def spec_of(name: str, policy: str, **fields: Any) -> DeploymentSpec:
@@ -81,54 +83,75 @@ def means_at(t: int) -> dict[str, float]:
     return {"red": 0.3, "blue": 0.5 + 0.2 * phase, "green": 0.5 - 0.2 * phase}
 
 
-def run_once(policy: str, samples: int, shadow: str, seed: int) -> tuple[Any, float, float]:
-    """The view of a shadow after a simulated life, its true mean reward, and that of what was decided."""
-    rng = np.random.default_rng(seed)
-    spec = spec_of("run", policy, seed=seed, propensity_samples=samples)
-    live = Deployment(1, spec)
-    follower = Shadow(shadow, Deployment(1, shadows.shadow_spec(spec, shadow)))
-    propose, chosen = follower._proposer.propose, []
-    follower._proposer.propose = lambda request, t: chosen.append(propose(request, t)) or chosen[-1]  # type: ignore
+class Watched(Shadow):
+    """A shadow that notes what it would have chosen."""
+
+    def __init__(self, policy: str, spec: DeploymentSpec) -> None:
+        super().__init__(policy, Deployment(1, shadows.shadow_spec(spec, policy)))
+        self.choice = ""
+        propose = self._proposer.propose
+
+        def note(request: dict[str, Any], t: int) -> object:
+            self.choice = str(propose(request, t))
+            return self.choice
+
+        self._proposer.propose = note  # type: ignore[method-assign]
+
+
+def live_once(spec: DeploymentSpec, names: Sequence[str]) -> dict[str, tuple[ShadowResponse, float, float]]:
+    """Of each shadow in a simulated life its view, its true mean reward, and that of what was decided."""
+    rng, live, followers = (
+        np.random.default_rng(spec.seed),
+        Deployment(1, spec),
+        [Watched(name, spec) for name in names],
+    )
     due: dict[int, list[tuple[int, float]]] = {}
-    truth, earned, decided = [], [], {}
+    decided: dict[int, list[float]] = {}
+    counted: list[list[float]] = []
     for t in range(LENGTH):
         now, means = 1_000_000 * (t + 1), means_at(t)
         event, body = live.decide({}, None, now)
-        follower.apply(event)
-        reward = float(rng.random() < means[body.action])
-        due.setdefault(t + int(rng.integers(20)), []).append((event.number, reward))
-        decided[event.number] = means[str(chosen[-1])], means[body.action]
-        for ref, value in due.pop(t, []):
-            follower.apply(live.learn(ref, {"reward": value}, now)[0])
-            truth.append(decided[ref][0])
-            earned.append(decided[ref][1])
-    return follower.view(live.number), float(np.mean(truth)), float(np.mean(earned))
+        for each in followers:
+            each.apply(event)
+        due.setdefault(t + int(rng.integers(20)), []).append((event.number, float(rng.random() < means[body.action])))
+        decided[event.number] = [means[each.choice] for each in followers] + [means[body.action]]
+        for ref, reward in due.pop(t, []):
+            learned, _ = live.learn(ref, {"reward": reward}, now)
+            for each in followers:
+                each.apply(learned)
+            counted.append(decided.pop(ref))
+    *truths, earned = np.mean(counted, axis=0).tolist()
+    return {
+        name: (each.view(live.number), truth, earned)
+        for name, each, truth in zip(names, followers, truths, strict=True)
+    }
 
 
 def coverage() -> None:
     for policy, samples in (("epsilon-greedy:epsilon=0.3", 0), ("exp3", 0), ("sliding-thompson:window=300", 200)):
-        for shadow in (*SHADOWS, "uniform"):
-            held = differences = given = 0
-            widths, errors = [], []
-            for seed in range(RUNS):
-                view, truth, earned = run_once(policy, samples, shadow, seed)
-                if view.estimate is None:
-                    continue
-                given += 1
-                (low, high), (least, most) = view.estimate.ci95, view.difference.ci95
-                held += low <= truth <= high
-                differences += least <= truth - earned <= most
-                widths.append(high - low)
-                errors.append(view.estimate.mean - truth)
-            if not given:
-                print(f"{policy} / {shadow}: no estimate in {RUNS} runs")
-                continue
-            print(
-                f"{policy} / {shadow}: {given} of {RUNS} runs have an estimate, bias {np.mean(errors):+.4f}, "
-                f"width {np.mean(widths):.3f}; the interval holds the truth in {held / given:.1%}, "
-                f"that of the difference in {differences / given:.1%}",
-                flush=True,
-            )
+        names = [name for name in (*SHADOWS, "uniform") if name != policy]
+        lives = [
+            live_once(spec_of("run", policy, seed=seed, propensity_samples=samples), names) for seed in range(RUNS)
+        ]
+        for name in names:
+            report(f"{policy} / {name}", [life[name] for life in lives])
+
+
+def report(title: str, lives: Sequence[tuple[ShadowResponse, float, float]]) -> None:
+    """How often intervals hold the truth, and how far estimates are from it."""
+    rows = []
+    for view, truth, earned in lives:
+        if view.estimate is None or view.difference is None:
+            continue
+        (low, high), (least, most) = view.estimate.ci95, view.difference.ci95
+        assert low is not None and high is not None and least is not None and most is not None
+        rows.append((low <= truth <= high, least <= truth - earned <= most, view.estimate.mean - truth, high - low))
+    held, differences, bias, width = np.mean(rows, axis=0) if rows else [math.nan] * 4
+    print(
+        f"{title}: {len(rows)} of {len(lives)} lives have an estimate; its interval holds the truth in {held:.1%}, that "
+        f"of the difference in {differences:.1%}; bias {bias:+.4f}, width {width:.3f}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

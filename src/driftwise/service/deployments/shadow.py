@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from driftwise.agent.proposal import Proposer
+from driftwise.core.fingerprint import code_tag
 from driftwise.core.seeding import key
 from driftwise.measure.estimators import SURE
 from driftwise.measure.intervals import Interval
@@ -52,8 +53,9 @@ class ShadowState(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
 
 
 class SavedShadow(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """A shadow as it is stored: after event `number`, whose link is `link`."""
+    """A shadow as it is stored: after event `number`, whose link is `link`; `tag` names the code that counted."""
 
+    tag: str
     policy: str
     number: int
     link: int
@@ -169,7 +171,9 @@ class Shadow:
 
         def write() -> SavedShadow:
             snapshot: Snapshot = draft()
-            return SavedShadow(self.policy, snapshot.number, link, snapshot.body, _STATES.decode(state))
+            return SavedShadow(
+                code_tag(Shadow), self.policy, snapshot.number, link, snapshot.body, _STATES.decode(state)
+            )
 
         return write
 

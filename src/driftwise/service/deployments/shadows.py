@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from driftwise.core.fingerprint import code_tag
 from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.service.deployments import spec as specs
 from driftwise.service.deployments.deployment import Deployment
@@ -133,7 +134,8 @@ def _restored(
     try:
         if saved.number < first - 1 or journal.link_at(stream, saved.number) != saved.link:
             return None
-        deployment = restore(Snapshot(stream, saved.number, saved.deployment))
+        usable = saved.tag == code_tag(Shadow)
+        deployment = restore(Snapshot(stream, saved.number, saved.deployment)) if usable else None
         if deployment is None and origin is not None:
             deployment = begin(origin._replace(number=saved.number, body=saved.deployment))
     except DamagedError:
