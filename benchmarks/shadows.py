@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.families import MultiArmed
-from driftwise.service.deployments import admin, decisions, shadows
+from driftwise.service.deployments import admin, decisions, shadow_feed, shadows
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.shadow import Shadow
@@ -49,7 +49,7 @@ async def play(engine: Engine, name: str) -> tuple[float, float]:
         id = json.loads(body)["id"]
         await decisions.learn(engine, name, [LearnRequest(id=id, reward=float(n % 2))])
     own = time.thread_time() - thread
-    await shadows.catch_up(engine, engine.entry(name))
+    await shadow_feed.catch_up(engine, engine.entry(name))
     return own / ROUNDS, (time.process_time() - process) / ROUNDS
 
 
@@ -148,8 +148,8 @@ def report(title: str, lives: Sequence[tuple[ShadowResponse, float, float]]) -> 
         rows.append((low <= truth <= high, least <= truth - earned <= most, view.estimate.mean - truth, high - low))
     held, differences, bias, width = np.mean(rows, axis=0) if rows else [math.nan] * 4
     print(
-        f"{title}: {len(rows)} of {len(lives)} lives have an estimate; its interval holds the truth in {held:.1%}, that "
-        f"of the difference in {differences:.1%}; bias {bias:+.4f}, width {width:.3f}",
+        f"{title}: {len(rows)} of {len(lives)} lives have an estimate; its interval holds the truth in {held:.1%}, "
+        f"that of the difference in {differences:.1%}; bias {bias:+.4f}, width {width:.3f}",
         flush=True,
     )
 

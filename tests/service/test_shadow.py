@@ -18,7 +18,8 @@ from driftwise.measure.estimators import Terms, doubly_robust, effective_sample_
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.fold import replay
 from driftwise.service.deployments.shadow import Shadow
-from driftwise.service.deployments.shadows import apply, shadow_spec
+from driftwise.service.deployments.shadow_feed import apply
+from driftwise.service.deployments.shadows import shadow_spec
 from driftwise.service.http.schemas.requests import DeploymentSpec, Override
 from driftwise.service.store.events import ArmAdded, Decided, Learned, body_of
 from driftwise.service.store.journal import Event

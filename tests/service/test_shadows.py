@@ -11,7 +11,7 @@ import pytest
 
 from driftwise.errors import ParameterError
 from driftwise.families import MultiArmed
-from driftwise.service.deployments import admin, erasure, promotion, queries, shadows
+from driftwise.service.deployments import admin, erasure, promotion, queries, shadow_feed, shadows
 from driftwise.service.deployments.background_tasks import tend_once
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.shadow import SavedShadow
@@ -47,7 +47,7 @@ async def fed(engine: Engine) -> dict[str, SavedShadow]:
     """All shadows as they would be saved, after all events."""
     entry, _ = await engine.live("shop")
     await engine.commit()
-    found = await shadows.catch_up(engine, entry)
+    found = await shadow_feed.catch_up(engine, entry)
     assert found is not None and not found.lag(entry.live.number)  # type: ignore[union-attr]
     return {name: each.freeze(0)() for name, each in found.members.items()}
 

@@ -18,7 +18,8 @@ from driftwise.service.deployments.catalogue import RETIRED, DeploymentEntry
 from driftwise.service.deployments.check import check_sample
 from driftwise.service.deployments.readiness import READ, TRIAL, WRITTEN
 from driftwise.service.deployments.retention import cut
-from driftwise.service.deployments.shadows import follow, stream_of
+from driftwise.service.deployments.shadow_feed import follow
+from driftwise.service.deployments.shadows import stream_of
 from driftwise.service.deployments.spec import policy_of
 from driftwise.service.http.errors import Damaged, NotFound, Unavailable
 from driftwise.service.store.events import ApiKeyUsed, ClockSet

@@ -9,15 +9,15 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from driftwise.errors import ParameterError
-from driftwise.service.deployments import shadows as all_shadows
 from driftwise.service.deployments.admin import check_not_retired, swap_in
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
 from driftwise.service.deployments.queries import deployment_view
 from driftwise.service.deployments.shadow import Shadow
+from driftwise.service.deployments.shadow_feed import catch_up
 from driftwise.service.deployments.shadow_names import live_name, shadow_name
-from driftwise.service.deployments.shadows import TEXTS, shadow_spec
+from driftwise.service.deployments.shadows import TEXTS, save, shadow_spec
 from driftwise.service.http.errors import Conflict, NotFound
 from driftwise.service.http.schemas.requests import DeploymentSpec, PromoteRequest
 
@@ -43,7 +43,7 @@ async def promote(engine: Engine, name: str, request: PromoteRequest, *, key: Id
         if request.keep and entry.shadows is not None:
             former.spec = shadow_spec(former.spec, names[-1])
             entry.shadows.add(Shadow(names[-1], former))
-        await all_shadows.save(engine, entry)
+        await save(engine, entry)
     return reply
 
 
@@ -60,7 +60,7 @@ def _name_to_keep(spec: DeploymentSpec) -> str:
 async def _taken_out(engine: Engine, entry: DeploymentEntry, policy: str) -> AsyncIterator[Shadow]:
     """A shadow that was fed all that is committed, and goes on alone; should that fail, it is loaded again."""
     await engine.commit()
-    shadows = await all_shadows.catch_up(engine, entry, policy)
+    shadows = await catch_up(engine, entry, policy)
     shadow = None if shadows is None else shadows.members.get(policy)
     if shadows is None or shadow is None:
         why = "it is not loaded" if shadows is None else shadows.lost.get(policy, "it was removed meanwhile")
