@@ -128,7 +128,7 @@ async def change(engine: Engine, name: str, request: ChangeRequest, *, key: Idem
     if "policy" in changes:  # parameters of the old policy do not apply to the new one
         changes = {"parameters": {}, "window": None} | changes
     _check_archive(engine, request.retention)
-    if changes.get("shadows") or ("policy" in changes and "shadows" not in changes):
+    if any(name in changes for name in ("shadows", *POLICY)):
         changes = await _with_shadows(engine, name, changes)
     if any(name in changes for name in POLICY):
         return await _replay_into(engine, name, changes, key)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from driftwise.service.deployments.catalogue import DeploymentEntry
     from driftwise.service.deployments.engine import Engine
 
-NO_LIMIT = 2**62
 TEXTS: dict[str, object] = {"parameters": {}, "window": None}  # a shadow has all its parameters in its text
 
 
@@ -93,25 +92,25 @@ def _read(journal: Journal, stream: int) -> list[SavedShadow]:
         return []
 
 
-def saved_upto(journal: Journal, stream: int, spec: DeploymentSpec) -> int:
-    """The last event that all shadows of a deployment have saved; those after it must not be dropped."""
-    saved = {each.policy: each.number for each in _read(journal, stream)}
-    return min((saved.get(name, -1) for name in spec.shadows), default=NO_LIMIT)
+def saved_upto(journal: Journal, stream: int) -> dict[str, int]:
+    """The last event that each shadow has saved."""
+    return {each.policy: each.number for each in _read(journal, stream)}
 
 
 async def saved_after(engine: "Engine", entry: "DeploymentEntry", origin: Origin) -> bool:
-    """Whether all shadows have been fed the events up to an origin, and are saved since."""
-    live = entry.live
+    """Whether all shadows that can go on are saved after the events up to an origin, which may be dropped then."""
+    live, shadows = entry.live, entry.shadows
     if live is None or not live.spec.shadows:
         return live is not None
-    shadows = entry.shadows
     if shadows is None or not shadows.names.issuperset(live.spec.shadows):
         return False
-    if any(each.number <= origin.number for each in shadows.members.values() if each.failure is None):
+    able = [name for name, each in shadows.members.items() if each.failure is None]
+    if any(shadows.members[name].number <= origin.number for name in able):
         return False
     await save(engine, entry)
     await engine.commit()
-    return entry.shadows is shadows
+    saved = await engine.read_in_thread(entry, saved_upto, engine.journal, entry.stream)
+    return all(saved.get(name, -1) >= origin.number for name in able)
 
 
 def _restored(
