@@ -42,7 +42,8 @@ CASES = [*EVERYDAY, *(pytest.param(*each, marks=pytest.mark.deep) for each in RE
 
 
 def jsonable(arguments: dict[str, Any]) -> dict[str, Any]:
-    return msgspec.json.decode(msgspec.json.encode(arguments, enc_hook=lambda each: each.tolist()))
+    text = msgspec.json.encode(arguments, enc_hook=lambda each: each.tolist())
+    return msgspec.json.decode(text, type=dict[str, Any])
 
 
 def live_journal(fixtures: Fixtures, usage: Usage, spec: DeploymentSpec, n_rounds: int = 60) -> list[Event]:
@@ -116,7 +117,8 @@ def clicks(spec: DeploymentSpec, n_rounds: int, seed: int = 1) -> list[Event]:
 def slow_rows(spec: DeploymentSpec, events: list[Event], policy: str) -> list[tuple[float, float, float, float]]:
     """Weight, reward, prediction and expectation of every decision with a propensity and an outcome, plainly."""
     agent = Agent(Deployment(1, shadow_spec(spec, policy)).agent.policy, spec.problem, seed=spec.seed)
-    luck, decided, rows, rewards = key(spec.seed, "shadow", policy), {}, [], []
+    luck, decided, rows = key(spec.seed, "shadow", policy), {}, []
+    rewards: list[tuple[Any, float]] = []
 
     def mean(arm: Any) -> float:
         own = [reward for each, reward in rewards if each == arm] or [reward for _, reward in rewards]
