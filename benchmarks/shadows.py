@@ -128,7 +128,7 @@ def live_once(spec: DeploymentSpec, names: Sequence[str]) -> dict[str, tuple[Sha
 
 
 def coverage() -> None:
-    for policy, samples in (("epsilon-greedy:epsilon=0.3", 0), ("exp3", 0), ("sliding-thompson:window=300", 200)):
+    for policy, samples in (("epsilon-greedy:epsilon=0.3", 0), ("exp3:gamma=0.2", 0), ("sliding-thompson:window=300", 200)):
         names = [name for name in (*SHADOWS, "uniform") if name != policy]
         lives = [
             live_once(spec_of("run", policy, seed=seed, propensity_samples=samples), names) for seed in range(RUNS)
