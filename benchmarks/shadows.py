@@ -30,6 +30,7 @@ from driftwise.service.store.journal import open_journal
 
 ARMS = ["red", "blue", "green"]
 SHADOWS = ["sliding-ucb:window=500", "sliding-thompson:window=500"]
+LIVE = [("epsilon-greedy:epsilon=0.3", 0), ("exp3:gamma=0.2", 0), ("sliding-thompson:window=300", 200)]
 ROUNDS, REPEATS = 1000, 12
 RUNS, LENGTH = 300, 1000
 
@@ -128,7 +129,7 @@ def live_once(spec: DeploymentSpec, names: Sequence[str]) -> dict[str, tuple[Sha
 
 
 def coverage() -> None:
-    for policy, samples in (("epsilon-greedy:epsilon=0.3", 0), ("exp3:gamma=0.2", 0), ("sliding-thompson:window=300", 200)):
+    for policy, samples in LIVE:
         names = [name for name in (*SHADOWS, "uniform") if name != policy]
         lives = [
             live_once(spec_of("run", policy, seed=seed, propensity_samples=samples), names) for seed in range(RUNS)
