@@ -12,7 +12,7 @@ from driftwise.agent.proposal import Proposer
 from driftwise.core.family import FAMILIES, family_of
 from driftwise.core.fixtures import Fixtures, Usage
 from driftwise.core.seeding import key
-from driftwise.errors import DriftwiseError
+from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.families import POLICIES, MultiArmed
 from driftwise.measure.estimators import Terms, doubly_robust, effective_sample_size
 from driftwise.service.deployments.deployment import Deployment
@@ -81,9 +81,14 @@ def lives(family: str) -> Iterator[tuple[DeploymentSpec, list[Event]]]:
 
 @pytest.mark.parametrize(("family", "policy"), CASES)
 def test_its_state_is_that_of_a_replay_into_its_policy(family: str, policy: str) -> None:
+    tried = 0
     for spec, events in lives(family):
         own = shadow_spec(spec, policy)
-        shadow = Shadow(policy, Deployment(1, own))
+        try:
+            shadow = Shadow(policy, Deployment(1, own))
+        except ParameterError:  # refused when it is named: it needs names of arms
+            continue
+        tried += 1
         for event in events:
             apply(shadow, event)
         try:
@@ -98,6 +103,7 @@ def test_its_state_is_that_of_a_replay_into_its_policy(family: str, policy: str)
         assert (view.why is None) == (view.estimate is not None)
         if FAMILIES[family].service.no_estimate is not None:
             assert view.why == FAMILIES[family].service.no_estimate
+    assert tried
 
 
 def clicks(spec: DeploymentSpec, n_rounds: int, seed: int = 1) -> list[Event]:
