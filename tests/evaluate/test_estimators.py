@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from driftwise.evaluate.estimators import (
+from driftwise.evaluate.reward_model import design, fit_rewards
+from driftwise.measure.estimators import (
     Terms,
     doubly_robust,
     effective_sample_size,
@@ -12,8 +13,7 @@ from driftwise.evaluate.estimators import (
     switch_doubly_robust,
     switch_threshold,
 )
-from driftwise.evaluate.intervals import mean_interval, standard_error
-from driftwise.evaluate.reward_model import design, fit_rewards
+from driftwise.measure.intervals import mean_interval, standard_error
 
 
 @pytest.fixture

@@ -52,6 +52,7 @@ from driftwise.checks.runs import (
     propensities_are_frequencies,
     same_seed_same_run,
     select_reads_only,
+    time_stands_still,
 )
 from driftwise.checks.summaries import (
     summaries_are_what_happened,
@@ -76,6 +77,7 @@ POLICY_CHECKS: tuple[Check, ...] = (
     compiles_once,
     memory_is_bounded,
     select_reads_only,
+    time_stands_still,
     same_seed_same_run,
     loop_equals_verbs,
     blocks_join,

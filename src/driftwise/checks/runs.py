@@ -15,6 +15,7 @@ from driftwise.core.loop import play
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, dump, equal, load
+from driftwise.core.types import Decision
 from driftwise.core.validation import cast, without_text
 
 
@@ -28,6 +29,23 @@ def select_reads_only(policy: Policy) -> None:
         require(fixtures.exists(action), f"{policy} chose {action!r}, which does not exist")
         require(np.isnan(propensity) or 0.0 < propensity <= 1.0, f"{policy} gave the propensity {propensity}")
     require(equal(before, state), f"select of {policy} changed the state")
+
+
+def time_stands_still(policy: Policy) -> None:
+    """Time that comes to a round a second time changes nothing, whether a choice was read between or not.
+
+    So a policy can say what it would choose in a round that somebody else decides.
+    """
+    fixtures, policy, luck, rng = fixtures_of(policy), cast(policy), np.random.default_rng(4), key(5)
+    state, calls = short_run(policy)[0], VerbCalls.of(policy, fixtures)
+    for t in range(ROUNDS, ROUNDS + 20):
+        own = at(rng, t)
+        calls.advance(state, t, own)
+        before = clone(state)
+        select(policy, state, t, fixtures.context(luck), at(key(6), t))
+        calls.advance(state, t, own)
+        require(equal(before, state), f"{policy} changed when time came to round {t} a second time")
+        calls.pend(state, Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), own))
 
 
 def same_seed_same_run(policy: Policy) -> None:

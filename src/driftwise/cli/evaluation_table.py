@@ -9,7 +9,7 @@ from rich.table import Table
 
 from driftwise.evaluate.comparison import LOGGED
 from driftwise.evaluate.evaluation import Evaluation, PolicyEvaluation
-from driftwise.evaluate.intervals import Interval
+from driftwise.measure.intervals import Interval
 
 BARS = "▁▂▃▄▅▆▇█"
 MAX_BARS = 30

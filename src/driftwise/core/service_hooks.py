@@ -38,6 +38,7 @@ class ServiceHooks:
     changes: ClassVar[type[Fields]] = ChangeFields  # what can change of the problem
     sticky: ClassVar[bool] = True  # a unit can keep its arm
     samples: ClassVar[int] = 1000  # choices that an explanation counts
+    no_estimate: ClassVar[str | None] = None  # why logged decisions cannot tell what another policy would earn
 
     # ---- limits and defaults ----
 

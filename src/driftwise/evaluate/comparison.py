@@ -9,8 +9,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from driftwise.core.types import Floats, Ints
-from driftwise.evaluate.intervals import Interval, mean_interval
 from driftwise.evaluate.paths import Paths
+from driftwise.measure.intervals import Interval, mean_interval
 
 LOGGED = "logged"
 

@@ -5,8 +5,8 @@ from typing import NamedTuple, TypedDict
 
 from driftwise.core.problem import ProblemValue
 from driftwise.evaluate.comparison import Comparison
-from driftwise.evaluate.intervals import Interval
 from driftwise.evaluate.periods import Period
+from driftwise.measure.intervals import Interval
 
 
 class EvaluateOptions(TypedDict, total=False):

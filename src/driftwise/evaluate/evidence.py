@@ -10,15 +10,15 @@ import numpy as np
 
 from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Floats
-from driftwise.evaluate.estimators import Terms
 from driftwise.evaluate.logged_problem import problem_of, tape_of
 from driftwise.evaluate.logged_rows import LoggedRows
-from driftwise.evaluate.overlap import LEAST_SIZE, check_replay
+from driftwise.evaluate.overlap import check_replay
 from driftwise.evaluate.paths import Paths, PathSums, Redraws
 from driftwise.evaluate.periods import Period
 from driftwise.evaluate.replay import Replay, replay_policy
 from driftwise.evaluate.reward_model import RewardModel
 from driftwise.evaluate.targets import Candidate, Learner, Mixture, Proposals, Target
+from driftwise.measure.estimators import LEAST_SIZE, Terms
 
 LEAST_ACCEPTANCE = 0.02
 

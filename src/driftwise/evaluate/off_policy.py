@@ -14,10 +14,8 @@ from driftwise.core.problem import ProblemValue
 from driftwise.core.types import Floats
 from driftwise.core.validation import number, one_of, whole
 from driftwise.evaluate.comparison import LOGGED, Contender, compare
-from driftwise.evaluate.estimators import ESTIMATORS, Terms, effective_sample_size, switch_threshold
 from driftwise.evaluate.evaluation import Evaluation, PeriodValue, PolicyEvaluation
 from driftwise.evaluate.evidence import PolicyEvidence, Sample, Settings, earnings, evidence_of
-from driftwise.evaluate.intervals import Interval, mean_interval
 from driftwise.evaluate.log import Log
 from driftwise.evaluate.logged_problem import (
     arms_of,
@@ -34,6 +32,8 @@ from driftwise.evaluate.periods import periods_of
 from driftwise.evaluate.replay import ROUNDS
 from driftwise.evaluate.reward_model import design, fit_rewards, smooth_rewards
 from driftwise.evaluate.targets import Candidate, Learner, LoggedChoices, read_policies
+from driftwise.measure.estimators import ESTIMATORS, Terms, effective_sample_size, switch_threshold
+from driftwise.measure.intervals import Interval, mean_interval
 
 METHODS = (*ESTIMATORS, "replay")
 WITH_MODEL = ("dr", "switch-dr")

@@ -6,13 +6,9 @@ from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
 from driftwise.evaluate.adaptivity import SURE as SURE_OF_LEARNING
 from driftwise.evaluate.adaptivity import dependence
-from driftwise.evaluate.estimators import effective_sample_size
+from driftwise.measure.estimators import ERRORS, FAR, SURE, effective_sample_size
 
-LEAST_SIZE = 20  # effective rows below which no value is given
 FEW = 100  # effective or accepted rows below which a warning is given
-SURE = 0.999  # a propensity that leaves no room for another arm
-FAR = 0.1  # how far a mean weight may be from 1
-ERRORS = 5.0  # ... or how many standard errors
 HEAVY = 0.05  # share of all weight in one row
 PATTERN, MOSTLY = 0.99, 0.9  # choices that follow from the one before; an arm that is chosen nearly always
 FEW_CHANGES = 0.1  # changes of the arm, as a share of those that random choices would make

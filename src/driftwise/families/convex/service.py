@@ -16,6 +16,7 @@ class ConvexService(ServiceHooks):
 
     outcome = ConvexFields
     sticky = False
+    no_estimate = "a point has no propensity: the journal does not tell what another point would have cost"
 
     def check_limits(self, policy: Policy, problem: ProblemValue, propensity_samples: int) -> None:
         """Coordinates and constraints must fit into memory."""

@@ -15,6 +15,10 @@ class KnapsackService(ServiceHooks):
     """Outcomes have costs; answers tell what is left of each budget, and so do statistics."""
 
     outcome, answer, changes = KnapsackFields, KnapsackAnswer, KnapsackChanges
+    no_estimate = (
+        "with budgets, what one decision spends is missing in later ones: rewards of single decisions do not tell what "
+        "another policy would earn"
+    )
 
     def default_outcome(self, problem: ProblemValue) -> dict[str, Any] | None:
         """Nothing was earned, and the most was spent: budgets are safe."""

@@ -37,6 +37,10 @@ class RestlessService(ServiceHooks):
     changes = RestlessChanges
     sticky = False
     samples = 100  # a choice may plan for many arms
+    no_estimate = (
+        "restless arms move by what was decided: another policy would have met other states, of which the journal has "
+        "no rewards"
+    )
 
     def check_limits(self, policy: Policy, problem: ProblemValue, propensity_samples: int) -> None:
         """Refuse what would need more memory, or more time to plan, than a service gives to one deployment."""

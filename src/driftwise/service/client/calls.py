@@ -255,6 +255,12 @@ def change(name: str, *, key: str | None = None, **changes: object) -> ApiCall[D
     return ApiCall("PATCH", f"/deployments/{name}", DeploymentResponse, changes, key, min_timeout_s=LONG_S)
 
 
+def promote(name: str, policy: str, *, keep: bool = False, key: str | None = None) -> ApiCall[DeploymentResponse]:
+    """Let a shadow policy decide from now on; with `keep`, the one that decided becomes a shadow."""
+    body = {"policy": policy, "keep": keep}
+    return ApiCall("POST", f"/deployments/{name}/promote", DeploymentResponse, body, key, min_timeout_s=LONG_S)
+
+
 def pause(name: str, *, key: str | None = None) -> ApiCall[DeploymentResponse]:
     """Pause: no decisions until `resume`."""
     return ApiCall("POST", f"/deployments/{name}/pause", DeploymentResponse, key=key)

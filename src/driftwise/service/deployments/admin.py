@@ -17,6 +17,8 @@ from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.fold import catch_up
 from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
 from driftwise.service.deployments.queries import deployment_view
+from driftwise.service.deployments.retention import begin_at
+from driftwise.service.deployments.shadow_names import check_shadows
 from driftwise.service.deployments.spec import POLICY
 from driftwise.service.http.access import CREATE_KEY
 from driftwise.service.http.api_keys import is_admin, new_key
@@ -42,6 +44,9 @@ async def create(engine: Engine, new: DeploymentSpec, *, key: IdempotencyKey = N
     _check_free(engine, new.name)
     initial = spec.with_changes(new, {})
     _check_archive(engine, initial.retention)
+    if initial.shadows:
+        names = await asyncio.to_thread(check_shadows, initial)
+        initial = msgspec.structs.replace(initial, shadows=names)
     live = await asyncio.to_thread(Deployment, 0, initial)  # may compile kernels
     async with engine.catalogue_lock:
         _check_free(engine, initial.name)
@@ -123,14 +128,32 @@ async def change(engine: Engine, name: str, request: ChangeRequest, *, key: Idem
     if "policy" in changes:  # parameters of the old policy do not apply to the new one
         changes = {"parameters": {}, "window": None} | changes
     _check_archive(engine, request.retention)
+    if any(name in changes for name in ("shadows", *POLICY)):
+        changes = await _with_shadows(engine, name, changes)
     if any(name in changes for name in POLICY):
         return await _replay_into(engine, name, changes, key)
     return await _work(engine, name, lambda live: live.change(changes, engine.clock()), key)
 
 
+async def _with_shadows(engine: Engine, name: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Changes whose shadows are checked: those that they name, or those that stay beside another policy."""
+    entry, live = await engine.live(name)
+    changed = spec.with_changes(live.spec, changes)
+    if not changed.shadows:
+        return changes
+    names = await asyncio.to_thread(check_shadows, changed)
+    new = {*names} - {*live.spec.shadows}
+    if new and (origin := await engine.query(engine.journal.origin, entry.stream)) is not None:
+        raise Conflict(
+            f"deployment {name} has dropped its events up to {origin.number}: a new shadow cannot be fed the whole "
+            "journal; create another deployment"
+        )
+    return changes | {"shadows": names}
+
+
 async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], key: IdempotencyKey) -> Reply:
     """Run a change that may take long, with no other request for the deployment meanwhile."""
-    _check_not_retired(engine, name)
+    check_not_retired(engine, name)
     async with engine.exclusive(name) as (entry, live):
         try:
             event = await asyncio.to_thread(work, live)
@@ -143,7 +166,7 @@ async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], 
 
 
 async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: IdempotencyKey) -> Reply:
-    _check_not_retired(engine, name)
+    check_not_retired(engine, name)
     policy = {field: changes[field] for field in POLICY if field in changes}
     async with engine.entry(name).history:  # so that no event is dropped meanwhile, nor another policy comes
         return await _replay_beside(engine, name, changes, policy, key)
@@ -162,9 +185,17 @@ async def _replay_beside(
         )
     await engine.commit()
     early = await engine.fold_entry(entry, cached=False, policy=policy, upto=upto)
-    async with engine.exclusive(name) as (entry, live):
-        _check_not_retired(engine, name)
-        time = live.time(engine.clock())
+    reply, _ = await swap_in(engine, name, early, changes, key)
+    return reply
+
+
+async def swap_in(
+    engine: Engine, name: str, early: Deployment, changes: dict[str, Any], key: IdempotencyKey
+) -> tuple[Reply, Deployment]:
+    """Let the fold of another policy take over, after the events that it lacks; returns the former one, too."""
+    async with engine.exclusive(name) as (entry, former):
+        check_not_retired(engine, name)
+        time = former.time(engine.clock())
         live = await engine.read_in_thread(entry, catch_up, early, engine.journal)
         live.go_on_from(time, engine.clock())
         event = live.change(changes, engine.clock(), policy=True)
@@ -176,11 +207,12 @@ async def _replay_beside(
             policy_changed = engine.catalogue.event(PolicyChanged(entry.stream, view["policy"]), engine.clock())
             await engine.commit([event, policy_changed], key.answers(reply, engine.clock()), [snapshot])
             engine.catalogue.apply(policy_changed)
+        await begin_at(engine, snapshot)
         entry.live, entry.unsaved, entry.summary = live, 0, None
-    return reply
+    return reply, former
 
 
-def _check_not_retired(engine: Engine, name: str) -> None:
+def check_not_retired(engine: Engine, name: str) -> None:
     if engine.entry(name).status == RETIRED:
         raise NotRunning(f"deployment {name} is retired")
 

@@ -18,6 +18,8 @@ from driftwise.service.deployments.catalogue import RETIRED, DeploymentEntry
 from driftwise.service.deployments.check import check_sample
 from driftwise.service.deployments.readiness import READ, TRIAL, WRITTEN
 from driftwise.service.deployments.retention import cut
+from driftwise.service.deployments.shadow_feed import follow
+from driftwise.service.deployments.shadows import stream_of
 from driftwise.service.deployments.spec import policy_of
 from driftwise.service.http.errors import Damaged, NotFound, Unavailable
 from driftwise.service.store.events import ApiKeyUsed, ClockSet
@@ -119,7 +121,7 @@ async def tend_once(engine: "Engine") -> None:
     before = engine.oldest_answer(engine.clock())
     chores: list[Chore] = [partial(engine.journal.forget_answers, before)]
     for stream in list(engine.catalogue.deleted - engine.dropped):
-        chores.append(partial(engine.journal.drop, stream))
+        chores += [partial(engine.journal.drop, each) for each in (stream, stream_of(stream))]
         engine.dropped.add(stream)
     for name, entry in list(engine.catalogue.entries.items()):
         if entry.spec.retention is not None and entry.status != RETIRED and entry.damage is None:
@@ -191,3 +193,6 @@ async def _accept_clock(engine: "Engine") -> None:
         for entry in engine.catalogue.entries.values():
             if entry.live is not None:
                 entry.live.go_on_from(entry.live.time(before), after)
+
+
+TASKS = (warm, run_periodically, tend_store, follow)  # that an engine starts with

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from driftwise.service.deployments import spec
 from driftwise.service.deployments.clock import Leaps
 from driftwise.service.deployments.deployment import Deployment
+from driftwise.service.deployments.shadows import Shadows
 from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.http.schemas.responses import SummaryResponse
 from driftwise.service.store import events
@@ -52,13 +53,14 @@ class DeploymentEntry:
         self.settled: dict[int, Body] = {}  # outcomes that wait for their commit
         self.damage: Damage | None = None  # of its journal, as far as is known
         self.summary: SummaryResponse | None = None  # the latest, see `queries`
+        self.shadows: Shadows | None = None  # as far as they are loaded
         self.lost = False  # whether it cannot be folded for that reason: a snapshot may be newer than the damage
 
     def discard(self, reason: str) -> None:
         """Drop what is in memory; the deployment is folded from the journal when it is next needed."""
         if self.live is not None:
             log.debug("a deployment is discarded from memory", extra={"facts": {"stream": self.stream, "why": reason}})
-        self.live = None
+        self.live = self.shadows = None
 
     @property
     def spec(self) -> DeploymentSpec:

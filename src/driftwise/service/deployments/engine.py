@@ -79,9 +79,8 @@ class Engine:
         """Start the writer and the background tasks, which compile kernels and do periodic work."""
         self.catalogue_lock = asyncio.Lock()
         self.writer = Writer(self.journal, self._committed, self._written)
-        self._start_task(background.warm(self))
-        self._start_task(background.run_periodically(self))
-        self._start_task(background.tend_store(self))
+        for task in background.TASKS:
+            self._start_task(task(self))
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start a background task, which ends with the engine at the latest."""

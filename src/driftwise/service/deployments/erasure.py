@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from driftwise.service.deployments import archive
+from driftwise.service.deployments import archive, shadow_feed
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
@@ -47,6 +47,7 @@ async def _erase_unit(engine: Engine, name: str, unit: str) -> EraseUnitResponse
     journal, upto = engine.journal, live.number - 1
     await engine.commit()
     early = await engine.read_in_thread(entry, _find, journal, entry.stream, unit, -1, upto)  # while requests go on
+    await shadow_feed.catch_up(engine, entry)
     async with engine.exclusive(name) as (entry, live):
         late = await engine.read_in_thread(entry, _find, journal, entry.stream, unit, upto, None)
         found = UnitEvents([*early.events, *late.events], max(early.last, late.last))
@@ -93,8 +94,10 @@ async def _erase(
     ]
     units = [(pseudonym if name == unit else name, action) for name, action in live.units.items()]
     live.units = OrderedDict(units)
-    if erased and erased[-1].number == found.last:
+    latest = bool(erased) and erased[-1].number == found.last
+    if latest:
         live.request = {}
+    await shadow_feed.erase_unit(engine, entry, unit, pseudonym, latest=latest)  # before contexts are gone
     snapshot = live.snapshot()
     before = await engine.query(engine.journal.origin, entry.stream)
     if before is not None or any(body.request for body in bodies):  # an origin may have the name, too

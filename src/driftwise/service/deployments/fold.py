@@ -54,7 +54,7 @@ def fold(
     if origin is not None:
         if policy is not None or (upto is not None and upto < origin.number):
             raise EventsDroppedError(f"its events up to {origin.number} were dropped, and cannot be replayed")
-        return replay(_begin(origin), journal.read(stream, origin.number, upto))
+        return replay(begin(origin), journal.read(stream, origin.number, upto))
     last = _last_policy(journal.read(stream, upto=upto)) | (policy or {})
     try:
         fresh = Deployment(stream, spec.with_changes(initial, last))
@@ -102,7 +102,7 @@ def restore(snapshot: Snapshot) -> Deployment | None:
         return None
 
 
-def _begin(origin: Origin) -> Deployment:
+def begin(origin: Origin) -> Deployment:
     """The deployment of an origin, which is no cache: other code takes it over, if the state fits."""
     try:
         with warnings.catch_warnings():

@@ -13,6 +13,7 @@ from driftwise.agent import Agent
 from driftwise.agent.propensity import choice_shares
 from driftwise.agent.summary import NUMBERS, ArmSummary, summary_of
 from driftwise.errors import DriftwiseError
+from driftwise.service.deployments import shadows
 from driftwise.service.deployments import spec as specs
 from driftwise.service.deployments.catalogue import DAMAGED, RETIRED, DeploymentEntry
 from driftwise.service.deployments.clock import microseconds, utc
@@ -61,7 +62,8 @@ def details_of(live: Deployment) -> dict[str, Any]:
 async def describe(engine: Engine, name: str) -> dict[str, Any]:
     """One deployment."""
     entry, live = await engine.live(name)
-    return deployment_view(entry.initial, entry.status, entry.at, live)
+    view = deployment_view(entry.initial, entry.status, entry.at, live)
+    return view | {"shadows": await shadows.views(entry, live)}
 
 
 def list_deployments(engine: Engine, after: str, limit: int, only: list[str] | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from driftwise.service.deployments import archive
+from driftwise.service.deployments import archive, shadows
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.clock import SECOND_US
 from driftwise.service.deployments.deployment import Deployment
@@ -50,6 +50,8 @@ async def cut(engine: "Engine", name: str) -> Origin | None:
             if engine.archive is None:  # the service was started without it: nothing may be dropped
                 return None
             await engine.read_in_thread(entry, write_archive, engine.journal, entry, origin, engine.archive)
+        if not await shadows.saved_after(engine, entry, origin):
+            return None  # they have not been fed what is to be dropped: the next run tries again
         async with engine.exclusive(name) as (entry, live):
             if not await _still_fits(engine, origin, live, spec):
                 return None
@@ -92,6 +94,16 @@ def _origin_at(journal: Journal, snapshot: Snapshot) -> Origin:
     return Origin(stream, number, number + 1, link, link, body)
 
 
+async def begin_at(engine: "Engine", snapshot: Snapshot) -> None:
+    """Where events were dropped, let replays begin at a snapshot: the state before it is that of another policy."""
+    stream, number, body = snapshot
+    before = await engine.query(engine.journal.origin, stream)
+    if before is not None:
+        link = await engine.query(engine.journal.link_at, stream, number)
+        origin = Origin(stream, number, before.first, before.before, link, body)
+        await engine.do_chore(partial(engine.journal.rebase, origin))
+
+
 def write_archive(journal: Journal, entry: DeploymentEntry, origin: Origin, folder: Path) -> Path | None:
     """Archive the events that are to be dropped; None where there are none."""
     before = journal.origin(entry.stream)
@@ -113,6 +125,9 @@ def cut_offline(journal: Journal, entry: DeploymentEntry, retention: RetentionSp
         return None
     last, moment = live.number - 1, max(now, live.at)
     allowed = limits(live.spec, retention, last, lambda duration: moment - duration)
+    saved = shadows.saved_upto(journal, entry.stream)
+    kept = [saved[name] for name in live.spec.shadows if name in saved]
+    allowed = CutLimits(min([allowed.number, *kept]), allowed.at)  # what shadows were not fed must stay
     before = journal.origin(entry.stream)
     number = -1 if before is None else before.number
     start = number

@@ -43,6 +43,7 @@ class ServiceMetrics:
         yield from self._service()
         yield from self._store()
         yield from self._deployments()
+        yield from self._shadows()
         yield from self._http()
 
     def _service(self) -> Iterator[Metric]:
@@ -92,6 +93,15 @@ class ServiceMetrics:
         yield _family("gauge", "reward_sum", "sum of rewards", rewards, ("deployment",))
         changes = {(name,): len(each.stats.state.changes) for name, each in live.items()}
         yield _family("gauge", "changes_detected", "changes of rewards found so far", changes, ("deployment",))
+
+    def _shadows(self) -> Iterator[Metric]:
+        entries = {name: entry for name, entry in self.engine.catalogue.entries.items() if entry.shadows is not None}
+        lags = {
+            (name,): entry.shadows.lag(entry.live.number)
+            for name, entry in entries.items()
+            if entry.shadows is not None and entry.live is not None
+        }
+        yield _family("gauge", "shadow_lag_events", "events not fed to shadow policies yet", lags, ("deployment",))
 
     def _http(self) -> Iterator[Metric]:
         answers = {(label, str(status)): n for (label, status), n in self.http.statuses.items()}

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from driftwise.service.deployments import admin, audit, decisions, erasure, queries
+from driftwise.service.deployments import admin, audit, decisions, erasure, promotion, queries
 from driftwise.service.deployments.catalogue import PAUSED, RETIRED, RUNNING
 from driftwise.service.deployments.export import MEDIA, file_chunks, require_parquet
 from driftwise.service.deployments.idempotency import Reply
@@ -22,6 +22,7 @@ from driftwise.service.http.schemas.requests import (
     EraseUnitRequest,
     LearnManyRequest,
     LearnRequest,
+    PromoteRequest,
     RetireArmRequest,
 )
 from driftwise.service.http.schemas.responses import (
@@ -89,6 +90,11 @@ async def get_deployment(call: Call) -> dict[str, Any]:
 async def update_deployment(call: Call) -> Reply:
     """Change a deployment. A new policy, parameters or window replay the journal: no history is lost."""
     return await admin.change(call.engine, call.name, call.body, key=call.key)
+
+
+async def promote_shadow(call: Call) -> Reply:
+    """Let a shadow policy decide from now on; with `keep`, the one that decided becomes a shadow."""
+    return await promotion.promote(call.engine, call.name, call.body, key=call.key)
 
 
 async def pause_deployment(call: Call) -> Reply:
@@ -242,6 +248,7 @@ def endpoints() -> list[Endpoint]:
         Endpoint("POST", "/v1/deployments", create_deployment, request=DeploymentSpec, status=201, **admin_),
         Endpoint("GET", ONE, get_deployment, response=DeploymentResponse, **read_),
         Endpoint("PATCH", ONE, update_deployment, request=ChangeRequest, **admin_),
+        Endpoint("POST", f"{ONE}/promote", promote_shadow, request=PromoteRequest, **admin_),
         Endpoint("POST", f"{ONE}/pause", pause_deployment, **admin_),
         Endpoint("POST", f"{ONE}/resume", resume_deployment, **admin_),
         Endpoint("POST", f"{ONE}/retire", retire_deployment, **admin_),

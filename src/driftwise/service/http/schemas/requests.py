@@ -22,6 +22,8 @@ from driftwise.core.fields import (
 from driftwise.core.schemas import Fields, merged
 
 PolicyText = Annotated[str, Meta(min_length=1, max_length=500)]
+MAX_SHADOWS = 4
+ShadowTexts = Annotated[list[PolicyText], Meta(max_length=MAX_SHADOWS)]
 AnyProblem: Any = Union[tuple(family.problem for family in FAMILIES.values())]  # noqa: UP007  # one of the table
 OutcomeFields: Any = merged("OutcomeFields", Fields, [family.service.outcome for family in FAMILIES.values()])
 ProblemChanges: Any = merged("ProblemChanges", Fields, [family.service.changes for family in FAMILIES.values()])
@@ -52,7 +54,7 @@ class DeploymentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     is one of driftwise's problem values; its `kind` names the family. With `propensity_samples`, the propensity of an
     arm is counted where the policy cannot tell it. A decision whose outcome does not come within `reward_window`
     seconds gets the `default_outcome`; without one, nothing was earned and the most was spent. Without `retention` all
-    events are kept.
+    events are kept. `shadows` are policies that are fed the same journal, and choose without being obeyed.
     """
 
     name: Name
@@ -67,12 +69,14 @@ class DeploymentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     default_outcome: OutcomeFields | None = None
     sticky: bool = False
     retention: RetentionSpec | None = None
+    shadows: ShadowTexts = []
 
 
 class ChangeRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Fields to change. A change of policy, parameters, window or samples replays the journal into the new policy.
 
-    `problem` has the fields of the problem that change: its `horizon`, `budgets`, or `n_active`.
+    `problem` has the fields of the problem that change: its `horizon`, `budgets`, or `n_active`. `shadows` are all
+    shadow policies from now on.
     """
 
     policy: PolicyText | UnsetType = UNSET
@@ -85,6 +89,14 @@ class ChangeRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     default_outcome: OutcomeFields | UnsetType | None = UNSET
     sticky: bool | UnsetType = UNSET
     retention: RetentionSpec | UnsetType | None = UNSET
+    shadows: ShadowTexts | UnsetType = UNSET
+
+
+class PromoteRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A shadow policy that shall decide from now on; with `keep`, the policy it replaces becomes a shadow."""
+
+    policy: PolicyText
+    keep: bool = False
 
 
 class Override(msgspec.Struct, forbid_unknown_fields=True):

@@ -109,6 +109,36 @@ class AuditList(msgspec.Struct):
     next: int | None = None
 
 
+class MeanEstimate(msgspec.Struct, omit_defaults=True):
+    """A mean reward per decision, and the ends of its 95 % interval; null where an end is not known."""
+
+    mean: float
+    ci95: tuple[float | None, float | None]
+    effective_sample_size: float | None = None
+
+
+class ShadowResponse(msgspec.Struct):
+    """A shadow policy, and what it would have earned.
+
+    It counts the outcomes of `n` decisions since the policy in force decides: those with a propensity, up to event
+    `upto_event`; `lag` events are not counted yet. `live` is what these decisions earned. `difference` is that of the
+    two, decision by decision. `agreement` is the share of decisions in which the shadow chose the same. Where there is
+    no `estimate`, `why` says why.
+    """
+
+    policy: str
+    since: datetime | None
+    since_event: int
+    upto_event: int
+    lag: int
+    n: int
+    agreement: float | None
+    estimate: MeanEstimate | None = None
+    live: MeanEstimate | None = None
+    difference: MeanEstimate | None = None
+    why: str | None = None
+
+
 class DeploymentResponse(msgspec.Struct):
     """A deployment: its specification and its current state; `details` has what only its family has."""
 
@@ -124,6 +154,7 @@ class DeploymentResponse(msgspec.Struct):
     n_pending: int | None = None
     n_units: int | None = None
     details: dict[str, Any] | None = None
+    shadows: list[ShadowResponse] | None = None
 
 
 class DeploymentList(msgspec.Struct):

@@ -50,8 +50,22 @@ def mean_interval(
     if n < 2 or size < 2.0:
         return Interval(mean, -math.inf, math.inf)
     error, groups = standard_error(contributions, units)
-    error = math.hypot(error, math.sqrt(variance))
-    quantile = float(stdtrit(max(1.0, min(size, groups) - 1.0), LEVEL))
+    return interval_of(mean, math.hypot(error, math.sqrt(variance)), size, min(size, groups), ends=ends, rare=rare)
+
+
+def interval_of(
+    mean: float,
+    error: float,
+    size: float,
+    n_groups: float,
+    *,
+    ends: tuple[float, float] | None = None,
+    rare: bool = False,
+) -> Interval:
+    """The interval of a mean whose standard error is known, from `n_groups` independent ones; see `mean_interval`."""
+    if size < 2.0:
+        return Interval(mean, -math.inf, math.inf)
+    quantile = float(stdtrit(max(1.0, n_groups - 1.0), LEVEL))
     if ends is not None and (rare or ends[0] <= mean <= ends[1]):
         return _wilson(mean, error, size, ends, quantile, rare)
     return Interval(mean, mean - quantile * error, mean + quantile * error)

@@ -22,6 +22,10 @@ import numpy as np
 from driftwise.core.types import Floats
 
 N_THRESHOLDS = 20
+LEAST_SIZE = 20  # effective rows below which no value is given
+SURE = 0.999  # a propensity that leaves no room for another arm
+FAR = 0.1  # how far a mean weight may be from 1
+ERRORS = 5.0  # ... or how many standard errors
 
 
 class Terms(NamedTuple):
