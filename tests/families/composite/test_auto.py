@@ -12,12 +12,12 @@ import driftwise as dw
 from driftwise.cli.command import main
 from driftwise.core.family import FAMILIES, family_of, resolve
 from driftwise.core.spec import describe, parse
-from driftwise.core.verbs import select
 from driftwise.errors import ParameterError
 from driftwise.families import POLICIES
 from driftwise.service.deployments import queries
 from driftwise.study.study import values
 from tests.fixtures.engine import create, decide, learn, running
+from tests.fixtures.verbs import select
 
 
 def test_every_family_has_a_policy_for_auto_and_it_can_play() -> None:

@@ -13,7 +13,7 @@ from driftwise.core.seeding import at, key
 from driftwise.core.spec import describe
 from driftwise.core.types import Decision, Floats, Problem, Spent
 from driftwise.core.validation import cast
-from driftwise.core.verbs import advance, appraise, pend, select, settle, update
+from driftwise.core.verbs import appraise
 from driftwise.errors import ParameterError
 from driftwise.families import (
     POLICIES,
@@ -35,6 +35,7 @@ from driftwise.families.knapsack.problem import Budgets
 from tests.families.knapsack.twins.budget_log import Bill
 from tests.fixtures.by_family import BUDGETED
 from tests.fixtures.twins import BUDGET_TWINS
+from tests.fixtures.verbs import advance, pend, select, settle, update
 
 CLOSE = 1e-9
 HORIZON = 400

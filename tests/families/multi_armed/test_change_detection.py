@@ -17,13 +17,13 @@ from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
 from driftwise.core.validation import cast
-from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
 from driftwise.families import POLICIES, Abrupt, MultiArmed
 from driftwise.numerics import detectors
 from tests.families.multi_armed.twins.glr_kl_ucb import GLRKLUCBTwin
 from tests.families.multi_armed.twins.glr_kl_ucb import price as slow_price
 from tests.families.multi_armed.twins.pair import Pair
+from tests.fixtures.verbs import advance, select, update
 
 CLOSE = 1e-9
 INFINITE = Problem(3, -np.inf, np.inf, noise=0.7)

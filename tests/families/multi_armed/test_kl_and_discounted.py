@@ -18,7 +18,6 @@ from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import arrays, clone, equal
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
-from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
 from driftwise.families import KLUCB, POLICIES, Abrupt, DiscountedThompson, DiscountedUCB, EpsilonGreedy, SlidingKLUCB
 from driftwise.families.composite.worlds.delayed import Delayed
@@ -29,6 +28,7 @@ from driftwise.numerics.kl import exploration, gap_of, information, kl, kl_gap, 
 from tests.families.multi_armed.twins.kl_ucb import divergence, upper
 from tests.families.multi_armed.twins.log import readable, tries
 from tests.families.multi_armed.twins.pair import Pair
+from tests.fixtures.verbs import advance, select, update
 
 ALARM = 1e-5
 DRAWS = 20_000

@@ -21,7 +21,6 @@ from driftwise.core.loop import play
 from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
-from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
 from driftwise.families import POLICIES, Abrupt
 from driftwise.families.composite.worlds.delayed import Delayed
@@ -30,6 +29,7 @@ from tests.families.multi_armed.twins.log import readable
 from tests.families.multi_armed.twins.pair import Pair
 from tests.fixtures.by_family import ARMED
 from tests.fixtures.twins import TWINS
+from tests.fixtures.verbs import advance, select, update
 
 ALARM = 1e-5
 DRAWS = 20_000
