@@ -13,7 +13,7 @@ from driftwise.core.seeding import at, key
 from driftwise.core.spec import describe
 from driftwise.core.types import Decision, Floats, Problem, Spent
 from driftwise.core.validation import cast
-from driftwise.core.verbs import appraise
+from driftwise.core.verbs import VERBS, appraise
 from driftwise.errors import ParameterError
 from driftwise.families import (
     POLICIES,
@@ -225,7 +225,7 @@ def test_agrees_with_its_twin_whatever_outcomes_do(policy: Any, n_arms: int, rat
     drive(Beside.of(policy, problem), problem, arrivals, rounds=130, seed=n_arms)
 
 
-@pytest.mark.parametrize("name", [name for name, kind in BUDGETED.items() if kind in pend.kernels])
+@pytest.mark.parametrize("name", [name for name, kind in BUDGETED.items() if kind in VERBS["pend"].kernels])
 def test_a_world_that_delays_and_loses_outcomes_says_what_is_pending(name: str) -> None:
     """What is lost pends for the longest delay, and null rounds pend as well."""
     rounds, policy = 300, cast(POLICIES[name]())
