@@ -136,7 +136,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], says: str) 
 
 def test_a_process_that_refuses_ends_with_exit_code_2() -> None:
     done = in_a_process("simulate", "--world", "abrubt", "--policy", "ucb1", code=2)
-    assert done.stderr == "driftwise: no world called 'abrubt'; did you mean abrupt?\n" and done.stdout == ""
+    assert done.stderr == "driftwise: there is no world called 'abrubt'; did you mean abrupt?\n" and done.stdout == ""
 
 
 def test_an_unknown_name_in_a_list_is_bad_input_too() -> None:

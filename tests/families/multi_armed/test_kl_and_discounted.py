@@ -12,6 +12,7 @@ import pytest
 from scipy import special, stats
 
 from driftwise.agent import Agent
+from driftwise.core import verbs
 from driftwise.core.kernel import kernel
 from driftwise.core.loop import play
 from driftwise.core.random import stream
@@ -514,7 +515,7 @@ def test_discounted_thompson_forgets_down_to_its_prior() -> None:
 @kernel
 def count_choices(policy: Any, state: Any, t: int, rng: Any, draws: int, counts: Ints) -> None:
     for i in range(draws):
-        arm, _ = select(policy, state, t, (), stream(rng, i))
+        arm, _ = verbs.select(policy, state, t, (), stream(rng, i))
         counts[arm] += 1
 
 

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from driftwise.core import verbs
 from driftwise.core.kernel import kernel
 from driftwise.core.loop import play
 from driftwise.core.random import stream
@@ -271,7 +272,7 @@ def test_the_compiled_loop_agrees_with_the_twin(name: str) -> None:
 @kernel
 def count_choices(policy: Any, state: Any, t: int, rng: Any, draws: int, counts: Ints) -> None:
     for i in range(draws):
-        arm, _ = select(policy, state, t, (), stream(rng, i))
+        arm, _ = verbs.select(policy, state, t, (), stream(rng, i))
         counts[arm] += 1
 
 
