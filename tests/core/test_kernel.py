@@ -106,8 +106,8 @@ def test_listing_policies_imports_no_numba(tmp_path: Path) -> None:
     assert python(code, folder=tmp_path) == "False"
 
 
-def test_importing_driftwise_imports_no_numpy(tmp_path: Path) -> None:
-    assert python("import sys, driftwise; print('numpy' in sys.modules)", folder=tmp_path) == "False"
+def test_importing_driftwise_and_its_commands_imports_no_numpy(tmp_path: Path) -> None:
+    assert python("import sys, driftwise.cli; print('numpy' in sys.modules)", folder=tmp_path) == "False"
 
 
 def test_the_tag_of_a_policy_knows_its_own_files_only() -> None:
