@@ -16,13 +16,11 @@ from driftwise.checks.contract import fixtures_in, fixtures_of, short_run
 from driftwise.cli import main
 from driftwise.core.family import family_of, trace_for
 from driftwise.core.fixtures import HORIZON, ROUNDS, Fixtures
-from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import arrays, clone, equal
 from driftwise.core.spec import describe, parse
 from driftwise.core.types import Decision, Floats, Outcome, Problem, SlateOutcome
 from driftwise.core.validation import cast
-from driftwise.core.verbs import restart
 from driftwise.errors import ParameterError
 from driftwise.families import (
     POLICIES,
@@ -43,7 +41,7 @@ from driftwise.families.composite.policies.bandit_over_bandit import FIRST, LONG
 from driftwise.study.study import Study
 from tests.families.composite.twins.bandit_over_bandit import BanditOverBanditTwin
 from tests.fixtures.twins import TWINS
-from tests.fixtures.verbs import advance, select, update
+from tests.fixtures.verbs import advance, play, restart, select, update
 
 CLOSE = 1e-9
 ROOM = 61  # does not divide ROUNDS: restarts come in the middle of a pass through the ring

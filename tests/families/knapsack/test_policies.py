@@ -8,12 +8,11 @@ import pytest
 
 from driftwise.agent import Agent
 from driftwise.core.family import trace_for
-from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
 from driftwise.core.spec import describe
 from driftwise.core.types import Decision, Floats, Problem, Spent
 from driftwise.core.validation import cast
-from driftwise.core.verbs import VERBS, appraise
+from driftwise.core.verbs import VERBS
 from driftwise.errors import ParameterError
 from driftwise.families import (
     POLICIES,
@@ -35,7 +34,7 @@ from driftwise.families.knapsack.problem import Budgets
 from tests.families.knapsack.twins.budget_log import Bill
 from tests.fixtures.by_family import BUDGETED
 from tests.fixtures.twins import BUDGET_TWINS
-from tests.fixtures.verbs import advance, pend, select, settle, update
+from tests.fixtures.verbs import advance, appraise, pend, play, select, settle, update
 
 CLOSE = 1e-9
 HORIZON = 400
