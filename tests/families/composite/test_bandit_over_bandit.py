@@ -21,6 +21,7 @@ from driftwise.core.serialization import arrays, clone, equal
 from driftwise.core.spec import describe, parse
 from driftwise.core.types import Decision, Floats, Outcome, Problem, SlateOutcome
 from driftwise.core.validation import cast
+from driftwise.core.verbs import VERBS
 from driftwise.errors import ParameterError
 from driftwise.families import (
     POLICIES,
@@ -48,7 +49,7 @@ ROOM = 61  # does not divide ROUNDS: restarts come in the middle of a pass throu
 LEFT_OVER = ("stale", "repairs", "rows")  # counters, which go on, and rows that are no longer in use
 # With budgets, a place in the ring follows from the room there is, and after a restart memory says how long views are.
 RING = ("window.arms", "window.rewards", "window.costs", "window.sizes", "window.memory")
-RESTARTED = [name for name, kind in POLICIES.items() if kind in restart.kernels]
+RESTARTED = [name for name, kind in POLICIES.items() if kind in VERBS["restart"].kernels]
 BELL: dict[str, Any] = {"low": -math.inf, "high": math.inf, "noise": 0.3, "unit": 1.0}
 LINEAR = Problem(5, **BELL, dim=2, horizon=150, family="contextual")
 
