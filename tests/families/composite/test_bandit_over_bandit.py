@@ -50,6 +50,8 @@ LEFT_OVER = ("stale", "repairs", "rows")  # counters, which go on, and rows that
 # With budgets, a place in the ring follows from the room there is, and after a restart memory says how long views are.
 RING = ("window.arms", "window.rewards", "window.costs", "window.sizes", "window.memory")
 RESTARTED = [name for name, kind in POLICIES.items() if kind in VERBS["restart"].kernels]
+# Compared with their twins after a restart by tests of their own; to play them here takes long to compile.
+TWINNED = ("sliding-lin-thompson", "sliding-glm-ucb", "sliding-gp-ucb")
 BELL: dict[str, Any] = {"low": -math.inf, "high": math.inf, "noise": 0.3, "unit": 1.0}
 LINEAR = Problem(5, **BELL, dim=2, horizon=150, family="contextual")
 
@@ -58,7 +60,9 @@ LINEAR = Problem(5, **BELL, dim=2, horizon=150, family="contextual")
 
 
 @pytest.mark.parametrize("window", [1, 7, ROOM])
-@pytest.mark.parametrize("name", RESTARTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.deep) if name in TWINNED else name for name in RESTARTED]
+)
 def test_a_restarted_policy_is_as_new(name: str, window: int) -> None:
     """Bit for bit, with a window within the room it has; the policy itself still has the window it was made with."""
     policy = cast(POLICIES[name](window=ROOM))
