@@ -17,7 +17,7 @@ serve: $(VENV)/.serve  ## the decision service with simulated clients, at http:/
 test: $(VENV)/.dev  ## contracts, slow twins, doctests
 	$(BIN)/pytest -n auto --dist worksteal -m "not deep"
 
-deep: $(VENV)/.dev  ## the same, and what takes long to compile
+deep: $(VENV)/.dev  ## the same, and what takes long to compile or to run
 	$(BIN)/pytest -n auto --dist worksteal
 
 base:  ## in an environment of its own, without extras: the first commands work, and others say what they need

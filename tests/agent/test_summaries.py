@@ -18,7 +18,7 @@ from driftwise.core.seeding import at, key
 from driftwise.core.summary import Summary, new_summary
 from driftwise.core.types import Decision, Outcome, Problem, SlateOutcome
 from driftwise.core.validation import cast
-from driftwise.core.verbs import advance, pend, select, settle, summarise, update
+from driftwise.core.verbs import summarise
 from driftwise.families import POLICIES, BanditOverBandit
 from driftwise.numerics.beta_quantile import beta_quantile
 from driftwise.numerics.kl import kl
@@ -26,6 +26,7 @@ from driftwise.numerics.summaries import summarise_kl_bound
 from tests.fixtures.by_family import ARMED, BUDGETED, FEATURED, POINTED, SLATED
 from tests.fixtures.summaries import ARMS, HIGH, HORIZON, LOW, ROUNDS, Late, agree, everyday, mean, table_of
 from tests.fixtures.twins import SLATE_TWINS, TWINS
+from tests.fixtures.verbs import advance, pend, select, settle, update
 
 BETA = ("thompson", "sliding-thompson", "discounted-thompson")
 NORMAL = ("gaussian-thompson", "sliding-gaussian-thompson")

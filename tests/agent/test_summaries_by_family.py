@@ -10,7 +10,7 @@ from driftwise.core.seeding import at, key
 from driftwise.core.summary import Summary
 from driftwise.core.types import Decision, Floats, Outcome, Problem, Spent
 from driftwise.core.validation import cast
-from driftwise.core.verbs import advance, appraise, pend, select, settle, update
+from driftwise.core.verbs import appraise
 from driftwise.families import POLICIES
 from driftwise.families.knapsack.problem import Budgets
 from driftwise.families.restless.policies.adaptive_whittle import WINDOWS
@@ -21,6 +21,7 @@ from tests.fixtures.by_family import BUDGETED, FEATURED, RESTLESS
 from tests.fixtures.restless_arms import problem, walk
 from tests.fixtures.summaries import ARMS, HORIZON, ROUNDS, Late, agree, everyday, table_of
 from tests.fixtures.twins import BUDGET_TWINS, FEATURE_TWINS, RESTLESS_TWINS
+from tests.fixtures.verbs import advance, pend, select, settle, update
 
 DRAWN = ("lin-thompson", "sliding-lin-thompson", "discounted-lin-thompson")
 

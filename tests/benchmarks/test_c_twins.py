@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, new_trace
 from driftwise.families import (
@@ -24,6 +23,7 @@ from driftwise.families import (
 )
 from driftwise.families.knapsack.means import Means
 from driftwise.families.knapsack.worlds.base import EXACT, TOGETHER, BudgetWorld
+from tests.fixtures.verbs import play
 
 SOURCE = Path(__file__).parents[2] / "benchmarks" / "twin" / "twin.py"
 ROUNDS = 5000

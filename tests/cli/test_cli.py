@@ -1,4 +1,7 @@
-"""The command line as people and programs use it: in a process of its own."""
+"""The command line as people and programs use it: what it prints, where to, and its exit code.
+
+Most commands run in this process; some of every kind in a process of their own.
+"""
 
 import json
 import sqlite3
@@ -8,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.command_line import driftwise
+
 SIMULATE = ["simulate", "--world", "abrupt", "--horizon", "500", "--runs", "3"]
 
 
-def driftwise(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+def in_a_process(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     done = subprocess.run([sys.executable, "-m", "driftwise.cli", *words], capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
@@ -19,7 +24,7 @@ def driftwise(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
 
 
 def test_help_teaches() -> None:
-    text = driftwise("--help").stdout
+    text = in_a_process("--help").stdout
     for word in ("demo", "simulate", "policies", "worlds", "driftwise simulate --world abrupt"):
         assert word in text
 
@@ -32,7 +37,7 @@ def test_policies_and_worlds_are_listed_with_what_they_need() -> None:
 
 
 def test_lists_are_short_grouped_by_family_and_filtered() -> None:
-    lines = driftwise("policies").stdout.splitlines()
+    lines = in_a_process("policies").stdout.splitlines()
     assert lines[0] == "any" and lines[1].split()[0] == "auto" and "multi-armed" in lines
     assert "sliding-ucb" not in driftwise("policies", "--family", "restless").stdout
     needs_nothing = json.loads(driftwise("policies", "--needs", "nothing", "--json").stdout)
@@ -53,7 +58,7 @@ def test_lists_as_json() -> None:
 
 
 def test_simulate_json_is_one_document_and_nothing_else() -> None:
-    done = driftwise(*SIMULATE, "--policy", "ucb1", "--policy", "sliding-ucb:window=100,xi=0.5", "--json")
+    done = in_a_process(*SIMULATE, "--policy", "ucb1", "--policy", "sliding-ucb:window=100,xi=0.5", "--json")
     document = json.loads(done.stdout)
     assert document["world"] == "abrupt" and document["horizon"] == 500 and document["runs"] == 3
     assert list(document["policies"]) == ["ucb1", "sliding-ucb:window=100,xi=0.5"]
@@ -70,13 +75,15 @@ def test_one_seed_has_no_interval() -> None:
 
 
 def test_the_same_command_gives_the_same_numbers() -> None:
-    def regret(*more: str) -> float:
-        document = json.loads(driftwise(*SIMULATE, "--policy", "thompson", "--json", *more).stdout)
+    def regret(*more: str, alone: bool = False) -> float:
+        words = [*SIMULATE, "--policy", "thompson", "--json", *more]
+        document = json.loads((in_a_process(*words) if alone else driftwise(*words)).stdout)
         return float(document["policies"]["thompson"]["regret"]["mean"])
 
-    assert regret() == regret("--threads", "1")
-    assert regret() != regret("--seed", "1")
-    assert regret() != regret("--delay", "geometric:20", "--lost", "0.1")
+    once = regret(alone=True)
+    assert once == regret() == regret("--threads", "1")
+    assert once != regret("--seed", "1")
+    assert once != regret("--delay", "geometric:20", "--lost", "0.1")
 
 
 def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
@@ -125,6 +132,11 @@ def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], says: str) 
     done = driftwise("simulate", *words, code=2)
     assert says in done.stderr
     assert done.stdout == ""
+
+
+def test_a_process_that_refuses_ends_with_exit_code_2() -> None:
+    done = in_a_process("simulate", "--world", "abrubt", "--policy", "ucb1", code=2)
+    assert done.stderr == "driftwise: there is no world called 'abrubt'; did you mean abrupt?\n" and done.stdout == ""
 
 
 def test_an_unknown_name_in_a_list_is_bad_input_too() -> None:

@@ -1,8 +1,6 @@
 """The diagnosis of logs whose truth is known, and slow twins of what is compiled or vectorised."""
 
 import json
-import subprocess
-import sys
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from driftwise.evaluate.diagnosis.summary import to_dict
 from driftwise.evaluate.diagnosis.window_curve import window_curve
 from driftwise.numerics.local_level import sample_path, smooth
 from tests.fixtures.clicks import DAY, START, clicks_csv
+from tests.fixtures.command_line import driftwise
 
 
 @pytest.fixture(scope="module")
@@ -293,8 +292,7 @@ def test_smoothing_equals_the_normal_distribution_of_all_means() -> None:
 
 
 def test_the_command(month: Path, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "driftwise.cli", "diagnose", str(month), "--json", "--out", str(tmp_path / "out")]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = driftwise("diagnose", str(month), "--json", "--out", str(tmp_path / "out"))
     document = json.loads(done.stdout)
     assert document["drifts"] and document["rows"] == 12_000 and document["p_value"] == 0.002
     assert {"at", "action", "size"} <= set(document["changes"][0]) and document["changes"][0]["action"] == "video"
@@ -316,6 +314,5 @@ def test_the_command(month: Path, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_sentence(month: Path, words: list[str], says: str) -> None:
-    command = [sys.executable, "-m", "driftwise.cli", "diagnose", *(word.format(log=month) for word in words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and says in done.stderr and len(done.stderr.splitlines()) == 1
+    done = driftwise("diagnose", *(word.format(log=month) for word in words), code=2)
+    assert says in done.stderr and len(done.stderr.splitlines()) == 1

@@ -19,6 +19,7 @@ from driftwise.core.spec import parse
 from driftwise.errors import ParameterError
 from driftwise.evaluate.recommend import DRIFTS, mean_losses, read_table
 from driftwise.families import POLICIES, WORLDS
+from tests.fixtures.command_line import driftwise
 
 COMMAND = [sys.executable, "-m", "driftwise.cli", "recommend"]
 KNOWN = list(product([None, *DRIFTS], [None, 500, 10_000, 10**7], [None, 200.0], [False, True]))
@@ -100,8 +101,8 @@ def test_bad_input_is_refused_in_a_sentence(options: dict[str, object], sentence
 def test_the_command_without_a_terminal_takes_defaults_and_prints_one_document() -> None:
     done = subprocess.run([*COMMAND, "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == json.loads(json.dumps(dw.recommend().as_dict()))
-    refused = subprocess.run([*COMMAND, "--kind", "roulette"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert refused.returncode == 2 and "no kind of problem called 'roulette'" in refused.stderr
+    refused = driftwise("recommend", "--kind", "roulette", code=2)
+    assert "no kind of problem called 'roulette'" in refused.stderr
 
 
 def test_on_a_terminal_it_asks_for_what_is_missing() -> None:

@@ -22,7 +22,6 @@ import pytest
 
 import driftwise as dw
 from driftwise.core.types import Decision, Outcome, Problem
-from driftwise.core.verbs import update
 from driftwise.errors import ParameterError
 from driftwise.families import SinePair
 from driftwise.families.contextual.regret_bounds import sliding_lin_ucb_bound
@@ -44,6 +43,7 @@ from driftwise.papers.hedging_the_drift.piecewise import Size
 from driftwise.report.style import NARROW, WIDE, svg
 from driftwise.study.claims import Claim, Evidence, choose, needed
 from driftwise.study.verdicts import Verdict, judge
+from tests.fixtures.verbs import update
 
 NAME, SMALL = "hedging-the-drift", "small"
 FIGURES = ("figure2a", "figure2b", "figure3", "figure4", "figure5", "theorem3/bound")

@@ -112,7 +112,7 @@ def test_bob_without_restarts_keeps_the_counts_of_every_window() -> None:
     assert np.isfinite(dw.run(study).at(study.cells(), 300)).all()
     state = policy.init(problem)
     from driftwise.core.types import Decision, Outcome
-    from driftwise.core.verbs import advance, update
+    from tests.fixtures.verbs import advance, update
 
     played = np.random.default_rng(1).integers(0, 2, 200)
     for t, arm in enumerate(played):

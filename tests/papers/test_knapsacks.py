@@ -21,10 +21,8 @@ import driftwise as dw
 from driftwise.checks import check_world
 from driftwise.checks.claims import blind_to
 from driftwise.core.family import trace_for
-from driftwise.core.loop import play
 from driftwise.core.random import stream
 from driftwise.core.seeding import key
-from driftwise.core.verbs import advance
 from driftwise.errors import ParameterError
 from driftwise.families import BudgetRotating, KnapsackExample
 from driftwise.families.knapsack.hindsight.path_length import steps
@@ -52,6 +50,7 @@ from driftwise.papers.knapsacks.worlds import CheapBest, WithIdleArm
 from driftwise.report.style import NARROW, WIDE, svg
 from driftwise.study.claims import Evidence, choose, needed
 from driftwise.study.verdicts import Verdict, judge
+from tests.fixtures.verbs import advance, play
 
 NAME, SMALL = "knapsacks", "small"
 ROOT = Path(__file__).parents[2]

@@ -10,10 +10,11 @@ from driftwise.service.client.client import RequestError
 from driftwise.service.deployments import decisions, queries
 from driftwise.service.http.access import Access, is_local, is_loopback
 from driftwise.service.http.token import drop_token, ensure_token, load_token, token_file
+from tests.fixtures.command_line import driftwise
 from tests.fixtures.patience import HANG_S, patient
 from tests.fixtures.service_process import Service as Process
 from tests.fixtures.service_process import admin_key
-from tests.service.test_service import OPEN, SHOP, command, over_http, web
+from tests.service.test_service import OPEN, SHOP, over_http, serve, web
 
 TOKEN = "dwt_" + "t" * 43
 BEARER = {"authorization": f"Bearer {TOKEN}"}
@@ -140,12 +141,12 @@ def test_loopback() -> None:
 
 def test_from_the_token_to_the_first_key_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
-    command("keys", "token", "--store", store, code=2)
+    driftwise("keys", "token", "--store", store, code=2)
     with Process(tmp_path / "store.db", auth=True) as service:
         token = service.token
         assert f"{service.url}/?token={token}\n" in service.terminal.read_text()
         assert token not in service.log.read_text()
-        assert command("keys", "token", "--store", store).stdout.strip() == token
+        assert driftwise("keys", "token", "--store", store).stdout.strip() == token
         with patient(service.url) as client, pytest.raises(RequestError, match="the token of the service is needed"):
             client.list()
         with patient(service.url, key=token) as client:
@@ -153,9 +154,9 @@ def test_from_the_token_to_the_first_key_on_the_command_line(tmp_path: Path, mon
         monkeypatch.setenv("DRIFTWISE_TOKEN", token)
         with patient(service.url) as client:
             assert client.decide("shop").id == 0
-        told = command("keys", "create", "--scopes", "admin", "--url", service.url, code=2).stderr
+        told = driftwise("keys", "create", "--scopes", "admin", "--url", service.url, code=2).stderr
         assert "the first API key is created on the command line: stop the service" in told
-        told = command("keys", "create", "--scopes", "admin", "--store", store, code=2).stderr
+        told = driftwise("keys", "create", "--scopes", "admin", "--store", store, code=2).stderr
         assert "in use by process" in told and "stop the service" in told
         assert service.stop() == 0
         service.start()
@@ -163,11 +164,11 @@ def test_from_the_token_to_the_first_key_on_the_command_line(tmp_path: Path, mon
         assert service.token == token
         assert service.stop() == 0
         for words in (["--scopes", "decide"], ["--scopes", "admin", "--deployment", "shop"]):
-            assert "the first API key" in command("keys", "create", *words, "--store", store, code=2).stderr
-        assert "no-auth" in command("serve", "--no-auth", "--host", "0.0.0.0", "--store", store, code=2).stderr
-        key = command("keys", "create", "--scopes", "admin", "--store", store).stdout.strip()
+            assert "the first API key" in driftwise("keys", "create", *words, "--store", store, code=2).stderr
+        assert "no-auth" in serve("--no-auth", "--host", "0.0.0.0", "--store", store, code=2).stderr
+        key = driftwise("keys", "create", "--scopes", "admin", "--store", store).stdout.strip()
         assert not token_file(store).exists()
-        assert "API keys" in command("serve", "--no-auth", "--store", store, code=2).stderr
+        assert "API keys" in serve("--no-auth", "--store", store, code=2).stderr
         service.start()
         service.wait()
         assert token not in service.terminal.read_text()
@@ -176,7 +177,7 @@ def test_from_the_token_to_the_first_key_on_the_command_line(tmp_path: Path, mon
         with patient(service.url, key=key) as client:
             assert client.decide("shop").id == 1
         monkeypatch.setenv("DRIFTWISE_KEY", key)
-        command("keys", "create", "--url", service.url)
+        driftwise("keys", "create", "--url", service.url)
 
 
 def test_without_auth_there_are_warnings_and_any_loopback_address_serves(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
 from driftwise.service.http.endpoint import Limits, Service
 from driftwise.service.store.journal import open_journal
+from tests.fixtures.command_line import driftwise
 from tests.fixtures.engine import Clock
 from tests.fixtures.patience import patient
 from tests.fixtures.service_process import SOURCE, admin_key
@@ -466,7 +467,7 @@ async def test_a_bad_name_is_explained(store: Path) -> None:
 def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        told = command("serve", "--store", f"{tmp_path}/store.db", "--port", str(port), code=2).stderr
+        told = serve("--store", f"{tmp_path}/store.db", "--port", str(port), code=2).stderr
     assert f"127.0.0.1:{port} cannot be listened on (Address already in use): try another --port" in told
     assert "serving" not in told
 
@@ -482,9 +483,9 @@ def test_a_client_waits_until_a_service_is_back(tmp_path: Path) -> None:
         again.join()
 
 
-def command(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+def serve(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": SOURCE}
-    line = [sys.executable, "-m", "driftwise.cli", *words]
+    line = [sys.executable, "-m", "driftwise.cli", "serve", *words]
     done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == code and "Traceback" not in done.stderr, done.stderr
     return done
@@ -492,17 +493,17 @@ def command(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
 
 def test_keys_on_the_command_line(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
-    refused = command("serve", "--store", store, "--host", "0.0.0.0", code=2)
+    refused = serve("--store", store, "--host", "0.0.0.0", code=2)
     assert "there are no API keys" in refused.stderr
-    key = command("keys", "create", "--store", store, "--scopes", "admin", "--name", "me").stdout.strip()
+    key = driftwise("keys", "create", "--store", store, "--scopes", "admin", "--name", "me").stdout.strip()
     assert re.fullmatch(r"dw_[0-9a-f]{8}_[\w-]{43}", key)
-    assert "me  admin  everywhere  for ever" in command("keys", "list", "--store", store).stdout
-    command("keys", "create", "--store", store, "--scopes", "everything", code=2)
+    assert "me  admin  everywhere  for ever" in driftwise("keys", "list", "--store", store).stdout
+    driftwise("keys", "create", "--store", store, "--scopes", "everything", code=2)
     with Process(tmp_path / "store.db", host="0.0.0.0", auth=True) as service:
-        assert "in use" in command("keys", "list", "--store", store, code=2).stderr
+        assert "in use" in driftwise("keys", "list", "--store", store, code=2).stderr
         with patient(service.url, key=key) as client:
             assert client.list().deployments == []
         with pytest.raises(RequestError), patient(service.url) as client:
             client.list()
-    command("keys", "revoke", key.split("_")[1], "--store", store)
-    command("keys", "revoke", key.split("_")[1], "--store", store, code=2)
+    driftwise("keys", "revoke", key.split("_")[1], "--store", store)
+    driftwise("keys", "revoke", key.split("_")[1], "--store", store, code=2)

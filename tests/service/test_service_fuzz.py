@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import os
 import subprocess
 import sys
 import tempfile
@@ -24,17 +23,14 @@ from driftwise.service.http.schemas.requests import ChangeRequest
 from driftwise.service.store.journal import open_journal
 from tests.fixtures.engine import Clock, create, decide, learn
 from tests.fixtures.patience import HANG_S, patient
-from tests.fixtures.service_process import SOURCE, Service
+from tests.fixtures.service_process import Service, admin_key
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
 def fuzz(store: Path, examples: int) -> None:
     """Let schemathesis ask whatever the document allows, and much that it does not."""
-    command = [sys.executable, "-m", "driftwise.cli", "keys", "create", "--scopes", "admin", "--store"]
-    environment = os.environ | {"PYTHONPATH": SOURCE}
-    made = subprocess.run([*command, f"sqlite:///{store}"], capture_output=True, text=True, check=True, env=environment)
-    key = made.stdout.strip()
+    key = admin_key(store)
     with Service(store, auth=True) as service:
         with patient(service.url, key=key) as client:
             client.create("shop", "sliding-ucb:window=50", 3)

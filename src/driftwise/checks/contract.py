@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from driftwise.agent import Agent
-from driftwise.core import verbs
+from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core.family import FAMILIES, family_of, trace_for
 from driftwise.core.fixtures import ROUNDS, Arguments, Fixtures, Usage
 from driftwise.core.loop import play
@@ -54,9 +54,9 @@ def run_over(
     return state, trace
 
 
-def select(policy: Policy, state: Record, t: int, context: object, rng: np.uint64) -> tuple[Any, float]:
+def select(calls: VerbCalls, state: Record, t: int, context: object, rng: np.uint64) -> tuple[Any, float]:
     """What a policy chooses, as plain numbers: an arm or row, the items of a slate, the coordinates of a point."""
-    action, propensity = verbs.select(without_text(policy), state, t, context, rng)
+    action, propensity = calls.select(state, t, context, rng)
     return (tuple(action.tolist()) if isinstance(action, np.ndarray) else action), propensity
 
 

@@ -34,12 +34,12 @@ def rows_do_not_matter(policy: Policy) -> str | None:
     if not fixtures.has_rows:
         return f"{kind_name(policy)} is shown no rows"
     luck = np.random.default_rng(5)
-    state = short_run(policy)[0]
+    state, calls = short_run(policy)[0], VerbCalls.of(policy, fixtures)
     for i in range(100):
         matrix, order = luck.uniform(0.1, 0.3, (6, 1)) * random_rows(luck, 6), luck.permutation(6)
         own, permutation = at(key(7), i), np.ascontiguousarray(matrix[order])
-        row, propensity = select(policy, state, ROUNDS, fixtures.context_of(matrix), own)
-        other, _ = select(policy, state, ROUNDS, fixtures.context_of(permutation), own)
+        row, propensity = select(calls, state, ROUNDS, fixtures.context_of(matrix), own)
+        other, _ = select(calls, state, ROUNDS, fixtures.context_of(permutation), own)
         before = order[other] if other >= 0 else other  # to choose nothing has no place
         require(bool(row == before or propensity < 1.0), f"{policy} chose row {row}, and {before} of permuted rows")
     return None

@@ -22,10 +22,10 @@ from driftwise.core.validation import cast, without_text
 def select_reads_only(policy: Policy) -> None:
     """`select` leaves the state as it was, and answers with something that exists."""
     fixtures, policy, luck = fixtures_of(policy), cast(policy), np.random.default_rng(0)
-    state = short_run(policy)[0]
+    state, calls = short_run(policy)[0], VerbCalls.of(policy, fixtures)
     before = clone(state)
     for t in range(ROUNDS, ROUNDS + 50):
-        action, propensity = select(policy, state, ROUNDS, fixtures.context(luck), at(key(3), t))
+        action, propensity = select(calls, state, ROUNDS, fixtures.context(luck), at(key(3), t))
         require(fixtures.exists(action), f"{policy} chose {action!r}, which does not exist")
         require(np.isnan(propensity) or 0.0 < propensity <= 1.0, f"{policy} gave the propensity {propensity}")
     require(equal(before, state), f"select of {policy} changed the state")
@@ -67,7 +67,7 @@ def loop_equals_verbs(policy: Policy) -> None:
         context, is_open = fixtures.observe(tape, nature, t)
         if not is_open:
             break
-        action, propensity = verbs.select(without_text(policy), by_hand, t, context, own)
+        action, propensity = calls.select(by_hand, t, context, own)
         there = bool(np.all(action == trace.actions[t]))
         require(there, f"{policy} chose {trace.actions[t]} in the loop and {action} by hand, round {t}")
         outcome = verbs.respond(tape, nature, t, action)
@@ -102,12 +102,13 @@ def bytes_come_back(policy: Policy) -> None:
 
 def propensities_are_frequencies(policy: Policy) -> str | None:
     """Where a policy knows propensities, actions are chosen that often (binomial, 5 standard errors)."""
-    policy, draws = cast(policy), 4000
-    state, context = short_run(policy)[0], fixtures_of(policy).context(np.random.default_rng(2))
+    fixtures, policy, draws = fixtures_of(policy), cast(policy), 4000
+    state, calls = short_run(policy)[0], VerbCalls.of(policy, fixtures)
+    context = fixtures.context(np.random.default_rng(2))
     propensities: dict[Any, float] = {}
     counts: dict[Any, int] = {}
     for i in range(draws):
-        action, propensity = select(policy, state, ROUNDS, context, at(key(6), i))
+        action, propensity = select(calls, state, ROUNDS, context, at(key(6), i))
         propensities[action], counts[action] = propensity, counts.get(action, 0) + 1
     if all(np.isnan(list(propensities.values()))):
         return f"{kind_name(policy)} has no propensities"

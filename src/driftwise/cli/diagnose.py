@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from driftwise.cli._progress import announce
 from driftwise.cli.command import Count, main
 from driftwise.cli.log_options import log_options, read_log
 
@@ -28,4 +27,6 @@ def diagnose(log: str | None, seed: int, as_json: bool, out: Path | None, **wher
     found = read_log(log, where).diagnose(name=source, seed=seed)
     click.echo(json.dumps(found.to_dict()) if as_json else str(found))
     if out is not None:
+        from driftwise.cli._progress import announce
+
         announce("Report", lambda: found.write(out / "report.html", title=f"Diagnosis of {log or where['deployment']}"))

@@ -12,7 +12,7 @@ import driftwise as dw
 from driftwise.cli.command import main
 from driftwise.core.family import FAMILIES, family_of, resolve
 from driftwise.core.spec import describe, parse
-from driftwise.core.verbs import select
+from driftwise.core.verbs import VERBS
 from driftwise.errors import ParameterError
 from driftwise.families import POLICIES
 from driftwise.service.deployments import queries
@@ -23,7 +23,7 @@ from tests.fixtures.engine import create, decide, learn, running
 def test_every_family_has_a_policy_for_auto_and_it_can_play() -> None:
     for family in FAMILIES.values():
         player = resolve(dw.Auto(), family.name)
-        assert family.accepts(family_of(player)) and type(player) in select.kernels
+        assert family.accepts(family_of(player)) and type(player) in VERBS["select"].kernels
 
 
 def test_an_agent_of_auto_is_saved_as_the_policy_that_plays() -> None:

@@ -5,7 +5,6 @@ import pytest
 
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Outcome, Problem
-from driftwise.core.verbs import advance, pend, select, settle, update
 from driftwise.errors import ParameterError
 from driftwise.families import FilterBankLinUCB
 from driftwise.families.contextual.filter_bank import (
@@ -17,6 +16,7 @@ from driftwise.families.contextual.filter_bank import (
 )
 from driftwise.families.contextual.policies.filter_bank_lin_ucb import FilterBankLinUCBState
 from tests.families.contextual.twins.filter_bank_lin_ucb import FilterBankLinUCBTwin
+from tests.fixtures.verbs import advance, pend, select, settle, update
 
 DIM, ROUNDS = 3, 150
 PROBLEM = Problem(5, -np.inf, np.inf, dim=DIM, family="contextual")

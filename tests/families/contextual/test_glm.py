@@ -11,13 +11,11 @@ import pytest
 from scipy import integrate, linalg
 
 from driftwise.agent import Agent
-from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import dump, equal, load, regroup
 from driftwise.core.spec import describe, parse
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
 from driftwise.core.validation import cast
-from driftwise.core.verbs import advance, restart, select, update
 from driftwise.errors import ParameterError
 from driftwise.families import POLICIES, Contextual, Rotating, SlidingGLMUCB, Uniform
 from driftwise.families.contextual.feature_window import new_feature_window
@@ -27,6 +25,7 @@ from driftwise.families.contextual.policies.sliding_glm_ucb import radius_of
 from driftwise.families.contextual.row_counts import LOOSE, build, new_tally
 from tests.families.contextual.twins import sliding_glm_ucb as reference
 from tests.fixtures.twins import FEATURE_TWINS
+from tests.fixtures.verbs import advance, play, restart, select, update
 
 CLOSE = 1e-6  # theta is solved for to about TOLERANCE^2, and V^-1 of a window not yet spanned has condition 10^6
 DIM, ROWS, HORIZON = 3, 8, 5000

@@ -17,11 +17,12 @@ from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, dump, equal, load, regroup
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
 from driftwise.core.validation import cast
-from driftwise.core.verbs import advance, respond, restart, select, update
+from driftwise.core.verbs import respond, restart
 from driftwise.errors import ParameterError
 from driftwise.families import BanditOverBandit, DriftingSurface, SlidingGPUCB
 from driftwise.families.contextual.gp import COLUMNS, HOPELESS, TOLERANCE, audit, information_gain, most_gain
 from tests.families.contextual.twins.sliding_gp_ucb import SlidingGPUCBTwin
+from tests.fixtures.verbs import advance, select, update
 
 CLOSE = 1e-9
 PROBLEM = Problem(30, -np.inf, np.inf, 0.3, 1000, dim=2, unit=1.0, family="contextual")

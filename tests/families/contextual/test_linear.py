@@ -17,7 +17,7 @@ from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, dump, equal, load
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
 from driftwise.core.validation import cast
-from driftwise.core.verbs import advance, restart, select, settle, update
+from driftwise.core.verbs import restart
 from driftwise.errors import ParameterError
 from driftwise.families import (
     POLICIES,
@@ -34,6 +34,7 @@ from driftwise.families import (
 from driftwise.families.composite.worlds.delayed import LOST, Delayed
 from tests.fixtures.by_family import FEATURED
 from tests.fixtures.twins import FEATURE_TWINS
+from tests.fixtures.verbs import advance, select, settle, update
 
 ALARM = 1e-5
 CLOSE = 1e-9

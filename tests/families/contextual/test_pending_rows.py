@@ -14,10 +14,11 @@ from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal
 from driftwise.core.types import Decision, Floats, Outcome, Problem
 from driftwise.core.validation import cast
-from driftwise.core.verbs import advance, pend, restart, select, settle, update
+from driftwise.core.verbs import restart
 from driftwise.families import POLICIES, LinUCB, SlidingLinThompson, SlidingLinUCB
 from driftwise.families.contextual.linear_draw import fill_normals
 from tests.fixtures.twins import FEATURE_TWINS
+from tests.fixtures.verbs import advance, pend, select, settle, update
 
 CLOSE = 1e-8
 RIDGES = ("lin-ucb", "sliding-lin-ucb")

@@ -12,7 +12,7 @@ from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Problem, Spent
 from driftwise.core.validation import cast
-from driftwise.core.verbs import advance, appraise, observe, pend, respond, select, settle, update
+from driftwise.core.verbs import appraise, observe, respond
 from driftwise.errors import ArmError, BudgetError, DriftwiseError, FeatureError, ParameterError
 from driftwise.families import (
     POLICIES,
@@ -32,6 +32,7 @@ from tests.families.contextual_knapsack.twins.lin_pacing import FeaturedBill, Li
 from tests.fixtures.knapsack_runs import highs
 from tests.fixtures.patience import HANG_S
 from tests.fixtures.service_process import Service
+from tests.fixtures.verbs import advance, pend, select, settle, update
 
 TWINS: dict[str, Any] = {"lin-pacing": LinPacingTwin, "unpaced-lin-ucb": UnpacedLinUCBTwin}
 CLOSE = 1e-9

@@ -14,7 +14,7 @@ from driftwise.core.family import trace_for
 from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Problem, Slopes
-from driftwise.core.verbs import respond, select, update
+from driftwise.core.verbs import respond
 from driftwise.errors import ParameterError
 from driftwise.families import ConvexGap, ConvexHard, ConvexLinear, ConvexQuadratic, VirtualQueue
 from driftwise.families.convex.constraint_violation import regrets
@@ -24,6 +24,7 @@ from driftwise.families.convex.projections import convex
 from tests.families.convex.twins.virtual_queue import VirtualQueueTwin, algorithm_2
 from tests.fixtures.by_family import POINTED
 from tests.fixtures.twins import POINT_TWINS
+from tests.fixtures.verbs import select, update
 
 DOMAINS = {
     "box": dw.box(-1.0, 1.0, size=4),

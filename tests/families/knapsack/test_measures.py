@@ -144,10 +144,11 @@ def test_prices_prove_what_they_belong_to() -> None:
 # ---- the chain ----
 
 
-def test_the_chain_holds_without_exception() -> None:
-    """And what holds for the nearest centres holds for any."""
+@pytest.mark.parametrize("count", [60, pytest.param(330, marks=pytest.mark.deep)])
+def test_the_chain_holds_without_exception(count: int) -> None:
+    """And what holds for the nearest centres holds for any. Ten runs of each kind, or many."""
     luck = np.random.default_rng(30)
-    for means, budgets in random_runs(31, 330, most=(8, 5, 3)):
+    for means, budgets in random_runs(31, count, most=(8, 5, 3)):
         (w1, w2), (v1, v2), nearest = spread(means), steps(means), nearest_centres(means)
         plan, (rewards, costs) = best_plan(means, budgets), nearest
         lines = chain(means, budgets, plan=plan, rewards_centre=rewards.point, costs_centre=costs.point)

@@ -103,15 +103,16 @@ def test_every_policy_with_budgets_is_among_the_spenders() -> None:
     assert {kind for kind in POLICIES.values() if kind in ABOUT and ABOUT[kind].family == "knapsack"} <= spenders
 
 
-@settings(max_examples=150, deadline=None)
-@given(
+LIVES = (
     st.sampled_from(SPENDERS),
     st.floats(0.5, 30.0),
     st.floats(0.1, 3.0),
     st.sampled_from([2, 4, 100]),
     st.lists(STEPS, min_size=5, max_size=60),
 )
-def test_nothing_is_ever_overspent(policy: Any, euros: float, most: float, room: int, steps: list[Any]) -> None:
+
+
+def live(policy: Any, euros: float, most: float, room: int, steps: list[Any]) -> None:
     """Whatever outcomes cost, however late they are, lost or called off; while budgets, horizon and arms change."""
     till = Till(policy, euros, most, "maximum", room)
     for name, *words in steps:
@@ -123,6 +124,21 @@ def test_nothing_is_ever_overspent(policy: Any, euros: float, most: float, room:
             assert remaining[resource] == pytest.approx(budget - till.spent[resource], abs=1e-6)
             assert reserved[resource] == pytest.approx(len(till.agent.pending) * till.most[resource])
             assert till.spent[resource] + reserved[resource] <= budget + rounding
+
+
+@settings(max_examples=50, deadline=None)
+@given(*LIVES)
+def test_nothing_is_ever_overspent(policy: Any, euros: float, most: float, room: int, steps: list[Any]) -> None:
+    live(policy, euros, most, room, steps)
+
+
+@pytest.mark.deep
+@settings(max_examples=500, deadline=None)
+@given(*LIVES)
+def test_nothing_is_overspent_in_many_lives(
+    policy: Any, euros: float, most: float, room: int, steps: list[Any]
+) -> None:
+    live(policy, euros, most, room, steps)
 
 
 @settings(max_examples=40, deadline=None)

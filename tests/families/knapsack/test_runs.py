@@ -8,7 +8,6 @@ import pytest
 import driftwise as dw
 from driftwise.core.family import trace_for
 from driftwise.core.kernel import kernel
-from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import PerArm, Trace
 from driftwise.core.verbs import advance, register
@@ -20,6 +19,7 @@ from driftwise.families.knapsack.cost_windows import Spending, awaits, clear, en
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, new_ledger
 from driftwise.measure.ledger import enter as book
 from driftwise.study.study import Study, state_of
+from tests.fixtures.verbs import play
 
 ARMS, RESOURCES = 3, 2
 

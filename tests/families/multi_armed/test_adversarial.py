@@ -21,7 +21,6 @@ from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal, regroup
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
-from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
 from driftwise.families import EXP3, EXP3IX, EXP3S, POLICIES, REXP3, SER4, Abrupt, MultiArmed
 from driftwise.families.composite.worlds.delayed import Delayed
@@ -31,6 +30,7 @@ from driftwise.measure.levels import Levels
 from driftwise.numerics.weights import SLACK, Weights, draw, level, new_weights, place, raise_weight
 from tests.families.multi_armed.twins.pair import Pair
 from tests.fixtures.splitmix import before
+from tests.fixtures.verbs import advance, select, update
 
 ALARM = 1e-5
 DRAWS = 20_000

@@ -10,10 +10,11 @@ from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
 from driftwise.core.summary import new_summary
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
-from driftwise.core.verbs import advance, pend, select, settle, summarise, update
+from driftwise.core.verbs import summarise
 from driftwise.families import Abrupt, FilterBankUCB, MultiArmed, Stationary, Uniform
 from driftwise.families.composite.worlds.delayed import Delayed
 from tests.families.multi_armed.twins.pair import Pair
+from tests.fixtures.verbs import advance, pend, select, settle, update
 
 CLOSE = 1e-7
 NAME = "filter-bank-ucb"

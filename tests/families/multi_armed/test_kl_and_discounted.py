@@ -12,13 +12,13 @@ import pytest
 from scipy import special, stats
 
 from driftwise.agent import Agent
+from driftwise.core import verbs
 from driftwise.core.kernel import kernel
 from driftwise.core.loop import play
 from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import arrays, clone, equal
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
-from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
 from driftwise.families import KLUCB, POLICIES, Abrupt, DiscountedThompson, DiscountedUCB, EpsilonGreedy, SlidingKLUCB
 from driftwise.families.composite.worlds.delayed import Delayed
@@ -29,6 +29,7 @@ from driftwise.numerics.kl import exploration, gap_of, information, kl, kl_gap, 
 from tests.families.multi_armed.twins.kl_ucb import divergence, upper
 from tests.families.multi_armed.twins.log import readable, tries
 from tests.families.multi_armed.twins.pair import Pair
+from tests.fixtures.verbs import advance, select, update
 
 ALARM = 1e-5
 DRAWS = 20_000
@@ -514,7 +515,7 @@ def test_discounted_thompson_forgets_down_to_its_prior() -> None:
 @kernel
 def count_choices(policy: Any, state: Any, t: int, rng: Any, draws: int, counts: Ints) -> None:
     for i in range(draws):
-        arm, _ = select(policy, state, t, (), stream(rng, i))
+        arm, _ = verbs.select(policy, state, t, (), stream(rng, i))
         counts[arm] += 1
 
 

@@ -13,16 +13,17 @@ from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Outcome, Problem, SlateOutcome, new_trace
 from driftwise.core.validation import cast
-from driftwise.core.verbs import advance, pend, select, settle, update
+from driftwise.core.verbs import VERBS
 from driftwise.families import POLICIES, Abrupt, SlidingSlateUCB
 from driftwise.families.composite.worlds.delayed import Delayed
 from tests.families.multi_armed.twins.log import readable
 from tests.families.multi_armed.twins.pair import Pair
 from tests.families.slate.twins.sliding_slate_ucb import SlidingSlateUCBTwin
 from tests.fixtures.by_family import ARMED
+from tests.fixtures.verbs import advance, pend, select, settle, update
 
 CLOSE = 1e-9
-COUNTING = [name for name in ARMED if POLICIES[name] in pend.kernels and "thompson" not in name]
+COUNTING = [name for name in ARMED if POLICIES[name] in VERBS["pend"].kernels and "thompson" not in name]
 DRAWING = ("gaussian-thompson", "sliding-gaussian-thompson")
 BOUNDED = ("kl-ucb", "sliding-kl-ucb", "glr-kl-ucb")
 BELL = {"low": -np.inf, "high": np.inf, "noise": 0.4}

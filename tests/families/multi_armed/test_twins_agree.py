@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from driftwise.core import verbs
 from driftwise.core.kernel import kernel
 from driftwise.core.loop import play
 from driftwise.core.random import stream
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Ints, Outcome, Problem, new_trace
-from driftwise.core.verbs import advance, select, update
 from driftwise.errors import ParameterError
 from driftwise.families import POLICIES, Abrupt
 from driftwise.families.composite.worlds.delayed import Delayed
@@ -30,6 +30,7 @@ from tests.families.multi_armed.twins.log import readable
 from tests.families.multi_armed.twins.pair import Pair
 from tests.fixtures.by_family import ARMED
 from tests.fixtures.twins import TWINS
+from tests.fixtures.verbs import advance, select, update
 
 ALARM = 1e-5
 DRAWS = 20_000
@@ -271,7 +272,7 @@ def test_the_compiled_loop_agrees_with_the_twin(name: str) -> None:
 @kernel
 def count_choices(policy: Any, state: Any, t: int, rng: Any, draws: int, counts: Ints) -> None:
     for i in range(draws):
-        arm, _ = select(policy, state, t, (), stream(rng, i))
+        arm, _ = verbs.select(policy, state, t, (), stream(rng, i))
         counts[arm] += 1
 
 

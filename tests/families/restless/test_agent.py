@@ -8,13 +8,13 @@ import pytest
 
 from driftwise import Agent
 from driftwise.core.family import trace_for
-from driftwise.core.loop import play
 from driftwise.core.serialization import equal
 from driftwise.core.validation import cast
 from driftwise.core.verbs import observe, respond
 from driftwise.errors import ArmError, DriftwiseError, FeatureError, MoveError, ParameterError, RewardError, StateError
 from driftwise.families import UCB1, WIQL, Climbing, MultiArmed, Myopic, RandomArms, Restless, RoundRobin, Slate
 from driftwise.families.restless.adapter import RestlessAdapter
+from tests.fixtures.verbs import play
 
 NAMES = ["ana", "bea", "cleo", "dina"]
 LEVELS = ["lapsed", "wavering", "engaged"]

@@ -7,7 +7,6 @@ import pytest
 
 from driftwise.core.types import Decision, Moves
 from driftwise.core.validation import cast
-from driftwise.core.verbs import update
 from driftwise.families import (
     AdaptiveWhittle,
     HealthAdherence,
@@ -23,6 +22,7 @@ from driftwise.families.restless.transitions.pooling import add_to_pool, believe
 from driftwise.study.run import run
 from driftwise.study.study import Study
 from tests.fixtures.restless_arms import follow, problem
+from tests.fixtures.verbs import update
 
 POLICIES_TRIED: dict[str, Any] = {
     "sliding-whittle": SlidingWhittle(window=3, every=3),

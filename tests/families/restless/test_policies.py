@@ -13,7 +13,6 @@ from scipy import stats
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Problem
 from driftwise.core.validation import cast
-from driftwise.core.verbs import select, update
 from driftwise.errors import ParameterError
 from driftwise.families import WIQL, Myopic, RandomArms, RoundRobin
 from driftwise.families.restless.random_subset import chance_of_set, draw_arms
@@ -22,6 +21,7 @@ from driftwise.families.restless.top_m import TIE, kth_largest, top_arms
 from tests.fixtures.by_family import RESTLESS
 from tests.fixtures.restless_arms import follow, problem, walk
 from tests.fixtures.twins import RESTLESS_TWINS
+from tests.fixtures.verbs import select, update
 
 ALARM = 1e-5  # the chance of a false alarm, were the streams renewed, of each chi-square test here
 DRAWS = 20_000

@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 
 from driftwise.core.family import trace_for
-from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats
 from driftwise.core.validation import cast
@@ -41,6 +40,7 @@ from driftwise.families.composite.worlds.delayed import Delayed
 from driftwise.families.restless.comparator import Rival, WhittleRival
 from driftwise.study.run import run
 from driftwise.study.study import Study
+from tests.fixtures.verbs import play
 
 CELLS = ((10, 1), (10, 4), (20, 4))
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from driftwise.core.family import drift_of, trace_for
-from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Trace
 from driftwise.core.validation import cast
@@ -27,6 +26,7 @@ from driftwise.families.restless.structure import KNOWLEDGE
 from driftwise.families.restless.transitions.drift import epsilon
 from driftwise.families.restless.worlds.base import RestlessTape, sums_of
 from tests.fixtures.by_family import RESTLESS_WORLDS
+from tests.fixtures.verbs import play
 
 NOBODY = np.zeros(0, np.int64)
 

@@ -20,7 +20,7 @@ from driftwise.core.serialization import clone, dump, equal, load
 from driftwise.core.spec import describe, parse
 from driftwise.core.types import Decision, Floats, Ints, Problem, SlateOutcome, new_trace
 from driftwise.core.validation import cast
-from driftwise.core.verbs import advance, observe, respond, restart, select, update
+from driftwise.core.verbs import observe, respond, restart
 from driftwise.errors import ParameterError
 from driftwise.families import POLICIES, WORLDS, Abrupt, BanditOverBandit, Slates, SlidingSlateUCB
 from driftwise.families.composite.worlds.delayed import Delayed
@@ -32,6 +32,7 @@ from tests.families.multi_armed.twins.log import readable
 from tests.families.slate.twins.sliding_slate_ucb import SlidingSlateUCBTwin
 from tests.fixtures.by_family import ARMED, FEATURED, SLATED, SLATED_WORLDS
 from tests.fixtures.twins import SLATE_TWINS
+from tests.fixtures.verbs import advance, select, update
 
 CLOSE = 1e-9
 

@@ -9,6 +9,7 @@ from driftwise.core.family import trace_for
 from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Problem
+from driftwise.core.validation import without_text
 from driftwise.families import BudgetRotating, GreedyRatio, KnapsackExample, SlidingKnapsackUCB
 from driftwise.families.knapsack.hindsight.hindsight_lp import best_plan
 from driftwise.families.knapsack.problem import Budgets
@@ -71,7 +72,7 @@ def _always(world: BudgetWorld, rounds: int) -> tuple[float, float]:
     problem, policy = world.problem(rounds), GreedyRatio(paced=0)
     tape, till = world.draw(rounds, 0)
     trace = trace_for(problem, 0, rounds)
-    played = play(policy, policy.init(problem), tape, till, key(0), trace, rounds)
+    played = play(without_text(policy), policy.init(problem), tape, till, key(0), trace, rounds)
     plan = best_plan(world.means(rounds, 0), problem.structure.amounts)
     return float(trace.rewards[:played].sum()), plan.value
 

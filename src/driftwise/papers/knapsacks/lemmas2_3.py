@@ -21,6 +21,7 @@ from driftwise.core.family import trace_for
 from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Ints
+from driftwise.core.validation import without_text
 from driftwise.families import BudgetRotating, BudgetStationary, SlidingKnapsackUCB
 from driftwise.families.knapsack.hindsight.path_length import steps
 from driftwise.families.knapsack.means import Means
@@ -64,7 +65,7 @@ def played_by(policy: SlidingKnapsackUCB, world: BudgetWorld, means: Means, seed
     tape, till = world.draw(horizon, seed)
     problem = world.problem(horizon)
     trace = trace_for(problem, 0, horizon)
-    rounds = play(policy, policy.init(problem), tape, till, key(seed, "coverage"), trace, horizon)
+    rounds = play(without_text(policy), policy.init(problem), tape, till, key(seed, "coverage"), trace, horizon)
     rounds -= int(till.shut[0])
     arms, rows = trace.actions[:rounds], means.rows[:rounds]
     chances = np.column_stack([means.rewards[rows, arms], *np.swapaxes(means.costs, 0, 1)[:, rows, arms]])
