@@ -5,9 +5,9 @@ Three things are added to `numba.njit`:
 * **Laziness.** Decorating imports nothing, so the command line can list policies in a blink. A kernel that
   calls another finds it by its global name, as always.
 * **A cache that cannot go stale.** numba keys its disk cache by the file of the outermost function only: edit
-  a policy, and the cached loop in another file goes on giving old results. Here the cache directory is named by a hash
-  of every source file the compiled classes depend on, numba's version and its flags (`core/fingerprint.py`). In a
-  running process, what was compiled is forgotten when a kernel is registered anew or something it reads has changed.
+  a policy, and the cached loop in another file goes on giving old results. Here a file is named by a hash of every
+  source file the compiled classes depend on, numba's version and its flags (`core/kernel_cache.py`). In a running
+  process, what was compiled is forgotten when a kernel is registered anew or something it reads has changed.
 * **Half the wait.** What only other kernels call is optimised where it is called from, not before
   (`core/deferred_codegen.py`).
 
@@ -77,16 +77,17 @@ class Kernel(Generic[P, R]):
             _READS[self] = Reads([self.function])
 
     def _cached(self, classes: tuple[type, ...], holds: bool) -> "Dispatcher":
-        from driftwise.core.fingerprint import cache_folder, importable
+        from driftwise.core.fingerprint import code_tag, importable
+        from driftwise.core.kernel_cache import KernelCache
 
-        numba, folder = load_numba(), cache_folder(self, *classes)
+        numba = load_numba()
         options = self.options | {"nogil": not holds} | entry_options(numba)
-        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder / "holds" if holds else folder)
-        try:
-            entry: Dispatcher = numba.njit(self.function, cache=all(map(importable, classes)), **options)
-            return entry
-        finally:
-            numba.config.CACHE_DIR = before
+        entry: Any = numba.njit(self.function, **options)
+        if all(map(importable, classes)):
+            module, name, line = self.__module__, self.function.__qualname__, self.function.__code__.co_firstlineno
+            tag = f"{code_tag(self, *classes)} {module}.{name}:{line} {holds}"
+            entry._cache = KernelCache(name.rpartition(".")[2], tag)
+        return cast("Dispatcher", entry)
 
     def bind(self, *examples: object, holds: bool = False) -> Callable[..., Any]:
         """Compile for the types of `examples` and return the bare entry point: no dispatch, 0.2 us a call.
@@ -174,7 +175,9 @@ def load_numba() -> ModuleType:
 
         from driftwise.core import dispatch as shapes
         from driftwise.core import verbs
+        from driftwise.core.kernel_cache import choose_cpu
 
+        choose_cpu(numba)
         verbs.teach(numba)
         shapes.teach(numba, part_options(numba))
         module: ModuleType = numba
