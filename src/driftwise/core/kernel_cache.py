@@ -85,13 +85,13 @@ class KernelCache:
         """The code for a signature from the first layer that has it; None where none has, or where it is damaged."""
         from numba.core.compiler import CompileResult
 
-        context.refresh()  # so that what the code calls is known
         file = self._file(signature, context.codegen().magic_tuple())
         for folder in layers():
             data = _read(folder / file)
             if data is None:
                 continue
             try:
+                _prepare(context, data)
                 code = CompileResult._rebuild(context, *pickle.loads(data))
             except Exception:  # a copy that was cut off: compile anew
                 continue
@@ -119,6 +119,19 @@ class KernelCache:
     def _file(self, signature: object, cpu: tuple[str, ...]) -> str:
         digest = hashlib.sha256(f"{self._tag} {_build()} {cpu} {signature}".encode()).hexdigest()
         return f"{self.name}-{digest[:32]}{SUFFIX}"
+
+
+def _prepare(context: "BaseContext", data: bytes) -> None:
+    """Give names to the functions that compiled code calls.
+
+    numba prepares itself for compiling before it loads anything, which takes a third of a short process. Code that is
+    loaded calls nothing of that but the runtime and, where it hashes, the secrets of this process.
+    """
+    from numba.core.runtime import rtsys
+
+    rtsys.initialize(context)
+    if b"numba_hashsecret" in data:
+        context.refresh()
 
 
 # ---- folders ----

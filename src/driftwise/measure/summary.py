@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from driftwise.core.types import Floats
 
@@ -73,6 +72,8 @@ def _error(sample: Any) -> Any:
 
 
 def _half_widths(rows: Floats) -> Floats:
+    from scipy import special  # slow to import, and used here only
+
     runs = len(rows)
     quantile = special.stdtrit(runs - 1, 0.975)
     widths: Floats = quantile * rows.std(axis=0, ddof=1) / np.sqrt(runs)
