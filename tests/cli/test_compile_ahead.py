@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from driftwise.core import kernel_cache
+from driftwise.core.compilation import kernel_cache
 from tests.cli.test_cli import driftwise
 
 SRC = Path(__file__).parents[2] / "src"

@@ -44,7 +44,7 @@ def compile_ahead(
     of driftwise, numba and Python; elsewhere driftwise compiles as usual.
     """
     from driftwise.cli.terminal import progress_bar
-    from driftwise.core.kernel_cache import fill, own_folder
+    from driftwise.core.compilation.kernel_cache import fill, own_folder
 
     tasks = list(_tasks(policies, families, every, worlds))
     target = _writable(out or own_folder())

@@ -112,6 +112,8 @@ class KernelCache:
         file, data = self._file(signature, code.codegen.magic_tuple()), dumps(code._reduce())
         for each in _FILLING:
             each.take(file, data, compiled=True)
+        if any(each.folder for each in _FILLING):
+            return
         with suppress(OSError):  # a folder that may not be written, or a full disk: the code stays in memory
             _write(own_folder() / file, data)
             sweep(own_folder())
