@@ -12,12 +12,11 @@ import venv
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import yaml
 
 from driftwise.cli.serve import serve
-from tests.fixtures.patience import get
+from tests.fixtures.patience import patient
 from tests.fixtures.service_process import free_port
 from tests.service.test_service import SHOP, web
 
@@ -125,14 +124,9 @@ def test_the_steps_of_the_image_in_a_clean_environment(tmp_path: Path) -> None:
     command = [program, "serve", "--host", "127.0.0.1", "--port", str(port)]
     with subprocess.Popen(command, env=environment) as process:
         try:
-            bearer = {"authorization": f"Bearer {key}"}
-            answer = get(f"http://127.0.0.1:{port}/v1/deployments", headers=bearer)
-            assert answer.json()["deployments"] == []
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}/v1", headers=bearer, timeout=60.0) as http:
-                assert http.post("/deployments", json=SHOP | {"policy": "ucb1"}).status_code == 201
-                decision = http.post("/deployments/shop/decide", json={}).json()
-                learned = http.post("/deployments/shop/learn", json={"id": decision["id"], "reward": 1.0})
-                assert learned.status_code == 200
+            with patient(f"http://127.0.0.1:{port}", key=key) as client:
+                client.create("shop", "ucb1", ["red", "blue"])
+                client.learn("shop", client.decide("shop").id, reward=1.0)
             kernels = Path(own["DRIFTWISE_CACHE_DIR"])
             assert not kernels.exists() or not list(kernels.iterdir()), "something was compiled at its first use"
         finally:
