@@ -43,22 +43,18 @@ def compile_ahead(
     that have DIR in $DRIFTWISE_CACHE_PATH find it there. It fits machines of the same CPU level with the same versions
     of driftwise, numba and Python; elsewhere driftwise compiles as usual.
     """
-    from driftwise.cli.terminal import progress_bar
     from driftwise.core.compilation.kernel_cache import fill, own_folder
 
     tasks = list(_tasks(policies, families, every, worlds))
     target = _writable(out or own_folder())
     n_files = n_bytes = n_new = 0
-    with progress_bar() as bar:
-        progress = bar.add_task("compiling", total=len(tasks))
-        for task in tasks:
-            bar.update(progress, description=f"compiling {task.name}")
-            with fill(out) as filled:
-                task.run()
-            bar.advance(progress)
-            click.echo(_line(task.name, len(filled.sizes), sum(filled.sizes.values()), len(filled.new)))
-            n_files, n_bytes = n_files + len(filled.sizes), n_bytes + sum(filled.sizes.values())
-            n_new += len(filled.new)
+    for number, task in enumerate(tasks, start=1):
+        click.echo(f"compiling {task.name} ({number} of {len(tasks)})", err=True)
+        with fill(out) as filled:
+            task.run()
+        click.echo(_line(task.name, len(filled.sizes), sum(filled.sizes.values()), len(filled.new)))
+        n_files, n_bytes = n_files + len(filled.sizes), n_bytes + sum(filled.sizes.values())
+        n_new += len(filled.new)
     click.echo(_line(f"all, in {target}", n_files, n_bytes, n_new))
 
 
