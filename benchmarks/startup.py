@@ -1,8 +1,10 @@
-"""How long the command line lets one wait, by the clock on the wall."""
+"""How long driftwise lets one wait: the command line by the clock on the wall, a first decision by processor time."""
 
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -12,9 +14,39 @@ from benchmarks.table import Row, not_measured, row
 SIMULATE = "simulate --world abrupt --policy sliding-ucb --horizon 1000 --runs 2"
 
 
+FIRST = {"sliding-ucb": "multi-armed", "sliding-lin-ucb": "contextual", "adaptive-whittle": "restless"}
+DECIDE = """
+import sys, time
+import numpy as np
+from driftwise.agent.agent import Agent
+from driftwise.families import FAMILIES, POLICIES
+policy, family = POLICIES[sys.argv[1]](), FAMILIES[sys.argv[2]]
+fixtures, rng = family.fixtures.of(policy), np.random.default_rng(0)
+usage = next(iter(fixtures.usages.values()))
+agent = Agent(policy, usage.problem)
+agent.learn(agent.decide(**usage.request(rng, agent.arms)), **fixtures.outcome(rng, agent.arms))
+print(time.process_time())
+"""
+
+
 def rows(sizes: Sizes) -> list[Row]:
-    """Help, and a small simulation whose kernels are compiled already."""
-    return [_row("help", "--help", sizes.repeats), _row("simulate", SIMULATE, sizes.repeats)]
+    """Help, a small simulation whose kernels are compiled already, and first decisions with and without them."""
+    first = [each for policy, family in FIRST.items() for each in _first_decisions(policy, family)]
+    return [_row("help", "--help", sizes.repeats), _row("simulate", SIMULATE, sizes.repeats), *first]
+
+
+def _first_decisions(policy: str, family: str) -> list[Row]:
+    """One decision and its outcome in a fresh process, with nothing compiled, then with everything."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"DRIFTWISE_CACHE_DIR": folder, "DRIFTWISE_CACHE_PATH": ""}
+        command = [sys.executable, "-c", DECIDE, policy, family]
+        done = [subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in range(2)]
+    cold, warm = (float(each.stdout) for each in done)
+    name, unit = f"first decision of {policy}", "s, processor"
+    return [
+        row(name, unit=unit, ours=cold, target=f"first: {family}", note="nothing is compiled"),
+        row(name, unit=unit, ours=warm, target="first: compiled ahead", note="compiled ahead"),
+    ]
 
 
 def _row(target: str, words: str, repeats: int) -> Row:

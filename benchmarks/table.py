@@ -60,6 +60,10 @@ TARGETS = {
     "service: idle": Target("<", 100),
     "help": Target("<", 0.3),
     "simulate": Target("<", 3),
+    "first: multi-armed": Target("<=", 2),
+    "first: contextual": Target("<=", 5),
+    "first: restless": Target("<=", 8),
+    "first: compiled ahead": Target("<=", 1.5),
 }
 
 

@@ -97,7 +97,7 @@ def test_a_kernel_edited_in_another_file_is_never_answered_from_the_cache(tmp_pa
 def test_a_tag_does_not_depend_on_what_else_was_loaded(tmp_path: Path) -> None:
     (tmp_path / "stubborn.py").write_text(POLICY.format(name="Stubborn", imports="", call="int"))
     ask = "import stubborn; {} from driftwise.core.fingerprint import code_tag; print(code_tag(stubborn.Stubborn))"
-    more = "import driftwise.core.deferred_codegen, driftwise.agent, driftwise.checks; from driftwise import run;"
+    more = "import driftwise.core.compilation.deferred_codegen, driftwise.checks; from driftwise import Agent, run;"
     assert python(ask.format(""), folder=tmp_path) == python(ask.format(more), folder=tmp_path)
 
 
@@ -208,7 +208,7 @@ def test_what_only_kernels_call_is_compiled_as_a_part() -> None:
     """With the version of numba this was tested with, that is: others may need another `PARTS`."""
     import numba
 
-    from driftwise.core.deferred_codegen import PartLibrary
+    from driftwise.core.compilation.deferred_codegen import PartLibrary
 
     assert numba.version_info.short in PARTS
     load_numba()
@@ -259,7 +259,7 @@ def test_flags_are_equal_as_for_numba() -> None:
     load_numba()
     from numba.core.compiler import Flags
 
-    from driftwise.core.deferred_codegen import QuickFlags
+    from driftwise.core.compilation.deferred_codegen import QuickFlags
 
     plain, other = Flags(), Flags()
     other.nrt = True
@@ -281,7 +281,7 @@ def test_words_among_parameters_reach_no_kernel() -> None:
 
 def test_parts_are_the_same_as_whole_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where numba is too new for parts, kernels give the same bits without them."""
-    from driftwise.core.deferred_codegen import PartLibrary
+    from driftwise.core.compilation.deferred_codegen import PartLibrary
 
     told = []
     for parts in (PARTS, []):

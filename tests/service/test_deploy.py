@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from driftwise.cli.serve import serve
-from tests.fixtures.patience import get
+from tests.fixtures.patience import patient
 from tests.fixtures.service_process import free_port
 from tests.service.test_service import SHOP, web
 
@@ -102,7 +102,7 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
 
 @pytest.mark.deep
 def test_the_steps_of_the_image_in_a_clean_environment(tmp_path: Path) -> None:
-    """What the Dockerfile installs, with its variables, in folders of the test's own."""
+    """What the Dockerfile installs and compiles, with its variables, in folders of the test's own."""
     text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     install = re.search(r"RUN pip (install .*?) && rm", text)
     assert install is not None
@@ -115,12 +115,19 @@ def test_the_steps_of_the_image_in_a_clean_environment(tmp_path: Path) -> None:
     port = free_port()
     environment: dict[str, Any] = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | own
     program = str(tmp_path / "venv" / "bin" / "driftwise")
+    compiled = re.search(r"^RUN driftwise (compile .*)", text, re.MULTILINE)
+    assert compiled is not None
+    words = compiled[1].replace("$POLICIES", "ucb1").replace("/usr/local", str(tmp_path / "venv")).split()
+    subprocess.run([program, *words], env=environment, check=True, capture_output=True)
     made = [program, "keys", "create", "--scopes", "admin"]
     key = subprocess.run(made, env=environment, check=True, capture_output=True, text=True).stdout.strip()
     command = [program, "serve", "--host", "127.0.0.1", "--port", str(port)]
     with subprocess.Popen(command, env=environment) as process:
         try:
-            answer = get(f"http://127.0.0.1:{port}/v1/deployments", headers={"authorization": f"Bearer {key}"})
-            assert answer.json()["deployments"] == []
+            with patient(f"http://127.0.0.1:{port}", key=key) as client:
+                client.create("shop", "ucb1", ["red", "blue"])
+                client.learn("shop", client.decide("shop").id, reward=1.0)
+            kernels = Path(own["DRIFTWISE_CACHE_DIR"])
+            assert not kernels.exists() or not list(kernels.iterdir()), "something was compiled at its first use"
         finally:
             process.terminate()

@@ -19,6 +19,7 @@ from driftwise.core.seeding import key
 from driftwise.errors import ParameterError
 from driftwise.families.multi_armed.worlds.base import ArmedWorld
 from driftwise.measure.levels import Levels
+from driftwise.study.results import Results
 from driftwise.study.run import missing
 
 WORLDS = {
@@ -210,3 +211,31 @@ def test_an_error_in_a_run_is_told_and_stops_the_others() -> None:
 
     with pytest.raises(RuntimeError, match="no tape today"):
         dw.run(study(worlds={"broken": Broken()}))
+
+
+def test_a_results_file_of_the_first_version_is_converted(tmp_path: Path) -> None:
+    study = dw.Study(name="old", worlds={"w": dw.worlds.Abrupt()}, policies={"u": dw.Uniform()}, horizon=100, runs=2)
+    file = tmp_path / "results.sqlite"
+    cells, results = list(study.cells()), dw.run(study, file)
+    rounds, values = results.curves(cells)
+    results.close()
+    with sqlite3.connect(file) as connection:  # as the first version wrote it
+        points = connection.execute("select * from curves").fetchall()
+        assert len(points) == values.size
+        connection.executescript(
+            """
+            drop view curves; drop table curve_columns; pragma user_version = 0;
+            create table curves (key text, t integer, regret real, reward real, optimal real, primary key (key, t));
+            """
+        )
+        connection.executemany("insert into curves values (?, ?, ?, ?, ?)", points)
+    again = Results(file)
+    assert np.array_equal(again.curves(cells)[0], rounds) and np.array_equal(again.curves(cells)[1], values)
+    assert np.array_equal(again.at(cells, int(rounds[-1])), values[:, -1])
+    with pytest.raises(ParameterError, match="'nothing' is not a curve: there are regret, reward, optimal"):
+        again.curves(cells, "nothing")
+    again.close()
+    with sqlite3.connect(file) as connection:
+        connection.execute("pragma user_version = 3")
+    with pytest.raises(ParameterError, match="cannot be used as a results file: it was written by a later driftwise"):
+        Results(file)

@@ -5,6 +5,7 @@ standard output alone; progress and messages go to standard error. Bad input is 
 """
 
 from driftwise.cli import (
+    compile_ahead,
     diagnose,
     evaluate,
     lists,
@@ -16,4 +17,15 @@ from driftwise.cli import (
 )  # they add their commands
 from driftwise.cli.command import main
 
-__all__ = ["diagnose", "evaluate", "lists", "main", "recommend", "reproduce", "serve", "simulate", "store"]
+__all__ = [
+    "compile_ahead",
+    "diagnose",
+    "evaluate",
+    "lists",
+    "main",
+    "recommend",
+    "reproduce",
+    "serve",
+    "simulate",
+    "store",
+]

@@ -25,15 +25,24 @@ def demo(out: Path) -> None:
     """
     from driftwise.cli._progress import announce, play_missing
     from driftwise.cli.terminal import show_summary
-    from driftwise.families import UCB1, Abrupt, SlidingThompson, SlidingUCB, Thompson, Uniform
-    from driftwise.study.study import Study
 
     click.echo(
         "Five arms pay off with unknown chances. Every 4,000 rounds all the chances change, without notice.\n"
         "Two policies remember everything, two only the last 1,000 rounds, one guesses. Who loses least?\n",
         err=True,
     )
-    study = Study(
+    study = demo_study()
+    results = play_missing([study], out, threads=None)
+    show_summary(results.summary(study))
+    announce("The drift, the curves and every parameter", lambda: _report(study, results, out))
+
+
+def demo_study() -> "Study":
+    """What `driftwise demo` plays."""
+    from driftwise.families import UCB1, Abrupt, SlidingThompson, SlidingUCB, Thompson, Uniform
+    from driftwise.study.study import Study
+
+    return Study(
         name="demo",
         worlds={"abrupt": Abrupt(n_arms=5, phases=5)},
         policies={
@@ -46,9 +55,6 @@ def demo(out: Path) -> None:
         horizon=20_000,
         runs=40,
     )
-    results = play_missing([study], out, threads=None)
-    show_summary(results.summary(study))
-    announce("The drift, the curves and every parameter", lambda: _report(study, results, out))
 
 
 @main.command(short_help="Let policies compete in a drifting world.")

@@ -132,7 +132,12 @@ def matters(module: ModuleType) -> bool:
     path = getattr(module, "__file__", None)
     if path is None:  # a notebook, a prompt; what is built into Python has a spec
         return getattr(module, "__spec__", None) is None
-    return not str(Path(path).resolve()).startswith(_installed())
+    return not _is_installed(path)
+
+
+@functools.cache
+def _is_installed(path: str) -> bool:
+    return str(Path(path).resolve()).startswith(_installed())
 
 
 @functools.cache
@@ -150,6 +155,11 @@ def home_of(thing: object) -> ModuleType | None:
     if module is None or (getattr(module, "__file__", None) is None and matters(module)):
         return None
     file, code = getattr(module, "__file__", None), getattr(thing, "__code__", None)
-    if file is not None and code is not None and Path(code.co_filename).name != Path(file).name:
+    if file is not None and code is not None and _name(code.co_filename) != _name(file):
         return None
     return module
+
+
+@functools.cache
+def _name(path: str) -> str:
+    return Path(path).name

@@ -9,6 +9,7 @@ import re
 from driftwise.errors import DriftwiseError, KernelError
 
 _PLACE = re.compile(r'^File "(?P<file>[^"\n]*)", line (?P<line>\d+):\n(?P<text>.*?)\n *\^', re.MULTILINE | re.DOTALL)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # where colorama is installed, numba paints its messages
 _VERB = re.compile(r"resolving callee type: verb\((\w+)\)")
 _WRAPPED = "Failed in nopython mode pipeline"
 _ALLOCATION = re.compile(r"No implementation of function Function\(<built-in function (zeros|empty|array|ones|full)")
@@ -38,9 +39,10 @@ def _kernel_error(error: Exception) -> KernelError | None:
     by_numba = marked is not None or hasattr(error, "add_context")  # its errors, without importing it
     if isinstance(error, DriftwiseError) or not by_numba:
         return None
-    lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith(_WRAPPED)]
+    text = _COLOUR.sub("", str(error))
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(_WRAPPED)]
     reason = lines[0].strip() if lines else type(error).__name__
-    place = _PLACE.search(str(error))
+    place = _PLACE.search(text)
     if place is not None:
         code = place["text"].strip().splitlines()[-1].strip()
         where = f"{place['file']}, line {place['line']}: {code}"
@@ -49,7 +51,7 @@ def _kernel_error(error: Exception) -> KernelError | None:
         where = f"in {function.__qualname__}, {function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
     else:
         where = "no line is known"
-    verb = _VERB.search(str(error))
+    verb = _VERB.search(text)
     what = f"{marked[0]} of {marked[1].__name__}" if marked is not None else f"the kernel {verb[1] if verb else ''}"
-    hint = "; a kernel that allocates says @kernel(allocates=True)" if _ALLOCATION.search(str(error)) else ""
+    hint = "; a kernel that allocates says @kernel(allocates=True)" if _ALLOCATION.search(text) else ""
     return KernelError(f"{what.strip()} does not compile: {reason} ({where}){hint}")

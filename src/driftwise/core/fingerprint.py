@@ -6,15 +6,10 @@ told by their values, so one imported from a settings file counts as well. What 
 there it is the class, its kernels, and what they name, so that a cell that they do not need changes nothing.
 """
 
-import functools
 import hashlib
 import importlib.util
 import inspect
-import os
-import shutil
 import sys
-import tempfile
-import time
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -34,10 +29,9 @@ from driftwise.core.code_references import (
     places_of,
     values_of,
 )
-from driftwise.core.kernel import OPTIONS, Kernel, generation
+from driftwise.core.kernel import Kernel, generation
 from driftwise.core.verbs import kernels_of
 
-UNUSED_DAYS = 30
 CONSTANTS = (int, float, str, tuple, np.ndarray)
 Tagged = tuple[int, Reads, str]  # the generation of kernels it belongs to, what was read of notebooks, and the tag
 _KNOWN: dict[tuple[Any, ...], Tagged] = {}
@@ -62,32 +56,6 @@ def _tag_of(objects: tuple[Any, ...]) -> Tagged:
     return now, reads, digest.hexdigest()[:16]
 
 
-def cache_folder(*objects: object) -> Path:
-    """Where what is compiled from `objects` is kept. Folders unused for a month are swept away."""
-    root = cache_root()
-    folder = root / hashlib.sha256(f"{code_tag(*objects)} {_build()}".encode()).hexdigest()[:16]
-    if not folder.exists():
-        long_ago = time.time() - UNUSED_DAYS * 86_400
-        for other in root.iterdir():
-            if other.is_dir() and other.stat().st_mtime < long_ago:
-                shutil.rmtree(other, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    os.utime(folder)
-    return folder
-
-
-@functools.cache
-def cache_root() -> Path:
-    """$DRIFTWISE_CACHE_DIR, else the user's cache, else a folder for this process alone."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    root = Path(os.environ.get("DRIFTWISE_CACHE_DIR") or home / "driftwise")
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix="driftwise-"))
-    return root if os.access(root, os.W_OK) else Path(tempfile.mkdtemp(prefix="driftwise-"))
-
-
 def importable(kind: type) -> bool:
     """Whether another process could find this class: one of a script or prompt is compiled for this process only."""
     if kind.__module__ == "__main__":
@@ -96,12 +64,6 @@ def importable(kind: type) -> bool:
         return importlib.util.find_spec(kind.__module__) is not None
     except (ImportError, ValueError):
         return False
-
-
-@functools.cache
-def _build() -> str:
-    flags = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("NUMBA_"))
-    return f"{version('llvmlite')} {sys.version} {flags} {OPTIONS}"
 
 
 def _sources(objects: tuple[Any, ...]) -> tuple[list[str], list[Any]]:

@@ -5,11 +5,11 @@ Three things are added to `numba.njit`:
 * **Laziness.** Decorating imports nothing, so the command line can list policies in a blink. A kernel that
   calls another finds it by its global name, as always.
 * **A cache that cannot go stale.** numba keys its disk cache by the file of the outermost function only: edit
-  a policy, and the cached loop in another file goes on giving old results. Here the cache directory is named by a hash
-  of every source file the compiled classes depend on, numba's version and its flags (`core/fingerprint.py`). In a
+  a policy, and the cached loop in another file goes on giving old results. Here a file is named by a hash of every
+  source file the compiled classes depend on, numba's version and its flags (`core/compilation/kernel_cache.py`). In a
   running process, what was compiled is forgotten when a kernel is registered anew or something it reads has changed.
 * **Half the wait.** What only other kernels call is optimised where it is called from, not before
-  (`core/deferred_codegen.py`).
+  (`core/compilation/deferred_codegen.py`).
 
 Kernels are compiled with `nogil` (runs go in parallel on threads), `error_model="numpy"` (no zero checks), and
 without reference counts: counting the arrays of a state in and out made the loop forty times slower (measured).
@@ -32,7 +32,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-PARTS = [(0, minor) for minor in range(61, 69)]  # versions of numba that `core/deferred_codegen.py` knows
+PARTS = [(0, minor) for minor in range(61, 69)]  # versions of numba that `core/compilation/deferred_codegen.py` knows
 _LOCK = threading.RLock()
 _COMPILED: set["Kernel[Any, Any]"] = set()  # those that have compiled something
 _READS: dict["Kernel[Any, Any]", Any] = {}  # what the user's among them read
@@ -77,16 +77,17 @@ class Kernel(Generic[P, R]):
             _READS[self] = Reads([self.function])
 
     def _cached(self, classes: tuple[type, ...], holds: bool) -> "Dispatcher":
-        from driftwise.core.fingerprint import cache_folder, importable
+        from driftwise.core.compilation.kernel_cache import KernelCache
+        from driftwise.core.fingerprint import code_tag, importable
 
-        numba, folder = load_numba(), cache_folder(self, *classes)
+        numba = load_numba()
         options = self.options | {"nogil": not holds} | entry_options(numba)
-        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder / "holds" if holds else folder)
-        try:
-            entry: Dispatcher = numba.njit(self.function, cache=all(map(importable, classes)), **options)
-            return entry
-        finally:
-            numba.config.CACHE_DIR = before
+        entry: Any = numba.njit(self.function, **options)
+        if all(map(importable, classes)):
+            module, name, line = self.__module__, self.function.__qualname__, self.function.__code__.co_firstlineno
+            tag = f"{code_tag(self, *classes)} {module}.{name}:{line} {holds}"
+            entry._cache = KernelCache(name.rpartition(".")[2], tag)
+        return cast("Dispatcher", entry)
 
     def bind(self, *examples: object, holds: bool = False) -> Callable[..., Any]:
         """Compile for the types of `examples` and return the bare entry point: no dispatch, 0.2 us a call.
@@ -152,7 +153,7 @@ def part_options(numba: ModuleType) -> dict[str, Any]:
     """How to compile what only kernels call, where the version of numba is one that is known."""
     if numba.version_info.short not in PARTS:
         return {}
-    from driftwise.core.deferred_codegen import PartCompiler
+    from driftwise.core.compilation.deferred_codegen import PartCompiler
 
     return {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
 
@@ -161,7 +162,7 @@ def entry_options(numba: ModuleType) -> dict[str, Any]:
     """How to compile what Python calls."""
     if numba.version_info.short not in PARTS:
         return {}
-    from driftwise.core.deferred_codegen import EntryCompiler
+    from driftwise.core.compilation.deferred_codegen import EntryCompiler
 
     return {"no_cfunc_wrapper": True, "pipeline_class": EntryCompiler}
 
@@ -174,7 +175,9 @@ def load_numba() -> ModuleType:
 
         from driftwise.core import dispatch as shapes
         from driftwise.core import verbs
+        from driftwise.core.compilation.kernel_cache import choose_cpu
 
+        choose_cpu(numba)
         verbs.teach(numba)
         shapes.teach(numba, part_options(numba))
         module: ModuleType = numba

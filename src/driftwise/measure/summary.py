@@ -1,10 +1,11 @@
 """Means over runs with 95% intervals, and paired differences between policies that met the same worlds."""
 
+import functools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from driftwise.core.types import Floats
 
@@ -74,6 +75,36 @@ def _error(sample: Any) -> Any:
 
 def _half_widths(rows: Floats) -> Floats:
     runs = len(rows)
-    quantile = special.stdtrit(runs - 1, 0.975)
-    widths: Floats = quantile * rows.std(axis=0, ddof=1) / np.sqrt(runs)
+    widths: Floats = t_quantile(runs - 1) * rows.std(axis=0, ddof=1) / np.sqrt(runs)
     return widths
+
+
+@functools.cache
+def t_quantile(freedom: int) -> float:
+    """The 0.975 quantile of Student's t, by Newton's method; SciPy has it too, and is slow to import.
+
+    >>> [round(t_quantile(freedom), 10) for freedom in (1, 2, 39, 9999)]
+    [12.7062047362, 4.3026527297, 2.02269092, 1.9602012636]
+    """
+    if freedom > 1000:
+        from scipy import special
+
+        return float(special.stdtrit(freedom, 0.975))
+    size = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
+    quantile, step = 1.9, 1.0  # left of the solution of a concave equation: no step goes beyond it
+    while step > 1e-14 * quantile:
+        density = size * (1.0 + quantile * quantile / freedom) ** (-(freedom + 1) / 2)
+        step = (0.95 - _t_coverage(quantile, freedom)) / (2.0 * density)
+        quantile += step
+    return quantile
+
+
+def _t_coverage(t: float, freedom: int) -> float:
+    """P(|T| < t), a finite sum for a whole number of degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    angle, odd = math.atan(t / math.sqrt(freedom)), freedom % 2
+    cosine = math.cos(angle)
+    total, term = 0.0, cosine if odd else 1.0
+    for k in range(1 + odd, 2 * (freedom // 2) + 1 + odd, 2):
+        total += term
+        term *= cosine * cosine * k / (k + 1)
+    return 2.0 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total

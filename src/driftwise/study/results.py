@@ -1,7 +1,7 @@
 """Results in one SQLite file that any tool opens. A cell is written whole or not at all.
 
 cells   one row per run: what was played, with which parameters, seed and code tag, and what came out
-curves  about 200 checkpoints per cell: cumulative regret, reward and optimal choices after t rounds
+curves  about 200 checkpoints per cell: cumulative regret, reward and optimal choices after t rounds (study/curves.py)
 
     rounds         rounds played before the world closed
     regret         what the comparator earned and this run did not; `benchmark` is all the comparator earned
@@ -25,15 +25,13 @@ import numpy as np
 from driftwise.core.types import Floats, Ints
 from driftwise.core.words import Column
 from driftwise.errors import ParameterError
+from driftwise.study import curves
 from driftwise.study.study import Cell, Study
 from driftwise.study.summary import StudySummary, frame_of
 
 SCHEMA = """
 create table if not exists cells (
     key text primary key, study text, world text, policy text, run integer, seed integer, horizon integer, facts text
-) without rowid;
-create table if not exists curves (
-    key text references cells, t integer, regret real, reward real, optimal real, primary key (key, t)
 ) without rowid;
 """
 OUTCOMES = (
@@ -59,11 +57,12 @@ class Results:
         try:
             self._connection = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=60.0)
             self._connection.executescript(SCHEMA)
+            curves.prepare(self._connection)
             there = {column[1] for column in self._connection.execute("pragma table_info(cells)")}
             for name in OUTCOMES:
                 if name not in there:
                     self._connection.execute(f"alter table cells add column {name} real")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ParameterError) as error:
             raise ParameterError(f"{path} cannot be used as a results file: {error}") from None
         self._path = path or "results in memory"
         self._lock = threading.Lock()
@@ -94,15 +93,10 @@ class Results:
             )
             for cell, each in zip(cells, played, strict=True)
         ]
-        points = [
-            (cell.key, int(t), *map(float, row))
-            for cell, each in zip(cells, played, strict=True)
-            for t, row in zip(each.checkpoints, each.curve, strict=True)
-            if not np.isnan(row[0])
-        ]
+        rows = [curves.row_of(cell.key, each.checkpoints, each.curve) for cell, each in zip(cells, played, strict=True)]
         with self._open() as connection:
             connection.executemany(f"insert or replace into cells ({', '.join(NAMES)}) values ({_marks(NAMES)})", heads)
-            connection.executemany(f"insert or replace into curves values ({_marks(range(5))})", points)
+            curves.write(connection, rows)
 
     def column(self, cells: Iterable[Cell], name: str) -> Floats:
         """One outcome of the given cells, in their order."""
@@ -117,23 +111,23 @@ class Results:
 
     def curves(self, cells: Iterable[Cell], name: str = "regret") -> tuple[Ints, Floats]:
         """Checkpoints, and one row of cumulative values per cell."""
-        query = f"select t, {name} from curves where key = ? order by t"
         with self._open() as connection:
-            curves: list[Any] = [connection.execute(query, (cell.key,)).fetchall() for cell in cells]
-        if not all(curves):
-            raise ParameterError(f"{curves.count([])} of {len(curves)} curves are missing: run the study first")
-        shortest = min(len(rows) for rows in curves)
-        rounds = np.array([t for t, _ in curves[0][:shortest]], np.int64)
-        return rounds, np.array([[value for _, value in rows[:shortest]] for rows in curves])
+            found = [curves.read(connection, cell.key, name) for cell in cells]
+        there = [each for each in found if each is not None and len(each[0])]
+        if len(there) < len(found):
+            n_missing = len(found) - len(there)
+            raise ParameterError(f"{n_missing} of {len(found)} curves are missing: run the study first")
+        shortest = min(len(t) for t, _ in there)
+        return there[0][0][:shortest], np.array([values[:shortest] for _, values in there])
 
     def at(self, cells: Iterable[Cell], t: int, name: str = "regret") -> Floats:
         """The cumulative value of each cell after `t` rounds, which must be one of its checkpoints."""
-        query = f"select {name} from curves where key = ? and t = ?"
         with self._open() as connection:
-            rows = [connection.execute(query, (cell.key, int(t))).fetchone() for cell in cells]
-        if any(row is None for row in rows):
+            found = [curves.read(connection, cell.key, name) for cell in cells]
+        values = [value for each in found if each is not None for value in each[1][each[0] == t]]
+        if len(values) < len(found):
             raise ParameterError(f"round {t} is not a checkpoint of every run: add it to the study's marks")
-        return np.array([row[0] for row in rows], float)
+        return np.array(values, float)
 
     def values(self, cells: list[Cell], column: Column) -> Floats:
         """What every run has in a column of its family."""

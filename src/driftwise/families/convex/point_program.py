@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog, minimize
 
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
@@ -147,8 +146,12 @@ def _least_broken(past: Past, rows: Rows) -> tuple[Floats, float]:
 
 def highs(**program: Any) -> Any:
     """Solve a linear program."""
+    from scipy.optimize import linprog  # slow to import
+
     return linprog(method="highs", **program)
 
 
 def _slsqp(**program: Any) -> Any:
+    from scipy.optimize import minimize  # slow to import
+
     return minimize(method="SLSQP", jac=True, options={"ftol": 1e-13, "maxiter": 1000}, **program)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtr
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
@@ -85,6 +84,8 @@ class Hypercube(FeaturedWorld):
         block, and even if all other signs were known, a sign is wrong with a chance of at least Phi(-a sqrt(n / d) /
         sd), and costs 2 a / sqrt(d) a round.
         """
+        from scipy.special import ndtr  # slow to import, and used here only
+
         rounds = self.rounds(horizon)
         size = self._size(rounds)
         wrong = np.cumsum(ndtr(-size / self.sd * np.sqrt(np.arange(rounds) / self.dim)))

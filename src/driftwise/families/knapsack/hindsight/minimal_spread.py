@@ -16,7 +16,6 @@ The nearest centre need not lie among the convex combinations of the means: of (
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 
 from driftwise.core.types import Floats
 from driftwise.core.validation import number, whole
@@ -118,6 +117,8 @@ class _Search:
 
     def _solve(self) -> None:
         """Min sum_g level_g such that level_g >= each plane of stretch g, the centre within its ranges."""
+        from scipy.optimize import linprog  # slow to import
+
         stretches = len(self.cuts) - 1
         unit = self.counts.sum() / stretches  # brings planes and levels near 1, where tolerances are meant to be
         levels = np.tile(np.eye(stretches), (len(self.heights) // stretches, 1))

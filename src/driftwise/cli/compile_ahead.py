@@ -1,0 +1,153 @@
+"""`driftwise compile`: machine code of policies ahead of their first use, for this user or for a layer to ship."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from driftwise.cli.command import main
+from driftwise.errors import ParameterError
+
+if TYPE_CHECKING:
+    from driftwise.core.protocols import Policy
+
+
+ROUNDS = 500
+
+
+class Task(NamedTuple):
+    """Something to compile: a name for people, and what runs it once."""
+
+    name: str
+    run: Callable[[], None]
+
+
+@main.command("compile", short_help="Compile policies ahead of their first use.")
+@click.argument("policies", nargs=-1, metavar="[POLICY]...")
+@click.option("--family", "families", multiple=True, metavar="F", help="All policies of this family; repeatable.")
+@click.option("--all", "every", is_flag=True, help="All policies.")
+@click.option("--world", "worlds", multiple=True, metavar="W", help="Their studies in this world, too; repeatable.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="A layer to ship.")
+def compile_ahead(
+    policies: tuple[str, ...], families: tuple[str, ...], every: bool, worlds: tuple[str, ...], out: Path | None
+) -> None:
+    """Compile policies ahead of their first use: what agents and the service call, and studies in worlds.
+
+    Without arguments it compiles the policy that `auto` is in each family, and what `driftwise demo` and
+    `driftwise serve --demo` use. What is compiled already is not compiled again.
+
+    With --out, the code goes to DIR, which can be copied into an image or shared by users and machines: processes
+    that have DIR in $DRIFTWISE_CACHE_PATH find it there. It fits machines of the same CPU level with the same versions
+    of driftwise, numba and Python; elsewhere driftwise compiles as usual.
+    """
+    from driftwise.core.compilation.kernel_cache import fill, own_folder
+
+    tasks = list(_tasks(policies, families, every, worlds))
+    target = _writable(out or own_folder())
+    n_files = n_bytes = n_new = 0
+    for number, task in enumerate(tasks, start=1):
+        click.echo(f"compiling {task.name} ({number} of {len(tasks)})", err=True)
+        with fill(out) as filled:
+            task.run()
+        click.echo(_line(task.name, len(filled.sizes), sum(filled.sizes.values()), len(filled.new)))
+        n_files, n_bytes = n_files + len(filled.sizes), n_bytes + sum(filled.sizes.values())
+        n_new += len(filled.new)
+    click.echo(_line(f"all, in {target}", n_files, n_bytes, n_new))
+
+
+def _line(name: str, n_files: int, n_bytes: int, n_new: int) -> str:
+    return f"{name}: {n_files} functions, {n_bytes / 1e6:.1f} MB, {n_new} new"
+
+
+def _writable(folder: Path) -> Path:
+    """The folder, which is created."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"{folder} cannot be created: {error.strerror}; give another with --out DIR") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ParameterError(f"{folder} cannot be written: give another with --out DIR")
+    return folder
+
+
+def _tasks(policies: Iterable[str], families: Iterable[str], every: bool, worlds: tuple[str, ...]) -> "Iterator[Task]":
+    """What to compile, each thing once."""
+    from driftwise.core.spec import lookup, parse
+    from driftwise.families import FAMILIES, POLICIES, WORLDS
+
+    grounds = [parse(text, WORLDS, "world") for text in worlds]
+    names = [*policies]
+    for family in families:
+        names += lookup(family, FAMILIES, "family of problems").policies
+    names += POLICIES if every else ()
+    default = not names
+    if default:
+        names += ["auto", *_demo_policies()]
+    for name in dict.fromkeys(names):
+        policy = parse(name, POLICIES, "policy")
+        yield from _tasks_of(name, policy, grounds)
+    if default:
+        yield Task("driftwise demo", _play_demo)
+
+
+def _tasks_of(name: str, policy: "Policy", worlds: "Iterable[Any]") -> Iterator[Task]:
+    """An agent of the policy in each family that it plays, and a study in each world."""
+    from driftwise.core.family import ANY, FAMILIES, family_of, resolve
+
+    own = family_of(policy)
+    for family in FAMILIES.values():
+        if family.name == own or (own == ANY and family.auto is not None):
+            player = resolve(policy, family.name)
+            label = name if family.name == own else f"{name} of {family.name} problems"
+            yield Task(label, partial(_use, player, family.fixtures))
+    for world in worlds:
+        label = f"{name} in {type(world).__name__}"
+        yield Task(label, partial(_play, {"world": world}, {name: policy}))
+
+
+def _use(policy: "Policy", kind: Any) -> None:
+    """Call once what programs and the service call of an agent, in every way to use one."""
+    import numpy as np
+
+    from driftwise.agent.agent import Agent
+    from driftwise.agent.propensity import choice_shares
+    from driftwise.core.family import FAMILIES
+
+    fixtures, rng = kind.of(policy), np.random.default_rng(0)
+    for usage in fixtures.usages.values():
+        counts = FAMILIES[usage.problem.kind].adapter.of(policy, usage.problem).counts
+        for samples in (0, 1) if counts else (0,):
+            agent = Agent(policy, usage.problem, propensity_samples=samples)
+            decision = agent.decide(**usage.request(rng, agent.arms))
+            if decision.action is not None:
+                agent.learn(decision, **fixtures.outcome(rng, agent.arms))
+            request = usage.request(rng, agent.arms)
+            agent.summary(**request)
+            choice_shares(agent, request, samples=1)
+
+
+def _play(worlds: dict[str, Any], policies: dict[str, Any]) -> None:
+    """A short study."""
+    from driftwise.study.run import run
+    from driftwise.study.study import Study
+
+    run(Study(name="compile", worlds=worlds, policies=policies, horizon=ROUNDS, runs=1), threads=1)
+
+
+def _demo_policies() -> list[str]:
+    """The policies of `driftwise serve --demo`; none where the extra `serve` is missing."""
+    try:
+        from driftwise.service.demo import POLICIES
+    except ModuleNotFoundError:
+        return []
+    return list(POLICIES.values())
+
+
+def _play_demo() -> None:
+    from driftwise.cli.simulate import demo_study
+
+    study = demo_study()
+    _play(dict(study.worlds), dict(study.policies))

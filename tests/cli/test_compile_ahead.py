@@ -1,0 +1,136 @@
+"""`driftwise compile`, and layers of compiled code: shipped, read-only, damaged, of another user."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from driftwise.core.compilation import kernel_cache
+from tests.cli.test_cli import driftwise
+
+SRC = Path(__file__).parents[2] / "src"
+NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+DECIDE = """
+import driftwise as dw
+from driftwise.core.random import stream
+from driftwise.core.kernel import load_numba
+load_numba()
+from numba.core import event
+seen = event.RecordingListener()
+event.register("numba:compile", seen)
+agent = dw.Agent(dw.UCB1(), ["red", "blue"])
+agent.learn(agent.decide(), reward=1.0)
+agent.summary()
+print(len(seen.buffer))
+"""
+STREAM = """
+import numpy as np
+from driftwise.core.random import stream
+from driftwise.core.kernel import load_numba
+loop = stream.entry(np.uint64, int)
+print(stream(np.uint64(7), 3), sum(loop.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that every user can read, and in it a folder that every user can write."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    (folder / "tmp").mkdir()
+    (folder / "tmp").chmod(0o1777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def python(code: str, *before: str, **environment: str) -> str:
+    """What a fresh process prints."""
+    command = [*before, sys.executable, "-c", code]
+    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_layer_serves_another_user_who_can_write_nowhere(public: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled by one user; loaded by another, from another copy of driftwise, with nothing left behind."""
+    monkeypatch.setenv("DRIFTWISE_CACHE_DIR", str(public / "own"))
+    layer = public / "layer"
+    first = driftwise("compile", "ucb1", "--out", str(layer)).stdout.splitlines()
+    again = driftwise("compile", "ucb1", "--out", str(layer)).stdout.splitlines()
+    files = sorted(each.name for each in layer.iterdir())
+    assert first[0].startswith(f"ucb1: {len(files)} functions") and first[0].endswith(f"{len(files)} new")
+    assert again[0].endswith(", 0 new") and str(layer) in again[1]
+    layer.chmod(0o555)
+    shutil.rmtree(public / "own")
+    shutil.copytree(SRC, public / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    user = NOBODY if os.geteuid() == 0 and shutil.which("setpriv") else []
+    if user and subprocess.run([*user, sys.executable, "-c", "import numba"], check=False).returncode:
+        user = []  # this Python is in a folder of root's own
+    there = {"HOME": "/nonexistent", "PYTHONPATH": str(public / "src"), "TMPDIR": str(public / "tmp")}
+    there["DRIFTWISE_CACHE_DIR"] = "/proc/nothing"
+    assert python(DECIDE, *user, **there, DRIFTWISE_CACHE_PATH=f"{public / 'tmp'}{os.pathsep}{layer}") == "0"
+    assert list((public / "tmp").iterdir()) == []
+    assert sorted(each.name for each in layer.iterdir()) == files
+    if not user:
+        pytest.skip("no other user can run this Python: tried as this one")
+
+
+def test_without_a_folder_to_write_code_stays_in_memory(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    assert python(STREAM, DRIFTWISE_CACHE_DIR=str(own)).split()[1] == "0"
+    value, hits = python(STREAM, DRIFTWISE_CACHE_DIR=str(own)).split()
+    assert hits == "1"
+    nowhere = {"DRIFTWISE_CACHE_DIR": "/proc/nothing", "TMPDIR": str(tmp_path / "tmp")}
+    (tmp_path / "tmp").mkdir()
+    assert python(STREAM, **nowhere) == f"{value} 0"
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_damaged_file_is_compiled_anew(tmp_path: Path) -> None:
+    value, _ = python(STREAM, DRIFTWISE_CACHE_DIR=str(tmp_path)).split()
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    assert python(STREAM, DRIFTWISE_CACHE_DIR=str(tmp_path)) == f"{value} 0"
+    assert len(file.read_bytes()) == len(whole)
+    assert python(STREAM, DRIFTWISE_CACHE_DIR=str(tmp_path)) == f"{value} 1"
+
+
+def test_what_cannot_be_compiled_or_written_is_one_sentence(tmp_path: Path) -> None:
+    assert "no policy called 'nobody'" in driftwise("compile", "nobody", code=2).stderr
+    assert "no family of problems called 'nobody'" in driftwise("compile", "--family", "nobody", code=2).stderr
+    assert "no world called 'nobody'" in driftwise("compile", "ucb1", "--world", "nobody", code=2).stderr
+    assert "/proc/x cannot be created" in driftwise("compile", "ucb1", "--out", "/proc/x", code=2).stderr
+
+
+def test_the_folders_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIFTWISE_CACHE_PATH", f"/one{os.pathsep}/two")
+    monkeypatch.setenv("DRIFTWISE_CACHE_DIR", str(tmp_path))
+    environment = Path(sys.prefix, "share", "driftwise", "kernels")
+    assert kernel_cache.layers() == [Path("/one"), Path("/two"), environment, tmp_path]
+
+
+def test_code_is_for_a_level_of_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    from llvmlite import binding
+
+    features = dict.fromkeys(kernel_cache.LEVEL_3, True)
+    monkeypatch.setattr(binding, "get_host_cpu_features", lambda: features | {"avx512f": True})
+    assert kernel_cache.cpu_level(avx=True) == "x86-64-v3"
+    assert kernel_cache.cpu_level(avx=False) == "generic"
+    monkeypatch.setattr(binding, "get_host_cpu_features", lambda: features | {"fma": False})
+    assert kernel_cache.cpu_level(avx=True) == "generic"
+
+
+def test_code_unused_for_a_month_is_swept_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / f"{name}.kernel").touch()
+    for name in ("old", "old.kernel"):
+        os.utime(tmp_path / name, (0, 0))
+    kernel_cache.sweep(tmp_path)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["new", "new.kernel"]
