@@ -10,12 +10,13 @@ from msgspec import UnsetType
 
 from driftwise.errors import ParameterError
 from driftwise.service.deployments import spec
-from driftwise.service.deployments.catalogue import RETIRED, RUNNING
+from driftwise.service.deployments.catalogue import RETIRED, RUNNING, DeploymentEntry
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.fold import catch_up
 from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
+from driftwise.service.deployments.loading import NEW_POLICY, catch_up_beside, exact_history, fold_beside
 from driftwise.service.deployments.queries import deployment_view
 from driftwise.service.deployments.spec import POLICY
 from driftwise.service.http.access import CREATE_KEY
@@ -145,23 +146,23 @@ async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], 
 async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: IdempotencyKey) -> Reply:
     _check_not_retired(engine, name)
     policy = {field: changes[field] for field in POLICY if field in changes}
-    async with engine.entry(name).history:  # so that no event is dropped meanwhile, nor another policy comes
-        return await _replay_beside(engine, name, changes, policy, key)
+    async with exact_history(engine, name) as (entry, _):
+        return await _replay_beside(engine, entry, changes, policy, key)
 
 
 async def _replay_beside(
-    engine: Engine, name: str, changes: dict[str, Any], policy: dict[str, Any], key: IdempotencyKey
+    engine: Engine, entry: DeploymentEntry, changes: dict[str, Any], policy: dict[str, Any], key: IdempotencyKey
 ) -> Reply:
     """Replay into another policy while the deployment goes on; then only what came meanwhile, and swap."""
-    entry, live = await engine.live(name)
-    upto = live.number - 1
+    name = entry.initial.name
     if (origin := await engine.query(engine.journal.origin, entry.stream)) is not None:
         raise Conflict(
             f"deployment {name} has dropped its events up to {origin.number}: a new policy cannot be fed the whole "
             "journal; create another deployment"
         )
     await engine.commit()
-    early = await engine.fold_entry(entry, cached=False, policy=policy, upto=upto)
+    early = await fold_beside(engine, entry, NEW_POLICY, cached=False, policy=policy)
+    await catch_up_beside(engine, entry, early)
     async with engine.exclusive(name) as (entry, live):
         _check_not_retired(engine, name)
         time = live.time(engine.clock())

@@ -41,6 +41,12 @@ def log_failure(task: "asyncio.Task[None]") -> None:
         log.error(FAILED, exc_info=error)
 
 
+def ignore_failure(task: "asyncio.Task[None]") -> None:
+    """Do not log the failure of a task: who waits for it reports it."""
+    if not task.cancelled():
+        task.exception()
+
+
 async def warm(engine: "Engine") -> None:
     """Fold one deployment of each kind, then be ready; then fold those with reward windows that may have passed.
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from driftwise.service.deployments import spec
 from driftwise.service.deployments.clock import Leaps
 from driftwise.service.deployments.deployment import Deployment
+from driftwise.service.deployments.replay_progress import ReplayProgress
 from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.http.schemas.responses import SummaryResponse
 from driftwise.service.store import events
@@ -52,6 +53,8 @@ class DeploymentEntry:
         self.settled: dict[int, Body] = {}  # outcomes that wait for their commit
         self.damage: Damage | None = None  # of its journal, as far as is known
         self.summary: SummaryResponse | None = None  # the latest, see `queries`
+        self.replay: ReplayProgress | None = None  # of its journal, while it lasts
+        self.settling: asyncio.Task[None] | None = None  # ends when it no longer decides provisionally
         self.lost = False  # whether it cannot be folded for that reason: a snapshot may be newer than the damage
 
     def discard(self, reason: str) -> None:

@@ -22,7 +22,8 @@ class Decided(Body):
     """An action was chosen. `request` is what it was decided on: context, rows of features, states.
 
     `sticky`: the unit kept the arm of its earlier decision, with the propensity of that. `override`: the action was
-    chosen outside, with the propensity that the caller gave, if any.
+    chosen outside, with the propensity that the caller gave, if any. `provisional`: the state that chose was made by
+    other code, while an exact one was being folded.
     """
 
     action: Any
@@ -31,6 +32,7 @@ class Decided(Body):
     unit: str | None = None
     sticky: bool = False
     override: bool = False
+    provisional: bool = False
 
 
 class Erased(Body):

@@ -8,6 +8,7 @@ import msgspec
 from driftwise.core.family import FAMILIES
 from driftwise.core.fields import Id
 from driftwise.core.schemas import merged
+from driftwise.service.deployments.replay_progress import ReplayView
 from driftwise.service.deployments.stats.view import StatsView
 
 # What a decision can be: an arm, several arms, a point of numbers, or nothing.
@@ -110,7 +111,10 @@ class AuditList(msgspec.Struct):
 
 
 class DeploymentResponse(msgspec.Struct):
-    """A deployment: its specification and its current state; `details` has what only its family has."""
+    """A deployment: its specification and its current state; `details` has what only its family has.
+
+    `replay` says how far a replay of its journal is, while there is one.
+    """
 
     name: str
     status: str
@@ -124,6 +128,7 @@ class DeploymentResponse(msgspec.Struct):
     n_pending: int | None = None
     n_units: int | None = None
     details: dict[str, Any] | None = None
+    replay: ReplayView | None = None
 
 
 class DeploymentList(msgspec.Struct):
@@ -134,7 +139,10 @@ class DeploymentList(msgspec.Struct):
 
 
 class LoggedDecision(msgspec.Struct):
-    """A decision in the journal, with its outcome if there is one; `request` is what it was decided on."""
+    """A decision in the journal, with its outcome if there is one; `request` is what it was decided on.
+
+    `provisional`: after a change of driftwise's code, it was made from the state that the code before had left.
+    """
 
     id: int
     decided_at: datetime
@@ -144,6 +152,7 @@ class LoggedDecision(msgspec.Struct):
     unit: str | None = None
     sticky: bool = False
     override: bool = False
+    provisional: bool = False
     outcome: dict[str, Any] | None = None
     status: str = "pending"
     outcome_at: datetime | None = None
