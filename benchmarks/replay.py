@@ -75,6 +75,16 @@ class Request(threading.Thread):
         self.seconds = time.perf_counter() - began
 
 
+def wait_until_exact(port: int) -> float:
+    """Wait for the end of the replay of a store that other code has filled; seconds."""
+    began = time.perf_counter()
+    while True:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/deployments/shop", timeout=60) as answer:
+            if json.loads(answer.read())["replay"] is None:
+                return time.perf_counter() - began
+        time.sleep(0.5)
+
+
 def stretch(port: int, clients: int) -> Any:
     """Decisions for two seconds: rate, p50, p99."""
     command = [sys.executable, str(HERE / "load.py"), str(port), DECIDE, str(clients), str(STRETCH_S)]
@@ -110,6 +120,7 @@ def main() -> None:
         if given.store is None or not Path(store.removeprefix("sqlite:///")).exists():
             fill(store, given.events)
         with Service(store, "--max-rate", "0", log=Path(folder) / "service.log") as service:
+            wait_until_exact(service.port)
             found = {name: measure(service.port, name, given.clients) for name in REPLAYS}
     print(json.dumps({"events": given.events, "load": os.getloadavg()[0], "found": found}, indent=1))
 

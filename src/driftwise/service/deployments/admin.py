@@ -13,7 +13,7 @@ from driftwise.service.deployments import spec
 from driftwise.service.deployments.catalogue import RETIRED, RUNNING, DeploymentEntry
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.engine import Engine, wait_for_commit
 from driftwise.service.deployments.fold import catch_up
 from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
 from driftwise.service.deployments.loading import NEW_POLICY, catch_up_beside, exact_history, fold_beside
@@ -24,7 +24,16 @@ from driftwise.service.http.api_keys import is_admin, new_key
 from driftwise.service.http.errors import BadRequest, Conflict, Damaged, Forbidden, LimitReached, NotFound, NotRunning
 from driftwise.service.http.schemas.requests import ChangeRequest, CreateKeyRequest, DeploymentSpec, RetentionSpec
 from driftwise.service.http.schemas.responses import ApiKey, DeletionResponse
-from driftwise.service.store.events import ApiKeyRevoked, ArmAdded, Body, Created, Deleted, PolicyChanged, Status
+from driftwise.service.store.events import (
+    ApiKeyRevoked,
+    ArmAdded,
+    Body,
+    Created,
+    Deleted,
+    PolicyChanged,
+    RetentionChanged,
+    Status,
+)
 from driftwise.service.store.journal import Event
 
 MAX_DEPLOYMENTS = 100_000
@@ -140,7 +149,23 @@ async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], 
             raise
         engine.check_not_discarded(entry)
         reply = 200, msgspec.json.encode(deployment_view(entry.initial, entry.status, entry.at, live))
-        return await engine.answer(entry, [(event, Body())], key, reply)
+        if live.spec.retention == entry.retention:
+            return await engine.answer(entry, [(event, Body())], key, reply)
+        async with engine.catalogue_lock:  # the retention is in force before the first request after a start
+            (noted,) = _retention_changed(engine, entry, live)
+            done = engine.write(entry, [(event, Body()), (noted, Body())], key.answers(reply, engine.clock()))
+            await wait_for_commit(done)
+            engine.catalogue.apply(noted)
+    return reply
+
+
+def _retention_changed(engine: Engine, entry: DeploymentEntry, live: Deployment, after: int = 0) -> list[Event]:
+    """The event of a retention that was changed, after so many others of the catalogue; none where it was not."""
+    if live.spec.retention == entry.retention:
+        return []
+    new = RetentionChanged(entry.stream, msgspec.json.encode(live.spec.retention))
+    event = engine.catalogue.event(new, engine.clock())
+    return [event._replace(number=event.number + after)]
 
 
 async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: IdempotencyKey) -> Reply:
@@ -158,7 +183,8 @@ async def _replay_beside(
     if (origin := await engine.query(engine.journal.origin, entry.stream)) is not None:
         raise Conflict(
             f"deployment {name} has dropped its events up to {origin.number}: a new policy cannot be fed the whole "
-            "journal; create another deployment"
+            "journal; to begin anew, create another deployment; to begin with what is kept, let it learn from the log "
+            "of this one (driftwise serve --deployment NAME --log FILE)"
         )
     await engine.commit()
     early = await fold_beside(engine, entry, NEW_POLICY, cached=False, policy=policy)
@@ -175,8 +201,10 @@ async def _replay_beside(
         async with engine.catalogue_lock:  # so that the next start compiles the policy in force
             engine.check_not_discarded(entry)
             policy_changed = engine.catalogue.event(PolicyChanged(entry.stream, view["policy"]), engine.clock())
-            await engine.commit([event, policy_changed], key.answers(reply, engine.clock()), [snapshot])
-            engine.catalogue.apply(policy_changed)
+            noted = [policy_changed, *_retention_changed(engine, entry, live, after=1)]
+            await engine.commit([event, *noted], key.answers(reply, engine.clock()), [snapshot])
+            for each in noted:
+                engine.catalogue.apply(each)
         entry.live, entry.unsaved, entry.summary = live, 0, None
     return reply
 

@@ -128,7 +128,7 @@ async def tend_once(engine: "Engine") -> None:
         chores.append(partial(engine.journal.drop, stream))
         engine.dropped.add(stream)
     for name, entry in list(engine.catalogue.entries.items()):
-        if entry.spec.retention is not None and entry.status != RETIRED and entry.damage is None:
+        if entry.keeps is not None and entry.status != RETIRED and entry.damage is None:
             with suppress(NotFound, Damaged):  # it was deleted meanwhile, or cannot be read: requests will report it
                 async with entry.history:
                     await cut(engine, name)

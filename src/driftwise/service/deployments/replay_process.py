@@ -1,9 +1,9 @@
-"""A long replay in a process of its own, of the lowest priority, so that decisions do not wait for it.
+"""A long replay in a process of its own, of low priority, so that decisions do not wait for it.
 
 The process reads the store itself, and sends back how far it is and, at the end, the state as a snapshot. It ends when
 its standard input does, that is with the service at the latest. Its kernels come from the cache that the service uses.
 
-    python -m driftwise.service.deployments.replay_process        is what the service starts
+    python -m driftwise.service.deployments.replay_process 10        is what the service starts, with its niceness
 """
 
 import os
@@ -24,7 +24,6 @@ from driftwise.service.store.journal import DamagedError, Journal, JournalError,
 from driftwise.service.store.reader import open_reader
 
 LENGTH = struct.Struct(">Q")
-LOWEST_PRIORITY = 19
 NO_PROCESS = "the process that replays its journal"
 
 
@@ -79,6 +78,8 @@ _MESSAGES = msgspec.msgpack.Decoder(ReplayedEvents | ReplayedState | ReplayFailu
 class ReplayProcess:
     """The process that replays; there is at most one at a time, which `end` ends."""
 
+    niceness = 10  # at most a tenth of a core that is in demand; the lowest priority would get nothing of it
+
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
@@ -90,7 +91,7 @@ class ReplayProcess:
 
     def run(self, job: ReplayJob, progress: OnReplayed) -> Snapshot:
         """Do a replay, and wait for it; called in a thread."""
-        command = [sys.executable, "-P", "-m", "driftwise.service.deployments.replay_process"]
+        command = [sys.executable, "-P", "-m", "driftwise.service.deployments.replay_process", str(self.niceness)]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with subprocess.Popen(command, process_group=0, **pipes) as process:  # Ctrl-C is for the service
             self._process = process
@@ -184,7 +185,7 @@ def _end_with_the_service() -> None:
 
 def main() -> None:
     """Do the one job that comes on standard input."""
-    os.nice(LOWEST_PRIORITY)
+    os.nice(int(sys.argv[1]))
     content = receive(sys.stdin.buffer)
     if content is None:
         return

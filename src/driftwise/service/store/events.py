@@ -116,6 +116,13 @@ class PolicyChanged(Body):
     policy: str
 
 
+class RetentionChanged(Body):
+    """The retention of a deployment was changed, to this one as JSON: it is looked after before its first request."""
+
+    stream: int
+    retention: bytes
+
+
 class ApiKeyCreated(Body):
     """An API key was created: its scopes, and the hash of its text."""
 
@@ -168,6 +175,7 @@ KINDS: dict[str, type[Body]] = {
     "status": Status,
     "deleted": Deleted,
     "policy changed": PolicyChanged,
+    "retention changed": RetentionChanged,
     "key created": ApiKeyCreated,
     "key revoked": ApiKeyRevoked,
     "key used": ApiKeyUsed,
