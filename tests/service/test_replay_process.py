@@ -1,6 +1,8 @@
 """A long replay runs in a process of its own; meanwhile a deployment decides, if need be from a state of other code."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from driftwise.cli import main
 from driftwise.core.serialization import seal, unseal
 from driftwise.families import SlidingThompson
 from driftwise.service.deployments import admin, loading, queries
+from driftwise.service.deployments import spec as specs
 from driftwise.service.deployments.deployment import DeploymentSnapshot, tag_of
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.fold import fold
@@ -246,18 +249,29 @@ def test_a_store_is_verified_on_the_command_line(store: str) -> None:
     assert "there is no deployment 'none' in this store: there are shop" in str(missing.output) + str(missing.exception)
 
 
-def test_the_process_compiles_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+MISSES = """
+import gc, io, sys
+from numba.core.dispatcher import Dispatcher
+from driftwise.service.deployments.replay_process import ReplayedState, ReplayJob, do_job, msgspec
+output = io.BytesIO()
+do_job(msgspec.msgpack.decode(sys.stdin.buffer.read(), type=ReplayJob), output)
+assert b"ReplayedState" in output.getvalue()
+kernels = [each for each in gc.get_objects() if isinstance(each, Dispatcher)]
+print(*(sum(sum(getattr(each.stats, what).values()) for each in kernels) for what in ("cache_misses", "cache_hits")))
+"""
+
+
+def test_the_process_compiles_nothing(tmp_path: Path) -> None:
     async def test() -> None:
         async with running(tmp_path / "store.db") as engine:
             await create(engine)
             await play(engine)  # compiles, where that was not done before
-            engine.long_replay = 0
-            monkeypatch.setenv("NUMBA_DEBUG_CACHE", "1")
-            capfd.readouterr()
-            assert (await queries.verify(engine, "shop")).identical
+            assert engine.journal.url is not None
+            initial = specs.encode(engine.entry("shop").initial)
+            job = msgspec.msgpack.encode(ReplayJob(engine.journal.url, 1, initial, None, False, None))
+            command = [sys.executable, "-c", MISSES]
+            done = await asyncio.to_thread(subprocess.run, command, input=job, capture_output=True, check=True)
+            misses, hits = map(int, done.stdout.split())
+            assert misses == 0 and hits > 0
 
     asyncio.run(test())
-    said = capfd.readouterr().err
-    assert "data loaded from" in said and "data saved to" not in said

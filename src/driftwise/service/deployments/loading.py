@@ -205,7 +205,8 @@ async def catch_up_beside(engine: "Engine", entry: DeploymentEntry, other: Deplo
 async def wait_patiently(entry: DeploymentEntry, end: "asyncio.Future[None]") -> None:
     """Wait for the end of what a deployment does; refuse where that is a replay that takes long."""
     while not (await asyncio.wait([end], timeout=WAIT_S))[0]:
-        progress = entry.replay
-        if progress is not None and (progress.seconds_left is None or progress.seconds_left > WAIT_S):
-            raise Replaying(f"{progress.sentence}; repeat the request", progress.seconds_left)
+        progress, left = entry.replay, None if entry.replay is None else entry.replay.seconds_left
+        exact = entry.live is not None and not entry.live.provisional  # then it is not the replay that it waits for
+        if progress is not None and not exact and (left is None or left > WAIT_S):
+            raise Replaying(f"{progress.sentence}; repeat the request", left)
     end.result()
