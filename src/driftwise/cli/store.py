@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from driftwise.core.extras import needed_for
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from driftwise.service.store.schema import MigrationMode
     from driftwise.service.store.upkeep import SQLUpkeep
 
@@ -58,12 +61,16 @@ def verify(store: str, deployment: str | None) -> None:
         with progress_bar() as bar:
             for name in entries if deployment is None else [deployment]:
                 task = bar.add_task(name, total=journal.last(entries[name].stream) + 1)
-                report = verify_stream(journal, entries[name], lambda done, task=task: bar.update(task, completed=done))
+                report = verify_stream(journal, entries[name], partial(_show, bar, task))
                 bar.update(task, completed=report.n_events)
                 click.echo(report.line)
                 problems += len(report.problems)
     if problems:
         raise SystemExit(DAMAGED)
+
+
+def _show(bar: "Progress", task: "TaskID", done: int) -> None:
+    bar.update(task, completed=done)
 
 
 def check_deployment(name: str | None, entries: Mapping[str, object]) -> None:
