@@ -19,15 +19,14 @@ from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.fold import (
     catch_up,
     fold,
-    is_usable,
     replay_length,
     replay_tail,
     restore,
 )
 from driftwise.service.deployments.replay_process import ReplayJob, ReplayProcessError
 from driftwise.service.deployments.replay_progress import show_progress
-from driftwise.service.http.errors import Damaged, Replaying, Unavailable
-from driftwise.service.store.journal import Journal, Snapshot
+from driftwise.service.http.errors import Damaged, NotFound, Replaying, Unavailable
+from driftwise.service.store.journal import DamagedError, Journal, Snapshot
 
 if TYPE_CHECKING:
     from driftwise.service.deployments.engine import Engine
@@ -45,14 +44,13 @@ log = logging.getLogger("driftwise.service")
 
 async def load(engine: "Engine", entry: DeploymentEntry) -> Deployment:
     """A deployment for requests: exact, or provisional where an exact one takes long."""
-    live = await engine.read_in_thread(entry, _load_provisionally, engine.journal, entry, engine.long_replay)
-    if live is None:
-        try:
-            live = await fold_beside(engine, entry, START)
-        except Damaged:
-            entry.lost = True  # it is not tried again
-            raise
-    elif entry.settling is None or entry.settling.done():
+    try:
+        live = await engine.read_in_thread(entry, _load_quickly, engine.journal, entry.stream, engine.long_replay)
+        live = live or await fold_beside(engine, entry, START)
+    except Damaged:
+        entry.lost = True  # it is not tried again
+        raise
+    if live.provisional and (entry.settling is None or entry.settling.done()):
         entry.settling = engine.start_task(make_exact(engine, entry))
     now = engine.clock()
     live.go_on_from(live.at, now)
@@ -64,18 +62,21 @@ async def load(engine: "Engine", entry: DeploymentEntry) -> Deployment:
     return live
 
 
-def _load_provisionally(journal: Journal, entry: DeploymentEntry, long: int) -> Deployment | None:
-    """The state of a snapshot of other code and what came after it; None where it does not fit, or is not needed."""
-    snapshot = journal.latest(entry.stream)
-    if snapshot is None or is_usable(snapshot) or journal.last(entry.stream) - snapshot.number > long:
+def _load_quickly(journal: Journal, stream: int, long: int) -> Deployment | None:
+    """The newest snapshot and what came after it, provisional if it is of other code; None where it cannot be used."""
+    snapshot = journal.latest(stream)
+    if snapshot is None or journal.last(stream) - snapshot.number > long:
         return None
-    if replay_length(journal, entry.stream, upto=None, cached=False) <= long:
+    live = restore(snapshot)
+    if live is not None:
+        return live if replay_tail(live, journal) else None
+    if replay_length(journal, stream, upto=None, cached=False) <= long:
         return None
     live = restore(snapshot, of_any_code=True)
     try:
         if live is None or not replay_tail(live, journal):
             return None
-    except Exception:  # what cannot be replayed into this state may be replayed into an exact one
+    except DamagedError:  # what cannot be replayed into this state may be replayed into an exact one
         return None
     live.provisional = True
     return live
@@ -99,6 +100,8 @@ async def make_exact(engine: "Engine", entry: DeploymentEntry) -> None:
             entry.lost = True
             entry.discard("its journal is damaged")
             return
+        except NotFound:
+            return  # it was deleted meanwhile
         except Unavailable:
             await asyncio.sleep(RETRY_S)
     engine.save(entry)

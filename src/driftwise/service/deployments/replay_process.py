@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from typing import IO, Any
 
 import msgspec
@@ -112,6 +113,8 @@ class ReplayProcess:
             finally:
                 self._process = None
                 process.kill()
+                with suppress(BrokenPipeError):
+                    process.stdin.close()
         raise ReplayProcessError(f"{NO_PROCESS} ended with the code {process.returncode}")
 
     def end(self) -> None:
