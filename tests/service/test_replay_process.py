@@ -20,7 +20,7 @@ from driftwise.service.deployments import spec as specs
 from driftwise.service.deployments.deployment import DeploymentSnapshot, tag_of
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.fold import fold
-from driftwise.service.deployments.replay_process import ReplayJob, ReplayProcess
+from driftwise.service.deployments.replay_process import ReplayJob, ReplayProcess, send
 from driftwise.service.deployments.replay_progress import OnReplayed, ReplayProgress
 from driftwise.service.http.errors import Damaged, Replaying, Unavailable
 from driftwise.service.http.schemas.requests import ChangeRequest
@@ -247,6 +247,23 @@ def test_a_store_is_verified_on_the_command_line(store: str) -> None:
     assert "made by other code" in CliRunner().invoke(main, ["store", "verify", store]).output
     missing = CliRunner().invoke(main, ["store", "verify", store, "--deployment", "none"])
     assert "there is no deployment 'none' in this store: there are shop" in str(missing.output) + str(missing.exception)
+
+
+ENDLESS = """
+import sys, time
+from driftwise.service.deployments import replay_process
+replay_process.do_job = lambda *_: time.sleep(1e6)
+sys.argv = ["replay_process", "0"]
+replay_process.main()
+"""
+
+
+def test_the_process_ends_with_the_service() -> None:
+    with subprocess.Popen([sys.executable, "-c", ENDLESS], stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        send(process.stdin, ReplayJob("sqlite:///store.db", 1, b"", None, False, None))
+        process.stdin.close()
+        assert process.wait(HANG_S) == 1
 
 
 MISSES = """
