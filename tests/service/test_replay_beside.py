@@ -33,7 +33,7 @@ class SlowReplay:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowReplay]:
     replay = SlowReplay()
-    monkeypatch.setattr("driftwise.service.deployments.engine.fold", replay)
+    monkeypatch.setattr("driftwise.service.deployments.loading.fold", replay)
     yield replay
     replay.go_on.set()
 

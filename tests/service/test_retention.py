@@ -20,7 +20,7 @@ from driftwise.service.deployments.background_tasks import tend_once
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.errors import Conflict, NotFound
-from driftwise.service.http.schemas.requests import ChangeRequest
+from driftwise.service.http.schemas.requests import ChangeRequest, RetentionSpec
 from driftwise.service.store.journal import open_journal
 from tests.fixtures.engine import Clock, create, decide, learn, running
 
@@ -336,3 +336,28 @@ def traces(engine: Engine, tmp_path: Path) -> None:
     assert [content.count(word) for word in words] == [0, 0]
     for path in (tmp_path / "archive").rglob("*.parquet"):
         assert not [body for body in pq.read_table(path)["body"].to_pylist() if "ann-b" in body or "0.1234" in body]
+
+
+def test_a_retention_that_was_changed_is_in_force_before_the_first_request(store: str) -> None:
+    async def test() -> None:
+        async with running(store) as engine:
+            await create(engine)
+            await play(engine, 20)
+            await admin.change(engine, "shop", ChangeRequest(retention=RetentionSpec(events=500)))
+            both = ChangeRequest(policy="sliding-ucb:window=50", retention=RetentionSpec(events=100))
+            await admin.change(engine, "shop", both)
+        async with running(store) as engine:
+            entry = engine.entry("shop")
+            entry.discard("as if it was not used since the start")
+            assert entry.keeps == RetentionSpec(events=100)
+            await play(engine, 200)
+            await queries.take_snapshot(engine, "shop")
+            await play(engine, 200)
+            entry.discard("as if it was not used since the start")
+            await tend_once(engine)
+            assert engine.journal.origin(entry.stream) is not None
+            await admin.change(engine, "shop", ChangeRequest(retention=None))
+            assert entry.keeps is None and entry.retention is None
+            assert (await queries.verify(engine, "shop")).identical
+
+    asyncio.run(test())

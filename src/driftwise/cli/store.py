@@ -1,7 +1,8 @@
-"""`driftwise store`: check, repair, compact, archive and upgrade a store that is not in use."""
+"""`driftwise store`: check, verify, repair, compact, archive and upgrade a store that is not in use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from driftwise.core.extras import needed_for
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from driftwise.service.store.schema import MigrationMode
     from driftwise.service.store.upkeep import SQLUpkeep
 
@@ -40,6 +43,40 @@ def check(store: str) -> None:
     if problems:
         click.echo(f"damage was found: `driftwise store repair {store}` sets it aside", err=True)
         raise SystemExit(DAMAGED)
+
+
+@store.command()
+@click.argument("store")
+@click.option("--deployment", metavar="NAME", help="Only this deployment.")
+def verify(store: str, deployment: str | None) -> None:
+    """Replay the deployments of STORE, and compare with their newest snapshots. Exit code 1 if one is not the same."""
+    with opened(store) as journal:
+        from driftwise.cli.terminal import progress_bar
+        from driftwise.service.deployments.catalogue import read_catalogue
+        from driftwise.service.deployments.check import verify_stream
+
+        entries = read_catalogue(journal).entries
+        check_deployment(deployment, entries)
+        problems = 0
+        with progress_bar() as bar:
+            for name in entries if deployment is None else [deployment]:
+                task = bar.add_task(name, total=journal.last(entries[name].stream) + 1)
+                report = verify_stream(journal, entries[name], partial(_show, bar, task))
+                bar.update(task, completed=report.n_events)
+                click.echo(report.line)
+                problems += len(report.problems)
+    if problems:
+        raise SystemExit(DAMAGED)
+
+
+def _show(bar: "Progress", task: "TaskID", done: int) -> None:
+    bar.update(task, completed=done)
+
+
+def check_deployment(name: str | None, entries: Mapping[str, object]) -> None:
+    """Refuse the name of a deployment that a store does not have."""
+    if name is not None and name not in entries:
+        raise ParameterError(f"there is no deployment {name!r} in this store: there are {', '.join(entries)}")
 
 
 @store.command()
@@ -129,8 +166,7 @@ def archive(
         from driftwise.service.deployments.retention import as_retention, cut_offline, write_archive
 
         entries = read_catalogue(journal).entries
-        if deployment is not None and deployment not in entries:
-            raise ParameterError(f"there is no deployment {deployment!r} in this store: there are {', '.join(entries)}")
+        check_deployment(deployment, entries)
         target = None if folder is None or dry_run else check_folder(Path(folder))
         retention = as_retention(events, seconds)
         for name in entries if deployment is None else [deployment]:

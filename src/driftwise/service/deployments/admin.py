@@ -10,12 +10,13 @@ from msgspec import UnsetType
 
 from driftwise.errors import ParameterError
 from driftwise.service.deployments import spec
-from driftwise.service.deployments.catalogue import RETIRED, RUNNING
+from driftwise.service.deployments.catalogue import RETIRED, RUNNING, DeploymentEntry
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.engine import Engine, wait_for_commit
 from driftwise.service.deployments.fold import catch_up
 from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
+from driftwise.service.deployments.loading import NEW_POLICY, catch_up_beside, exact_history, fold_beside
 from driftwise.service.deployments.queries import deployment_view
 from driftwise.service.deployments.retention import begin_at
 from driftwise.service.deployments.shadow_names import check_shadows
@@ -25,7 +26,16 @@ from driftwise.service.http.api_keys import is_admin, new_key
 from driftwise.service.http.errors import BadRequest, Conflict, Damaged, Forbidden, LimitReached, NotFound, NotRunning
 from driftwise.service.http.schemas.requests import ChangeRequest, CreateKeyRequest, DeploymentSpec, RetentionSpec
 from driftwise.service.http.schemas.responses import ApiKey, DeletionResponse
-from driftwise.service.store.events import ApiKeyRevoked, ArmAdded, Body, Created, Deleted, PolicyChanged, Status
+from driftwise.service.store.events import (
+    ApiKeyRevoked,
+    ArmAdded,
+    Body,
+    Created,
+    Deleted,
+    PolicyChanged,
+    RetentionChanged,
+    Status,
+)
 from driftwise.service.store.journal import Event
 
 MAX_DEPLOYMENTS = 100_000
@@ -162,29 +172,46 @@ async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], 
             raise
         engine.check_not_discarded(entry)
         reply = 200, msgspec.json.encode(deployment_view(entry.initial, entry.status, entry.at, live))
-        return await engine.answer(entry, [(event, Body())], key, reply)
+        if live.spec.retention == entry.retention:
+            return await engine.answer(entry, [(event, Body())], key, reply)
+        async with engine.catalogue_lock:  # the retention is in force before the first request after a start
+            (noted,) = _retention_changed(engine, entry, live)
+            done = engine.write(entry, [(event, Body()), (noted, Body())], key.answers(reply, engine.clock()))
+            await wait_for_commit(done)
+            engine.catalogue.apply(noted)
+    return reply
+
+
+def _retention_changed(engine: Engine, entry: DeploymentEntry, live: Deployment, after: int = 0) -> list[Event]:
+    """The event of a retention that was changed, after so many others of the catalogue; none where it was not."""
+    if live.spec.retention == entry.retention:
+        return []
+    new = RetentionChanged(entry.stream, msgspec.json.encode(live.spec.retention))
+    event = engine.catalogue.event(new, engine.clock())
+    return [event._replace(number=event.number + after)]
 
 
 async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: IdempotencyKey) -> Reply:
     check_not_retired(engine, name)
     policy = {field: changes[field] for field in POLICY if field in changes}
-    async with engine.entry(name).history:  # so that no event is dropped meanwhile, nor another policy comes
-        return await _replay_beside(engine, name, changes, policy, key)
+    async with exact_history(engine, name) as (entry, _):
+        return await _replay_beside(engine, entry, changes, policy, key)
 
 
 async def _replay_beside(
-    engine: Engine, name: str, changes: dict[str, Any], policy: dict[str, Any], key: IdempotencyKey
+    engine: Engine, entry: DeploymentEntry, changes: dict[str, Any], policy: dict[str, Any], key: IdempotencyKey
 ) -> Reply:
     """Replay into another policy while the deployment goes on; then only what came meanwhile, and swap."""
-    entry, live = await engine.live(name)
-    upto = live.number - 1
+    name = entry.initial.name
     if (origin := await engine.query(engine.journal.origin, entry.stream)) is not None:
         raise Conflict(
             f"deployment {name} has dropped its events up to {origin.number}: a new policy cannot be fed the whole "
-            "journal; create another deployment"
+            "journal; to begin anew, create another deployment; to begin with what is kept, let it learn from the log "
+            "of this one (driftwise serve --deployment NAME --log FILE)"
         )
     await engine.commit()
-    early = await engine.fold_entry(entry, cached=False, policy=policy, upto=upto)
+    early = await fold_beside(engine, entry, NEW_POLICY, cached=False, policy=policy)
+    await catch_up_beside(engine, entry, early)
     reply, _ = await swap_in(engine, name, early, changes, key)
     return reply
 
@@ -205,8 +232,10 @@ async def swap_in(
         async with engine.catalogue_lock:  # so that the next start compiles the policy in force
             engine.check_not_discarded(entry)
             policy_changed = engine.catalogue.event(PolicyChanged(entry.stream, view["policy"]), engine.clock())
-            await engine.commit([event, policy_changed], key.answers(reply, engine.clock()), [snapshot])
-            engine.catalogue.apply(policy_changed)
+            noted = [policy_changed, *_retention_changed(engine, entry, live, after=1)]
+            await engine.commit([event, *noted], key.answers(reply, engine.clock()), [snapshot])
+            for each in noted:
+                engine.catalogue.apply(each)
         await begin_at(engine, snapshot)
         entry.live, entry.unsaved, entry.summary = live, 0, None
     return reply, former

@@ -43,6 +43,12 @@ def log_failure(task: "asyncio.Task[None]") -> None:
         log.error(FAILED, exc_info=error)
 
 
+def ignore_failure(task: "asyncio.Task[None]") -> None:
+    """Do not log the failure of a task: who waits for it reports it."""
+    if not task.cancelled():
+        task.exception()
+
+
 async def warm(engine: "Engine") -> None:
     """Fold one deployment of each kind, then be ready; then fold those with reward windows that may have passed.
 
@@ -124,7 +130,7 @@ async def tend_once(engine: "Engine") -> None:
         chores += [partial(engine.journal.drop, each) for each in (stream, stream_of(stream))]
         engine.dropped.add(stream)
     for name, entry in list(engine.catalogue.entries.items()):
-        if entry.spec.retention is not None and entry.status != RETIRED and entry.damage is None:
+        if entry.keeps is not None and entry.status != RETIRED and entry.damage is None:
             with suppress(NotFound, Damaged):  # it was deleted meanwhile, or cannot be read: requests will report it
                 async with entry.history:
                     await cut(engine, name)

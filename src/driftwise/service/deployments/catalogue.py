@@ -5,11 +5,14 @@ import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from driftwise.service.deployments import spec
 from driftwise.service.deployments.clock import Leaps
 from driftwise.service.deployments.deployment import Deployment
+from driftwise.service.deployments.replay_progress import ReplayProgress
 from driftwise.service.deployments.shadows import Shadows
-from driftwise.service.http.schemas.requests import DeploymentSpec
+from driftwise.service.http.schemas.requests import DeploymentSpec, RetentionSpec
 from driftwise.service.http.schemas.responses import SummaryResponse
 from driftwise.service.store import events
 from driftwise.service.store.events import (
@@ -22,6 +25,7 @@ from driftwise.service.store.events import (
     Created,
     Deleted,
     PolicyChanged,
+    RetentionChanged,
     Status,
 )
 from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, Journal, JournalError
@@ -44,6 +48,7 @@ class DeploymentEntry:
     def __init__(self, stream: int, initial: DeploymentSpec, at: int) -> None:
         self.stream, self.initial, self.at, self.status = stream, initial, at, RUNNING
         self.policy = initial.policy  # in force, as text
+        self.retention = initial.retention  # in force
         self.live: Deployment | None = None
         self.busy: Any = None  # during exclusive use: a future that is done at its end
         self.history = asyncio.Lock()  # for long replays, and for those that drop or erase events
@@ -54,6 +59,8 @@ class DeploymentEntry:
         self.damage: Damage | None = None  # of its journal, as far as is known
         self.summary: SummaryResponse | None = None  # the latest, see `queries`
         self.shadows: Shadows | None = None  # as far as they are loaded
+        self.replay: ReplayProgress | None = None  # of its journal, while it lasts
+        self.settling: asyncio.Task[None] | None = None  # ends when it no longer decides provisionally
         self.lost = False  # whether it cannot be folded for that reason: a snapshot may be newer than the damage
 
     def discard(self, reason: str) -> None:
@@ -63,9 +70,9 @@ class DeploymentEntry:
         self.live = self.shadows = None
 
     @property
-    def spec(self) -> DeploymentSpec:
-        """The specification in force; the initial ones before the first fold."""
-        return self.initial if self.live is None else self.live.spec
+    def keeps(self) -> RetentionSpec | None:
+        """The retention in force, also before the first fold."""
+        return self.retention if self.live is None else self.live.spec.retention
 
 
 class Catalogue:
@@ -113,6 +120,9 @@ class Catalogue:
     def _on_policy_changed(self, body: PolicyChanged, at: int) -> None:
         self._by_stream[body.stream].policy = body.policy
 
+    def _on_retention_changed(self, body: RetentionChanged, at: int) -> None:
+        self._by_stream[body.stream].retention = msgspec.json.decode(body.retention, type=RetentionSpec | None)
+
     def _on_key_created(self, body: ApiKeyCreated, at: int) -> None:
         self.keys[body.id] = body
         self.key_created_at[body.id] = at
@@ -136,6 +146,7 @@ HANDLERS: dict[type[Body], Callable[[Catalogue, Any, int], None]] = {
     Status: Catalogue._on_status,
     Deleted: Catalogue._on_deleted,
     PolicyChanged: Catalogue._on_policy_changed,
+    RetentionChanged: Catalogue._on_retention_changed,
     ApiKeyCreated: Catalogue._on_key_created,
     ApiKeyRevoked: Catalogue._on_key_revoked,
     ApiKeyUsed: Catalogue._on_key_used,

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from driftwise.service.deployments.catalogue import Catalogue, read_catalogue
+from driftwise.service.deployments.catalogue import Catalogue, DeploymentEntry, read_catalogue
+from driftwise.service.deployments.fold import fold, is_usable
+from driftwise.service.deployments.replay_progress import OnReplayed
 from driftwise.service.store.events import body_of
 from driftwise.service.store.journal import CATALOGUE, DamagedError, Journal
 from driftwise.service.store.upkeep import SQLUpkeep
@@ -86,6 +88,22 @@ def check_stream(journal: SQLUpkeep, stream: int, name: str) -> StreamReport:
     except DamagedError as error:
         return StreamReport(name, stream, count, 0, [*problems, f"its snapshots cannot be read: {error}"], event)
     return StreamReport(name, stream, count, n_quarantined, problems, event)
+
+
+def verify_stream(journal: Journal, entry: DeploymentEntry, progress: OnReplayed) -> StreamReport:
+    """Replay a deployment from its origin, and compare with its newest snapshot, bit for bit."""
+    stream, name = entry.stream, entry.initial.name
+    snapshot = journal.latest(stream)
+    if snapshot is None:
+        return StreamReport(name, stream, journal.last(stream) + 1, 0, ["it has no snapshot to compare with"], None)
+    if not is_usable(snapshot):
+        return StreamReport(name, stream, snapshot.number + 1, 0, ["its newest snapshot was made by other code"], None)
+    try:
+        then = fold(journal, stream, entry.initial, upto=snapshot.number, cached=False, progress=progress)
+    except DamagedError as error:
+        return StreamReport(name, stream, snapshot.number + 1, 0, [str(error)], error.event)
+    same = then.snapshot() == snapshot
+    return StreamReport(name, stream, then.number, 0, [] if same else ["a replay leads to another state"], None)
 
 
 def damaged_snapshots(journal: SQLUpkeep, stream: int) -> list[int]:

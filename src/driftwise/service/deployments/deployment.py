@@ -80,6 +80,7 @@ class Deployment:
         self.pending = cast(Mapping[int, DecisionNote], self.agent.notes)
         self.number = 0
         self.ahead = 0  # microseconds by which its time is ahead of the service's
+        self.provisional = False  # whether it decides from a state of other code, see `loading`
         self.saved = 0  # events in the snapshot it was restored from
         self.units: OrderedDict[str, StickyAction] = OrderedDict()
         self.request: dict[str, Any] = {}  # of the latest decision
@@ -113,7 +114,7 @@ class Deployment:
             action, propensity = override.action, override.propensity
         elif unit is not None and (sticky := self._sticky_action(unit)) is not None:
             action, propensity = sticky
-        body = Decided(action, propensity, request, unit, sticky is not None, override is not None)
+        body = Decided(action, propensity, request, unit, sticky is not None, override is not None, self.provisional)
         return self._record(body, now), body
 
     def learn(self, ref: int, outcome: dict[str, Any], now: int, *, defaulted: bool = False) -> tuple[Event, Learned]:

@@ -21,9 +21,10 @@ from driftwise.service.deployments import background_tasks as background
 from driftwise.service.deployments.catalogue import PAUSED, RETIRED, Damage, DeploymentEntry, read_catalogue
 from driftwise.service.deployments.clock import Clock
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.fold import fold
 from driftwise.service.deployments.idempotency import IdempotencyKey, Replayed, Reply
+from driftwise.service.deployments.loading import LONG, load, wait_patiently
 from driftwise.service.deployments.readiness import ANSWER_S, READ, WRITTEN, Readiness, Ready
+from driftwise.service.deployments.replay_process import ReplayProcess, ReplayProcessError
 from driftwise.service.http.errors import (
     Damaged,
     IdempotencyKeyReused,
@@ -69,6 +70,7 @@ class Engine:
         self.writer: Writer[tuple[DeploymentEntry, dict[int, Body]]]
         self.catalogue_lock: asyncio.Lock
         self.dropped: set[int] = set()  # streams of deleted deployments that were dropped since the start
+        self.replays, self.one_replay, self.long_replay = ReplayProcess(), asyncio.Lock(), LONG
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._trial: asyncio.Task[None] | None = None
@@ -80,18 +82,21 @@ class Engine:
         self.catalogue_lock = asyncio.Lock()
         self.writer = Writer(self.journal, self._committed, self._written)
         for task in background.TASKS:
-            self._start_task(task(self))
+            self.start_task(task(self))
 
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start_task(
+        self, work: Coroutine[Any, Any, None], at_end: Callable[[asyncio.Task[None]], None] = background.log_failure
+    ) -> asyncio.Task[None]:
         """Start a background task, which ends with the engine at the latest."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(background.log_failure)
+        task.add_done_callback(at_end)
         return task
 
     async def close(self) -> None:
         """Save snapshots, write the rest, and close the journal."""
+        self.replays.end()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -123,29 +128,34 @@ class Engine:
         """A deployment, folded and not in exclusive use; `touched` of its entry is now."""
         entry = self.entry(name)
         while entry.busy is not None or entry.live is None:
-            if entry.busy is not None:
-                await entry.busy
-                continue
-            async with self.exclusive(name):
-                pass
+            if entry.busy is None and entry.lost:
+                raise damaged_error(entry)
+            await wait_patiently(entry, entry.busy or self.start_task(self._load(entry), background.ignore_failure))
         entry.touched = self.clock()
         return entry, entry.live
+
+    async def _load(self, entry: DeploymentEntry) -> None:
+        if entry.busy is not None or entry.live is not None:
+            return  # another request was first
+        async with self._busy(entry):
+            entry.live = await load(self, entry)
+            entry.unsaved = entry.live.number - entry.live.saved  # the next snapshot spares this replay
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[tuple[DeploymentEntry, Deployment]]:
         """Use a deployment exclusively, with all its events written, until the block ends."""
-        entry = self.entry(name)
-        while entry.busy is not None:
-            await entry.busy
-        if entry.lost:
-            raise damaged_error(entry)
+        entry, _ = await self.live(name)
+        async with self._busy(entry):
+            self.check_not_discarded(entry)
+            assert entry.live is not None
+            yield entry, entry.live
+
+    @asynccontextmanager
+    async def _busy(self, entry: DeploymentEntry) -> AsyncIterator[None]:
         entry.busy = asyncio.get_running_loop().create_future()
         try:
             await self.commit()
-            if entry.live is None:
-                entry.live = await self._fold_or_mark_lost(entry)
-                entry.unsaved = entry.live.number - entry.live.saved  # the next snapshot spares this replay
-            yield entry, entry.live
+            yield
         finally:
             done, entry.busy = entry.busy, None
             done.set_result(None)
@@ -155,34 +165,6 @@ class Engine:
         """Fail if the deployment was discarded during exclusive use."""
         if entry.live is None:
             raise Unavailable("the store failed meanwhile; repeat the request")
-
-    async def _fold_or_mark_lost(self, entry: DeploymentEntry) -> Deployment:
-        try:
-            return await self.fold_entry(entry)
-        except Damaged:
-            entry.lost = True  # it is not tried again
-            raise
-
-    async def fold_entry(
-        self,
-        entry: DeploymentEntry,
-        *,
-        cached: bool = True,
-        policy: dict[str, Any] | None = None,
-        upto: int | None = None,
-    ) -> Deployment:
-        """Fold a deployment from its journal, and set its time; the options are those of `fold`."""
-        live = await self.read_in_thread(
-            entry, fold, self.journal, entry.stream, entry.initial, cached=cached, policy=policy, upto=upto
-        )
-        now = self.clock()
-        live.go_on_from(live.at if entry.live is None else entry.live.time(now), now)
-        if live.ahead and entry.live is None:
-            facts = {"deployment": entry.initial.name, "ahead_s": round(live.ahead / 1e6, 1)}
-            log.warning(
-                "events of a deployment are ahead of the clock: its time goes on from there", extra={"facts": facts}
-            )
-        return live
 
     def defaults(self, live: Deployment, now: int) -> list[NewEvent]:
         """Record default outcomes of decisions whose window has passed; the caller must write the events."""
@@ -237,13 +219,13 @@ class Engine:
     def save(self, entry: DeploymentEntry, *, now: bool = False) -> None:
         """Write a snapshot, if there are new events; a large one is made in a thread, unless `now`."""
         live = entry.live
-        if live is None or not entry.unsaved or entry.busy is not None or not live.number:
+        if live is None or live.provisional or not entry.unsaved or entry.busy is not None or not live.number:
             return
         entry.unsaved = 0
         if now or len(live.pending) + len(live.units) < MANY:
             self.writer.submit(snapshots=[live.snapshot()])
         else:
-            self._start_task(self._save_later(live.freeze(), self.writer.era))
+            self.start_task(self._save_later(live.freeze(), self.writer.era))
 
     async def _save_later(self, draft: Callable[[], Snapshot], era: int) -> None:
         """Make a snapshot while requests go on. If a commit fails meanwhile, the snapshot is void."""
@@ -326,6 +308,8 @@ class Engine:
             raise self.damaged(entry, error) from None
         except JournalError as error:
             raise self.unreadable(error) from None
+        except ReplayProcessError:
+            raise
         except (OSError, MemoryError) as error:
             log.exception("a deployment could not be loaded", extra={"facts": {"deployment": entry.initial.name}})
             why = f"deployment {entry.initial.name} could not be loaded ({type(error).__name__}); repeat the request"
@@ -365,7 +349,7 @@ class Engine:
         reason = self.readiness.reason
         if reason is None and self.readiness.idle:
             if self._trial is None or self._trial.done():
-                self._trial = self._start_task(background.try_store(self))
+                self._trial = self.start_task(background.try_store(self))
             done, _ = await asyncio.wait([self._trial], timeout=ANSWER_S)
             reason = self.readiness.reason if done else f"the store has not answered for {ANSWER_S:g} seconds"
         return Ready(reason is None, reason, self.damaged_names)

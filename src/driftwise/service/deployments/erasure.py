@@ -19,6 +19,7 @@ from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
+from driftwise.service.deployments.loading import exact_history
 from driftwise.service.http.errors import Conflict
 from driftwise.service.http.schemas.responses import EraseUnitResponse
 from driftwise.service.store import chain
@@ -35,7 +36,7 @@ class UnitEvents(NamedTuple):
 
 async def erase_unit(engine: Engine, name: str, unit: str, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Erase a unit from a deployment; refused while decisions of it are pending."""
-    async with engine.entry(name).history:
+    async with exact_history(engine, name):
         response = await _erase_unit(engine, name, unit)
     reply = 200, msgspec.json.encode(response)
     await engine.commit(answers=key.answers(reply, engine.clock()))

@@ -16,6 +16,7 @@ from driftwise.core.serialization import unseal
 from driftwise.errors import DriftwiseError, StateError
 from driftwise.service.deployments import spec
 from driftwise.service.deployments.deployment import FORMAT, DecisionNote, Deployment, DeploymentSnapshot, tag_of
+from driftwise.service.deployments.replay_progress import OnReplayed
 from driftwise.service.deployments.spec import POLICY
 from driftwise.service.deployments.stats import state as stats_state
 from driftwise.service.deployments.stats.collector import StatsCollector
@@ -23,7 +24,12 @@ from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.store.events import body_of
 from driftwise.service.store.journal import DamagedError, Event, Journal, JournalError, Origin, Snapshot
 
+REPORT_EVERY = 1000  # events
 NOT_DAMAGE = (JournalError, OSError, MemoryError)  # errors that the journal is not to blame for
+
+
+def ignore_progress(done: int) -> None:
+    """Nobody wants to know how far a replay is."""
 
 
 class EventsDroppedError(DriftwiseError):
@@ -38,6 +44,7 @@ def fold(
     upto: int | None = None,
     cached: bool = True,
     policy: dict[str, Any] | None = None,
+    progress: OnReplayed = ignore_progress,
 ) -> Deployment:
     """The deployment after event `upto`, or after all of them: from the nearest snapshot, or from the origin.
 
@@ -46,15 +53,13 @@ def fold(
     """
     snapshot = journal.latest(stream, upto) if cached and policy is None else None
     cached_fold = restore(snapshot) if snapshot is not None else None
-    if cached_fold is not None:
-        tail = list(journal.read(stream, cached_fold.number - 1, upto))
-        if not any(each.kind == "changed" and body_of(each).policy for each in tail):
-            return replay(cached_fold, tail)
+    if cached_fold is not None and replay_tail(cached_fold, journal, upto, progress):
+        return cached_fold
     origin = journal.origin(stream)
     if origin is not None:
         if policy is not None or (upto is not None and upto < origin.number):
             raise EventsDroppedError(f"its events up to {origin.number} were dropped, and cannot be replayed")
-        return replay(begin(origin), journal.read(stream, origin.number, upto))
+        return replay(begin(origin), journal.read(stream, origin.number, upto), progress)
     last = _last_policy(journal.read(stream, upto=upto)) | (policy or {})
     try:
         fresh = Deployment(stream, spec.with_changes(initial, last))
@@ -62,12 +67,25 @@ def fold(
         raise
     except Exception as error:
         raise DamagedError(f"it cannot be created from its specification ({_short(error)})") from error
-    return replay(fresh, journal.read(stream, upto=upto))
+    return replay(fresh, journal.read(stream, upto=upto), progress)
 
 
-def replay(deployment: Deployment, events: Iterable[Event]) -> Deployment:
+def replay_tail(
+    live: Deployment, journal: Journal, upto: int | None = None, progress: OnReplayed = ignore_progress
+) -> bool:
+    """Replay what follows a snapshot; False, and nothing done, where a change to another policy is in it."""
+    tail = list(journal.read(live.stream, live.number - 1, upto))
+    if any(each.kind == "changed" and body_of(each).policy for each in tail):
+        return False
+    replay(live, tail, progress)
+    return True
+
+
+def replay(deployment: Deployment, events: Iterable[Event], progress: OnReplayed = ignore_progress) -> Deployment:
     """Handle events in order."""
-    for event in events:
+    for count, event in enumerate(events):
+        if count % REPORT_EVERY == 0:
+            progress(count)
         try:
             deployment.apply(event)
         except NOT_DAMAGE:
@@ -76,6 +94,16 @@ def replay(deployment: Deployment, events: Iterable[Event]) -> Deployment:
             why = f"event {event.number} cannot be replayed ({_short(error)})"
             raise DamagedError(why, event.number) from error
     return deployment
+
+
+def replay_length(journal: Journal, stream: int, *, upto: int | None, cached: bool) -> int:
+    """How many events a `fold` replays, as far as its snapshot is usable."""
+    last = journal.last(stream) if upto is None else upto
+    snapshot = journal.latest(stream, upto) if cached else None
+    if snapshot is not None and is_usable(snapshot):
+        return last - snapshot.number
+    origin = journal.origin(stream)
+    return last - (-1 if origin is None else origin.number)
 
 
 def catch_up(deployment: Deployment, journal: Journal) -> Deployment:
@@ -88,18 +116,33 @@ def catch_up(deployment: Deployment, journal: Journal) -> Deployment:
         raise
 
 
-def restore(snapshot: Snapshot) -> Deployment | None:
+def restore(snapshot: Snapshot, *, of_any_code: bool = False) -> Deployment | None:
     """The deployment of a snapshot; None when the snapshot cannot be used.
 
-    Other code may have taken it, or it may be damaged: it is only a cache.
+    Other code may have taken it, or it may be damaged: it is only a cache. With `of_any_code` it is enough that the
+    state fits.
     """
     try:
         body, decoded = _decode(snapshot.body)
-        if body.tag != tag_of(spec.policy_of(decoded)):
+        if not of_any_code and not _is_ours(body, decoded):
             return None
-        return _restore(snapshot.stream, snapshot.number, body, decoded)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _restore(snapshot.stream, snapshot.number, body, decoded)
     except Exception:
         return None
+
+
+def is_usable(snapshot: Snapshot) -> bool:
+    """Whether a snapshot was taken by this code."""
+    try:
+        return _is_ours(*_decode(snapshot.body))
+    except Exception:
+        return False
+
+
+def _is_ours(body: DeploymentSnapshot, decoded: DeploymentSpec) -> bool:
+    return body.tag == tag_of(spec.policy_of(decoded))
 
 
 def begin(origin: Origin) -> Deployment:

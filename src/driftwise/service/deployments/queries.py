@@ -20,9 +20,11 @@ from driftwise.service.deployments.clock import microseconds, utc
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine, damaged_error
 from driftwise.service.deployments.export import export, status_of
-from driftwise.service.deployments.fold import EventsDroppedError, fold
+from driftwise.service.deployments.fold import EventsDroppedError
+from driftwise.service.deployments.loading import EXPLAIN, VERIFY, exact_history, fold_beside, replay_beside
+from driftwise.service.deployments.replay_progress import ReplayProgress
 from driftwise.service.deployments.stats.collector import MAX_LABELS
-from driftwise.service.http.errors import Damaged, NotFound, Unavailable
+from driftwise.service.http.errors import Damaged, NotFound, Replaying, Unavailable
 from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.http.schemas.responses import (
     ArmKnowledge,
@@ -37,7 +39,9 @@ from driftwise.service.store.events import Decided, Erased, Learned, body_of
 from driftwise.service.store.journal import DamagedError, Event, JournalError
 
 
-def deployment_view(initial: DeploymentSpec, status: str, at: int, live: Deployment | None) -> dict[str, Any]:
+def deployment_view(
+    initial: DeploymentSpec, status: str, at: int, live: Deployment | None, replay: ReplayProgress | None = None
+) -> dict[str, Any]:
     """The view of a deployment; before its first fold with its initial specification."""
     spec = initial if live is None else live.spec
     view: dict[str, Any] = {
@@ -47,6 +51,8 @@ def deployment_view(initial: DeploymentSpec, status: str, at: int, live: Deploym
         "policy": spec.policy,
         "spec": msgspec.to_builtins(spec),
     }
+    if replay is not None:
+        view["replay"] = replay.view
     if live is not None:
         view |= specs.describe_policy(spec)
         view |= {"arms": list(live.agent.arms), "round": live.agent.t, "n_events": live.number}
@@ -60,10 +66,12 @@ def details_of(live: Deployment) -> dict[str, Any]:
 
 
 async def describe(engine: Engine, name: str) -> dict[str, Any]:
-    """One deployment."""
-    entry, live = await engine.live(name)
-    view = deployment_view(entry.initial, entry.status, entry.at, live)
-    return view | {"shadows": await shadows.views(entry, live)}
+    """One deployment; one that is loaded by a long replay as far as it is known."""
+    with suppress(Replaying):
+        await engine.live(name)
+    entry = engine.entry(name)
+    view = deployment_view(entry.initial, entry.status, entry.at, entry.live, entry.replay)
+    return view if entry.live is None else view | {"shadows": await shadows.views(entry, entry.live)}
 
 
 def list_deployments(engine: Engine, after: str, limit: int, only: list[str] | None) -> dict[str, Any]:
@@ -71,7 +79,7 @@ def list_deployments(engine: Engine, after: str, limit: int, only: list[str] | N
     entries = engine.catalogue.entries
     names = sorted(name for name in entries if name > after and (only is None or name in only))
     page = [entries[name] for name in names[:limit]]
-    views = [deployment_view(entry.initial, _status(entry), entry.at, entry.live) for entry in page]
+    views = [deployment_view(entry.initial, _status(entry), entry.at, entry.live, entry.replay) for entry in page]
     for entry, each in zip(page, views, strict=True):
         each["policy"] = each["policy"] if entry.live is not None else entry.policy
     return {"deployments": views, "next": names[limit - 1] if len(names) > limit else None}
@@ -124,18 +132,18 @@ async def verify(engine: Engine, name: str) -> Verification:
     The state is that of now; the replay is done beside it, while the deployment goes on.
     """
     start = time.perf_counter()
-    async with engine.entry(name).history:  # so that no event is dropped meanwhile
-        entry, live = await engine.live(name)
+    async with exact_history(engine, name) as (entry, live):
         state, upto = live.freeze(), live.number - 1
         await engine.commit()
-        replica = await engine.fold_entry(entry, cached=False, upto=upto)
-        identical = await asyncio.to_thread(lambda: replica.snapshot() == state())
-    return Verification(identical, replica.number, time.perf_counter() - start)
+        found = await replay_beside(engine, entry, VERIFY, cached=False, upto=upto)
+        replica = await asyncio.to_thread(found.snapshot) if isinstance(found, Deployment) else found
+        identical = await asyncio.to_thread(lambda: replica == state())
+    return Verification(identical, replica.number + 1, time.perf_counter() - start)
 
 
 async def take_snapshot(engine: Engine, name: str) -> SnapshotResponse:
     """Take a snapshot now."""
-    async with engine.exclusive(name) as (entry, live):
+    async with exact_history(engine, name), engine.exclusive(name) as (entry, live):
         if not live.number:
             return SnapshotResponse(-1, 0)
         snapshot = live.snapshot()
@@ -186,7 +194,15 @@ def _get_decision(engine: Engine, entry: DeploymentEntry, id: int) -> LoggedDeci
     if event is None or event.number != id or not isinstance(body, Decided):
         raise NotFound(f"there is no decision {id}, or it is no longer kept")
     decision = LoggedDecision(
-        id, utc(event.at), body.action, body.propensity, body.request, body.unit, body.sticky, body.override
+        id,
+        utc(event.at),
+        body.action,
+        body.propensity,
+        body.request,
+        body.unit,
+        body.sticky,
+        body.override,
+        body.provisional,
     )
     outcome = engine.journal.outcome(entry.stream, id)
     if outcome is not None:
@@ -203,15 +219,15 @@ async def explain(engine: Engine, name: str, id: int) -> Explanation:
     """Explain a decision by the state of the policy at that time, folded again."""
     entry, _ = await engine.live(name)
     await engine.commit()
-    return await engine.read_in_thread(entry, _explain, engine, entry, id)
-
-
-def _explain(engine: Engine, entry: DeploymentEntry, id: int) -> Explanation:
-    decision = _get_decision(engine, entry, id)
+    decision = await engine.read_in_thread(entry, _get_decision, engine, entry, id)
     try:
-        then = fold(engine.journal, entry.stream, entry.initial, upto=id - 1)
+        then = await fold_beside(engine, entry, EXPLAIN, upto=id - 1)
     except EventsDroppedError as error:
         raise NotFound(f"decision {id} of deployment {entry.initial.name} cannot be explained: {error}") from None
+    return await asyncio.to_thread(_explain, then, decision)
+
+
+def _explain(then: Deployment, decision: LoggedDecision) -> Explanation:
     agent, hooks = then.agent, then.hooks
     shares = choice_shares(agent, decision.request, hooks.samples)
     round_ = then.round_at(microseconds(decision.decided_at))

@@ -29,6 +29,7 @@ from driftwise.service.http.errors import (
     LimitReached,
     MethodNotAllowed,
     NotFound,
+    Replaying,
     Unavailable,
     error_reply,
 )
@@ -261,7 +262,7 @@ def decision_id(text: str) -> int:
 
 
 def _retry_after(error: DriftwiseError) -> RawHeaders:
-    return [(b"retry-after", str(error.retry_after).encode())] if isinstance(error, LimitReached) else ()
+    return [(b"retry-after", str(error.retry_after).encode())] if isinstance(error, LimitReached | Replaying) else ()
 
 
 def _text(scope: Scope) -> str:

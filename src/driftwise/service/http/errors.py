@@ -14,6 +14,7 @@ from driftwise.service.store.journal import JournalError
 
 PROBLEM_JSON = b"application/problem+json"
 TYPE = "/openapi.json#/components/responses/"  # where the code is described
+MAX_RETRY_S = 60
 log = logging.getLogger("driftwise.service")
 
 
@@ -130,6 +131,16 @@ class Unavailable(HttpError):
     status, code, title = 503, "unavailable", "Service Unavailable"
 
 
+class Replaying(Unavailable):
+    """The journal of the deployment is being replayed, which takes long. Repeat the request after `retry-after`."""
+
+    code, title = "replaying", "Deployment Is Being Replayed"
+
+    def __init__(self, message: str, seconds_left: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = max(1, min(MAX_RETRY_S, round(seconds_left or 1.0)))  # seconds
+
+
 ERRORS: dict[str, type[HttpError]] = {
     each.code: each
     for each in (
@@ -149,6 +160,7 @@ ERRORS: dict[str, type[HttpError]] = {
         InternalError,
         Damaged,
         Unavailable,
+        Replaying,
     )
 }
 

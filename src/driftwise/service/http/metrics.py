@@ -93,6 +93,11 @@ class ServiceMetrics:
         yield _family("gauge", "reward_sum", "sum of rewards", rewards, ("deployment",))
         changes = {(name,): len(each.stats.state.changes) for name, each in live.items()}
         yield _family("gauge", "changes_detected", "changes of rewards found so far", changes, ("deployment",))
+        replays = {(name, each.why): each for name, entry in entries.items() if (each := entry.replay) is not None}
+        for about in ("done", "total"):
+            events = {labels: getattr(each, about) for labels, each in replays.items()}
+            what = f"events of a replay under way, {about}"
+            yield _family("gauge", f"replay_{about}_events", what, events, ("deployment", "why"))
 
     def _shadows(self) -> Iterator[Metric]:
         entries = {name: entry for name, entry in self.engine.catalogue.entries.items() if entry.shadows is not None}

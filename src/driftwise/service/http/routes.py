@@ -9,6 +9,7 @@ from driftwise.service.deployments import admin, audit, decisions, erasure, prom
 from driftwise.service.deployments.catalogue import PAUSED, RETIRED, RUNNING
 from driftwise.service.deployments.export import MEDIA, file_chunks, require_parquet
 from driftwise.service.deployments.idempotency import Reply
+from driftwise.service.deployments.loading import exact_history
 from driftwise.service.http.endpoint import MAX_ID, Call, Endpoint, StreamingResponse, decision_id
 from driftwise.service.http.errors import BadRequest
 from driftwise.service.http.schemas.requests import (
@@ -177,7 +178,7 @@ async def export_log(call: Call) -> StreamingResponse:
 
 async def export_agent(call: Call) -> StreamingResponse:
     """Export the agent as bytes, for `driftwise.Agent.loads` in another program."""
-    async with call.engine.exclusive(call.name) as (_, live):
+    async with exact_history(call.engine, call.name), call.engine.exclusive(call.name) as (_, live):
         blob = live.agent.dumps()
 
     async def chunks() -> AsyncIterator[bytes]:

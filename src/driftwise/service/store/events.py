@@ -22,7 +22,8 @@ class Decided(Body):
     """An action was chosen. `request` is what it was decided on: context, rows of features, states.
 
     `sticky`: the unit kept the arm of its earlier decision, with the propensity of that. `override`: the action was
-    chosen outside, with the propensity that the caller gave, if any.
+    chosen outside, with the propensity that the caller gave, if any. `provisional`: the state that chose was made by
+    other code, while an exact one was being folded.
     """
 
     action: Any
@@ -31,6 +32,7 @@ class Decided(Body):
     unit: str | None = None
     sticky: bool = False
     override: bool = False
+    provisional: bool = False
 
 
 class Erased(Body):
@@ -114,6 +116,13 @@ class PolicyChanged(Body):
     policy: str
 
 
+class RetentionChanged(Body):
+    """The retention of a deployment was changed, to this one as JSON: it is looked after before its first request."""
+
+    stream: int
+    retention: bytes
+
+
 class ApiKeyCreated(Body):
     """An API key was created: its scopes, and the hash of its text."""
 
@@ -166,6 +175,7 @@ KINDS: dict[str, type[Body]] = {
     "status": Status,
     "deleted": Deleted,
     "policy changed": PolicyChanged,
+    "retention changed": RetentionChanged,
     "key created": ApiKeyCreated,
     "key revoked": ApiKeyRevoked,
     "key used": ApiKeyUsed,

@@ -104,6 +104,7 @@ class Journal(Protocol):
     """The interface of a store. A failed operation raises `JournalError`; `checks.check_journal` tests the promises."""
 
     path: str | Path  # the name of the store for the log, without secrets
+    url: str | None  # for `open_reader` in another process, with secrets; None where no other can read it
     fast_reads: bool  # whether `answer` and `outcome` take microseconds, so that an event loop may call them
     remote: bool  # whether the store is a server, which may restart and lose what it had not flushed
 

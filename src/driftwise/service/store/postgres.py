@@ -76,7 +76,7 @@ class PostgresJournal(SQLUpkeep):
     def __init__(self, url: str, durability: str = "full", *, migration: MigrationMode | None = None) -> None:
         super().__init__()
         self._mode = migration
-        self._address = Address(url)
+        self._address, self.url = Address(url), url
         self.schema = self._address.schema
         self.path = f"postgresql schema {self.schema}"  # without the password that a URL may hold
         self.durability = durability

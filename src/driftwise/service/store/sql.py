@@ -69,6 +69,7 @@ class SQLJournal(ABC):
     """Reads and hashes of a journal; subclasses say how to connect and write."""
 
     path: str | Path
+    url: str | None
     fast_reads: bool
     remote: bool
 

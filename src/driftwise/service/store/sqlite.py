@@ -75,6 +75,7 @@ class SQLiteJournal(SQLUpkeep):
         self.vfs, self.durability, self._mode = vfs, durability, migration
         self._file = None if vfs else StoreFile(Path(path))
         self.path: Path = Path(path) if self._file is None else self._file.path
+        self.url = None if vfs else f"sqlite:///{self.path}"
         self._readers = threading.local()
         self._open: list[Reader] = []
         self._closed = False

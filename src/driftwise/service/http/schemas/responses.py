@@ -8,6 +8,7 @@ import msgspec
 from driftwise.core.family import FAMILIES
 from driftwise.core.fields import Id
 from driftwise.core.schemas import merged
+from driftwise.service.deployments.replay_progress import ReplayView
 from driftwise.service.deployments.stats.view import StatsView
 
 # What a decision can be: an arm, several arms, a point of numbers, or nothing.
@@ -140,7 +141,10 @@ class ShadowResponse(msgspec.Struct):
 
 
 class DeploymentResponse(msgspec.Struct):
-    """A deployment: its specification and its current state; `details` has what only its family has."""
+    """A deployment: its specification and its current state; `details` has what only its family has.
+
+    `replay` says how far a replay of its journal is, while there is one.
+    """
 
     name: str
     status: str
@@ -155,6 +159,7 @@ class DeploymentResponse(msgspec.Struct):
     n_units: int | None = None
     details: dict[str, Any] | None = None
     shadows: list[ShadowResponse] | None = None
+    replay: ReplayView | None = None
 
 
 class DeploymentList(msgspec.Struct):
@@ -165,7 +170,10 @@ class DeploymentList(msgspec.Struct):
 
 
 class LoggedDecision(msgspec.Struct):
-    """A decision in the journal, with its outcome if there is one; `request` is what it was decided on."""
+    """A decision in the journal, with its outcome if there is one; `request` is what it was decided on.
+
+    `provisional`: after a change of driftwise's code, it was made from the state that the code before had left.
+    """
 
     id: int
     decided_at: datetime
@@ -175,6 +183,7 @@ class LoggedDecision(msgspec.Struct):
     unit: str | None = None
     sticky: bool = False
     override: bool = False
+    provisional: bool = False
     outcome: dict[str, Any] | None = None
     status: str = "pending"
     outcome_at: datetime | None = None
