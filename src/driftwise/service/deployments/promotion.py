@@ -13,6 +13,7 @@ from driftwise.service.deployments.admin import check_not_retired, swap_in
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
+from driftwise.service.deployments.loading import exact_history
 from driftwise.service.deployments.queries import deployment_view
 from driftwise.service.deployments.shadow import Shadow
 from driftwise.service.deployments.shadow_feed import catch_up
@@ -25,8 +26,7 @@ from driftwise.service.http.schemas.requests import DeploymentSpec, PromoteReque
 async def promote(engine: Engine, name: str, request: PromoteRequest, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Let a shadow decide from now on; promoting the policy in force changes nothing."""
     check_not_retired(engine, name)
-    async with engine.entry(name).history:  # so that neither shadows nor policies change meanwhile
-        entry, live = await engine.live(name)
+    async with exact_history(engine, name) as (entry, live):
         policy = shadow_name(live.spec, request.policy)
         if policy == live_name(live.spec) and policy not in live.spec.shadows:
             reply = 200, msgspec.json.encode(deployment_view(entry.initial, entry.status, entry.at, live))
