@@ -10,7 +10,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +19,6 @@ from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from driftwise.agent import Agent
     from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
     from driftwise.evaluate.evaluation import EvaluateOptions, Evaluation
@@ -280,11 +278,11 @@ class Log:
 
         return feed(self, agent, round_seconds=round_seconds)
 
-    def frame(self) -> "pl.DataFrame":
-        """The log as a Polars frame; `time` and `rewarded_at` are dates where the log has dates."""
-        from driftwise.evaluate.frames import frame_of_log
+    def frame(self, library: str = "polars") -> Any:
+        """The log as a frame of `polars`, `pandas` or `arrow`; `time` and `rewarded_at` are dates if the log has dates."""
+        from driftwise.evaluate.frames import convert, frame_of_log
 
-        return frame_of_log(self)
+        return convert(frame_of_log(self), library)
 
     def evaluate(self, policies: object, **options: "Unpack[EvaluateOptions]") -> "Evaluation":
         """What policies would have earned, with intervals; `driftwise.evaluate.off_policy.evaluate` has the options."""
@@ -297,6 +295,11 @@ class Log:
 
     def __repr__(self) -> str:
         return f"Log({len(self):,} rows, arms {', '.join(self.arms[:5])}{', ...' if len(self.arms) > 5 else ''})"
+
+    def _repr_html_(self) -> str:
+        from driftwise.evaluate.display.cards import log_html
+
+        return log_html(self)
 
     # ---- what must hold ----
 
