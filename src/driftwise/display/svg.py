@@ -74,9 +74,9 @@ def line_plot(
 ) -> Plot:
     """Lines with their names at the right ends; `marks` are upright lines, `ticks` name places of the x axis."""
     xs = [x for line in lines for x in line.xs]
-    ys = [y for line in lines for y in (*line.ys, *line.low, *line.high) if math.isfinite(y)]
+    ys = [y for line in lines for y in (*line.ys, *line.high) if math.isfinite(y)]
     names = [short(line.name, 26) for line in lines]
-    right = 16 + 0.58 * LETTERS * max(map(len, names), default=0) * (len(lines) > 1 or bool(names[0]))
+    right = 16 + 0.66 * LETTERS * max(map(len, names), default=0) * (len(lines) > 1 or bool(names[0]))
     low, high = min(ys, default=0.0), max(ys, default=1.0)
     steps = nice_steps(low, high)
     x_scale = Scale(min(xs), max(xs), LEFT, WIDTH - right, log_x)
@@ -159,7 +159,10 @@ def _drawn(line: Line, colour: str, x_scale: Scale, y_scale: Scale, dots: bool, 
     parts = []
     if len(line.low) and all(map(math.isfinite, (*line.low, *line.high))):
         edge = [(x_scale(x), y_scale(y)) for x, y in zip(line.xs, line.high, strict=True)]
-        edge += [(x_scale(x), y_scale(y)) for x, y in zip(reversed(line.xs), reversed(line.low), strict=True)]
+        edge += [
+            (x_scale(x), y_scale(max(y, y_scale.low)))
+            for x, y in zip(reversed(line.xs), reversed(line.low), strict=True)
+        ]
         parts.append(f'<path d="{_path(edge)}Z" fill="{colour}" opacity="0.18"/>')
     stroke = ' stroke-dasharray="5 3"' if dashed else ""
     parts.append(

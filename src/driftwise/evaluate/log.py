@@ -279,7 +279,7 @@ class Log:
         return feed(self, agent, round_seconds=round_seconds)
 
     def frame(self, library: str = "polars") -> Any:
-        """The log as a frame of `polars`, `pandas` or `arrow`; `time` and `rewarded_at` are dates if the log has dates."""
+        """The log as a frame of `polars`, `pandas` or `arrow`; times are dates where the log has dates."""
         from driftwise.evaluate.frames import convert, frame_of_log
 
         return convert(frame_of_log(self), library)

@@ -192,7 +192,7 @@ class Results:
         with self._open() as connection:
             query = "select study, world, policy, key, run, regret, optimal_rate, rounds from cells"
             rows = connection.execute(f"{query} order by study, world, policy, run").fetchall()
-        found = [Group(*head, [*cells]) for (*head,), cells in groupby(rows, key=lambda row: row[:3])]
+        found = [Group(*names, [*cells]) for names, cells in groupby(rows, key=_names)]
         return sorted(found, key=lambda group: (group.study, group.world, group.regrets.mean()))
 
     def __repr__(self) -> str:
@@ -218,6 +218,11 @@ class Results:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+def _names(row: tuple[Any, ...]) -> tuple[str, str, str]:
+    study, world, policy, *_ = row
+    return study, world, policy
 
 
 def _marks(columns: Sequence[object]) -> str:

@@ -68,11 +68,9 @@ def means_plot(found: "Diagnosis") -> Plot:
     """The smooth mean of the arms chosen most, by bins of the log; sudden changes are upright lines."""
     order = sorted(range(len(found.arms)), key=lambda k: -found.arms[k].chosen)[:MOST_LINES]
     starts = np.append(0, found.edges[:-1])
-    middles = 0.5 * (starts + found.edges)
-    if found.edge_times is not None:
-        places = 0.5 * (found.edge_times[:-1] + found.edge_times[1:])
-    else:
-        places = middles
+    middles = np.asarray(0.5 * (starts + found.edges), np.float64)
+    times = found.edge_times
+    places = middles if times is None else np.asarray(0.5 * (times[:-1] + times[1:]), np.float64)
     means, errors = found.smooth.means, 1.96 * found.smooth.sds
     lines = [
         Line(
@@ -85,7 +83,7 @@ def means_plot(found: "Diagnosis") -> Plot:
         for k in order
     ]
     marks = [float(np.interp(change.row, middles, places)) for change in found.changes]
-    title = {True: "day", False: "time"}[found.dated] if found.edge_times is not None else "row"
+    title = {True: "day", False: "time"}[found.dated] if times is not None else "row"
     ticks = _day_ticks(places, found.timezone) if found.dated else []
     return line_plot(lines, title="mean reward, with 95 %", x_title=title, marks=marks, ticks=ticks)
 
