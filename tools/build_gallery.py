@@ -5,12 +5,12 @@
 A source is a Python file in docs/gallery: a cell begins with `# %%`, a cell of text with `# %% [markdown]`.
 """
 
-import asyncio
 import re
 import sys
 from pathlib import Path
 
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
@@ -42,9 +42,8 @@ def notebook_of(path: Path) -> NotebookNode:
 
 def execute(notebook: NotebookNode) -> NotebookNode:
     """Run all cells in a kernel of their own; an error of a cell is raised."""
-    if sys.platform == "win32":
-        asyncio.set_event_loop_policy(asyncio.WindowsSelectorEventLoopPolicy())
-    client = NotebookClient(notebook, timeout=TIMEOUT, kernel_name="python3", record_timing=False)
+    manager = AsyncKernelManager(kernel_name="python3", transport="ipc")  # files, no ports
+    client = NotebookClient(notebook, km=manager, timeout=TIMEOUT, record_timing=False)
     executed: NotebookNode = client.execute()
     return executed
 

@@ -1,13 +1,15 @@
 # %% [markdown]
 # # A budget that must last
 #
-# There are 500 units and 3,000 people who ask for a price, one after the other. Sell too cheap, and the stock is gone half way;
-# too dear, and it is left over. What people would pay falls for twenty days, then the season turns.
+# There are 500 units and 3,000 people who ask for a price, one after the other. Sell too cheap, and the stock is
+# gone half way; too dear, and it is left over. What people would pay falls for twenty days, then the season
+# turns.
 
 # %%
 import numpy as np
 
 import driftwise as dw
+from driftwise.display.svg import PlotLine, line_plot
 
 PRICES = [19, 29, 39, 49, 59]
 DAYS, PER_DAY = 30, 100
@@ -45,16 +47,16 @@ months = {"prequential pacing": month(dw.PrequentialPacing()), "greedy ratio": m
 {name: f"{earned:,.0f}" for name, (earned, _) in months.items()}
 
 # %% [markdown]
-# What is left of the stock, day by day. Pacing spends at the rate that will last, and more when a unit earns more.
+# What is left of the stock, day by day. Pacing spends at the rate that will last, and more when a unit earns
+# more.
 
 # %%
-from driftwise.display.svg import Line, line_plot
-
-lines = [Line(name, range(1, DAYS + 1), left) for name, (_, left) in months.items()]
+lines = [PlotLine(name, range(1, DAYS + 1), left) for name, (_, left) in months.items()]
 line_plot(lines, title="units left", x_title="day", marks=[20])
 
 # %% [markdown]
-# The same question in a simulated world with many runs: `ad-pacing` has two budgets. Regret is against the best plan in hindsight.
+# The same question in a simulated world with many runs: `ad-pacing` has two budgets. Regret is against the best
+# plan in hindsight.
 
 # %%
 study = dw.Study(

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # A click log, diagnosed and evaluated
 #
-# Three variants of a page were shown at random for a month, and clicks were logged. Does it drift? What would another policy
-# have earned? Here the log is made up, so that we know the truth: the variant *video* gets better on the 16th.
+# Three variants of a page were shown at random for a month, and clicks were logged. Does it drift? What would
+# another policy have earned? Here the log is made up, so that we know the truth: the variant *video* gets better
+# on the 16th.
 
 # %%
 import numpy as np
@@ -26,7 +27,8 @@ frame = pd.DataFrame(
 frame.head()
 
 # %% [markdown]
-# Columns are found by their names and contents. The log shows every arm and how its reward went from the first row to the last.
+# Columns are found by their names and contents. The log shows every arm and how its reward went from the first
+# row to the last.
 
 # %%
 log = dw.Log.from_frame(frame)

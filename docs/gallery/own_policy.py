@@ -1,9 +1,9 @@
 # %% [markdown]
 # # A policy of your own
 #
-# A policy is a NamedTuple of parameters and two kernels: `select` reads the state, `update` writes it. Both are compiled, in the
-# simulation and in a live program alike. This one estimates by a running mean with a constant step, so that new rewards count
-# most, and explores now and then.
+# A policy is a NamedTuple of parameters and two kernels: `select` reads the state, `update` writes it. Both are
+# compiled, in the simulation and in a live program alike. This one estimates by a running mean with a constant
+# step, so that new rewards count most, and explores now and then.
 
 # %%
 from typing import Any, NamedTuple

@@ -1,14 +1,15 @@
 # %% [markdown]
 # # Visits of a health programme
 #
-# A programme looks after forty people. Each is lapsed, wavering or steady, and moves on from week to week, visited or not. Six
-# can be visited in a week. Whom? Where a visit changes most: the *Whittle index* of a person's state. How people move is
-# learned on the way, and drifts.
+# A programme looks after forty people. Each is lapsed, wavering or steady, and moves on from week to week,
+# visited or not. Six can be visited in a week. Whom? Where a visit changes most: the *Whittle index* of a
+# person's state. How people move is learned on the way, and drifts.
 
 # %%
 import numpy as np
 
 import driftwise as dw
+from driftwise.display.svg import PlotLine, line_plot
 
 STATES = ["lapsed", "wavering", "steady"]
 PEOPLE = {f"{area}-{i:02}": area for area in ("north", "south") for i in range(20)}
@@ -22,8 +23,8 @@ def next_state(state: int, area: str, week: int, visited: bool, luck: np.random.
 
 
 # %% [markdown]
-# The problem, as the agent knows it: who there is, what states they have and what these are worth, and that nobody moves by more
-# than one state in a week.
+# The problem, as the agent knows it: who there is, what states they have and what these are worth, and that
+# nobody moves by more than one state in a week.
 
 # %%
 steps = {"lapsed": ["lapsed", "wavering"], "steady": ["wavering", "steady"]}
@@ -70,11 +71,9 @@ print(
 # Steady people, week by week; averages of eight weeks.
 
 # %%
-from driftwise.display.svg import Line, line_plot
-
 window = np.ones(8) / 8
 lines = [
-    Line(name, range(8, 81), (np.convolve(values, window, "valid") * 40).tolist())
+    PlotLine(name, range(8, 81), (np.convolve(values, window, "valid") * 40).tolist())
     for name, values in (("Whittle indices", shares), ("taking turns", in_turn))
 ]
 line_plot(lines, title="steady people of 40", x_title="week", marks=[40])

@@ -15,7 +15,7 @@ WIDTH, HEIGHT, TOP, BOTTOM, LEFT, LETTERS = 560, 210, 24, 34, 56, 11
 Numbers = Sequence[float]
 
 
-class Line(NamedTuple):
+class PlotLine(NamedTuple):
     """A line with a name; `low` and `high` are a band around it. A nan interrupts it."""
 
     name: str
@@ -63,7 +63,7 @@ class Scale(NamedTuple):
 
 
 def line_plot(
-    lines: Sequence[Line],
+    lines: Sequence[PlotLine],
     *,
     title: str,
     x_title: str,
@@ -122,7 +122,7 @@ def course(values: Numbers, span: tuple[float, float], width: int = 130) -> Mark
     """How a number went, from left to right, on the scale of all rows of a table."""
     if len(values) < 2:
         return Markup("")
-    line = Line("", range(len(values)), values)
+    line = PlotLine("", range(len(values)), values)
     drawn = _drawn(line, COLOURS[0], Scale(0, len(values) - 1, 2, width - 2), Scale(*span, 20, 4), False)
     return Markup(_sheet("".join(drawn), width, 24))
 
@@ -154,7 +154,7 @@ def _places(scale: Scale, xs: Numbers) -> Sequence[float]:
     return [each for each in nice_steps(scale.low, scale.high, 5) if scale.low <= each <= scale.high]
 
 
-def _drawn(line: Line, colour: str, x_scale: Scale, y_scale: Scale, dots: bool, dashed: bool = False) -> list[str]:
+def _drawn(line: PlotLine, colour: str, x_scale: Scale, y_scale: Scale, dots: bool, dashed: bool = False) -> list[str]:
     points = [(x_scale(x), y_scale(y)) if math.isfinite(y) else None for x, y in zip(line.xs, line.ys, strict=True)]
     parts = []
     if len(line.low) and all(map(math.isfinite, (*line.low, *line.high))):

@@ -233,6 +233,20 @@ class Log:
         )
 
     @classmethod
+    def from_obp(cls, feedback: Mapping[str, object]) -> "Log":
+        """The log in a dictionary of logged bandit feedback, as the Open Bandit Pipeline has it; one position only."""
+        missing = [name for name in ("action", "reward", "n_actions") if name not in feedback]
+        if missing:
+            raise LogError(f"the feedback has no {missing[0]!r}: it is not a dictionary of the Open Bandit Pipeline")
+        facts: dict[str, Any] = dict(feedback)
+        if facts.get("position") is not None and len(np.unique(facts["position"])) > 1:
+            raise LogError("the feedback has several positions: pass the rows of one of them")
+        arms, chances = [str(k) for k in range(facts["n_actions"])], facts.get("pscore")
+        return cls.from_arrays(
+            facts["action"], facts["reward"], arms=arms, propensities=chances, context=facts.get("context")
+        )
+
+    @classmethod
     def _of(cls, rows: "LogRows") -> "Log":
         return cls(
             arms=rows.arms,

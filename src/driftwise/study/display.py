@@ -8,7 +8,7 @@ import numpy as np
 
 from driftwise.core.spec import describe
 from driftwise.display.html import Markup, card, safe, sentences, table
-from driftwise.display.svg import Line, Plot, interval, line_plot, span_of
+from driftwise.display.svg import Plot, PlotLine, interval, line_plot, span_of
 from driftwise.display.text import counted, plus_minus
 from driftwise.errors import ParameterError
 from driftwise.families import POLICIES, WORLDS
@@ -120,9 +120,9 @@ def _by_line(rows: "Sequence[PolicySummary]", first: str, others: Sequence[str])
     return lines
 
 
-def _line(label: str, xs: Sequence[float], regrets: Sequence[Estimate]) -> Line:
+def _line(label: str, xs: Sequence[float], regrets: Sequence[Estimate]) -> PlotLine:
     low, high = [each.mean - each.ci95 for each in regrets], [each.mean + each.ci95 for each in regrets]
-    return Line(label, xs, [each.mean for each in regrets], low, high)
+    return PlotLine(label, xs, [each.mean for each in regrets], low, high)
 
 
 def _lines_of(results: "Results", policies: "Sequence[tuple[str, list[Cell]]]", outcome: str, world: str) -> Plot:
@@ -130,7 +130,7 @@ def _lines_of(results: "Results", policies: "Sequence[tuple[str, list[Cell]]]", 
     for label, cells in policies[:MOST_LINES]:
         rounds, curves = results.curves(cells[:MOST_RUNS], outcome)
         mean, half = band(curves)
-        lines.append(Line(label, rounds.tolist(), mean.tolist(), (mean - half).tolist(), (mean + half).tolist()))
+        lines.append(PlotLine(label, rounds.tolist(), mean.tolist(), (mean - half).tolist(), (mean + half).tolist()))
     title = {"optimal": "best choices"}.get(outcome, outcome)
     return line_plot(lines, title=f"cumulative {title} in {world}", x_title="round")
 

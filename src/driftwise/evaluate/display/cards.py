@@ -9,7 +9,7 @@ import numpy as np
 
 from driftwise.core.types import Floats
 from driftwise.display.html import Markup, card, code, safe, sentences, table
-from driftwise.display.svg import Line, Plot, course, interval, line_plot, span_of
+from driftwise.display.svg import Plot, PlotLine, course, interval, line_plot, span_of
 from driftwise.display.text import counted, number, plus_minus, short, text_table
 from driftwise.evaluate.comparison import LOGGED
 
@@ -73,7 +73,7 @@ def means_plot(found: "Diagnosis") -> Plot:
     places = middles if times is None else np.asarray(0.5 * (times[:-1] + times[1:]), np.float64)
     means, errors = found.smooth.means, 1.96 * found.smooth.sds
     lines = [
-        Line(
+        PlotLine(
             found.arms[k].name,
             places.tolist(),
             means[:, k].tolist(),
