@@ -63,9 +63,8 @@ print(f"steady people per week: {np.mean(shares) * 40:.1f} with indices, {np.mea
 # %%
 print("next week:", ", ".join(lists[-1]))
 north = [np.mean([name.startswith("north") for name in names]) for names in lists]
-print(
-    f"share of visits to the north: {np.mean(north[20:40]):.0%} before week 40, {np.mean(north[60:]):.0%} from week 60 on"
-)
+before, after = np.mean(north[20:40]), np.mean(north[60:])
+print(f"share of visits to the north: {before:.0%} before week 40, {after:.0%} from week 60 on")
 
 # %% [markdown]
 # Steady people, week by week; averages of eight weeks.

@@ -28,9 +28,7 @@ def test_a_notebook_runs_and_says_what_it_should(name: str) -> None:
     notebook = execute(notebook_of(ROOT / "docs" / "gallery" / f"{name}.py"))
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert not [output for output in outputs if output.output_type == "stream" and output.name == "stderr"]
-    texts = "\n".join(
-        str(output.get("text", "")) + str(output.get("data", {}).get("text/plain", "")) for output in outputs
-    )
+    texts = "\n".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in outputs)
     for key in KEYS[name]:
         assert key in texts
     page = page_of(notebook, name)
