@@ -68,6 +68,7 @@ def line_plot(
     title: str,
     x_title: str,
     log_x: bool = False,
+    from_zero: bool = False,
     dots: bool = False,
     marks: Numbers = (),
     ticks: Sequence[tuple[float, str]] = (),
@@ -75,29 +76,22 @@ def line_plot(
     """Lines with their names at the right ends; `marks` are upright lines, `ticks` name places of the x axis."""
     xs = [x for line in lines for x in line.xs]
     ys = [y for line in lines for y in (*line.ys, *line.high) if math.isfinite(y)]
-    names = [short(line.name, 26) for line in lines]
-    right = 16 + 0.66 * LETTERS * max(map(len, names), default=0) * (len(lines) > 1 or bool(names[0]))
-    low, high = min(ys, default=0.0), max(ys, default=1.0)
+    names = [short(line.name, 26) for line in lines] if len(lines) > 1 else []
+    right = 16 + 0.66 * LETTERS * max(map(len, names), default=0)
+    low, high = min([*ys, *[0.0] * from_zero], default=0.0), max(ys, default=1.0)
     steps = nice_steps(low, high)
     x_scale = Scale(min(xs), max(xs), LEFT, WIDTH - right, log_x)
     y_scale = Scale(min(low, steps[0]), max(high, steps[-1]), HEIGHT - BOTTOM, TOP)
-    parts = [_words(0, 12, title, weight="600")]
-    for step in steps:
-        parts += [
-            _stroke(LEFT, y_scale(step), WIDTH - right, y_scale(step), 0.15),
-            _words(LEFT - 6, y_scale(step) + 4, _tick(step), anchor="end"),
-        ]
-    for x, name in ticks or [(x, _tick(x)) for x in _places(x_scale, xs)]:
-        parts.append(_words(x_scale(x), HEIGHT - BOTTOM + 15, name, anchor="middle"))
+    parts = [_words(0, 12, title, weight="600"), *_axes(x_scale, y_scale, steps, ticks or _ticks(x_scale, xs))]
     parts.append(_words((LEFT + WIDTH - right) / 2, HEIGHT - 4, x_title, anchor="middle", strength=0.7))
     parts += [_stroke(x_scale(mark), TOP, x_scale(mark), HEIGHT - BOTTOM, 0.5, "3 3") for mark in marks]
-    ends = []
+    colours = [COLOURS[place % len(COLOURS)] for place in range(len(lines))]
+    parts += [_band(line, colour, x_scale, y_scale) for line, colour in zip(lines, colours, strict=True)]
     for place, line in enumerate(lines):
-        colour = COLOURS[place % len(COLOURS)]
-        parts += _drawn(line, colour, x_scale, y_scale, dots, dashed=place >= len(COLOURS))
-        ends.append(next((y_scale(y) for y in reversed(line.ys) if math.isfinite(y)), TOP))
-    for place, at in enumerate(_apart(ends) if len(lines) > 1 else []):
-        parts.append(_words(WIDTH - right + 8, at + 4, names[place], fill=COLOURS[place % len(COLOURS)], weight="600"))
+        parts += _drawn(line, colours[place], x_scale, y_scale, dots=dots, dashed=place >= len(COLOURS))
+    ends = [next((y_scale(y) for y in reversed(line.ys) if math.isfinite(y)), TOP) for line in lines]
+    for name, colour, at in zip(names, colours, _apart(ends), strict=False):
+        parts.append(_words(WIDTH - right + 8, at + 4, name, fill=colour, weight="600"))
     return Plot(_sheet("".join(parts), WIDTH, HEIGHT, title))
 
 
@@ -123,7 +117,7 @@ def course(values: Numbers, span: tuple[float, float], width: int = 130) -> Mark
     if len(values) < 2:
         return Markup("")
     line = PlotLine("", range(len(values)), values)
-    drawn = _drawn(line, COLOURS[0], Scale(0, len(values) - 1, 2, width - 2), Scale(*span, 20, 4), False)
+    drawn = _drawn(line, COLOURS[0], Scale(0, len(values) - 1, 2, width - 2), Scale(*span, 20, 4))
     return Markup(_sheet("".join(drawn), width, 24))
 
 
@@ -147,27 +141,40 @@ def nice_steps(low: float, high: float, most: int = 4) -> list[float]:
     return [step * place for place in range(first, max(last, first + 1) + 1)]
 
 
-def _places(scale: Scale, xs: Numbers) -> Sequence[float]:
-    """Where the x axis has numbers: at every x where they are few, else at round ones."""
-    if scale.log or len(set(xs)) <= 8:
-        return sorted(set(xs))
-    return [each for each in nice_steps(scale.low, scale.high, 5) if scale.low <= each <= scale.high]
-
-
-def _drawn(line: PlotLine, colour: str, x_scale: Scale, y_scale: Scale, dots: bool, dashed: bool = False) -> list[str]:
-    points = [(x_scale(x), y_scale(y)) if math.isfinite(y) else None for x, y in zip(line.xs, line.ys, strict=True)]
+def _axes(x_scale: Scale, y_scale: Scale, steps: Numbers, ticks: Sequence[tuple[float, str]]) -> list[str]:
     parts = []
-    if len(line.low) and all(map(math.isfinite, (*line.low, *line.high))):
-        edge = [(x_scale(x), y_scale(y)) for x, y in zip(line.xs, line.high, strict=True)]
-        edge += [
-            (x_scale(x), y_scale(max(y, y_scale.low)))
-            for x, y in zip(reversed(line.xs), reversed(line.low), strict=True)
-        ]
-        parts.append(f'<path d="{_path(edge)}Z" fill="{colour}" opacity="0.18"/>')
+    for step in steps:
+        parts.append(_stroke(x_scale.start, y_scale(step), x_scale.stop, y_scale(step), 0.15))
+        parts.append(_words(x_scale.start - 6, y_scale(step) + 4, _tick(step), anchor="end"))
+    parts += [_words(x_scale(x), HEIGHT - BOTTOM + 15, name, anchor="middle") for x, name in ticks]
+    return parts
+
+
+def _ticks(scale: Scale, xs: Numbers) -> list[tuple[float, str]]:
+    """Where the x axis has numbers: at every x where they are few, else at round ones."""
+    places = sorted(set(xs))
+    if not scale.log and len(places) > 8:
+        places = [each for each in nice_steps(scale.low, scale.high, 5) if scale.low <= each <= scale.high]
+    return [(x, _tick(x)) for x in places]
+
+
+def _band(line: PlotLine, colour: str, x_scale: Scale, y_scale: Scale) -> str:
+    if not len(line.low) or not all(map(math.isfinite, (*line.low, *line.high))):
+        return ""
+    edge = [(x_scale(x), y_scale(y)) for x, y in zip(line.xs, line.high, strict=True)]
+    below = zip(reversed(line.xs), reversed(line.low), strict=True)
+    edge += [(x_scale(x), y_scale(max(y, y_scale.low))) for x, y in below]
+    return f'<path d="{_path(edge)}Z" fill="{colour}" opacity="0.18"/>'
+
+
+def _drawn(
+    line: PlotLine, colour: str, x_scale: Scale, y_scale: Scale, *, dots: bool = False, dashed: bool = False
+) -> list[str]:
+    points = [(x_scale(x), y_scale(y)) if math.isfinite(y) else None for x, y in zip(line.xs, line.ys, strict=True)]
     stroke = ' stroke-dasharray="5 3"' if dashed else ""
-    parts.append(
+    parts = [
         f'<path d="{_path(points)}" fill="none" stroke="{colour}" stroke-width="1.8"{stroke} stroke-linejoin="round"/>'
-    )
+    ]
     if dots:
         parts += [f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="3" fill="{colour}"/>' for at in points if at]
     return parts
@@ -183,17 +190,14 @@ def _path(points: Sequence[tuple[float, float] | None]) -> str:
 
 
 def _apart(heights: Sequence[float], gap: float = 13.0) -> list[float]:
-    """Heights of names, moved apart where they would touch, from the lowest line upwards."""
+    """Heights of names: moved down where they would touch, and up where they would leave the sheet."""
     order = sorted(range(len(heights)), key=lambda place: heights[place])
-    placed = [0.0] * len(heights)
-    least = -math.inf
+    placed, least, most = list(heights), -math.inf, HEIGHT - 6.0
     for place in order:
         placed[place] = least = max(heights[place], least + gap)
-    over = max(0.0, least - (HEIGHT - 6))
     for place in reversed(order):
-        placed[place] = (
-            min(placed[place], HEIGHT - 6 - gap * (len(order) - 1 - order.index(place))) if over else placed[place]
-        )
+        placed[place] = min(placed[place], most)
+        most = placed[place] - gap
     return placed
 
 

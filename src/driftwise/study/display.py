@@ -100,7 +100,9 @@ def sweep_plot(summary: "StudySummary", world: str | None) -> Plot:
     lines += [_line(row.policy, ends, [row.regret] * 2) for row in rows if row.parameters[first] is None]
     log = numeric and min(ends) > 0.0 and ends[1] / ends[0] > 8.0
     ticks = [] if numeric else [(places[each], str(each)) for each in words]
-    return line_plot(lines, title=f"regret in {world}", x_title=first, log_x=log, dots=True, ticks=ticks)
+    return line_plot(
+        lines, title=f"regret in {world}", x_title=first, log_x=log, from_zero=True, dots=True, ticks=ticks
+    )
 
 
 def one_of_worlds(worlds: Iterable[str], world: str | None) -> str:

@@ -51,7 +51,10 @@ def diagnosis_html(found: "Diagnosis") -> str:
         for arm in found.arms[:MOST_ARMS]
     ]
     advice = found.recommendation
-    run = Markup(f"<div>Run <b>{safe(advice.policy)}</b>: {safe(advice.why)}.</div><div>{code(advice.command)}</div>")
+    run = Markup(
+        f'<div style="margin: 0.5em 0;">Run <b>{safe(advice.policy)}</b>: {safe(advice.why)}.<br/>'
+        f"{code(advice.command)}</div>"
+    )
     beside = f"{counted(found.rows, 'row')}, {counted(len(found.arms), 'arm')}"
     return card(
         verdict(found),
