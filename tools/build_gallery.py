@@ -1,18 +1,20 @@
 """Notebooks of the gallery, from their sources: executed, and as pages of the documentation.
 
-    python tools/build_gallery.py OUT        every notebook as OUT/NAME.ipynb (with outputs) and OUT/NAME.md
+    python tools/build_gallery.py OUT           every notebook as OUT/NAME.ipynb (with outputs) and OUT/NAME.md
+    python tools/build_gallery.py OUT NAME      one of them
 
 A source is a Python file in docs/gallery: a cell begins with `# %%`, a cell of text with `# %% [markdown]`.
 """
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
-from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from traitlets.config import Config
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "docs" / "gallery"
@@ -42,8 +44,10 @@ def notebook_of(path: Path) -> NotebookNode:
 
 def execute(notebook: NotebookNode) -> NotebookNode:
     """Run all cells in a kernel of their own; an error of a cell is raised."""
-    manager = AsyncKernelManager(kernel_name="python3", transport="ipc")  # files, no ports
-    client = NotebookClient(notebook, km=manager, timeout=TIMEOUT, record_timing=False)
+    files_not_ports = Config({"KernelManager": {"transport": "ipc"}})
+    client = NotebookClient(
+        notebook, kernel_name="python3", timeout=TIMEOUT, record_timing=False, config=files_not_ports
+    )
     executed: NotebookNode = client.execute()
     return executed
 
@@ -71,11 +75,13 @@ def shown_output(output: NotebookNode) -> str:
     return f"```text\n{data['text/plain'].rstrip()}\n```" if data.get("text/plain") else ""
 
 
-def build(out: Path) -> list[Path]:
-    """Execute every notebook and write it and its page into a folder; the pages."""
+def build(out: Path, names: Sequence[str] = ()) -> list[Path]:
+    """Execute notebooks, all unless some are named, and write them and their pages into a folder; the pages."""
     out.mkdir(parents=True, exist_ok=True)
     pages = []
     for path in sources():
+        if names and path.stem not in names:
+            continue
         notebook = execute(notebook_of(path))
         nbformat.write(notebook, out / f"{path.stem}.ipynb")
         page = out / f"{path.stem}.md"
@@ -84,8 +90,16 @@ def build(out: Path) -> list[Path]:
     return pages
 
 
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("build_gallery.py takes one argument, the folder to write to")
-    for page in build(Path(sys.argv[1])):
+def main(arguments: Sequence[str]) -> None:
+    """The command."""
+    if not arguments:
+        sys.exit("give the folder to write to, and perhaps names of notebooks")
+    unknown = set(arguments[1:]) - {path.stem for path in sources()}
+    if unknown:
+        sys.exit(f"there is no notebook {min(unknown)!r}: there are {', '.join(path.stem for path in sources())}")
+    for page in build(Path(arguments[0]), arguments[1:]):
         print(page)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
