@@ -21,7 +21,7 @@ from importlib.metadata import version
 from typing import Any
 
 import settings  # type: ignore[import-not-found]
-from river import bandit, proba, stats, utils  # type: ignore[import-not-found]
+from river import bandit, proba, stats, utils
 from timing import Case, LinearRound, Options, Round, main, make_linear_world  # type: ignore[import-not-found]
 
 #: Pulls of each arm before the Gaussian policies may choose. They draw from the distribution of

@@ -348,3 +348,14 @@ def test_feeding_lets_rounds_pass_and_rewards_come_late() -> None:
     assert log.feed(agent, round_seconds=60) == 2 and agent.t == 4 and agent.pending == ()
     with pytest.raises(LogError, match="arm 'b' of the log is not one of the agent's arms: a, c"):
         log.feed(dw.Agent(dw.SlidingUCB(), ["a", "c"]))
+
+
+def test_feedback_of_the_open_bandit_pipeline() -> None:
+    feedback = {"n_actions": 3, "action": [2, 0], "reward": [1, 0], "pscore": [0.5, 0.25], "context": [[1.0], [2.0]]}
+    log = dw.Log.from_obp(feedback | {"position": None, "n_rounds": 2})
+    assert log.arms == ("0", "1", "2") and log.actions.tolist() == [2, 0]
+    assert log.propensities is not None and log.propensities.tolist() == [0.5, 0.25]
+    with pytest.raises(LogError, match="the feedback has several positions"):
+        dw.Log.from_obp(feedback | {"position": [0, 1]})
+    with pytest.raises(LogError, match="the feedback has no 'action'"):
+        dw.Log.from_obp({"reward": [1]})

@@ -21,7 +21,7 @@ from driftwise.agent.serialization import (
     encode_agent,
     write_whole,
 )
-from driftwise.agent.summary import ArmSummary, summary_of, table_of
+from driftwise.agent.summary import ArmSummary, flat, html_of, summary_of, table_of
 from driftwise.core import serialization as states
 from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import plain_name
@@ -32,6 +32,7 @@ from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Policy
 from driftwise.core.types import Decision, Problem
 from driftwise.core.validation import cast, whole
+from driftwise.display.frames import frame_of
 from driftwise.errors import ArmError, DriftwiseError, ParameterError
 from driftwise.families.multi_armed.problem import MultiArmed
 
@@ -314,6 +315,13 @@ class Agent(Rounds):
         except DriftwiseError:  # features or states come with requests
             return line
         return f"{line}\n{table_of(records)}" if records else line
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+    def frame(self, library: str = "pandas", **request: object) -> Any:
+        """What `summary` says, as a frame of `pandas`, `polars` or `arrow`: a row per arm."""
+        return frame_of([flat(each) for each in self.summary(**request)], library)
 
     # ---- bytes and files ----
 

@@ -12,6 +12,10 @@ from driftwise.core.encoding import Arm
 from driftwise.core.seeding import at
 from driftwise.core.summary import Summary, new_summary
 from driftwise.core.verbs import advance, summarise
+from driftwise.display.html import card, sentences, table
+from driftwise.display.svg import interval, span_of
+from driftwise.display.text import counted, number, short, text_table
+from driftwise.errors import DriftwiseError
 
 if TYPE_CHECKING:
     from driftwise.agent.agent import Agent
@@ -75,29 +79,54 @@ def table_of(records: Sequence[ArmSummary], most: int = 8) -> str:
       red       0.25      4        1
       blue         -      -        -
     """
-    best = list(records)
-    if len(best) > most:
-        best = sorted(best, key=lambda each: -math.inf if each.estimate is None else each.estimate, reverse=True)
+    best = _best(records, most)
     rows: list[tuple[str, ...]] = [("arm", "estimate", "count", "pending")]
-    rows += [(_short(each.arm), *map(_digits, (each.estimate, each.count, each.pending))) for each in best[:most]]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  "
-        + "  ".join([row[0].ljust(widths[0]), *(cell.rjust(n) for cell, n in zip(row[1:], widths[1:], strict=True))])
-        for row in rows
-    ]
-    if len(best) > most:
-        lines.append(f"  and {len(best) - most} more arms")
+    rows += [(short(str(each.arm)), *map(number, (each.estimate, each.count, each.pending))) for each in best]
+    lines = [text_table(rows, indent="  ")]
+    if len(records) > most:
+        lines.append(f"  and {len(records) - most} more arms")
     return "\n".join(lines)
 
 
-def _short(arm: Arm) -> str:
-    text = str(arm)
-    return text if len(text) <= 24 else text[:23] + "…"
+def html_of(agent: "Agent", most: int = 12) -> str:
+    """An agent in a notebook: what it runs, where it stands, and what it knows of its arms."""
+    facts = {"pending": len(agent.pending), "stale": agent.stale, "alarms": agent.alarms}
+    beside = ", ".join([counted(agent.t, "round"), *(f"{n:,} {what}" for what, n in facts.items() if n)])
+    try:
+        records = agent.summary()
+    except DriftwiseError:  # features or states come with requests
+        return card(f"Agent: {agent.policy}", sentences([agent.adapter.describe()]), subtitle=beside)
+    ends = [_or_nan(end) for each in records for end in (each.low, each.estimate, each.high)]
+    rows = [
+        (
+            short(str(each.arm)),
+            number(each.estimate),
+            interval(_or_nan(each.low), _or_nan(each.estimate), _or_nan(each.high), span_of(ends)),
+            number(each.count),
+            number(each.pending),
+        )
+        for each in _best(records, most)
+    ]
+    more = [f"and {counted(len(records) - most, 'more arm')}"] if len(records) > most else []
+    head = ["arm", "estimate", "95 %", "count", "pending"]
+    return card(f"Agent: {agent.policy}", table(head, rows), sentences(more), subtitle=beside)
 
 
-def _digits(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+def flat(record: ArmSummary) -> dict[str, Any]:
+    """One arm as a row of a table; a column for the cost in each resource."""
+    costs = {f"cost_{name}": value for name, value in (record.costs or {}).items()}
+    return {"arm": record.arm} | {name: getattr(record, name) for name in NUMBERS} | costs
+
+
+def _best(records: Sequence[ArmSummary], most: int) -> list[ArmSummary]:
+    """The arms in their order; of many, those estimated best."""
+    if len(records) <= most:
+        return list(records)
+    return sorted(records, key=lambda each: -math.inf if each.estimate is None else each.estimate, reverse=True)[:most]
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _record(name: Arm, table: Summary, row: int, units: dict[str, float], pending: Counter[Arm] | None) -> ArmSummary:
@@ -112,9 +141,9 @@ def _pending_by_arm(agent: "Agent") -> Counter[Arm]:
     """How many pending decisions chose each arm."""
     places, names, counts = agent.adapter.registry.index_by_uid, agent.adapter.registry.names, Counter[Arm]()
     for _, chosen, *_ in agent._pending.values():
-        for number in chosen if isinstance(chosen, tuple) else (chosen,):
-            if number in places:
-                counts[names[places[number]]] += 1
+        for uid in chosen if isinstance(chosen, tuple) else (chosen,):
+            if uid in places:
+                counts[names[places[uid]]] += 1
     return counts
 
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.progress import Progress as Bar
-from rich.progress import TaskID
 
-from driftwise.cli.terminal import progress_bar
 from driftwise.errors import ExtraError, ParameterError
+from driftwise.study.progress import BarProgress, terminal_bar
 from driftwise.study.results import Results
-from driftwise.study.run import Progress, run
+from driftwise.study.run import run
 from driftwise.study.study import Study
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ def play_missing(
 ) -> Results:
     """Play what is missing, here or on a cluster, with a bar on standard error."""
     results = Results(create_folder(out) / "results.sqlite" if out else None)
-    with _connection(cluster) as connected, progress_bar() as bar:
-        progress = BarProgress(bar)
+    with _connection(cluster) as connected, terminal_bar() as bar:
+        progress = CommandProgress(bar)
         try:
             for study in studies:
                 run(study, results, threads=threads, cluster=connected, progress=progress)
@@ -47,33 +46,17 @@ def _connection(address: str | None) -> "Iterator[Cluster | None]":
         yield cluster
 
 
-class BarProgress(Progress):
-    """One bar for all studies: runs and rounds to be played, summed, and what is compiled before them."""
+class CommandProgress(BarProgress):
+    """A bar, and sentences where nobody sees one."""
 
     def __init__(self, bar: Bar) -> None:
-        self.bar = bar
-        self.runs = self.rounds = 0
-        self.playing = bar.add_task("nothing to play", total=0)
-        self.compiling: TaskID | None = None
+        super().__init__(bar)
         self.cautions: set[str] = set()
 
     def started(self, runs: int, rounds: int) -> None:
-        self.runs, self.rounds = self.runs + runs, self.rounds + rounds
         if runs and not sys.stderr.isatty():
             click.echo(f"compiling what is new here, then playing {runs:,} runs", err=True)
-        if self.runs:
-            self.bar.update(self.playing, total=self.rounds, description=f"playing {self.runs:,} runs")
-
-    def compiled(self, pairs: int, of: int) -> None:
-        if self.compiling is None:
-            self.compiling = self.bar.add_task("compiling (first time only)", total=of)
-        self.bar.update(self.compiling, completed=pairs)
-        if pairs == of:
-            self.bar.remove_task(self.compiling)
-            self.compiling = None
-
-    def played(self, rounds: int) -> None:
-        self.bar.advance(self.playing, rounds)
+        super().started(runs, rounds)
 
     def cautioned(self, sentence: str) -> None:
         if sentence not in self.cautions:

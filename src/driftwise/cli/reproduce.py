@@ -75,10 +75,11 @@ def reproduce(
     data is not judged.
     """
     from driftwise.cli._progress import announce, create_folder, play_missing
-    from driftwise.cli.terminal import progress_bar, show_verdicts
+    from driftwise.cli.terminal import show_verdicts
     from driftwise.core.validation import whole
     from driftwise.papers import paper as find
     from driftwise.study.claims import Evidence, choose, needed
+    from driftwise.study.progress import terminal_bar
     from driftwise.study.settling import settle
     from driftwise.study.verdicts import DIFFERS, judge
     from driftwise.study.verdicts import as_json as plain
@@ -99,7 +100,7 @@ def reproduce(
     results = play_missing(list(studies.values()), out, threads, cluster)
 
     def judged(evidence: Evidence) -> "list[Verdict]":
-        with progress_bar() as bar:  # some claims are judged by programs that take their time
+        with terminal_bar() as bar:  # some claims are judged by programs that take their time
             return judge(bar.track(claims, description=f"judging {len(claims):,} claims"), evidence, expected)
 
     if until_settled:

@@ -1,13 +1,11 @@
-"""What a person sees in a terminal: progress bars, tables and lists. Nothing here computes; programs read `--json`."""
+"""What a person sees in a terminal: tables and lists. Nothing here computes; programs read `--json`."""
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -16,14 +14,6 @@ if TYPE_CHECKING:
 
 
 FAMILY_ORDER = ("any", "multi-armed", "contextual", "knapsack", "contextual-knapsack")  # the rest as they come
-
-
-@contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """A bar on standard error, with the time left."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        yield bar
 
 
 def show_summary(summary: "StudySummary") -> None:

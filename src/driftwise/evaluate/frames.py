@@ -1,10 +1,11 @@
 """Data frames of other libraries in, through narwhals, and a Polars frame out."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from driftwise.core.extras import needed_for
 from driftwise.core.types import Floats
-from driftwise.errors import LogError
+from driftwise.display.frames import MAKERS
+from driftwise.errors import LogError, ParameterError
 from driftwise.evaluate.reading import Scan
 
 with needed_for("a log as a data frame"):
@@ -48,6 +49,17 @@ def frame_of_log(log: "Log") -> "pl.DataFrame":
         for k, arm in enumerate(log.arms):
             columns |= {f"{arm}.{name}": log.features[:, k, j] for j, name in enumerate(log.feature_names)}
     return pl.DataFrame(columns)
+
+
+def convert(frame: "pl.DataFrame", library: str) -> Any:
+    """A Polars frame in another library; categories become text in Arrow and pandas."""
+    if library == "polars":
+        return frame
+    if library not in MAKERS:
+        raise ParameterError(f"library={library!r} is not one of {', '.join(MAKERS)}")
+    texts = frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    with needed_for(f"a frame of {library}"):
+        return texts.to_arrow() if library == "arrow" else texts.to_pandas()
 
 
 def _dates(times: Floats, log: "Log") -> "pl.Series":

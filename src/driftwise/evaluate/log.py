@@ -10,7 +10,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +19,6 @@ from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from driftwise.agent import Agent
     from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
     from driftwise.evaluate.evaluation import EvaluateOptions, Evaluation
@@ -235,6 +233,20 @@ class Log:
         )
 
     @classmethod
+    def from_obp(cls, feedback: Mapping[str, object]) -> "Log":
+        """The log in a dictionary of logged bandit feedback, as the Open Bandit Pipeline has it; one position only."""
+        missing = [name for name in ("action", "reward", "n_actions") if name not in feedback]
+        if missing:
+            raise LogError(f"the feedback has no {missing[0]!r}: it is not a dictionary of the Open Bandit Pipeline")
+        facts: dict[str, Any] = dict(feedback)
+        if facts.get("position") is not None and len(np.unique(facts["position"])) > 1:
+            raise LogError("the feedback has several positions: pass the rows of one of them")
+        arms, chances = [str(k) for k in range(facts["n_actions"])], facts.get("pscore")
+        return cls.from_arrays(
+            facts["action"], facts["reward"], arms=arms, propensities=chances, context=facts.get("context")
+        )
+
+    @classmethod
     def _of(cls, rows: "LogRows") -> "Log":
         return cls(
             arms=rows.arms,
@@ -280,11 +292,11 @@ class Log:
 
         return feed(self, agent, round_seconds=round_seconds)
 
-    def frame(self) -> "pl.DataFrame":
-        """The log as a Polars frame; `time` and `rewarded_at` are dates where the log has dates."""
-        from driftwise.evaluate.frames import frame_of_log
+    def frame(self, library: str = "polars") -> Any:
+        """The log as a frame of `polars`, `pandas` or `arrow`; times are dates where the log has dates."""
+        from driftwise.evaluate.frames import convert, frame_of_log
 
-        return frame_of_log(self)
+        return convert(frame_of_log(self), library)
 
     def evaluate(self, policies: object, **options: "Unpack[EvaluateOptions]") -> "Evaluation":
         """What policies would have earned, with intervals; `driftwise.evaluate.off_policy.evaluate` has the options."""
@@ -297,6 +309,11 @@ class Log:
 
     def __repr__(self) -> str:
         return f"Log({len(self):,} rows, arms {', '.join(self.arms[:5])}{', ...' if len(self.arms) > 5 else ''})"
+
+    def _repr_html_(self) -> str:
+        from driftwise.evaluate.display.cards import log_html
+
+        return log_html(self)
 
     # ---- what must hold ----
 

@@ -129,6 +129,11 @@ class Recommendation:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from driftwise.evaluate.display.cards import recommendation_html
+
+        return recommendation_html(self)
+
 
 def _share(loss: float) -> str:
     """A loss in words; what is lost is negative where a comparator that never moves was beaten."""

@@ -16,6 +16,8 @@ import numpy as np
 
 from driftwise.core.extras import needed_for
 from driftwise.core.types import Floats
+from driftwise.display.html import FONTS
+from driftwise.display.svg import COLOURS as COLOURS
 from driftwise.errors import ParameterError
 
 with needed_for("a figure"):
@@ -28,10 +30,8 @@ with needed_for("a figure"):
     from matplotlib.ticker import MaxNLocator as MaxNLocator
 
 INK = "#1d2733"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")  # after Okabe & Ito
 STROKES = ("solid", "dashed", "dotted")  # when there are more policies than colours
 FORMATS = (".svg", ".png", ".pdf")
-FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
 
 class Sheet(NamedTuple):

@@ -17,6 +17,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,10 +25,14 @@ import numpy as np
 
 from driftwise.core.types import Floats, Ints
 from driftwise.core.words import Column
+from driftwise.display.frames import frame_of
+from driftwise.display.svg import Plot
+from driftwise.display.text import plus_minus, text_table
 from driftwise.errors import ParameterError
+from driftwise.measure.summary import estimate
 from driftwise.study import curves
 from driftwise.study.study import Cell, Study
-from driftwise.study.summary import StudySummary, frame_of
+from driftwise.study.summary import StudySummary
 
 SCHEMA = """
 create table if not exists cells (
@@ -50,6 +55,30 @@ class Played(NamedTuple):
     curve: Floats
 
 
+class Group(NamedTuple):
+    """All runs of one policy in one world that are stored; a row has a run each."""
+
+    study: str
+    world: str
+    policy: str
+    rows: list[tuple[Any, ...]]
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells, as far as they are needed to find their curves."""
+        return [Cell(row[3], self.world, self.policy, row[4], {}) for row in self.rows]
+
+    @property
+    def regrets(self) -> Floats:
+        """The regret of each run."""
+        return np.array([row[5] for row in self.rows], float)
+
+    @property
+    def optimal_rate(self) -> float:
+        """The mean share of rounds with the best choice."""
+        return float(np.mean([row[6] for row in self.rows]))
+
+
 class Results:
     """A results file, safe to write from many threads. Without a path it is in memory."""
 
@@ -64,6 +93,7 @@ class Results:
                     self._connection.execute(f"alter table cells add column {name} real")
         except (sqlite3.Error, ParameterError) as error:
             raise ParameterError(f"{path} cannot be used as a results file: {error}") from None
+        self.path = path
         self._path = path or "results in memory"
         self._lock = threading.Lock()
 
@@ -139,24 +169,54 @@ class Results:
         return StudySummary(study, self)
 
     def frame(self, library: str = "pandas") -> Any:
-        """Every cell as a row of a `pandas` or `polars` frame: what was played, and what came out."""
+        """Every cell as a row of a `pandas`, `polars` or `arrow` frame: what was played, and what came out."""
         names = [name for name in NAMES if name != "facts"]
         with self._open() as connection:
             rows = connection.execute(f"select {', '.join(names)} from cells order by study, world, policy, run")
             return frame_of([dict(zip(names, row, strict=True)) for row in rows], library)
 
-    def __repr__(self) -> str:
+    def plot(self, study: Study, world: str | None = None, outcome: str = "regret") -> Plot:
+        """Cumulative regret (or `reward`, or `optimal` choices) over time, in one world; the first unless given."""
+        from driftwise.study.display import course_plot
+
+        return course_plot(study, self, world, outcome)
+
+    def groups(self) -> "list[Group]":
+        """Every policy in every world of every study, the least regret first."""
         with self._open() as connection:
-            query = "select study, world, policy, count(*), avg(regret) from cells group by study, world, policy"
-            rows = connection.execute(f"{query} order by study, world, avg(regret)").fetchall()
-        lines = [
-            f"{study}  {world}  {policy}  {runs} runs  regret {mean:,.0f}" for study, world, policy, runs, mean in rows
+            query = "select study, world, policy, key, run, regret, optimal_rate, rounds from cells"
+            rows = connection.execute(f"{query} order by study, world, policy, run").fetchall()
+        found = [Group(*names, [*cells]) for names, cells in groupby(rows, key=_names)]
+        return sorted(found, key=lambda group: (group.study, group.world, group.regrets.mean()))
+
+    def __repr__(self) -> str:
+        groups = self.groups()
+        head = f"Results({str(self._path)!r}), {len(groups)} policies in worlds"
+        rows = [
+            (
+                each.study,
+                each.world,
+                each.policy,
+                f"{len(each.rows)} runs",
+                f"regret {plus_minus(*estimate(each.regrets))}",
+            )
+            for each in groups
         ]
-        return "\n".join([f"Results({str(self._path)!r}), {len(rows)} policies in worlds", *lines])
+        return f"{head}\n{text_table(rows, left=3)}" if rows else head
+
+    def _repr_html_(self) -> str:
+        from driftwise.study.display import results_html
+
+        return results_html(self)
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+def _names(row: tuple[Any, ...]) -> tuple[str, str, str]:
+    study, world, policy, *_ = row
+    return study, world, policy
 
 
 def _marks(columns: Sequence[object]) -> str:

@@ -7,7 +7,6 @@ cluster (`study/cluster.py`), alone or in company.
 
 import os
 import time
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -27,6 +26,8 @@ from driftwise.core.validation import whole, without_text
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger
 from driftwise.measure.recovery import recovery_times
+from driftwise.study.progress import Progress as Progress
+from driftwise.study.progress import displayed
 from driftwise.study.results import Played, Results
 from driftwise.study.study import Cell, Study, state_of, with_foresight
 
@@ -35,23 +36,6 @@ if TYPE_CHECKING:
 
 Job = list[Cell]  # of one world and run
 Save = Callable[[Job, list[Played]], None]
-
-
-class Progress:
-    """Called by `run` as it proceeds; a subclass can display it. This one displays nothing."""
-
-    def started(self, runs: int, rounds: int) -> None:
-        """So many runs are missing, of so many rounds in all."""
-
-    def compiled(self, pairs: int, of: int) -> None:
-        """So many pairs of a world and a policy are compiled."""
-
-    def played(self, rounds: int) -> None:
-        """So many rounds more were played."""
-
-    def cautioned(self, sentence: str) -> None:
-        """A policy will not learn; this one warns."""
-        warnings.warn(sentence, stacklevel=3)
 
 
 class Runner(NamedTuple):
@@ -79,9 +63,12 @@ def run(
     *,
     threads: int | None = None,
     cluster: "Cluster | str | None" = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Results:
-    """Play what is missing and return the results. `progress` is called as runs are compiled and played.
+    """Play what is missing and return the results.
+
+    In a notebook or a terminal a bar says how far it is; `progress=False` is silent. A `Progress` of your own is called
+    as runs are compiled and played.
 
     With `cluster`, the address of a Dask scheduler or `local`, its workers play; the results are the same.
 
@@ -101,13 +88,14 @@ def run(
         raise ParameterError(f"threads={threads} goes with this machine only: the workers of a cluster have their own")
     results = results if isinstance(results, Results) else Results(results)
     pool: Pool = cluster or Threads(whole("threads", threads) if threads is not None else os.cpu_count() or 1)
-    jobs, progress = missing(study, results), progress or Progress()
+    jobs = missing(study, results)
     runs = sum(map(len, jobs))
-    progress.started(runs, runs * study.horizon)
-    if jobs:
-        for sentence in study.cautions():
-            progress.cautioned(sentence)
-        pool.play(study, jobs, partial(results.save, study), progress)
+    with displayed(progress) as shown:
+        shown.started(runs, runs * study.horizon)
+        if jobs:
+            for sentence in study.cautions():
+                shown.cautioned(sentence)
+            pool.play(study, jobs, partial(results.save, study), shown)
     return results
 
 

@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from driftwise.core.family import FAMILIES, caution_of, check_fit, drift_of, resolve
 from driftwise.core.fingerprint import code_tag
@@ -15,6 +15,9 @@ from driftwise.core.types import Record
 from driftwise.core.validation import cast, whole
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
+
+if TYPE_CHECKING:
+    from driftwise.study.sweep import Sweep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,33 @@ class Study:
                         with_numbers(player, Foresight(problem, lambda measure: 1.0)).init(problem)
                 except ParameterError as error:
                     raise ParameterError(f"{label}: {error}") from None
+
+    def sweep(self, **parameters: Sequence[object]) -> "Sweep":
+        """The same study with a grid of parameters: policies that have them in every combination, the others as is.
+
+        >>> from driftwise.families import Abrupt, SlidingThompson, Thompson
+        >>> worlds, policies = {"abrupt": Abrupt()}, {"sliding": SlidingThompson(), "thompson": Thompson()}
+        >>> study = Study(name="windows", worlds=worlds, policies=policies, horizon=1000, runs=5)
+        >>> list(study.sweep(window=[100, 300]).policies)
+        ['sliding window=100', 'sliding window=300', 'thompson']
+        """
+        from driftwise.study.sweep import sweep_of
+
+        return sweep_of(self, parameters)
+
+    def parameters_of(self, policy: str) -> Mapping[str, object]:
+        """The parameters that were swept, by name: what a policy has of each."""
+        return {}
+
+    def __repr__(self) -> str:
+        from driftwise.study.display import describe_study
+
+        return describe_study(self)
+
+    def _repr_html_(self) -> str:
+        from driftwise.study.display import study_html
+
+        return study_html(self)
 
     def cautions(self) -> list[str]:
         """What policies will not learn in these worlds, a sentence each."""

@@ -6,25 +6,28 @@
 import csv
 import io
 import math
-from importlib import import_module
+from collections.abc import Mapping
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from driftwise.core.family import drift_of, words_of
 from driftwise.core.seeding import key
 from driftwise.core.words import Words
-from driftwise.errors import ExtraError, ParameterError
+from driftwise.display.frames import frame_of
+from driftwise.display.svg import Plot
+from driftwise.display.text import plus_minus, text_table
 from driftwise.measure.summary import Estimate, estimate
 
 if TYPE_CHECKING:
     from driftwise.study.results import Results
     from driftwise.study.study import Study
 
-FRAMES = {"pandas": "DataFrame", "polars": "DataFrame"}
-
 
 class PolicySummary(NamedTuple):
-    """One policy in one world, over all its runs. `more` has the columns of the family."""
+    """One policy in one world, over all its runs. `more` has the columns of the family.
+
+    `parameters` are those that were swept.
+    """
 
     world: str
     policy: str
@@ -34,10 +37,11 @@ class PolicySummary(NamedTuple):
     seconds: float
     ns_per_round: float
     more: dict[str, float]
+    parameters: Mapping[str, object]
 
     def flat(self) -> dict[str, Any]:
         """All of it by column."""
-        head = {"world": self.world, "policy": self.policy, "runs": self.runs}
+        head = {"world": self.world, "policy": self.policy, **self.parameters, "runs": self.runs}
         regret = {"regret": self.regret.mean, "regret_ci95": self.regret.ci95}
         rest = {"optimal_rate": self.optimal_rate, "seconds": self.seconds, "ns_per_round": self.ns_per_round}
         return head | regret | rest | self.more
@@ -74,7 +78,7 @@ class StudySummary:
         return head | {"variation": self.drift[world], "policies": policies}
 
     def frame(self, library: str = "pandas") -> Any:
-        """A data frame of `pandas` or `polars`."""
+        """A data frame of `pandas`, `polars` or `arrow`; parameters that were swept have columns of their own."""
         return frame_of([row.flat() for row in self.rows], library)
 
     def to_csv(self) -> str:
@@ -97,12 +101,19 @@ class StudySummary:
 
     def __repr__(self) -> str:
         rows = [("world", "policy", "regret", "best choice")]
-        rows += [
-            (r.world, r.policy, _spread(r.regret).replace(r"\pm", "±"), f"{r.optimal_rate:.0%}") for r in self.rows
-        ]
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        lines = [f"{w:<{widths[0]}}  {p:<{widths[1]}}  {g:>{widths[2]}}  {o:>{widths[3]}}" for w, p, g, o in rows]
-        return "\n".join([f"{self.name}: {self.horizon:,} rounds, {self.runs} runs", *lines])
+        rows += [(r.world, r.policy, plus_minus(*r.regret), f"{r.optimal_rate:.0%}") for r in self.rows]
+        return f"{self.name}: {self.horizon:,} rounds, {self.runs} runs\n{text_table(rows, left=2)}"
+
+    def _repr_html_(self) -> str:
+        from driftwise.study.display import summary_html
+
+        return summary_html(self)
+
+    def plot(self, world: str | None = None) -> Plot:
+        """Regret by the parameter that was swept, in one world; the first unless given."""
+        from driftwise.study.display import sweep_plot
+
+        return sweep_plot(self, world)
 
 
 def _row(study: "Study", results: "Results", world: str, policy: str) -> PolicySummary:
@@ -117,17 +128,8 @@ def _row(study: "Study", results: "Results", world: str, policy: str) -> PolicyS
         float(seconds.sum()),
         1e9 * float(median(seconds)) / study.horizon,
         {column.name: float(results.values(cells, column).mean()) for column in columns},
+        study.parameters_of(policy),
     )
-
-
-def frame_of(rows: list[dict[str, Any]], library: str) -> Any:
-    """A data frame of one of the libraries for them."""
-    if library not in FRAMES:
-        raise ParameterError(f"library={library!r} is not one of {', '.join(FRAMES)}")
-    try:
-        return getattr(import_module(library), FRAMES[library])(rows)
-    except ImportError:
-        raise ExtraError(f"a {library} frame needs the package {library}: pip install {library}") from None
 
 
 def _spread(regret: Estimate) -> str:

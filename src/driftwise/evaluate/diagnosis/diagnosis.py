@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from driftwise.core.types import Floats, Ints
+from driftwise.display.frames import frame_of
+from driftwise.display.svg import Plot
 from driftwise.errors import LogError
 from driftwise.evaluate.diagnosis.change_points import ChangePoint, change_points
 from driftwise.evaluate.diagnosis.delays import Delays, delays_of
@@ -91,6 +93,30 @@ class Diagnosis(NamedTuple):
         from driftwise.evaluate.diagnosis.summary import summary
 
         return summary(self)
+
+    def __repr__(self) -> str:
+        from driftwise.evaluate.diagnosis.summary import verdict
+
+        return f"Diagnosis({self.rows:,} rows, {len(self.arms)} arms: {verdict(self)})"
+
+    def _repr_html_(self) -> str:
+        from driftwise.evaluate.display.cards import diagnosis_html
+
+        return diagnosis_html(self)
+
+    def plot(self) -> Plot:
+        """The mean of every arm over time, with the changes found."""
+        from driftwise.evaluate.display.cards import means_plot
+
+        return means_plot(self)
+
+    def frame(self, library: str = "pandas") -> Any:
+        """A row per arm, as a frame of `pandas`, `polars` or `arrow`."""
+        names = ("name", "chosen", "rewarded", "mean", "half", "noise")
+        rows = [{name: getattr(arm, name) for name in names} for arm in self.arms]
+        return frame_of(
+            [row | {"variation": arm.variation.value} for row, arm in zip(rows, self.arms, strict=True)], library
+        )
 
     def write(self, path: str | Path, *, title: str = "Diagnosis of a log") -> Path:
         """Write a report with plots, one page of HTML; needs the extra `report`."""

@@ -1,0 +1,1 @@
+"""Text for terminals, HTML and small drawings for notebooks, data frames. It needs the standard library only."""

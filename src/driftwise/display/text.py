@@ -1,0 +1,58 @@
+"""Tables as plain text, and numbers as people read them."""
+
+import math
+from collections.abc import Sequence
+
+
+def text_table(rows: Sequence[Sequence[str]], *, left: int = 1, indent: str = "") -> str:
+    """Columns two blanks apart; the first `left` ones start at the left, the others end at the right.
+
+    >>> print(text_table([("arm", "count"), ("red", "4"), ("blue", "12")]))
+    arm   count
+    red       4
+    blue     12
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append(indent + "  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def short(text: str, longest: int = 24) -> str:
+    """A text that fits."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A few digits; a dash where there is no number.
+
+    >>> number(1234567.0), number(0.123456), number(None), number(12.0)
+    ('1,234,567', '0.1235', '-', '12')
+    """
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 and math.isfinite(value) else f"{value:.{digits}g}"
+
+
+def plus_minus(mean: float | None, half: float) -> str:
+    """An estimate and half the width of its interval, with as many digits as that justifies.
+
+    >>> plus_minus(0.05234, 0.0041), plus_minus(1234.5, 87.0), plus_minus(3.0, float("nan")), plus_minus(None, 0.0)
+    ('0.0523 ± 0.0041', '1,234 ± 87', '3', '-')
+    """
+    if mean is None or math.isnan(mean):
+        return "-"
+    if not 0.0 < half < math.inf:
+        return number(mean)
+    digits = max(0, 1 - math.floor(math.log10(half)))
+    return f"{mean:,.{digits}f} ± {half:,.{digits}f}"
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 arm`, `3,000 arms`."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"

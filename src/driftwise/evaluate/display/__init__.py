@@ -1,0 +1,1 @@
+"""Logs, diagnoses, evaluations and recommendations in notebooks."""
