@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from driftwise.core.compilation import kernel_cache
-from tests.cli.test_cli import driftwise
+from tests.fixtures.command_line import driftwise
 
 SRC = Path(__file__).parents[2] / "src"
 NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]

@@ -42,7 +42,7 @@ def time_stands_still(policy: Policy) -> None:
         own = at(rng, t)
         calls.advance(state, t, own)
         before = clone(state)
-        select(policy, state, t, fixtures.context(luck), at(key(6), t))
+        calls.select(state, t, fixtures.context(luck), at(key(6), t))
         calls.advance(state, t, own)
         require(equal(before, state), f"{policy} changed when time came to round {t} a second time")
         calls.pend(state, Decision(t, fixtures.action(luck), 0.5, fixtures.row(luck), own))

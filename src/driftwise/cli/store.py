@@ -51,14 +51,14 @@ def check(store: str) -> None:
 def verify(store: str, deployment: str | None) -> None:
     """Replay the deployments of STORE, and compare with their newest snapshots. Exit code 1 if one is not the same."""
     with opened(store) as journal:
-        from driftwise.cli.terminal import progress_bar
         from driftwise.service.deployments.catalogue import read_catalogue
         from driftwise.service.deployments.check import verify_stream
+        from driftwise.study.progress import terminal_bar
 
         entries = read_catalogue(journal).entries
         check_deployment(deployment, entries)
         problems = 0
-        with progress_bar() as bar:
+        with terminal_bar() as bar:
             for name in entries if deployment is None else [deployment]:
                 task = bar.add_task(name, total=journal.last(entries[name].stream) + 1)
                 report = verify_stream(journal, entries[name], partial(_show, bar, task))
