@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from driftwise.core.protocols import Policy
 
 
-ROUNDS = 500
+ROUNDS = 20_000  # more than the windows that policies have by default
 
 
 class Task(NamedTuple):
@@ -130,7 +130,7 @@ def _use(policy: "Policy", kind: Any) -> None:
 
 
 def _play(worlds: dict[str, Any], policies: dict[str, Any]) -> None:
-    """A short study."""
+    """A study of one run."""
     from driftwise.study.run import run
     from driftwise.study.study import Study
 
