@@ -185,7 +185,7 @@ async def replay_beside(
     with show_progress(entry, why, length) as progress:
         async with engine.one_replay:
             try:
-                return await read(entry, engine.replays.run, job, progress)
+                return await read(entry, engine.replays.run, job, progress, urgent=entry.live is None)
             except ReplayProcessError as error:
                 raise _failed(entry, str(error)) from None
 
