@@ -1,10 +1,10 @@
 """Ten minutes at full load with retention on: python -m benchmarks.endurance [--seconds 600].
 
 Clients decide and send outcomes as fast as they can, without idempotency keys: answers to those are kept for six
-minutes at least, so that the store would follow the rate of requests. Every few seconds the bytes of the store and the memory of
-the service are sampled. After a first part, in which both reach their size, a line is fitted to each. The slope is
-printed as the share that an hour adds, with its 95 % interval: the store is cut every ten seconds, so that its size
-goes up and down. It grows when the whole interval is above a tenth. It ends by itself, and prints JSON.
+minutes at least, so that the store would follow the rate of requests. Every few seconds the bytes of the store and the
+memory of the service are sampled. After a first part, in which both reach their size, a line is fitted to each. The
+slope is printed as the share that an hour adds, with its 95 % interval: the store is cut every ten seconds, so that its
+size goes up and down. It grows when the whole interval is above a tenth. It ends by itself, and prints JSON.
 """
 
 import argparse
