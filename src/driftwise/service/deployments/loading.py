@@ -102,7 +102,7 @@ async def make_exact(engine: "Engine", entry: DeploymentEntry) -> None:
             return
         except NotFound:
             return  # it was deleted meanwhile
-        except Unavailable:
+        except (Replaying, Unavailable):
             await asyncio.sleep(RETRY_S)
     engine.save(entry)
     log.info("a deployment decides exactly again", extra={"facts": facts})
