@@ -40,12 +40,12 @@ class BlockedReplay:
         self.begun, self.go_on, self.kill = threading.Event(), threading.Event(), False
         self.run = ReplayProcess.run
 
-    def __call__(self, process: ReplayProcess, job: ReplayJob, progress: OnReplayed) -> Snapshot:
+    def __call__(self, process: ReplayProcess, job: ReplayJob, progress: OnReplayed, *, urgent: bool) -> Snapshot:
         self.begun.set()
         assert self.go_on.wait(HANG_S)
         if self.kill:
             process.end()
-        return self.run(process, job, progress)
+        return self.run(process, job, progress, urgent=urgent)
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def of_usual_priority(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def blocked(monkeypatch: pytest.MonkeyPatch) -> Iterator[BlockedReplay]:
     replay = BlockedReplay()
-    monkeypatch.setattr(ReplayProcess, "run", lambda *args: replay(*args))
+    monkeypatch.setattr(ReplayProcess, "run", lambda *args, urgent: replay(*args, urgent=urgent))
     monkeypatch.setattr("driftwise.service.deployments.engine.LONG", 10)
     monkeypatch.setattr(loading, "WAIT_S", 0.01)
     yield replay

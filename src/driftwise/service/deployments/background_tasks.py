@@ -21,7 +21,7 @@ from driftwise.service.deployments.retention import cut
 from driftwise.service.deployments.shadow_feed import follow
 from driftwise.service.deployments.shadows import stream_of
 from driftwise.service.deployments.spec import policy_of
-from driftwise.service.http.errors import Damaged, NotFound, Unavailable
+from driftwise.service.http.errors import Damaged, NotFound, Replaying, Unavailable
 from driftwise.service.store.events import ApiKeyUsed, ClockSet
 from driftwise.service.store.writer import Chore
 
@@ -131,7 +131,7 @@ async def tend_once(engine: "Engine") -> None:
         engine.dropped.add(stream)
     for name, entry in list(engine.catalogue.entries.items()):
         if entry.keeps is not None and entry.status != RETIRED and entry.damage is None:
-            with suppress(NotFound, Damaged):  # it was deleted meanwhile, or cannot be read: requests will report it
+            with suppress(NotFound, Damaged, Replaying):  # deleted, unreadable, or not yet: requests will report it
                 async with entry.history:
                     await cut(engine, name)
                 chores.append(partial(engine.journal.trim, entry.stream))

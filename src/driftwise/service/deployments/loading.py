@@ -102,7 +102,7 @@ async def make_exact(engine: "Engine", entry: DeploymentEntry) -> None:
             return
         except NotFound:
             return  # it was deleted meanwhile
-        except Unavailable:
+        except (Replaying, Unavailable):
             await asyncio.sleep(RETRY_S)
     engine.save(entry)
     log.info("a deployment decides exactly again", extra={"facts": facts})
@@ -185,7 +185,7 @@ async def replay_beside(
     with show_progress(entry, why, length) as progress:
         async with engine.one_replay:
             try:
-                return await read(entry, engine.replays.run, job, progress)
+                return await read(entry, engine.replays.run, job, progress, urgent=entry.live is None)
             except ReplayProcessError as error:
                 raise _failed(entry, str(error)) from None
 

@@ -90,9 +90,10 @@ class ReplayProcess:
         """Whether another process can do it: it must find the store, and the same policies."""
         return journal.url is not None and all(kind.__module__.startswith("driftwise.") for kind in POLICIES.values())
 
-    def run(self, job: ReplayJob, progress: OnReplayed) -> Snapshot:
-        """Do a replay, and wait for it; called in a thread."""
-        command = [sys.executable, "-P", "-m", "driftwise.service.deployments.replay_process", str(self.niceness)]
+    def run(self, job: ReplayJob, progress: OnReplayed, *, urgent: bool) -> Snapshot:
+        """Do a replay, and wait for it; called in a thread. One that requests wait for is `urgent`."""
+        niceness = 0 if urgent else self.niceness
+        command = [sys.executable, "-P", "-m", "driftwise.service.deployments.replay_process", str(niceness)]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with subprocess.Popen(command, process_group=0, **pipes) as process:  # Ctrl-C is for the service
             self._process = process

@@ -131,10 +131,10 @@ class Unavailable(HttpError):
     status, code, title = 503, "unavailable", "Service Unavailable"
 
 
-class Replaying(Unavailable):
+class Replaying(HttpError):
     """The journal of the deployment is being replayed, which takes long. Repeat the request after `retry-after`."""
 
-    code, title = "replaying", "Deployment Is Being Replayed"
+    status, code, title = 503, "replaying", "Deployment Is Being Replayed"
 
     def __init__(self, message: str, seconds_left: float | None = None) -> None:
         super().__init__(message)
@@ -159,8 +159,8 @@ ERRORS: dict[str, type[HttpError]] = {
         HeadersTooLarge,
         InternalError,
         Damaged,
-        Unavailable,
         Replaying,
+        Unavailable,
     )
 }
 
