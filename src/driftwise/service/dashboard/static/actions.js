@@ -42,6 +42,8 @@ function confirmed(question) {
 at("yes").addEventListener("click", () => at("confirm").close("yes"));
 at("no").addEventListener("click", () => at("confirm").close(""));
 
+// What an arm of some kinds of problems may bring.
+const OPTIONS = { contextual: '{"features": [1, 0]}', "contextual-knapsack": '{"features": [1, 0]}', restless: '{"arm_type": "..."}' };
 let armsNow = [];
 
 /** Show what can be done with this deployment; nothing for a key that may not. */
@@ -52,7 +54,8 @@ function actions(described) {
   at("resume").hidden = described.status !== "paused";
   armsNow = described.arms ?? [];
   at("add-arm").hidden = at("retire-arm").hidden = !armsNow.length;
-  at("options-field").hidden = !["contextual", "contextual-knapsack", "restless"].includes(described.spec.problem.kind);
+  at("options-field").hidden = !(described.spec.problem.kind in OPTIONS);
+  at("options").placeholder = OPTIONS[described.spec.problem.kind] ?? "";
   const names = armsNow.map(String);
   const select = at("old-arm");
   if (names.join("\n") !== [...select.options].map((each) => each.text).join("\n"))

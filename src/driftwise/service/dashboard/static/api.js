@@ -69,7 +69,7 @@ function estimate(each, signed = false) {
   else if (each.low === null) cell.append(element("span", "", (signed && each.mean > 0 ? "+" : "") + number(each.mean)));
   else {
     const width = each.high - each.low;
-    const ends = `${precise(each.low, width, signed)} to ${precise(each.high, width, signed)}`;
+    const ends = `${precise(each.low, width)} to ${precise(each.high, width)}`;
     cell.append(element("span", "", precise(each.mean, width, signed)), " ", element("span", "ends", `(${ends})`));
   }
   return cell;

@@ -40,6 +40,7 @@ const markChanges = (lineColour) => ({
       ctx.lineWidth = 1.25 * px;
       ctx.font = `600 ${10 * px}px system-ui, sans-serif`;
       ctx.textBaseline = "middle";
+      ctx.textAlign = "left";
       for (const { x, n, colour } of groups) {
         ctx.fillStyle = colour ?? ink("--ink");
         ctx.beginPath();
@@ -232,6 +233,7 @@ function columns(monitor, rows, words, width) {
   monitor.bins.forEach((each, i) => {
     const before = monitor.bins[i - 1];
     if (before && each.start_at - before.start_at > monitor.window_seconds) put((each.start_at + before.start_at) / 2, Array(width).fill(null), null);
+    if (monitor.bins.length === 1) put(each.start_at, rows[i], null); // an area needs two points
     put(Math.min(each.start_at + monitor.bin_seconds / 2, life.to), rows[i], words[i]);
   });
   return result;

@@ -41,7 +41,7 @@ const unitOf = (monitor) => ("states" in monitor.tracks ? "arm and round" : "dec
 
 function row({ name, policy, reward, lift, colour, unit }) {
   const first = element("td", "", swatch(colour), link(name, pathOf(name)), element("span", "note", policy));
-  return element("tr", "", first, estimate(reward), estimate(lift, true), element("td", "", unit), element("td", "", count(reward?.n ?? 0)));
+  return element("tr", "", first, estimate(reward), estimate(lift, true), element("td", "wide", unit), element("td", "wide", count(reward?.n ?? 0)));
 }
 
 /** One chart of all: each has bins of its own, so that times of all are joined. */

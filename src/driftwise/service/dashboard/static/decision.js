@@ -11,7 +11,7 @@ async function draw() {
   at("content").hidden = false;
   document.title = `Decision ${ID} · ${NAME} · driftwise`;
   at("up").replaceChildren(link(NAME, pathOf(NAME)));
-  setText(at("name"), `Decision ${count(decision.id)}`);
+  setText(at("name"), `Decision ${decision.id}`);
   facts(decision);
   if (!explained) {
     try {
@@ -25,12 +25,13 @@ async function draw() {
   return decision.status === "pending"; // the outcome of others does not change
 }
 
-const plain = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 const action = (value) => (value === null ? "nothing" : Array.isArray(value) ? value.join(", ") : String(value));
 const time = (text) => (text === null ? "–" : new Date(text).toLocaleString("en-GB"));
 
 function facts(decision) {
   const how = decision.sticky ? "the unit kept its arm" : decision.override ? "chosen outside" : "chosen by the policy";
+  const outcome = Object.entries(decision.outcome ?? {});
+  const small = outcome.filter(([, value]) => typeof value !== "object" || value === null);
   const items = [
     ["chosen", action(decision.action)],
     ["how", how],
@@ -38,13 +39,18 @@ function facts(decision) {
     ["decided", time(decision.decided_at)],
     ["status", decision.status],
     ["outcome came", time(decision.outcome_at)],
-    ...Object.entries(decision.outcome ?? {}).map(([name, value]) => [`outcome: ${name}`, plain(value)]),
+    ...small.map(([name, value]) => [`outcome: ${name}`, typeof value === "number" ? number(value) : String(value)]),
     ...(decision.unit === null ? [] : [["unit", decision.unit]]),
   ];
   at("facts").replaceChildren(...items.map(([what, value]) => element("div", "", element("dt", "", what), element("dd", "", value))));
-  const request = Object.keys(decision.request).length > 0;
-  at("request-part").hidden = !request;
-  setText(at("request"), JSON.stringify(decision.request, null, 1));
+  record("request", Object.entries(decision.request));
+  record("outcome", outcome.filter((each) => !small.includes(each)));
+}
+
+/** Longer values as JSON, a line for each. */
+function record(id, entries) {
+  at(`${id}-part`).hidden = !entries.length;
+  setText(at(id), entries.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join("\n"));
 }
 
 /** The arms as the policy saw them; a column for each thing that it knew. */

@@ -95,7 +95,7 @@ function tiles({ monitor, n_pending }, restless) {
   const text = (each, signed = false) => estimate(each, signed).textContent;
   const items = [
     [`reward ${unit} (95% interval)`, text(monitor.reward)],
-    ["lift over choosing at random (95% interval)", text(monitor.lift, true)],
+    ["lift: more than arms chosen at random would earn, by propensities (95% interval)", text(monitor.lift, true)],
     ["decisions a second, over a minute", number(monitor.decisions_per_second, 2)],
     ["decisions", count(monitor.n_decided)],
     ["wait for their outcome", count(n_pending)],
@@ -106,7 +106,7 @@ function tiles({ monitor, n_pending }, restless) {
   ];
   const list = at("tiles");
   if (list.children.length !== items.length)
-    list.replaceChildren(...items.map(([what]) => element("div", "", element("dt", "", what), element("dd"))));
+    list.replaceChildren(...items.map(([what], i) => element("div", i < 2 ? "double" : "", element("dt", "", what), element("dd"))));
   items.forEach(([what, value], i) => {
     setText(list.children[i].firstChild, what);
     setText(list.children[i].lastChild, value);

@@ -37,7 +37,7 @@ function row(deployment, statistics) {
     estimate(monitor?.reward),
     estimate(monitor?.lift, true),
     shares,
-    element("td", "", monitor ? number(monitor.decisions_per_second, 2) : "asleep"),
+    element("td", "wide", monitor ? number(monitor.decisions_per_second, 2) : "asleep"),
     element("td", "wide", count(monitor?.n_decided)),
     element("td", "wide", count(deployment.n_pending)),
     element("td", "wide", count(monitor?.changes.length)),

@@ -79,7 +79,14 @@ function activated(monitor, colours) {
     ),
   );
   head(ACTIVATED_HEAD, order.length, MAX_ACTIVATED);
+  showArms(rows);
+}
+
+/** The table, or a sentence in its place. */
+function showArms(rows) {
   at("arms").replaceChildren(...rows);
+  at("arms-table").hidden = !rows.length;
+  if (!rows.length) setText(at("about-rewards"), "No rewards yet.");
 }
 
 function arms(monitor, colours, range) {
@@ -109,7 +116,7 @@ function arms(monitor, colours, range) {
     );
   });
   head(ARMS_HEAD, monitor.labels.length, MAX_ROWS);
-  at("arms").replaceChildren(...rows);
+  showArms(rows);
 }
 
 /** The range of all intervals, where rewards have no range of their own. */
@@ -138,7 +145,7 @@ function changes(monitor, colours, restless) {
     element(
       "li",
       "",
-      element("span", "", clock(each.detected_at)),
+      element("span", "", timeText(each.detected_at, [life.from, life.to])),
       element("span", "", swatch(colours.get(each.arm)), `${each.arm} ${each.direction === "up" ? "rose" : "fell"}`),
       element("span", "", `mean ${number(each.mean_before, 2)} before, ${number(each.mean_after, 2)} after`),
     ),
@@ -199,10 +206,10 @@ function recentDecisions(decisions) {
   if (at("decisions").contains(document.activeElement)) return; // a row with the keyboard is not replaced
   at("decisions").replaceChildren(
     ...decisions.map((each) => {
-      const id = link(count(each.id), `${pathOf(NAME)}/decisions/${each.id}`);
+      const id = link(String(each.id), `${pathOf(NAME)}/decisions/${each.id}`);
       id.setAttribute("aria-label", `Decision ${each.id}`);
       const chosen = element("td", "action", action(each.action));
-      return element("tr", "", element("td", "", id), element("td", "", new Date(each.decided_at).toLocaleString("en-GB")), chosen, element("td", "wide", number(each.propensity)), element("td", "", outcome(each)));
+      return element("tr", "", element("td", "", id), element("td", "", timeText(Date.parse(each.decided_at) / 1000, [life.from, life.to])), chosen, element("td", "wide", number(each.propensity)), element("td", "", outcome(each)));
     }),
   );
 }
