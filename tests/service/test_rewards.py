@@ -4,6 +4,7 @@ import asyncio
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -152,7 +153,7 @@ def test_live_and_replayed_estimates_are_the_same(
     async def run() -> None:
         async with running(f"sqlite:///{tmp_path}/store.db") as engine:
             await create(engine, name="shop", policy=policy, problem=problem)
-            costs = {"costs": {"euros": 0.5}} if isinstance(problem, Knapsack) else {}
+            costs: dict[str, Any] = {"costs": {"euros": 0.5}} if isinstance(problem, Knapsack) else {}
             for _ in range(200):
                 decision = await decide(engine, "shop")
                 if decision["action"] is not None:
