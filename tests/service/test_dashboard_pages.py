@@ -301,9 +301,10 @@ def test_shadow_policies_and_replays_are_shown(service: tuple[Service, str, str]
 
     def more(route: Any) -> None:
         body = route.fetch().json()
-        estimate = {"mean": 0.7, "ci95": [0.6, 0.8]}
-        body["shadows"] = [{"policy": "thompson", "estimate": estimate, "n": 120}]
-        body["replay"] = {"why": "verify", "done": 30, "total": 120}
+        known = {"estimate": {"mean": 0.7, "ci95": [0.6, 0.8]}, "difference": {"mean": -0.1, "ci95": [-0.3, 0.1]}}
+        body["shadows"] = [{"policy": "thompson", "n": 120, **known}]
+        body["shadows"].append({"policy": "ucb1", "n": 0, "estimate": None, "why": "it has no propensities"})
+        body["replay"] = {"why": "verify", "done": 30, "total": 120, "seconds_left": 9.0}
         route.fulfill(json=body)
 
     def promote(route: Any) -> None:
@@ -316,8 +317,16 @@ def test_shadow_policies_and_replays_are_shown(service: tuple[Service, str, str]
         tab.page.route("**/v1/deployments/good/promote", promote)
         tab.open("/deployments/good")
         tab.page.wait_for_selector("#shadows button")
-        assert "thompson" in tab.text("#shadows") and numbers(tab.text("#shadows"))[:3] == [0.7, 0.6, 0.8]
-        assert "30 of 120" in tab.text("#replay") and violations(tab) == []
-        tab.page.click("#shadows button")
+        assert "thompson" in tab.text("#shadows") and numbers(tab.text("#shadows"))[:6] == [
+            0.7,
+            0.6,
+            0.8,
+            -0.1,
+            -0.3,
+            0.1,
+        ]
+        assert "it has no propensities" in tab.text("#shadows")
+        assert "30 of 120 events, about 9 s left" in tab.text("#replay") and violations(tab) == []
+        tab.page.click("#shadows button >> nth=0")
         tab.page.click("#yes")
         tab.until(lambda: sent == [{"policy": "thompson"}], "the call")

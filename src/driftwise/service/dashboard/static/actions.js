@@ -94,20 +94,19 @@ at("change-policy").addEventListener("submit", async (event) => {
 
 // ---- shadow policies, which choose without being obeyed ----
 
-/** A row for each: what it would have earned, and how much more that is than what was earned. */
-function shadows(described, reward) {
+/** A row for each: what it would have earned, and how much more that is than what was earned; or why nobody knows. */
+function shadows(described) {
   const all = described.shadows ?? [];
   at("shadows-part").hidden = !all.length;
-  if (!at("shadows").contains(document.activeElement)) at("shadows").replaceChildren(...all.map((each) => shadowRow(each, reward)));
+  if (!at("shadows").contains(document.activeElement)) at("shadows").replaceChildren(...all.map(shadowRow));
 }
 
-function shadowRow({ policy, estimate: value, n }, reward) {
-  const ends = value && Array.isArray(value.ci95) ? value.ci95 : null;
-  const half = value && typeof value.ci95 === "number" ? value.ci95 : null;
-  const mean = value?.mean ?? null;
-  const own = mean === null ? null : { mean, low: ends ? ends[0] : half === null ? null : mean - half, high: ends ? ends[1] : half === null ? null : mean + half };
-  const more = own && reward ? { mean: own.mean - reward.mean, low: null, high: null } : null;
-  const cells = [element("td", "", element("code", "", policy)), estimate(own), estimate(more, true), element("td", "", count(n))];
+/** A mean with the ends of its interval, as `estimate` takes it. */
+const meanOf = (each) => each && { mean: each.mean, low: each.ci95?.[0] ?? null, high: each.ci95?.[1] ?? null };
+
+function shadowRow({ policy, estimate: value, difference, n, why }) {
+  const name = element("td", "", element("code", "", policy), why ? element("span", "note", why) : "");
+  const cells = [name, estimate(meanOf(value)), estimate(meanOf(difference), true), element("td", "", count(n))];
   if (!admin.allowed) return element("tr", "", ...cells, element("td"));
   const button = element("button", "", "Promote");
   button.type = "button";

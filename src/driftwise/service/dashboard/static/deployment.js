@@ -47,7 +47,7 @@ async function draw() {
   delays(monitor, statistics.reward_window);
   budgets(statistics.details.budgets, monitor);
   actions(described);
-  shadows(described, monitor.reward);
+  shadows(described);
   if (loads++ % DECISIONS_EVERY === 0) recentDecisions((await get(`${BASE}/decisions?limit=10`)).decisions);
 }
 
@@ -84,10 +84,10 @@ function drawCharts(described, statistics, groups, colours, restless) {
 function replayLine(replay) {
   at("replay").hidden = !replay;
   if (!replay) return;
-  const { why, done, total } = replay;
+  const { why, done, total, seconds_left: left } = replay;
   at("replayed").max = total || 1;
   at("replayed").value = done ?? 0;
-  setText(at("about-replay"), `Replay (${why}): ${count(done)} of ${count(total)} events`);
+  setText(at("about-replay"), `Replay (${why}): ${count(done)} of ${count(total)} events${left ? `, about ${span(left)} left` : ""}`);
 }
 
 function tiles({ monitor, n_pending }, restless) {

@@ -59,15 +59,15 @@ class StatsCollector:
         """Count a decision. To do nothing has no outcome, and earns nothing."""
         state = self.state
         state.n_decided += 1
-        labels = labels_of(action)
-        for bin in self._open_bins(at):
+        labels, bins = labels_of(action), self._open_bins(at)
+        for bin in bins:
             bin.n_decisions += 1
             for label in labels:
                 self._add_to_cell(bin, label, CHOSEN, 1.0)
             if propensity is not None and propensity < bin.floor:
                 bin.floor = propensity
         if action is None:
-            self._add_earned(at, 0.0, None)
+            self._add_earned(bins, 0.0, None)
         second = at // 1_000_000
         seconds = state.seconds
         if seconds and seconds[-1][0] == second:
@@ -94,8 +94,8 @@ class StatsCollector:
         self._count_outcome(at, since, status, defaulted)
         if rewards is None:
             return
-        pairs = [*zip(map(str, rewards[0]), rewards[1], strict=False)]
-        for bin in self._open_bins(at):
+        pairs, bins = [*zip(map(str, rewards[0]), rewards[1], strict=False)], self._open_bins(at)
+        for bin in bins:
             for label, value in pairs:
                 self._add_to_cell(bin, label, REWARDED, 1.0)
                 self._add_to_cell(bin, label, SUM, value)
@@ -104,12 +104,14 @@ class StatsCollector:
             self._add_recent(label, value)
             if not defaulted:
                 self._test(at, label, (value - self._low) / self._span)
-        self.add_reward(at, math.fsum(value for _, value in pairs), weight)
+        earned = math.fsum(value for _, value in pairs)
+        self.state.total_reward += earned
+        self._add_earned(bins, earned, weight)
 
-    def add_reward(self, at: int, value: float, weight: float | None = None) -> None:
-        """Add what a decision earned."""
+    def add_reward(self, at: int, value: float) -> None:
+        """Add what a decision earned that is no single arm's."""
         self.state.total_reward += value
-        self._add_earned(at, value, weight)
+        self._add_earned(self._open_bins(at), value, None)
 
     def record(self, at: int, samples: Mapping[str, list[float]]) -> None:
         """Record numbers of the family's tracks, by name."""
@@ -180,9 +182,9 @@ class StatsCollector:
             bin.cells.frombytes(bytes(8 * (FIELDS * len(self.state.labels) - len(bin.cells))))
         bin.cells[cell] += value
 
-    def _add_earned(self, at: int, value: float, weight: float | None) -> None:
+    def _add_earned(self, bins: list[TimeBin], value: float, weight: float | None) -> None:
         added = reward_sums(value, weight)
-        for bin in self._open_bins(at):
+        for bin in bins:
             earned = bin.earned
             if not earned:
                 bin.earned = numbers(*added)
