@@ -94,7 +94,7 @@ const readValues = (drawn) => ({
       drawn.tip.hidden = !words;
       if (!words) return;
       const rows = drawn.names.map(({ label, colour }, i) => element("span", "", swatch(colour), `${label} ${words[i]}`));
-      drawn.tip.replaceChildren(element("b", "", timeText(u.data[0][idx])), ...rows);
+      drawn.tip.replaceChildren(element("strong", "", timeText(u.data[0][idx])), ...rows);
       const room = drawn.place.clientWidth - drawn.tip.offsetWidth;
       const beside = u.over.offsetLeft + left + 14;
       drawn.tip.style.left = `${Math.max(0, Math.min(beside > room ? beside - drawn.tip.offsetWidth - 28 : beside, room))}px`;

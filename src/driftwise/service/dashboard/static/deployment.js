@@ -91,7 +91,7 @@ function replayLine(replay) {
 }
 
 function tiles({ monitor, n_pending }, restless) {
-  const unit = restless ? "an arm a round" : "a decision";
+  const unit = restless ? "of an arm a round" : "of a decision";
   const text = (each, signed = false) => estimate(each, signed).textContent;
   const items = [
     [`reward ${unit} (95% interval)`, text(monitor.reward)],
