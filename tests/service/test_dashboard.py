@@ -69,7 +69,7 @@ class Tab:
         return str(self.page.inner_text(selector))
 
     def decided(self) -> int:
-        return int(self.text("#tiles div:nth-child(2) dd").replace(",", ""))
+        return int(self.text("#tiles div:nth-child(4) dd").replace(",", ""))
 
     def sign_in(self, key: str) -> None:
         self.page.fill("#key", key)

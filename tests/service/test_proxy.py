@@ -131,3 +131,38 @@ def test_with_keys_a_service_behind_a_proxy_works_and_so_does_its_dashboard(tmp_
                 tab.page.click("#rows a")
                 tab.page.wait_for_selector("#arms tr")
                 assert tab.text("#name") == "shop"
+
+
+FOLDER = "server {{ listen 127.0.0.1:{port}; location /driftwise/ {{ proxy_pass {url}/; }} }}"
+
+
+def test_the_dashboard_works_in_a_folder_of_a_host(tmp_path: Path) -> None:
+    key, port = admin_key(tmp_path / "store.db"), free_port()
+    with Service(tmp_path / "store.db", auth=True) as service:
+        with patient(service.url, key=key) as client:
+            for name in ("shop", "other"):
+                client.create(name, "uniform", 2)
+                for _ in range(20):
+                    client.learn(name, client.decide(name).id, 1.0)
+        folder = FOLDER.format(port=port, url=service.url)
+        with nginx(tmp_path / "folder", folder, port) as url, browser(f"{url}/driftwise") as tab:
+            tab.page.goto(f"{url}/driftwise")  # nginx adds the slash
+            tab.page.wait_for_selector("#door:not([hidden])")
+            tab.sign_in(key)
+            tab.page.click("#rows a >> text=shop")
+            tab.page.wait_for_selector("#rewards canvas")
+            tab.page.click("#decisions a >> nth=0")
+            tab.page.wait_for_selector("#arms-part:not([hidden])")
+            tab.page.click("header a >> text=shop")
+            tab.page.wait_for_selector("#actions:not([hidden])")
+            tab.page.click("#pause")
+            tab.page.click("#yes")
+            tab.until(lambda: tab.text("#status") == "paused", "the pause")
+            tab.page.click("header a")
+            tab.page.wait_for_selector("#content:not([hidden])")
+            tab.page.check("input[data-name=shop]")
+            tab.page.check("input[data-name=other]")
+            tab.page.click("#compare")
+            tab.page.wait_for_selector("#rewards canvas")
+            assert all(each.startswith(f"{url}/driftwise") for each in tab.asked), tab.asked
+            assert [text for text in tab.wrong if "401" not in text] == []

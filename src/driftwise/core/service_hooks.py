@@ -37,6 +37,7 @@ class ServiceHooks:
     arm: ClassVar[type[Fields]] = Fields  # what an arm that is added brings
     changes: ClassVar[type[Fields]] = ChangeFields  # what can change of the problem
     sticky: ClassVar[bool] = True  # a unit can keep its arm
+    one_arm: ClassVar[bool] = True  # a decision earns what one arm earns
     samples: ClassVar[int] = 1000  # choices that an explanation counts
     no_estimate: ClassVar[str | None] = None  # why logged decisions cannot tell what another policy would earn
 
@@ -109,6 +110,10 @@ class ServiceHooks:
     def earned(self, outcome: Mapping[str, Any], value: Any) -> float | None:
         """What a decision earned where that is no arm's reward; `value` is what the policy reads of the outcome."""
         return None
+
+    def uniform_share(self, n_arms: int, request: Mapping[str, Any]) -> float | None:
+        """The propensity that uniform choice would give each action; None where it is no fair alternative."""
+        return 1.0 / n_arms if n_arms else None
 
     def at_outcome(self, earned: float | None) -> dict[str, list[float]]:
         """Numbers to record when an outcome comes, by the name of a track."""

@@ -17,6 +17,7 @@ class ConvexService(ServiceHooks):
     outcome = ConvexFields
     sticky = False
     no_estimate = "a point has no propensity: the journal does not tell what another point would have cost"
+    one_arm = False
 
     def check_limits(self, policy: Policy, problem: ProblemValue, propensity_samples: int) -> None:
         """Coordinates and constraints must fit into memory."""
@@ -37,5 +38,6 @@ class ConvexService(ServiceHooks):
         return None
 
     def earned(self, outcome: Mapping[str, Any], value: Any) -> float | None:
-        """The loss, where it was given."""
-        return -float(outcome.get("loss") or 0.0)
+        """The loss, where the outcome has it."""
+        loss = outcome.get("loss")
+        return None if loss is None else -float(loss)

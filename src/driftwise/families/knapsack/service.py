@@ -1,5 +1,6 @@
 """What a decision service asks of knapsacks."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from driftwise.core.adapter import AnyAdapter
@@ -46,6 +47,10 @@ class KnapsackService(ServiceHooks):
     def answer_of(self, adapter: AnyAdapter, t: int) -> dict[str, Any]:
         """What is left of each budget."""
         return {"remaining": adapter.views()["remaining"](t)}
+
+    def uniform_share(self, n_arms: int, request: Mapping[str, Any]) -> float | None:
+        """Uniform choice would have spent the budgets at another time."""
+        return None
 
     def tracks(self, problem: ProblemValue) -> list[Track]:
         """The share of rounds to come; of each resource what is left, and what there is in all."""

@@ -36,6 +36,7 @@ class RestlessService(ServiceHooks):
     request, outcome, answer, arm = RestlessRequest, RestlessFields, RestlessAnswer, RestlessArmOptions
     changes = RestlessChanges
     sticky = False
+    one_arm = False
     samples = 100  # a choice may plan for many arms
     no_estimate = (
         "restless arms move by what was decided: another policy would have met other states, of which the journal has "
@@ -136,6 +137,10 @@ class RestlessService(ServiceHooks):
         """What an arm earned on average, less the cost of activation; None where no arm was seen."""
         seen = 0 if value is None else int((value.states >= 0).sum())
         return float(value.reward) / seen if seen else None
+
+    def uniform_share(self, n_arms: int, request: Mapping[str, Any]) -> float | None:
+        """Other activations would have led to other states."""
+        return None
 
     def at_outcome(self, earned: float | None) -> dict[str, list[float]]:
         """What an arm earned."""

@@ -19,6 +19,7 @@ from driftwise.errors import DriftwiseError
 from driftwise.service.http.schemas.responses import (
     DecideManyResponse,
     DecideResponse,
+    DecisionList,
     DeletionResponse,
     DeploymentList,
     DeploymentResponse,
@@ -307,9 +308,15 @@ def summary(name: str) -> ApiCall[SummaryResponse]:
     return ApiCall("GET", f"/deployments/{name}/summary", SummaryResponse, min_timeout_s=LONG_S)
 
 
-def statistics(name: str) -> ApiCall[Statistics]:
-    """Get the statistics that the dashboard draws."""
-    return ApiCall("GET", f"/deployments/{name}/statistics", Statistics)
+def statistics(name: str, *, last: int | None = None) -> ApiCall[Statistics]:
+    """Get the statistics that the dashboard draws, of the `last` seconds or of all."""
+    return ApiCall("GET", f"/deployments/{name}/statistics" + (f"?last={last}" if last else ""), Statistics)
+
+
+def decisions(name: str, *, before: int | None = None, limit: int = 20) -> ApiCall[DecisionList]:
+    """List decisions with their outcomes, latest first."""
+    page = f"?limit={limit}" + ("" if before is None else f"&before={before}")
+    return ApiCall("GET", f"/deployments/{name}/decisions{page}", DecisionList)
 
 
 def decision(name: str, id: int) -> ApiCall[LoggedDecision]:

@@ -40,8 +40,14 @@ class Page:
 
 
 def pages() -> list[BaseRoute]:
-    """Routes: the list of deployments at `/`, a page per deployment, and files under `/static`."""
+    """Routes: the list of deployments at `/`, those to compare, a page per deployment and decision, and `/static`."""
     files = {path.name: Page(path) for path in sorted(STATIC.iterdir()) if path.suffix in MEDIA}
     routes: list[BaseRoute] = [Route(f"/static/{name}", page) for name, page in files.items()]
-    front = [Route("/", files["index.html"]), Route("/deployments/{name}", files["deployment.html"])]
-    return [*routes, *front, Route("/favicon.ico", files["icon.svg"])]
+    return [
+        *routes,
+        Route("/", files["index.html"]),
+        Route("/compare", files["compare.html"]),
+        Route("/deployments/{name}", files["deployment.html"]),
+        Route("/deployments/{name}/decisions/{id}", files["decision.html"]),
+        Route("/favicon.ico", files["icon.svg"]),
+    ]

@@ -49,11 +49,13 @@ StickyAction = tuple[Any, float | None]  # the last action of a unit, and its pr
 class DecisionNote(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
     """What the service stores with a pending decision of the agent: its time, and the action as it was answered.
 
-    The agent knows arms by numbers that last, and drops the name of an arm that is retired. Statistics need the name.
+    The agent knows arms by numbers that last, and drops the name of an arm that is retired. Statistics need the name,
+    and the `weight` of the decision in an estimate of uniform choice.
     """
 
     at: int
     action: Any = None
+    weight: float | None = None
 
 
 class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -183,6 +185,7 @@ class Deployment:
         body.action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
         body.propensity = None if math.isnan(decision.propensity) else decision.propensity
         note.action = body.action
+        note.weight = self._weight(body)
         self.request = body.request
         if body.unit is not None:
             self._remember(body.unit, body.action, body.propensity)
@@ -207,11 +210,16 @@ class Deployment:
         earned = hooks.earned(outcome, agent.outcome_of(ref, **outcome)) if rewards is None else None
         status = agent.learn(ref, **outcome)
         body.status = body.status or status
-        self.stats.add_outcome(at, note.at, rewards, status=body.status, defaulted=body.defaulted)
+        self.stats.add_outcome(at, note.at, rewards, status=body.status, defaulted=body.defaulted, weight=note.weight)
         if earned is not None:
-            self.stats.add_reward(earned)
+            self.stats.add_reward(at, earned)
             self.stats.record(at, hooks.at_outcome(earned))
         self.stats.set_alarms(at, agent.alarms)
+
+    def _weight(self, body: Decided) -> float | None:
+        """The propensity of uniform choice in units of the decision's own; None for a unit that keeps its arm."""
+        share = None if body.sticky else self.hooks.uniform_share(len(self.agent.arms), body.request)
+        return None if share is None or not body.propensity else share / body.propensity
 
     def _on_cancelled(self, body: Cancelled, at: int, ref: int) -> None:
         self.agent.cancel(ref)

@@ -28,6 +28,7 @@ from driftwise.service.http.errors import Damaged, NotFound, Replaying, Unavaila
 from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.http.schemas.responses import (
     ArmKnowledge,
+    DecisionList,
     Explanation,
     LoggedDecision,
     SnapshotResponse,
@@ -37,6 +38,8 @@ from driftwise.service.http.schemas.responses import (
 )
 from driftwise.service.store.events import Decided, Erased, Learned, body_of
 from driftwise.service.store.journal import DamagedError, Event, JournalError
+
+READ_BACK, MAX_READS = 256, 16  # events read at a time, and how many times, to list decisions
 
 
 def deployment_view(
@@ -89,12 +92,12 @@ def _status(entry: DeploymentEntry) -> str:
     return DAMAGED if entry.lost and entry.status != RETIRED else entry.status
 
 
-async def statistics(engine: Engine, name: str) -> Statistics:
-    """The statistics that the dashboard draws."""
+async def statistics(engine: Engine, name: str, last: int | None = None) -> Statistics:
+    """The statistics that the dashboard draws, of the `last` seconds or of all."""
     entry, live = await engine.live(name)
     now = live.time(engine.clock())
     window = live.spec.reward_window
-    view = live.stats.view(now)
+    view = live.stats.view(now, last=last, one_arm=live.hooks.one_arm)
     labels = {*view.labels}
     never = [] if len(labels) >= MAX_LABELS else [str(arm) for arm in live.agent.arms if str(arm) not in labels]
     return Statistics(name, entry.status, utc(now), len(live.pending), window, details_of(live), view, never)
@@ -179,6 +182,30 @@ async def _checked(engine: Engine, entry: DeploymentEntry, chunks: AsyncIterator
 # ---- one decision ----
 
 
+async def list_decisions(engine: Engine, name: str, before: int, limit: int) -> DecisionList:
+    """The latest decisions before an id, latest first."""
+    entry, live = await engine.live(name)
+    await engine.commit()
+    return await engine.read_in_thread(entry, _list_decisions, engine, entry, min(before, live.number), limit)
+
+
+def _list_decisions(engine: Engine, entry: DeploymentEntry, before: int, limit: int) -> DecisionList:
+    """Read the journal backwards, some events at a time; `next` is the `before` of the next page."""
+    page: list[LoggedDecision] = []
+    for _ in range(MAX_READS):
+        events = list(engine.journal.read(entry.stream, max(-1, before - READ_BACK - 1), before - 1))
+        for event in reversed(events):
+            decision = _logged_decision(engine, entry, event)
+            if decision is not None:
+                page.append(decision)
+            if len(page) == limit:
+                return DecisionList(page, event.number or None)
+        before = max(0, before - READ_BACK)
+        if not before or not events:  # the first event, or dropped ones
+            return DecisionList(page)
+    return DecisionList(page, before)
+
+
 async def get_decision(engine: Engine, name: str, id: int) -> LoggedDecision:
     """A decision from the journal."""
     entry, _ = await engine.live(name)
@@ -188,13 +215,21 @@ async def get_decision(engine: Engine, name: str, id: int) -> LoggedDecision:
 
 def _get_decision(engine: Engine, entry: DeploymentEntry, id: int) -> LoggedDecision:
     event: Event | None = next(engine.journal.read(entry.stream, after=id - 1, upto=id), None)
-    body = None if event is None else body_of(event)
+    decision = None if event is None or event.number != id else _logged_decision(engine, entry, event)
+    if decision is None:
+        raise NotFound(f"there is no decision {id}, or it is no longer kept")
+    return decision
+
+
+def _logged_decision(engine: Engine, entry: DeploymentEntry, event: Event) -> LoggedDecision | None:
+    """A decision with its outcome; None where the event is something else."""
+    body = body_of(event)
     if isinstance(body, Erased):
         body = msgspec.structs.replace(body.decided, unit=None)
-    if event is None or event.number != id or not isinstance(body, Decided):
-        raise NotFound(f"there is no decision {id}, or it is no longer kept")
+    if not isinstance(body, Decided):
+        return None
     decision = LoggedDecision(
-        id,
+        event.number,
         utc(event.at),
         body.action,
         body.propensity,
@@ -204,7 +239,7 @@ def _get_decision(engine: Engine, entry: DeploymentEntry, id: int) -> LoggedDeci
         body.override,
         body.provisional,
     )
-    outcome = engine.journal.outcome(entry.stream, id)
+    outcome = engine.journal.outcome(entry.stream, event.number)
     if outcome is not None:
         result = body_of(outcome)
         decision.outcome_at = utc(outcome.at)

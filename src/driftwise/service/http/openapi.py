@@ -21,7 +21,7 @@ TAGS = {  # in the order of the document: by the last part of a path that is one
     "decisions": ("decide", "learn", "cancel", "decisions"),
     "arms": ("arms",),
     "logs and backups": ("log", "agent", "backup", "snapshot", "verify"),
-    "keys and audit": ("keys", "audit"),
+    "keys and audit": ("keys", "audit", "caller"),
     "service": ("healthz", "readyz", "metrics", "openapi.json"),
     "deployments": ("deployments",),
 }

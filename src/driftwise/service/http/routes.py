@@ -10,6 +10,7 @@ from driftwise.service.deployments.catalogue import PAUSED, RETIRED, RUNNING
 from driftwise.service.deployments.export import MEDIA, file_chunks, require_parquet
 from driftwise.service.deployments.idempotency import Reply
 from driftwise.service.deployments.loading import exact_history
+from driftwise.service.http.api_keys import SCOPES
 from driftwise.service.http.endpoint import MAX_ID, Call, Endpoint, StreamingResponse, decision_id
 from driftwise.service.http.errors import BadRequest
 from driftwise.service.http.schemas.requests import (
@@ -30,8 +31,10 @@ from driftwise.service.http.schemas.responses import (
     ApiKey,
     ApiKeyList,
     AuditList,
+    Caller,
     DecideManyResponse,
     DecideResponse,
+    DecisionList,
     DeletionResponse,
     DeploymentList,
     DeploymentResponse,
@@ -136,12 +139,19 @@ async def retire_arm(call: Call) -> Reply:
 
 async def get_statistics(call: Call) -> Statistics:
     """Get what the dashboard draws: choices over time, rewards with intervals, changes, delays, budgets, states."""
-    return await queries.statistics(call.engine, call.name)
+    last = call.number("last", 1, 1, MAX_LAST_S) if "last" in call.query else None
+    return await queries.statistics(call.engine, call.name, last)
 
 
 async def get_summary(call: Call) -> SummaryResponse:
     """Get what the policy knows of each arm now: estimate, index, interval, count and pending decisions."""
     return await queries.summary(call.engine, call.name)
+
+
+async def list_decisions(call: Call) -> DecisionList:
+    """List decisions with their outcomes, latest first."""
+    before, limit = call.number("before", MAX_ID, 0, MAX_ID), call.number("limit", 20, 1, 100)
+    return await queries.list_decisions(call.engine, call.name, before, limit)
 
 
 async def get_decision(call: Call) -> LoggedDecision:
@@ -208,15 +218,27 @@ async def revoke_key(call: Call) -> Reply:
     return await admin.revoke_key(call.engine, call.id)
 
 
+async def get_caller(call: Call) -> Caller:
+    """Get the scopes of the caller."""
+    caller = call.caller
+    if caller is None:
+        return Caller(None, None, sorted(SCOPES))
+    scopes = sorted(SCOPES) if "admin" in caller.scopes else caller.scopes
+    return Caller(caller.id, caller.name, scopes, caller.deployments)
+
+
 async def list_audit(call: Call) -> dict[str, Any]:
     """List who did what when: administrative requests that were done, oldest first."""
     after, limit = call.number("after", -1, -1, MAX_ID), call.number("limit", 100, 1, audit.PAGE)
     return await call.engine.query(audit.read, call.engine, after, limit)
 
 
+MAX_LAST_S = 100 * 366 * 86_400
 ONE = "/v1/deployments/{name}"
 PAGES = {"after": (str, "the last name of the page before"), "limit": (int, "how many, at most 1000")}
 ENTRIES = {"after": (int, "the last number of the page before"), "limit": (int, "how many, at most 1000")}
+DECISIONS = {"before": (int, "before this id"), "limit": (int, "how many, at most 100")}
+LAST = {"last": (int, "of this many seconds only, up to now")}
 RANGE = {"format": (str, "jsonl, csv or parquet"), "after": (int, "after this id"), "upto": (int, "up to this id")}
 
 
@@ -263,8 +285,9 @@ def endpoints() -> list[Endpoint]:
         ),
         Endpoint("POST", f"{ONE}/arms", add_arm, request=AddArmRequest, **admin_),
         Endpoint("POST", f"{ONE}/arms/retire", retire_arm, request=RetireArmRequest, **admin_),
-        Endpoint("GET", f"{ONE}/statistics", get_statistics, response=Statistics, **read_),
+        Endpoint("GET", f"{ONE}/statistics", get_statistics, response=Statistics, query=LAST, **read_),
         Endpoint("GET", f"{ONE}/summary", get_summary, response=SummaryResponse, **read_),
+        Endpoint("GET", f"{ONE}/decisions", list_decisions, response=DecisionList, query=DECISIONS, **read_),
         Endpoint("GET", f"{ONE}/decisions/{{id:int}}", get_decision, response=LoggedDecision, **read_),
         Endpoint("GET", f"{ONE}/decisions/{{id:int}}/explain", explain_decision, response=Explanation, **read_),
         Endpoint("GET", f"{ONE}/log", export_log, response=bytes, media=logs, query=RANGE, audited=True, **read_),
@@ -273,6 +296,7 @@ def endpoints() -> list[Endpoint]:
         Endpoint("POST", f"{ONE}/snapshot", take_snapshot, response=SnapshotResponse, scope="admin"),
         Endpoint("GET", "/v1/backup", export_backup, response=bytes, media=octets, **record),
         Endpoint("GET", "/v1/audit", list_audit, response=AuditList, query=ENTRIES, scope="admin"),
+        Endpoint("GET", "/v1/caller", get_caller, response=Caller, filtered=True, **read_),
         Endpoint("GET", "/v1/keys", list_keys, response=ApiKeyList, scope="admin"),
         Endpoint("POST", "/v1/keys", create_key, request=CreateKeyRequest, response=ApiKey, status=201, **record),
         Endpoint("DELETE", "/v1/keys/{id}", revoke_key, response=ApiKey, **record),

@@ -1,5 +1,8 @@
 "use strict";
-// What both pages share: requests to the service, again and again, and text that only ever becomes text.
+// What all pages share: requests to the service, again and again, and text that only ever becomes text.
+
+const ROOT = new URL("..", document.currentScript.src); // of the service, which a proxy may show in a folder
+const HERE = location.pathname.slice(ROOT.pathname.length).split("/");
 
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"]; // after Okabe & Ito
 const EVERY_MS = 2000;
@@ -26,6 +29,14 @@ const swatch = (colour) => {
   return mark;
 };
 
+/** A link to a page of the service. */
+function link(text, path) {
+  const node = element("a", "", text);
+  node.href = new URL(path, ROOT);
+  return node;
+}
+const pathOf = (name) => `deployments/${encodeURIComponent(name)}`;
+
 const TINY = 1e-4; // from here down zeros are not counted by people
 function number(value, digits = 3) {
   if (value === null || value === undefined) return "–";
@@ -43,6 +54,27 @@ function span(seconds) {
   return `${number(1000 * seconds, 2)} ms`;
 }
 
+/** Numbers with as many digits as their interval deserves; a true minus, and a plus if `signed`. */
+function precise(value, width, signed = false) {
+  const digits = width > 0 ? Math.max(0, Math.min(8, 1 - Math.floor(Math.log10(width)))) : 3;
+  const text = Math.abs(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const sign = value < 0 && Number(text.replaceAll(",", "")) !== 0 ? "−" : signed ? "+" : "";
+  return sign + text;
+}
+
+/** A mean with its 95% interval, which may go to a line of its own; a dash where there is none. */
+function estimate(each, signed = false) {
+  const cell = element("td", "estimate");
+  if (!each) cell.append(element("span", "", "–"));
+  else if (each.low === null) cell.append(element("span", "", (signed && each.mean > 0 ? "+" : "") + number(each.mean)));
+  else {
+    const width = each.high - each.low;
+    const ends = `${precise(each.low, width)} to ${precise(each.high, width)}`;
+    cell.append(element("span", "", precise(each.mean, width, signed)), " ", element("span", "ends", `(${ends})`));
+  }
+  return cell;
+}
+
 class RequestError extends Error {
   constructor(status, text) {
     super(text);
@@ -51,24 +83,34 @@ class RequestError extends Error {
 }
 
 /** A link may bring the token; it is kept as a key is, and does not stay in the address. */
-const token = new URLSearchParams(location.search).get("token");
-if (token) {
-  sessionStorage.setItem("driftwise-key", token);
-  history.replaceState(null, "", location.pathname);
+const query = new URLSearchParams(location.search);
+if (query.has("token")) {
+  sessionStorage.setItem("driftwise-key", query.get("token"));
+  setQuery("token", null);
 }
 
-/** The response of an endpoint. The key, where one is needed, is forgotten with the tab. */
-async function get(path) {
+/** Change a part of the address, so that a reload or a link shows the same. */
+function setQuery(name, value) {
+  if (value === null) query.delete(name);
+  else query.set(name, value);
+  history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
+}
+
+/** Ask an endpoint. The key, where one is needed, is forgotten with the tab. */
+async function send(method, path, content) {
   const key = sessionStorage.getItem("driftwise-key");
-  const response = await fetch(path, { headers: key ? { authorization: `Bearer ${key}` } : {} });
+  const headers = key ? { authorization: `Bearer ${key}` } : {};
+  if (content !== undefined) headers["content-type"] = "application/json";
+  const response = await fetch(new URL(path, ROOT), { method, headers, body: JSON.stringify(content) });
   const body = await response.json();
   if (!response.ok) throw new RequestError(response.status, body.detail);
   return body;
 }
+const get = (path) => send("GET", path);
 
-/** The statistics of a deployment, with times in seconds since 1970, as charts need them. */
-async function getStatistics(name) {
-  const statistics = await get(`/v1/deployments/${encodeURIComponent(name)}/statistics`);
+/** The statistics of a deployment, with times in seconds since 1970, as charts need them; of the last seconds, or all. */
+async function getStatistics(name, last = null) {
+  const statistics = await get(`v1/${pathOf(name)}/statistics${last ? `?last=${Math.ceil(last)}` : ""}`);
   const { monitor } = statistics;
   const seconds = (time) => Date.parse(time) / 1000;
   statistics.computed_at = seconds(statistics.computed_at);
@@ -78,19 +120,24 @@ async function getStatistics(name) {
   return statistics;
 }
 
-/** Load and draw for as long as the page is visible; more slowly while the service does not answer, or is slow. */
+/**
+ * Load and draw for as long as the page is visible; more slowly while the service does not answer, or is slow. A load
+ * that returns false was the last. The function returned loads at once.
+ */
 function poll(load) {
   let timer = null;
   let underway = false;
   let pause = EVERY_MS;
+  let wanted = false;
   async function once() {
     clearTimeout(timer);
+    wanted = underway;
     if (document.hidden || underway) return;
     underway = true;
     const began = performance.now();
     let again = true;
     try {
-      await load();
+      again = (await load()) !== false;
       at("door").hidden = true;
       at("news").classList.remove("stale");
       setText(at("news"), `Live: as of ${clock(Date.now() / 1000)}`);
@@ -100,7 +147,7 @@ function poll(load) {
       pause = Math.min(SLOWEST_MS, 2 * pause);
     }
     underway = false;
-    if (again) timer = setTimeout(once, pause);
+    if (again) timer = setTimeout(once, wanted ? 0 : pause);
   }
   function showError(error) {
     at("news").classList.add("stale");
@@ -123,6 +170,27 @@ function poll(load) {
   });
   document.addEventListener("visibilitychange", once);
   once();
+  return once;
+}
+
+/** Buttons for the time that is shown; the seconds, or null for all, are in the address too. */
+const RANGES = [["Last hour", 3600], ["Last day", 86400], ["Last week", 604800], ["All", null]];
+const range = { last: RANGES.find(([, seconds]) => String(seconds) === query.get("last"))?.[1] ?? null };
+function rangeButtons(changed) {
+  const buttons = RANGES.map(([text, seconds]) => {
+    const button = element("button", "", text);
+    button.type = "button";
+    button.addEventListener("click", () => {
+      range.last = seconds;
+      setQuery("last", seconds);
+      press();
+      changed();
+    });
+    return button;
+  });
+  const press = () => buttons.forEach((each, i) => each.setAttribute("aria-pressed", String(RANGES[i][1] === range.last)));
+  press();
+  at("ranges").prepend(...buttons);
 }
 
 /** How often each label was chosen in the last bins, as many as a window has. */

@@ -1,14 +1,13 @@
 "use strict";
 // One deployment: what it does, what it earns, what has changed.
 
-const NAME = location.pathname.split("/")[2]; // letters, digits and _ . - need no escape
-const BASE = `/v1/deployments/${NAME}`;
-const MAX_ROWS = 50;
-const MAX_ACTIVATED = 20; // of restless arms there are many
-const MAX_NEVER = 10;
+const NAME = decodeURIComponent(HERE[1]);
+const BASE = `v1/${pathOf(NAME)}`;
+const DECISIONS_EVERY = 3; // loads of the page for one of its recent decisions
 
 let known = new Map(); // what the policy knows of each arm
 let refreshing = false;
+let loads = 0;
 
 /** Ask for the policy's summary without waiting for it: the first one may have to be compiled. */
 async function refreshKnown() {
@@ -26,257 +25,100 @@ async function refreshKnown() {
 
 async function draw() {
   refreshKnown();
-  const [described, statistics] = await Promise.all([get(BASE), getStatistics(NAME)]);
+  const [described, statistics] = await Promise.all([get(BASE), getStatistics(NAME, range.last), askScopes()]);
   const { monitor } = statistics;
   const groups = colourGroups(monitor);
   const colours = new Map(groups.flatMap(({ places, colour }) => places.map((p) => [monitor.labels[p], colour])));
+  const restless = "states" in monitor.tracks;
   at("content").hidden = false;
   document.title = `${described.name} · driftwise`;
   setText(at("name"), described.name);
   setText(at("status"), described.status);
   setText(at("policy"), described.policy);
-  tiles(statistics);
+  replayLine(described.replay);
+  tiles(statistics, restless);
   at("legend").replaceChildren(...groups.map(({ label, colour }) => element("li", "", swatch(colour), label)));
-
-  life.from = monitor.bins[0]?.start_at ?? statistics.computed_at - 60;
-  life.to = Math.max(statistics.computed_at, life.from + 10);
-  life.marks = [
-    ...monitor.changes.map((each) => ({ at: each.detected_at, colour: colours.get(each.arm) })),
-    ...monitor.alarms.detected_at.map((when) => ({ at: when, colour: null })),
-  ];
-  const drawable = groups.length > 0;
-  const restless = "states" in monitor.tracks;
-  const range = described.spec.problem.reward_range ?? null;
-  setText(
-    at("about-allocation"),
-    restless
-      ? "Share of activations, over the whole life of the deployment."
-      : "Share of decisions, over the whole life of the deployment. Dashed lines: changes that were detected.",
-  );
-  for (const id of ["allocation", "rewards", "rate"]) at(id).hidden = !(id === "rate" ? monitor.bins.length : drawable);
-  at("no-allocation").hidden = drawable;
-  if (drawable) {
-    drawAllocation(monitor, groups);
-    if (restless) drawSlotReward(monitor);
-    else drawRewards(monitor, groups, range);
-  }
-  at("states-part").hidden = !(restless && drawable);
-  if (restless && drawable) drawStates(monitor);
-  if (monitor.bins.length) drawRate(monitor);
-  floor(monitor);
+  drawCharts(described, statistics, groups, colours, restless);
   if (restless) activated(monitor, colours);
-  else arms(monitor, colours, range);
+  else arms(monitor, colours, described.spec.problem.reward_range ?? null);
   knowledge(colours, restless);
   neverChosen(statistics.never_chosen);
   changes(monitor, colours, restless);
   delays(monitor, statistics.reward_window);
   budgets(statistics.details.budgets, monitor);
+  actions(described);
+  shadows(described);
+  if (loads++ % DECISIONS_EVERY === 0) recentDecisions((await get(`${BASE}/decisions?limit=10`)).decisions);
 }
 
-function tiles({ monitor, n_pending }) {
-  const restless = "states" in monitor.tracks;
-  const settled = monitor.n_learned + (restless ? 0 : monitor.n_defaulted);
+function drawCharts(described, statistics, groups, colours, restless) {
+  const { monitor } = statistics;
+  life.from = monitor.bins[0]?.start_at ?? statistics.computed_at - (range.last ?? 60);
+  life.to = Math.max(statistics.computed_at, life.from + 10);
+  life.marks = [
+    ...monitor.changes.map((each) => ({ at: each.detected_at, colour: colours.get(each.arm) ?? null })),
+    ...monitor.alarms.detected_at.map((when) => ({ at: when, colour: null })),
+  ];
+  const drawable = groups.length > 0 && monitor.bins.length > 0;
+  setText(at("about-allocation"), restless ? "Share of activations." : "Share of decisions. Triangles: changes that were detected, with their number.");
+  hideChart("allocation", !drawable);
+  hideChart("rewards", !drawable);
+  hideChart("rate", !monitor.bins.length);
+  at("no-rate").hidden = monitor.bins.length > 0;
+  at("no-allocation").hidden = drawable;
+  const early = monitor.n_decided ? "No decisions in this time." : "No decisions yet.";
+  setText(at("no-allocation"), monitor.bins.length ? "Decisions are points and not arms: there is nothing to draw." : early);
+  setText(at("no-rate"), early);
+  if (drawable) {
+    drawAllocation(monitor, groups);
+    if (restless) drawSlotReward(monitor);
+    else drawRewards(monitor, groups, described.spec.problem.reward_range ?? null);
+  }
+  at("states-part").hidden = !(restless && drawable);
+  if (restless && drawable) drawStates(monitor);
+  if (monitor.bins.length) drawRate(monitor);
+  floor(monitor);
+}
+
+/** A replay beside the deployment: what for, and how far it is. */
+function replayLine(replay) {
+  at("replay").hidden = !replay;
+  if (!replay) return;
+  const { why, done, total, seconds_left: left } = replay;
+  at("replayed").max = total || 1;
+  at("replayed").value = done ?? 0;
+  setText(at("about-replay"), `Replay (${why}): ${count(done)} of ${count(total)} events${left ? `, about ${span(left)} left` : ""}`);
+}
+
+function tiles({ monitor, n_pending }, restless) {
+  const unit = restless ? "of an arm a round" : "of a decision";
+  const text = (each, signed = false) => estimate(each, signed).textContent;
   const items = [
+    [`reward ${unit} (95% interval)`, text(monitor.reward)],
+    ["lift: more than arms chosen at random would earn, by propensities (95% interval)", text(monitor.lift, true)],
     ["decisions a second, over a minute", number(monitor.decisions_per_second, 2)],
     ["decisions", count(monitor.n_decided)],
     ["wait for their outcome", count(n_pending)],
     ["outcomes came", count(monitor.n_learned)],
     ["did not come in time", count(monitor.n_defaulted)],
-    [restless ? "reward of an arm a round, overall" : "reward a decision, overall", number(settled ? monitor.total_reward / settled : null)],
     ["least propensity so far", number(monitor.propensity_floor)],
     ["changes detected", count(monitor.changes.length)],
   ];
   const list = at("tiles");
   if (list.children.length !== items.length)
-    list.replaceChildren(...items.map(([what]) => element("div", "", element("dt", "", what), element("dd"))));
-  items.forEach(([, value], i) => setText(list.children[i].lastChild, value));
-}
-
-const ARMS_HEAD = ["arm", "chosen recently", "recent mean reward", "95% interval", "from", "last 1000 of all"];
-const ACTIVATED_HEAD = ["arm", "activated recently, of all decisions", "activated in all", "of all decisions"];
-
-/** The head of the table of arms, and how many of them are left out of it. */
-function head(words, all, most) {
-  const cells = words.map((word) => element("th", word === "95% interval" ? "wide" : "", word));
-  at("arms-head").replaceChildren(element("tr", "", ...cells));
-  at("more-arms").hidden = all <= most;
-  setText(at("more-arms"), `And ${count(all - most)} more.`);
-}
-
-/** What the policy knows of each arm: a row per arm, and a column for each number that it has. */
-function knowledge(colours, restless) {
-  const all = [...known.values()];
-  const between = (arm) => (arm.low === null || arm.high === null ? "–" : `${number(arm.low)} to ${number(arm.high)}`);
-  const columns = [
-    ["estimate", (arm) => arm.estimate, (arm) => number(arm.estimate)],
-    ["interval", (arm) => arm.low, between],
-    ["index", (arm) => arm.index, (arm) => number(arm.index)],
-    [restless ? "transitions that count" : "rewards that count", (arm) => arm.count, (arm) => number(arm.count)],
-    ["pending", (arm) => arm.pending, (arm) => count(arm.pending)],
-    ...Object.keys(all[0]?.costs ?? {}).map((name) => [`mean ${name}`, (arm) => arm.costs[name], (arm) => number(arm.costs[name])]),
-  ].filter(([, value]) => all.some((arm) => value(arm) !== null));
-  at("knowledge-part").hidden = !columns.length;
-  at("knowledge-head").replaceChildren(element("tr", "", element("th", "", "arm"), ...columns.map(([word]) => element("th", "", word))));
-  const rows = all.slice(0, MAX_ROWS).map((arm) => {
-    const label = String(arm.arm);
-    const name = element("td", "", swatch(colours.get(label) ?? "transparent"), label);
-    return element("tr", "", name, ...columns.map(([, , text]) => element("td", "", text(arm))));
+    list.replaceChildren(...items.map(([what], i) => element("div", i < 2 ? "double" : "", element("dt", "", what), element("dd"))));
+  items.forEach(([what, value], i) => {
+    setText(list.children[i].firstChild, what);
+    setText(list.children[i].lastChild, value);
   });
-  at("knowledge").replaceChildren(...rows);
-  at("more-knowledge").hidden = all.length <= MAX_ROWS;
-  setText(at("more-knowledge"), `And ${count(all.length - MAX_ROWS)} more.`);
 }
 
-/** The arms that were not chosen yet. */
-function neverChosen(never) {
-  at("never").hidden = !never.length;
-  const rest = never.length - MAX_NEVER;
-  setText(at("never"), `Never chosen so far: ${never.slice(0, MAX_NEVER).join(", ")}${rest > 0 ? ` and ${count(rest)} more` : ""}.`);
-}
-
-/** How often each restless arm was activated, those most often first. */
-function activated(monitor, colours) {
-  setText(
-    at("about-rewards"),
-    `What an arm earns a round, on average over all arms with an outcome, less what activations cost: the mean over the ` +
-      `last ${span(monitor.window_seconds)} at each time, with 95% intervals.`,
-  );
-  const recently = chosenRecently(monitor);
-  const from = monitor.bins.at(-1)?.start_at - monitor.window_seconds + monitor.bin_seconds / 2;
-  const recent = monitor.bins.reduce((sum, each) => sum + (each.start_at >= from ? each.n_decisions : 0), 0);
-  const totals = monitor.labels.map((_, index) => monitor.bins.reduce((sum, each) => sum + each.n_chosen[index], 0));
-  const order = totals.map((_, index) => index).sort((a, b) => totals[b] - totals[a] || a - b);
-  const rows = order.slice(0, MAX_ACTIVATED).map((index) =>
-    element(
-      "tr",
-      "",
-      element("td", "", swatch(colours.get(monitor.labels[index])), monitor.labels[index]),
-      element("td", "", recent ? percent(recently[index] / recent) : "–"),
-      element("td", "", count(totals[index])),
-      element("td", "", monitor.n_decided ? percent(totals[index] / monitor.n_decided) : "–"),
-    ),
-  );
-  head(ACTIVATED_HEAD, order.length, MAX_ACTIVATED);
-  at("arms").replaceChildren(...rows);
-}
-
-function arms(monitor, colours, range) {
-  setText(
-    at("about-rewards"),
-    `Mean reward of each arm over the last ${span(monitor.window_seconds)} at each time, with 95% intervals. ` +
-      "An arm that is not chosen has none.",
-  );
-  const sums = chosenRecently(monitor);
-  const all = sums.reduce((a, b) => a + b, 0);
-  const windows = monitor.bins.at(-1)?.window_means ?? [];
-  const [low, high] = range ?? reach(windows);
-  const rows = monitor.labels.slice(0, MAX_ROWS).map((label, index) => {
-    const [n, mean, from, to] = windows[index] ?? [0, null, null, null];
-    const overall = monitor.recent[index];
-    const whisker = element("td", "wide");
-    if (n) whisker.append(interval([mean, from, to].map((x) => (x - low) / (high - low || 1)), colours.get(label)));
-    const words = n ? `${number(mean)} (${number(from, 2)} to ${number(to, 2)})` : "–";
-    return element(
-      "tr",
-      "",
-      element("td", "", swatch(colours.get(label)), label),
-      element("td", "", all ? percent(sums[index] / all) : "–"),
-      element("td", "", words),
-      whisker,
-      element("td", "", count(n)),
-      element("td", "", overall.count ? number(overall.mean) : "–"),
-    );
-  });
-  head(ARMS_HEAD, monitor.labels.length, MAX_ROWS);
-  at("arms").replaceChildren(...rows);
-}
-
-/** The range of all intervals, where rewards have no range of their own. */
-function reach(windows) {
-  const ends = windows.filter((each) => each !== null).flatMap(([, , from, to]) => [from, to]);
-  return ends.length ? [Math.min(...ends), Math.max(...ends)] : [0, 1];
-}
-
-function interval([mean, from, to], colour) {
-  const line = element("i");
-  const dot = element("b");
-  line.style.left = `${100 * from}%`;
-  line.style.width = `${100 * (to - from)}%`;
-  dot.style.left = `${100 * mean}%`;
-  line.style.background = dot.style.background = colour;
-  return element("span", "whisker", line, dot);
-}
-
-function changes(monitor, colours, restless) {
-  const alarms = monitor.alarms.count;
-  const own = alarms ? ` The policy itself noticed ${count(alarms)}.` : "";
-  const none = monitor.changes.length ? "" : " None so far.";
-  const how = restless ? "Restless arms change their rewards by themselves: they are not tested." : "Found by a test of each arm's rewards, whatever the policy.";
-  setText(at("about-changes"), `${how}${own}${restless ? "" : none}`);
-  const rows = [...monitor.changes].reverse().map((each) =>
-    element(
-      "li",
-      "",
-      element("span", "", clock(each.detected_at)),
-      element("span", "", swatch(colours.get(each.arm)), `${each.arm} ${each.direction === "up" ? "rose" : "fell"}`),
-      element("span", "", `mean before ${number(each.mean_before)}`),
-    ),
-  );
-  at("changes").replaceChildren(...rows);
-}
-
-function delays(monitor, window) {
-  const bins = new Map(monitor.delays.map((each) => [Math.round(Math.log2(1000 * each.seconds_below)), each.count]));
-  const all = monitor.n_learned;
-  const within = (share) => {
-    let sum = 0;
-    for (const each of monitor.delays) if ((sum += each.count) >= share * all) return span(each.seconds_below);
-    return "–";
-  };
-  const limit = window === null ? "" : ` After ${span(window)} the default is recorded.`;
-  setText(at("about-delays"), all ? `Half within ${within(0.5)}, 95% within ${within(0.95)}.${limit}` : `None came yet.${limit}`);
-  const most = Math.max(0, ...bins.values());
-  const rows = [];
-  for (let power = Math.min(...bins.keys()); power <= Math.max(...bins.keys()); power++) {
-    const n = bins.get(power) ?? 0;
-    rows.push(element("span", "", `to ${span(2 ** power / 1000)}`), bar(n / most), element("span", "", percent(n / all)));
-  }
-  at("delays").replaceChildren(...rows);
-}
-
-function bar(...shares) {
-  const parts = shares.map((share) => {
-    const part = element("i");
-    part.style.width = `${Math.max(0, Math.min(100, 100 * share))}%`;
-    return part;
-  });
-  return element("span", "bar", ...parts);
-}
-
-function budgets(amounts, monitor) {
-  at("budget-part").hidden = amounts === undefined;
-  if (amounts === undefined) return;
-  const drawable = monitor.bins.some((each) => each.tracks.budgets !== null);
-  at("spending").hidden = at("spending-legend").hidden = !drawable;
-  if (drawable) drawSpending(monitor);
-  const rows = Object.entries(amounts.total).flatMap(([name, total]) => {
-    const remaining = amounts.remaining[name] ?? 0;
-    const reserved = amounts.reserved[name] ?? 0;
-    const words = `${number(remaining, 4)} of ${number(total, 4)}` + (reserved ? `, ${number(reserved)} reserved` : "");
-    return [element("span", "", name), bar(remaining / total), element("span", "", words)];
-  });
-  at("budgets").replaceChildren(...rows);
-}
-
-function floor(monitor) {
-  const known = monitor.propensity_floor !== null;
-  const words = known
-    ? `The least probability with which something was chosen in the last ${span(monitor.window_seconds)} at each time. ` +
-      "The higher it is, the more the log can tell of other policies."
-    : "This policy cannot tell the probabilities of its choices.";
-  setText(at("about-floor"), monitor.n_decided ? words : "No decisions yet.");
-  at("floor").hidden = !known;
-  if (known) drawFloor(monitor);
-}
-
-poll(draw);
+at("open").addEventListener("submit", (event) => {
+  event.preventDefault();
+  location.href = new URL(`${pathOf(NAME)}/decisions/${at("id").value}`, ROOT);
+});
+const refresh = poll(draw);
+rangeButtons(() => {
+  resetZoom();
+  refresh();
+});

@@ -3,7 +3,8 @@
 And the tracks of the family: what is left of budgets, the states of restless arms, ...
 
 The statistics are part of the fold, so that a restart loses none, and small: a hundred or so bins of time for the whole
-life of a deployment, which are merged in pairs when they become too many, and the last thousand rewards.
+life of a deployment, which are merged in pairs when they become too many, as many for the last hour, day and week, and
+the last thousand rewards.
 
 Changes are tested for whatever the policy: for every arm two sums go up with rewards above and below its mean since
 the last change, less a slack, as in Page's test. On rewards that do not change, scaled to [0, 1], it gives a false
@@ -15,8 +16,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from driftwise.service.deployments.stats.rewards import reward_sums
 from driftwise.service.deployments.stats.state import (
     CHOSEN,
+    CLOSE_UPS,
     FIELDS,
     MAX_BINS,
     MAX_RECENT,
@@ -24,11 +27,12 @@ from driftwise.service.deployments.stats.state import (
     SQUARES,
     SUM,
     ChangeTest,
+    CloseUp,
     StatsState,
     TimeBin,
     numbers,
 )
-from driftwise.service.deployments.stats.view import RATE_SECONDS, StatsView, stats_view
+from driftwise.service.deployments.stats.view import NOTHING, RATE_SECONDS, StatsView, stats_view
 
 Rewards = tuple[list[Any], list[float]]
 DELAYS = 40  # powers of two of a millisecond: up to ten years
@@ -52,15 +56,18 @@ class StatsCollector:
         self._indices = {label: index for index, label in enumerate(self.state.labels)}
 
     def add_decision(self, at: int, action: object, propensity: float | None) -> None:
-        """Count a decision."""
+        """Count a decision. To do nothing has no outcome, and earns nothing."""
         state = self.state
         state.n_decided += 1
-        bin = self._bin(at)
-        bin.n_decisions += 1
-        for label in labels_of(action):
-            self._add_to_cell(bin, label, CHOSEN, 1.0)
-        if propensity is not None and propensity < bin.floor:
-            bin.floor = propensity
+        labels, bins = labels_of(action), self._open_bins(at)
+        for bin in bins:
+            bin.n_decisions += 1
+            for label in labels:
+                self._add_to_cell(bin, label, CHOSEN, 1.0)
+            if propensity is not None and propensity < bin.floor:
+                bin.floor = propensity
+        if action is None:
+            self._add_earned(bins, 0.0, None)
         second = at // 1_000_000
         seconds = state.seconds
         if seconds and seconds[-1][0] == second:
@@ -70,31 +77,50 @@ class StatsCollector:
             if len(seconds) > RATE_SECONDS:
                 del seconds[0]
 
-    def add_outcome(self, at: int, since: int, rewards: Rewards | None, *, status: str, defaulted: bool) -> None:
-        """Count an outcome; `rewards` are the arms of its decision and what each earned, where arms earn."""
-        state = self.state
+    def add_outcome(
+        self,
+        at: int,
+        since: int,
+        rewards: Rewards | None,
+        *,
+        status: str,
+        defaulted: bool,
+        weight: float | None = None,
+    ) -> None:
+        """Count an outcome; `rewards` are the arms of its decision and what each earned, where arms earn.
+
+        `weight` is that of the decision in an estimate of uniform choice: see `rewards.py`.
+        """
         self._count_outcome(at, since, status, defaulted)
         if rewards is None:
             return
-        bin = self._bin(at)
-        for label, value in zip(map(str, rewards[0]), rewards[1], strict=False):
-            state.total_reward += value
-            self._add_to_cell(bin, label, REWARDED, 1.0)
-            self._add_to_cell(bin, label, SUM, value)
-            self._add_to_cell(bin, label, SQUARES, value * value)
+        pairs, bins = [*zip(map(str, rewards[0]), rewards[1], strict=False)], self._open_bins(at)
+        for bin in bins:
+            for label, value in pairs:
+                self._add_to_cell(bin, label, REWARDED, 1.0)
+                self._add_to_cell(bin, label, SUM, value)
+                self._add_to_cell(bin, label, SQUARES, value * value)
+        for label, value in pairs:
             self._add_recent(label, value)
             if not defaulted:
                 self._test(at, label, (value - self._low) / self._span)
+        earned = math.fsum(value for _, value in pairs)
+        self.state.total_reward += earned
+        self._add_earned(bins, earned, weight)
 
-    def add_reward(self, value: float) -> None:
-        """Add a reward that is no single arm's."""
+    def add_reward(self, at: int, value: float) -> None:
+        """Add what a decision earned that is no single arm's."""
         self.state.total_reward += value
+        self._add_earned(self._open_bins(at), value, None)
 
     def record(self, at: int, samples: Mapping[str, list[float]]) -> None:
         """Record numbers of the family's tracks, by name."""
         if not samples:
             return
-        bin = self._bin(at)
+        for bin in self._open_bins(at):
+            self._record(bin, samples)
+
+    def _record(self, bin: TimeBin, samples: Mapping[str, list[float]]) -> None:
         for index, (name, join, _) in enumerate(self.state.tracks):
             if name not in samples:
                 continue
@@ -111,9 +137,12 @@ class StatsCollector:
             self.state.alarm_times = [*self.state.alarm_times[1 - MAX_CHANGES :], at]
         self.state.n_alarms = alarms
 
-    def view(self, now: int) -> StatsView:
-        """The statistics as JSON shows them."""
-        return stats_view(self.state, now, *self._range)
+    def view(self, now: int, *, last: float | None = None, one_arm: bool = True) -> StatsView:
+        """The statistics as JSON shows them, of the `last` seconds or of all.
+
+        With `one_arm` a decision earns what one arm earns, so that it has the same range.
+        """
+        return stats_view(self.state, now, *self._range, last=last, one_arm=one_arm)
 
     def _count_outcome(self, at: int, since: int, status: str, defaulted: bool) -> None:
         """Count a delay and a status."""
@@ -153,6 +182,23 @@ class StatsCollector:
             bin.cells.frombytes(bytes(8 * (FIELDS * len(self.state.labels) - len(bin.cells))))
         bin.cells[cell] += value
 
+    def _add_earned(self, bins: list[TimeBin], value: float, weight: float | None) -> None:
+        added = reward_sums(value, weight)
+        for bin in bins:
+            earned = bin.earned
+            if not earned:
+                bin.earned = numbers(*added)
+                continue
+            if len(earned) < len(added):
+                earned.frombytes(bytes(8 * (len(added) - len(earned))))
+            for index, each in enumerate(added):
+                earned[index] += each
+
+    def _open_bins(self, at: int) -> list[TimeBin]:
+        """The bins that a time falls into: one of the whole life, and one of each close-up."""
+        life = self._bin(at)  # may add a close-up
+        return [life, *(self._close_bin(each, at) for each in self.state.close_ups)]
+
     def _bin(self, at: int) -> TimeBin:
         state = self.state
         index = at // state.width
@@ -161,12 +207,26 @@ class StatsCollector:
         if len(state.bins) >= MAX_BINS:
             self._widen()
             return self._bin(at)
-        state.bins.append(TimeBin(index, numbers(), tracks=[numbers() for _ in state.tracks]))
+        state.bins.append(self._new_bin(index))
         return state.bins[-1]
 
+    def _close_bin(self, close_up: CloseUp, at: int) -> TimeBin:
+        """The latest bin of a close-up; a new one drops those that are too old."""
+        index, bins = at // close_up.width, close_up.bins
+        if not bins or bins[-1].index < index:
+            oldest = (at - CLOSE_UPS[close_up.width]) // close_up.width
+            close_up.bins = bins = [each for each in bins if each.index >= oldest]
+            bins.append(self._new_bin(index))
+        return bins[-1]
+
+    def _new_bin(self, index: int) -> TimeBin:
+        return TimeBin(index, numbers(), tracks=[numbers() for _ in self.state.tracks])
+
     def _widen(self) -> None:
-        """Make bins twice as wide."""
+        """Make bins twice as wide; those that are just fine enough for a close-up go on as one."""
         state = self.state
+        if state.width in CLOSE_UPS:
+            state.close_ups.append(CloseUp(state.width, [each.copy() for each in state.bins]))
         state.width *= 2
         joins = [join for _, join, _ in state.tracks]
         wide: list[TimeBin] = []
@@ -214,7 +274,7 @@ class StatsCollector:
 def labels_of(action: object) -> list[str]:
     """The labels an action is counted under: an arm, the items of a slate, or `nothing`; a point has none."""
     if action is None:
-        return ["nothing"]
+        return [NOTHING]
     if isinstance(action, list | tuple):
         return [str(each) for each in action if not isinstance(each, float)]
     return [str(action)]

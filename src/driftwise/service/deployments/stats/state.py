@@ -1,13 +1,18 @@
 """State of a deployment's statistics: small, whatever the age of the deployment, and part of its snapshots."""
 
+import functools
 import math
 from array import array
+from collections.abc import Iterable
 
 import msgspec
 
 MAX_BINS = 96
 MAX_RECENT = 1000
 CHOSEN, REWARDED, SUM, SQUARES, FIELDS = 0, 1, 2, 3, 4
+SECOND = 1_000_000
+# Close-ups of the last hour, day and week: the width of their bins and the time they cover, in microseconds.
+CLOSE_UPS = {64 * SECOND: 3600 * SECOND, 1024 * SECOND: 86_400 * SECOND, 8192 * SECOND: 604_800 * SECOND}
 
 
 def numbers(*values: float) -> "array[float]":
@@ -19,7 +24,7 @@ class TimeBin(msgspec.Struct, array_like=True):
     """A bin of time.
 
     `cells` has four numbers per label, `floor` is the least propensity. `tracks` has the numbers of each track that the
-    family records; of a mean the count, the sum and the sum of squares.
+    family records; of a mean the count, the sum and the sum of squares. `earned` has the sums of `rewards.py`.
     """
 
     index: int
@@ -27,17 +32,31 @@ class TimeBin(msgspec.Struct, array_like=True):
     floor: float = math.inf
     n_decisions: int = 0
     tracks: list[array] = []  # type: ignore[type-arg]
+    earned: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
+
+    def copy(self) -> "TimeBin":
+        """A bin with the same numbers."""
+        tracks = [each[:] for each in self.tracks]
+        return TimeBin(self.index, self.cells[:], self.floor, self.n_decisions, tracks, self.earned[:])
 
     def merge(self, later: "TimeBin", index: int, joins: list[str]) -> "TimeBin":
         """Merge with the next bin; `joins` says how each track is."""
         pairs = zip(joins, self.tracks, later.tracks, strict=True)
         return TimeBin(
             index,
-            _sum(self.cells, later.cells),
+            _add(self.cells, later.cells),
             min(self.floor, later.floor),
             self.n_decisions + later.n_decisions,
-            [(after or before) if join == "last" else _sum(before, after) for join, before, after in pairs],
+            [(after or before) if join == "last" else _add(before, after) for join, before, after in pairs],
+            _add(self.earned, later.earned),
         )
+
+
+class CloseUp(msgspec.Struct, array_like=True):
+    """Bins of a fixed width, for the latest part of a life whose own bins have become wider."""
+
+    width: int
+    bins: list[TimeBin]
 
 
 class ChangeTest(msgspec.Struct, array_like=True):
@@ -51,9 +70,13 @@ class ChangeTest(msgspec.Struct, array_like=True):
 
 
 class StatsState(msgspec.Struct, array_like=True):
-    """All of it. `tracks` are those of the family: name, how bins are joined, and labels."""
+    """All of it. `tracks` are those of the family: name, how bins are joined, and labels.
 
-    width: int = 1_000_000  # of a bin, in microseconds
+    `bins` cover the whole life, and become wider as it goes on; `close_ups` cover the last hour, day and week, as soon
+    as `bins` are too wide for that.
+    """
+
+    width: int = SECOND  # of a bin, in microseconds
     labels: list[str] = []
     bins: list[TimeBin] = []
     recent_labels: array = msgspec.field(default_factory=numbers)  # type: ignore[type-arg]
@@ -72,6 +95,7 @@ class StatsState(msgspec.Struct, array_like=True):
     n_ignored: int = 0
     total_reward: float = 0.0
     tracks: list[tuple[str, str, list[str]]] = []
+    close_ups: list[CloseUp] = []
 
 
 def encode(state: StatsState) -> bytes:
@@ -84,8 +108,12 @@ def decode(blob: bytes) -> StatsState:
     return msgspec.msgpack.decode(blob, type=StatsState, dec_hook=lambda _, each: array("d", each))
 
 
-def _sum(one: "array[float]", other: "array[float]") -> "array[float]":
-    """Cell by cell; missing cells are 0."""
+def sum_arrays(arrays: "Iterable[array[float]]") -> "array[float]":
+    """The sum, cell by cell; missing cells are 0."""
+    return functools.reduce(_add, arrays, numbers())
+
+
+def _add(one: "array[float]", other: "array[float]") -> "array[float]":
     longer = max(len(one), len(other))
     pairs = ([*each, *[0.0] * (longer - len(each))] for each in (one, other))
     return numbers(*(a + b for a, b in zip(*pairs, strict=True)))

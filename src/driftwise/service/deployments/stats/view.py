@@ -8,18 +8,36 @@ import msgspec
 import numpy as np
 
 from driftwise.service.deployments.clock import utc
-from driftwise.service.deployments.stats.state import CHOSEN, FIELDS, REWARDED, StatsState, TimeBin, numbers
+from driftwise.service.deployments.stats.rewards import (
+    RewardEstimate,
+    lift_estimate,
+    mean_interval,
+    reward_estimate,
+)
+from driftwise.service.deployments.stats.state import (
+    CHOSEN,
+    CLOSE_UPS,
+    FIELDS,
+    REWARDED,
+    CloseUp,
+    StatsState,
+    TimeBin,
+    numbers,
+    sum_arrays,
+)
 
 WINDOW_BINS = 8  # bins that a mean over a window covers
 RATE_SECONDS = 60
+NOTHING = "nothing"  # the label of a decision to do nothing
 Mean = tuple[int, float, float, float]  # count, mean, and the ends of a 95% interval
 
 
 class TimeBinView(msgspec.Struct):
     """A bin of time. `n_chosen`, `n_rewarded` and `window_means` have an entry per label.
 
-    `window_means` are mean rewards over the window that ends with the bin. `tracks` has the numbers of the family's
-    tracks, by name: a mean is one over the window, with its interval; null where nothing was recorded.
+    `window_means` are mean rewards over the window that ends with the bin, `reward` is that of a decision. `tracks` has
+    the numbers of the family's tracks, by name: a mean is one over the window, with its interval; null where nothing
+    was recorded.
     """
 
     start_at: datetime
@@ -28,6 +46,7 @@ class TimeBinView(msgspec.Struct):
     n_rewarded: list[int]
     propensity_floor: float | None
     window_means: list[Mean | None]
+    reward: Mean | None
     tracks: dict[str, list[float] | None]
 
 
@@ -41,12 +60,13 @@ class RecentMean(msgspec.Struct):
 
 
 class DetectedChange(msgspec.Struct):
-    """A detected change of an arm's rewards: `up` or `down`."""
+    """A detected change of an arm's rewards: `up` or `down`. `mean_after` is up to the next change, or until now."""
 
     detected_at: datetime
     arm: str
     direction: str
     mean_before: float
+    mean_after: float | None
 
 
 class PolicyAlarms(msgspec.Struct):
@@ -67,14 +87,21 @@ class StatsView(msgspec.Struct):
     """The life of a deployment in bins of time, with recent rewards of each arm, changes, delays and counts.
 
     `labels` are the names of actions; lists in `bins` and `recent` are in their order. `tracks` names what the family
-    records, and the labels of its numbers.
+    records, and the labels of its numbers. `bins`, `reward`, `uniform` and `lift` are those of the last `last` seconds,
+    if the request has such a number; the rest is that of the whole life. `reward` is the mean of a decision (of
+    restless arms: of an arm in a round), `uniform` what arms chosen at random would have earned in its place, estimated
+    from propensities, and `lift` the difference; null where that is not known.
     """
 
     labels: list[str]
     tracks: dict[str, list[str]]
+    last: float | None
     bin_seconds: float
     window_seconds: float
     bins: list[TimeBinView]
+    reward: RewardEstimate | None
+    uniform: RewardEstimate | None
+    lift: RewardEstimate | None
     recent: list[RecentMean]
     changes: list[DetectedChange]
     alarms: PolicyAlarms
@@ -89,22 +116,32 @@ class StatsView(msgspec.Struct):
     total_reward: float
 
 
-def stats_view(state: StatsState, now: int, low: float, high: float) -> StatsView:
-    """The view of a state at a time; rewards lie between `low` and `high` where those are finite."""
+def stats_view(
+    state: StatsState, now: int, low: float, high: float, *, last: float | None = None, one_arm: bool = True
+) -> StatsView:
+    """The view of a state at a time; rewards lie between `low` and `high` where those are finite.
+
+    With `one_arm`, so does what a decision earns.
+    """
     start = state.bins[0].index * state.width if state.bins else now
     seconds = min(RATE_SECONDS, max(1.0, (now - start) / 1e6))
     recent = [count for second, count in state.seconds if second > now // 1_000_000 - RATE_SECONDS]
+    part = _latest(state, now, last)
+    earned = sum_arrays(each.earned for each in part.bins).tolist()
+    per_decision = _decision_range(state, low, high) if one_arm else (-math.inf, math.inf)
+    uniform, lift = lift_estimate(earned) or (None, None)
     return StatsView(
         labels=state.labels,
         tracks={name: labels for name, _, labels in state.tracks},
-        bin_seconds=state.width / 1e6,
-        window_seconds=WINDOW_BINS * state.width / 1e6,
-        bins=_bins(state, low, high),
+        last=last,
+        bin_seconds=part.width / 1e6,
+        window_seconds=WINDOW_BINS * part.width / 1e6,
+        bins=_bins(state, part, (low, high), per_decision),
+        reward=reward_estimate(earned, *per_decision),
+        uniform=uniform,
+        lift=lift,
         recent=_recent_means(state),
-        changes=[
-            DetectedChange(utc(at), label, "up" if sign > 0 else "down", mean)
-            for at, label, sign, mean in state.changes
-        ],
+        changes=_changes(state, *((low, (high - low) or 1.0) if math.isfinite(low) else (0.0, 1.0))),
         alarms=PolicyAlarms(state.n_alarms, [utc(at) for at in state.alarm_times]),
         delays=[DelayBin(2.0**power / 1000, count) for power, count in enumerate(state.delays) if count],
         propensity_floor=_finite(min((each.floor for each in state.bins), default=math.inf)),
@@ -118,12 +155,41 @@ def stats_view(state: StatsState, now: int, low: float, high: float) -> StatsVie
     )
 
 
-def _bins(state: StatsState, low: float, high: float) -> list[TimeBinView]:
-    """Each bin: how often each label was chosen, and its mean reward over the window that ends with the bin."""
-    bins, n_labels = state.bins, len(state.labels)
+def _latest(state: StatsState, now: int, last: float | None) -> CloseUp:
+    """The bins of the last so many seconds, from the finest record that reaches so far back; or all bins."""
+    if last is None:
+        return CloseUp(state.width, state.bins)
+    span = int(1e6 * last)
+    parts = [each for each in state.close_ups if CLOSE_UPS[each.width] >= span]
+    part = parts[0] if parts else CloseUp(state.width, state.bins)
+    return CloseUp(part.width, [each for each in part.bins if (each.index + 1) * part.width > now - span])
+
+
+def _decision_range(state: StatsState, low: float, high: float) -> tuple[float, float]:
+    """The range of what a decision earns: to do nothing earns 0."""
+    return (min(low, 0.0), max(high, 0.0)) if NOTHING in state.labels else (low, high)
+
+
+def _changes(state: StatsState, low: float, span: float) -> list[DetectedChange]:
+    """Changes in their order; the mean after one is the mean before the next, or that of the test under way."""
+    after = {label: low + span * test.mean for label, test in zip(state.labels, state.tests, strict=True) if test.count}
+    changes = []
+    for at, label, sign, mean in reversed(state.changes):
+        changes.append(DetectedChange(utc(at), label, "up" if sign > 0 else "down", mean, after.get(label)))
+        after[label] = mean
+    return changes[::-1]
+
+
+def _bins(
+    state: StatsState, part: CloseUp, arms: tuple[float, float], decisions: tuple[float, float]
+) -> list[TimeBinView]:
+    """Each bin: how often each label was chosen, and mean rewards over the window that ends with the bin."""
+    bins, n_labels = part.bins, len(state.labels)
     cells = np.zeros((len(bins), n_labels, FIELDS))
-    for row, each in zip(cells.reshape(len(bins), n_labels * FIELDS), bins, strict=True):
+    earned = np.zeros((len(bins), 3))
+    for row, money, each in zip(cells.reshape(len(bins), n_labels * FIELDS), earned, bins, strict=True):
         row[: len(each.cells)] = each.cells
+        money[: len(each.earned)] = each.earned[:3]
     views, first = [], 0
     for last, each in enumerate(bins):
         while bins[first].index <= each.index - WINDOW_BINS:
@@ -131,12 +197,13 @@ def _bins(state: StatsState, low: float, high: float) -> list[TimeBinView]:
         window = cells[first : last + 1].sum(0)
         views.append(
             TimeBinView(
-                start_at=utc(each.index * state.width),
+                start_at=utc(each.index * part.width),
                 n_decisions=each.n_decisions,
                 n_chosen=cells[last, :, CHOSEN].astype(int).tolist(),
                 n_rewarded=cells[last, :, REWARDED].astype(int).tolist(),
                 propensity_floor=_finite(each.floor),
-                window_means=[_interval(sums, low, high) for sums in window[:, REWARDED:].tolist()],
+                window_means=[mean_interval(sums, *arms) for sums in window[:, REWARDED:].tolist()],
+                reward=mean_interval(earned[first : last + 1].sum(0).tolist(), *decisions),
                 tracks=_tracks(state, bins[first : last + 1]),
             )
         )
@@ -150,31 +217,14 @@ def _tracks(state: StatsState, window: list[TimeBin]) -> dict[str, list[float] |
         if join == "mean":
             sums = [each.tracks[index] for each in window if each.tracks[index]]
             mean = (
-                _interval([math.fsum(each) for each in zip(*sums, strict=True)], -math.inf, math.inf) if sums else None
+                mean_interval([math.fsum(each) for each in zip(*sums, strict=True)], -math.inf, math.inf)
+                if sums
+                else None
             )
             views[name] = None if mean is None else list(mean)
         else:
             views[name] = list(window[-1].tracks[index]) or None
     return views
-
-
-def _interval(sums: list[float], low: float, high: float) -> Mean | None:
-    """Count and mean of rewards with a 95% interval for the expected reward; None without rewards.
-
-    Where rewards lie in a known range, two more at either end are counted in, as Agresti and Coull do for coins: a few
-    equal rewards do not make a narrow interval. Otherwise it is the normal approximation.
-    """
-    count, total, squares = sums
-    if not count:
-        return None
-    mean = total / count
-    if not math.isfinite(low):
-        half = 1.96 * math.sqrt(max(0.0, squares - total * mean) / max(1.0, count - 1) / count)
-        return int(count), mean, mean - half, mean + half
-    more = count + 4
-    center = (total + 2 * (low + high)) / more
-    half = 1.96 * math.sqrt(max(0.0, (squares + 2 * (low * low + high * high)) / more - center * center) / more)
-    return int(count), mean, max(low, center - half), min(high, center + half)
 
 
 def _recent_means(state: StatsState) -> list[RecentMean]:

@@ -81,6 +81,18 @@ class ApiKey(msgspec.Struct, omit_defaults=True):
     last_used_at: datetime | None = None
 
 
+class Caller(msgspec.Struct):
+    """Who asks: the id and the name of the API key, `token`, or null where no key was needed; and what it may do.
+
+    `scopes` are all that the caller has: `admin` has every other one. `deployments` is null for all.
+    """
+
+    id: str | None
+    name: str | None
+    scopes: list[str]
+    deployments: list[str] | None = None
+
+
 class ApiKeyList(msgspec.Struct):
     """All API keys that are not revoked."""
 
@@ -187,6 +199,13 @@ class LoggedDecision(msgspec.Struct):
     outcome: dict[str, Any] | None = None
     status: str = "pending"
     outcome_at: datetime | None = None
+
+
+class DecisionList(msgspec.Struct):
+    """Decisions, latest first; `next` is the `before` of the next page."""
+
+    decisions: list[LoggedDecision]
+    next: int | None = None
 
 
 class Explanation(msgspec.Struct):
