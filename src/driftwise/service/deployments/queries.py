@@ -97,7 +97,8 @@ async def statistics(engine: Engine, name: str, last: int | None = None) -> Stat
     entry, live = await engine.live(name)
     now = live.time(engine.clock())
     window = live.spec.reward_window
-    view = live.stats.view(now, last=last, one_arm=live.hooks.one_arm)
+    hooks = live.hooks
+    view = live.stats.view(now, last=last, one_arm=hooks.one_arm, compares=hooks.no_estimate is None)
     labels = {*view.labels}
     never = [] if len(labels) >= MAX_LABELS else [str(arm) for arm in live.agent.arms if str(arm) not in labels]
     return Statistics(name, entry.status, utc(now), len(live.pending), window, details_of(live), view, never)

@@ -137,12 +137,12 @@ class StatsCollector:
             self.state.alarm_times = [*self.state.alarm_times[1 - MAX_CHANGES :], at]
         self.state.n_alarms = alarms
 
-    def view(self, now: int, *, last: float | None = None, one_arm: bool = True) -> StatsView:
+    def view(self, now: int, *, last: float | None = None, one_arm: bool = True, compares: bool = True) -> StatsView:
         """The statistics as JSON shows them, of the `last` seconds or of all.
 
         With `one_arm` a decision earns what one arm earns, so that it has the same range.
         """
-        return stats_view(self.state, now, *self._range, last=last, one_arm=one_arm)
+        return stats_view(self.state, now, *self._range, last=last, one_arm=one_arm, compares=compares)
 
     def _count_outcome(self, at: int, since: int, status: str, defaulted: bool) -> None:
         """Count a delay and a status."""

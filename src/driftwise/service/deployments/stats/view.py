@@ -117,11 +117,18 @@ class StatsView(msgspec.Struct):
 
 
 def stats_view(
-    state: StatsState, now: int, low: float, high: float, *, last: float | None = None, one_arm: bool = True
+    state: StatsState,
+    now: int,
+    low: float,
+    high: float,
+    *,
+    last: float | None = None,
+    one_arm: bool = True,
+    compares: bool = True,
 ) -> StatsView:
     """The view of a state at a time; rewards lie between `low` and `high` where those are finite.
 
-    With `one_arm`, so does what a decision earns.
+    With `one_arm`, so does what a decision earns. With `compares`, decisions can tell what other choices would earn.
     """
     start = state.bins[0].index * state.width if state.bins else now
     seconds = min(RATE_SECONDS, max(1.0, (now - start) / 1e6))
@@ -129,7 +136,7 @@ def stats_view(
     part = _latest(state, now, last)
     earned = sum_arrays(each.earned for each in part.bins).tolist()
     per_decision = _decision_range(state, low, high) if one_arm else (-math.inf, math.inf)
-    uniform, lift = lift_estimate(earned) or (None, None)
+    uniform, lift = (lift_estimate(earned) if compares else None) or (None, None)
     return StatsView(
         labels=state.labels,
         tracks={name: labels for name, _, labels in state.tracks},
