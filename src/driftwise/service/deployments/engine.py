@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -23,11 +23,12 @@ from driftwise.service.deployments.clock import Clock
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.fold import fold
 from driftwise.service.deployments.idempotency import IdempotencyKey, Replayed, Reply
-from driftwise.service.deployments.readiness import ANSWER_S, READ, WRITTEN, Readiness, Ready
+from driftwise.service.deployments.readiness import READ, WRITTEN, Readiness
 from driftwise.service.http.errors import (
     Damaged,
     IdempotencyKeyReused,
     NotFound,
+    NotOwner,
     NotRunning,
     RequestInProgress,
     Unavailable,
@@ -67,11 +68,11 @@ class Engine:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.readiness = Readiness()
         self.writer: Writer[tuple[DeploymentEntry, dict[int, Body]]]
-        self.catalogue_lock: asyncio.Lock
+        self.catalogue_lock: AbstractAsyncContextManager[None]
+        self.owns: Callable[[int], bool] = lambda stream: True  # whether this process may write to a stream
         self.dropped: set[int] = set()  # streams of deleted deployments that were dropped since the start
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._trial: asyncio.Task[None] | None = None
 
     # ---- beginning and end ----
 
@@ -79,11 +80,11 @@ class Engine:
         """Start the writer and the background tasks, which compile kernels and do periodic work."""
         self.catalogue_lock = asyncio.Lock()
         self.writer = Writer(self.journal, self._committed, self._written)
-        self._start_task(background.warm(self))
-        self._start_task(background.run_periodically(self))
-        self._start_task(background.tend_store(self))
+        self.start_task(background.warm(self))
+        self.start_task(background.run_periodically(self))
+        self.start_task(background.tend_store(self))
 
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start a background task, which ends with the engine at the latest."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
@@ -117,6 +118,7 @@ class Engine:
             raise NotRunning(f"deployment {name} is {entry.status}")
         if entry.live is None or entry.busy is not None:
             return await self.live(name)
+        self._check_owner(entry)
         entry.touched = self.clock()
         return entry, entry.live
 
@@ -129,6 +131,7 @@ class Engine:
                 continue
             async with self.exclusive(name):
                 pass
+        self._check_owner(entry)
         entry.touched = self.clock()
         return entry, entry.live
 
@@ -138,6 +141,7 @@ class Engine:
         entry = self.entry(name)
         while entry.busy is not None:
             await entry.busy
+        self._check_owner(entry)
         if entry.lost:
             raise damaged_error(entry)
         entry.busy = asyncio.get_running_loop().create_future()
@@ -150,6 +154,10 @@ class Engine:
         finally:
             done, entry.busy = entry.busy, None
             done.set_result(None)
+
+    def _check_owner(self, entry: DeploymentEntry) -> None:
+        if not self.owns(entry.stream):
+            raise NotOwner(f"deployment {entry.initial.name} has another owner; repeat the request")
 
     @staticmethod
     def check_not_discarded(entry: DeploymentEntry) -> None:
@@ -244,12 +252,13 @@ class Engine:
         if now or len(live.pending) + len(live.units) < MANY:
             self.writer.submit(snapshots=[live.snapshot()])
         else:
-            self._start_task(self._save_later(live.freeze(), self.writer.era))
+            self.start_task(self._save_later(live.freeze(), self.writer.era))
 
     async def _save_later(self, draft: Callable[[], Snapshot], era: int) -> None:
         """Make a snapshot while requests go on. If a commit fails meanwhile, the snapshot is void."""
         snapshot = await asyncio.to_thread(draft)
-        self.writer.submit(snapshots=[snapshot], era=era)
+        if self.owns(snapshot.stream):
+            self.writer.submit(snapshots=[snapshot], era=era)
 
     def _committed(self, error: JournalError | None) -> None:
         """A commit is done or has failed."""
@@ -354,22 +363,10 @@ class Engine:
             entry.damage = Damage(str(error), error.event)
         return damaged_error(entry)
 
-    # ---- readiness ----
-
     @property
     def ready(self) -> bool:
         """Whether requests are served, as far as is known."""
         return self.readiness.reason is None
-
-    async def check_ready(self) -> Ready:
-        """Whether requests are served. Without a recent write the store is tried first, for a short time."""
-        reason = self.readiness.reason
-        if reason is None and self.readiness.idle:
-            if self._trial is None or self._trial.done():
-                self._trial = self._start_task(background.try_store(self))
-            done, _ = await asyncio.wait([self._trial], timeout=ANSWER_S)
-            reason = self.readiness.reason if done else f"the store has not answered for {ANSWER_S:g} seconds"
-        return Ready(reason is None, reason, self.damaged_names)
 
     @property
     def damaged_names(self) -> list[str]:

@@ -9,6 +9,7 @@ import msgspec
 from starlette.routing import BaseRoute, Route, Router
 
 from driftwise.service.dashboard.pages import pages
+from driftwise.service.deployments.background_tasks import check_ready
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.idempotency import Reply
 from driftwise.service.deployments.readiness import Ready
@@ -40,7 +41,7 @@ def make_app(
 
     async def readiness(call: Call) -> Reply:
         """Whether requests are served: 503 with the reason until kernels are compiled, and while the store fails."""
-        result = await service.engine.check_ready()
+        result = await check_ready(service.engine)
         return 200 if result.ready else 503, msgspec.json.encode(result)
 
     async def get_metrics(call: Call) -> StreamingResponse:
@@ -80,7 +81,12 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
+        membership = None if service.router is None else service.router.membership
+        if membership is not None:
+            await membership.join()
         await service.engine.start()
+        if membership is not None:
+            membership.start()
         task = None if background is None else asyncio.ensure_future(_logged(background(service.engine)))
         try:
             yield
@@ -89,6 +95,9 @@ def make_app(
                 task.cancel()
                 await asyncio.wait([task])
             await service.engine.close()
+            if service.router is not None and membership is not None:
+                service.router.close()
+                await membership.close()
 
     app = Router(routes, redirect_slashes=False, default=not_found, lifespan=lifespan)
     return Middleware(app, http_metrics, log_requests=log_requests)

@@ -130,6 +130,10 @@ class Unavailable(HttpError):
     status, code, title = 503, "unavailable", "Service Unavailable"
 
 
+class NotOwner(Unavailable):
+    """Another process owns the deployment. The request was not begun, and is passed on to the owner."""
+
+
 ERRORS: dict[str, type[HttpError]] = {
     each.code: each
     for each in (

@@ -26,6 +26,9 @@ from driftwise.service.http.endpoint import Limits, Service
 from driftwise.service.http.log_lines import log_to_stderr
 from driftwise.service.http.middleware import Middleware
 from driftwise.service.http.token import drop_token, ensure_token, load_token, token_file
+from driftwise.service.members.addresses import advertised_address
+from driftwise.service.members.draining import drain
+from driftwise.service.members.opening import make_router
 from driftwise.service.store.journal import open_journal
 
 SPARE_FILES = 200  # for the store, its readers, sessions with its server
@@ -34,7 +37,15 @@ log = logging.getLogger("driftwise.service")
 
 
 class Server(uvicorn.Server):
-    """A server that shuts down at a signal, with exit code 0."""
+    """A server that shuts down at a signal, with exit code 0; `drain` is awaited before it stops to listen."""
+
+    drain: Callable[[], Awaitable[None]] | None = None
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Drain, then stop."""
+        if self.drain is not None:
+            await self.drain()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -85,23 +96,31 @@ def serve(
     auth: bool = True,
     keep_answers_s: float = KEEP_ANSWERS_S,
     archive: str | None = None,
+    advertise: str | None = None,
     background: Callable[[Engine], Awaitable[None]] | None = None,
     print_line: Callable[[str], None] = print,
 ) -> None:
-    """Serve until a signal; `background` runs as long, with the engine. `print_line` prints how to sign in."""
+    """Serve until a signal; `background` runs as long, with the engine. `print_line` prints how to sign in.
+
+    Several processes may serve a store in PostgreSQL; they reach this one at `advertise`, by default at its address.
+    """
     limits = limits or Limits()
     log_to_stderr()
     if not auth and not is_loopback(host):
         raise ParameterError(f"host={host} can be reached from other machines: --no-auth is for this machine only")
     folder = None if archive is None else check_folder(Path(archive))
-    journal = open_journal(store, durability)
+    address = advertised_address(advertise, host, port)
+    journal = open_journal(store, durability, shared=True)
     try:
         engine = Engine(journal, keep_answers_s=keep_answers_s, archive=folder)
         access = _access(engine.catalogue, store, host, auth=auth)
-        service = Service(engine, limits, access)
+        service = Service(engine, limits, access, router=make_router(engine, journal, address))
         listening = _listen(host, port)
         print_line(_welcome(store, access, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
-        server = make_server(make_app(service, log_requests=log_requests, background=background), host, port, limits)
+        app = make_app(service, log_requests=log_requests, background=background)
+        server = make_server(app, host, port, limits)
+        if service.router is not None:
+            server.drain = functools.partial(drain, server, app, service.router)
         facts = {"store": str(journal.path), "host": host, "port": port, "durability": durability}
         log.info("serving", extra={"facts": facts})
         server.run([listening])

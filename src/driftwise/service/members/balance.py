@@ -1,0 +1,62 @@
+"""Which slots should have another owner: those without one, and those of a member that has more than others.
+
+All members compute the same plan from the same view. A member carries out its own part: it hands over what it owns, and
+gives owners to slots that have none, where the first one wins.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from driftwise.service.members.roster import SLOTS, View
+
+Plan = dict[int, int]  # the new owner by slot
+
+
+def plan_moves(view: View, n_deployments: Mapping[int, int], leaving: int | None = None) -> Plan:
+    """The moves after which all members own about as many deployments, and as many empty slots.
+
+    `n_deployments` counts those of each slot. `leaving` is a member that hands over everything.
+    """
+    able = [id for id, member in view.members.items() if member.ready and not member.expired and id != leaving]
+    able = able or [id for id, member in view.members.items() if not member.expired and id != leaving]
+    if not able:
+        return {}
+    used = sorted((slot for slot in range(1, SLOTS + 1) if n_deployments.get(slot)), key=_scattered)
+    empty = sorted((slot for slot in range(1, SLOTS + 1) if not n_deployments.get(slot)), key=_scattered)
+    sizes = {slot: n_deployments.get(slot, 0) for slot in used}
+    return _level(view, sorted(able), sizes, leaving) | _level(view, sorted(able), dict.fromkeys(empty, 1), leaving)
+
+
+def _level(view: View, able: Sequence[int], sizes: Mapping[int, int], leaving: int | None) -> Plan:
+    """Level the loads: orphans go to the least loaded; then the most loaded gives to the least, while that helps."""
+    owned: dict[int, list[int]] = {id: [] for id in able}
+    plan: Plan = {}
+    orphans = []
+    for slot in sizes:
+        owner = view.owners[slot]
+        if owner in owned:
+            owned[owner].append(slot)
+        elif owner not in view.members or owner == leaving:
+            orphans.append(slot)
+    loads = {id: sum(sizes[slot] for slot in slots) for id, slots in owned.items()}
+    for slot in orphans:
+        least = min(able, key=lambda each: (loads[each], each))
+        plan[slot] = least
+        owned[least].append(slot)
+        loads[least] += sizes[slot]
+    while True:
+        most, least = max(able, key=lambda each: (loads[each], each)), min(able, key=lambda each: (loads[each], each))
+        excess = loads[most] - loads[least]
+        fit = [slot for slot in owned[most] if sizes[slot] < excess]
+        if excess < 2 or not fit:
+            return plan
+        slot = min(fit, key=lambda slot: abs(excess - 2 * sizes[slot]))
+        owned[most].remove(slot)
+        owned[least].append(slot)
+        loads[most] -= sizes[slot]
+        loads[least] += sizes[slot]
+        plan[slot] = least
+
+
+def _scattered(slot: int) -> int:
+    """An order in which any first half has every second slot: new deployments, which follow each other, alternate."""
+    return int(f"{slot - 1:08b}"[::-1], 2)
