@@ -1,64 +1,186 @@
 """Several processes over one store: any of them answers for all, and one that dies or sleeps loses nothing."""
 
-import json
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from driftwise.service.client.client import Client
-from tests.fixtures.patience import patient, until
+from driftwise.cli.keys import create
+from tests.fixtures.kills import Told
+from tests.fixtures.patience import HANG_S, get, patient, until
 from tests.fixtures.postgres import Server
 from tests.fixtures.service_process import Service
+from tests.fixtures.takeovers import Processes, clients_of, compare, differences_of_twins, go_on
 
 NAMES = [f"shop-{number}" for number in range(4)]
+CLEAN = {"lost": 0, "doubled": 0, "not_asked_for": 0, "identical_to_replay": True}
 
 
-@pytest.fixture
-def pair(postgres_server: Server, tmp_path: Path) -> Iterator[list[Service]]:
-    """Two processes over one store."""
-    store = postgres_server.store()
+@pytest.fixture(scope="module")
+def pair(postgres_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    """Two processes over one store, and four deployments."""
     with ExitStack() as stack:
-        first = stack.enter_context(Service(store, log=tmp_path / "first.log"))
-        with patient(first.url) as client:
+        processes = Processes(postgres_server.store(), 2, tmp_path_factory.mktemp("members"), stack)
+        with patient(processes.services[0].url) as client:
             for name in NAMES:
                 client.create(name, "sliding-thompson:window=50", 3)
-        second = stack.enter_context(Service(store, log=tmp_path / "second.log"))
-        yield [first, second]
+        processes.wait_for(2, NAMES)
+        yield processes
 
 
-def members(service: Service) -> list[dict[str, Any]]:
-    with patient(service.url) as client:
-        return list(client.members())
-
-
-def owned(service: Service) -> dict[str, list[str]]:
-    """The deployments that each address owns, as a process says."""
-    return {each.address: each.deployments for each in members(service)}
-
-
-def shared(services: list[Service]) -> bool:
-    """Whether all processes say the same, and own as many deployments."""
-    views = [owned(service) for service in services]
-    fair = all(len(each) == len(NAMES) // len(services) for each in views[0].values())
-    return fair and len(views[0]) == len(services) and all(view == views[0] for view in views)
-
-
-def test_any_process_answers_for_all(pair: list[Service]) -> None:
-    until(lambda: shared(pair), "a fair share")
-    clients = [patient(service.url) for service in pair]
+def test_any_process_answers_for_all(pair: Processes) -> None:
+    clients = [patient(service.url) for service in pair.services]
     for turn in range(6):
         for name in NAMES:
             decision = clients[turn % 2].decide(name)
             assert clients[1 - turn % 2].learn(name, decision.id, 1.0).status == "learned"
     for client in clients:
-        listed = {each.name: each for each in client.list()}
-        assert sorted(listed) == NAMES
-        assert {each.n_events for each in listed.values()} == {12}
+        listed = {each.name: each for each in client.list().deployments}
+        assert sorted(listed) == NAMES and {each.n_events for each in listed.values()} == {12}
         assert all(client.verify(name).identical for name in NAMES)
+        assert [len(b"".join(client.export(name)).splitlines()) for name in NAMES] == [6] * 4
+    clients[1].create("boutique", "ucb1", 2)
+    assert clients[0].decide("boutique").id == 0
+    clients[0].pause("boutique")
+    clients[0].retire("boutique")
+    assert clients[1].delete("boutique").n_events == 1
+    for client in clients:
+        assert "boutique" not in {each.name for each in client.list().deployments}
         client.close()
+
+
+def test_requests_keep_what_they_bring_when_they_are_forwarded(pair: Processes) -> None:
+    for service in pair.services:
+        for name in NAMES:
+            url = f"{service.url}/v1/deployments/{name}"
+            headers = {"idempotency-key": f"{name} once".replace(" ", "-"), "x-request-id": "order-17"}
+            answers = [httpx.post(f"{url}/decide", json={}, headers=headers, timeout=HANG_S) for _ in range(2)]
+            assert answers[0].json() == answers[1].json() and answers[1].headers["idempotency-replayed"] == "true"
+            assert answers[0].headers["x-request-id"] == "order-17"
+            assert httpx.post(f"{url}/decide", json={"x": 1}, timeout=HANG_S).status_code == 400
+            assert get(f"{url}/decisions/999999").status_code == 404
+            assert get(f"{url}/log?format=csv").headers["content-type"].startswith("text/csv")
+        assert get(f"{service.url}/v1/deployments/nowhere").status_code == 404
+        shown = {"x-driftwise-forwarded": "guess admin"}
+        assert get(f"{service.url}/v1/deployments/{NAMES[0]}", headers=shown).status_code == 401
+        text = get(f"{service.url}/metrics").text
+        assert "driftwise_members 2.0" in text and "driftwise_owned_deployments 2.0" in text
+
+
+def test_takeovers_under_load(pair: Processes) -> None:
+    """One is killed; then one sleeps until another has taken over, and wakes up."""
+    first, second = pair.services
+    told = {name: Told({}, {}, [], []) for name in NAMES}
+    for name in NAMES:
+        with patient(first.url) as client:
+            log = client.export(name)
+            told[name].actions.update(_decided(b"".join(log)))
+    stop = threading.Event()
+    threads = clients_of([(service.url, name) for service in pair.services for name in NAMES], told, stop)
+    go_on(told)
+    second.kill()
+    pair.wait_for(1, NAMES)
+    go_on({name: told[name] for name in NAMES}, 1)
+    second.start()
+    second.wait()
+    pair.wait_for(2, NAMES)
+    go_on(told)
+    os.kill(second.process.pid, signal.SIGSTOP)
+    pair.wait_for(1, NAMES)
+    os.kill(second.process.pid, signal.SIGCONT)
+    pair.wait_for(2, NAMES)
+    go_on(told)
+    stop.set()
+    for thread in threads:
+        thread.join(HANG_S)
+    found = compare(first.url, told)
+    assert {name: found[name] for name in CLEAN} == CLEAN and found["decisions"] > 40
+    assert "this process was expelled" in second.log.read_text()
+
+
+def _decided(log: bytes) -> dict[int, Any]:
+    import json
+
+    return {row["id"]: row["action"] for row in map(json.loads, log.splitlines())}
+
+
+def test_twins_decide_the_same(pair: Processes) -> None:
+    for service in pair.services:
+        assert service.stop() == 0
+    assert differences_of_twins(pair.services[0].store) == 0
+
+
+def test_keys_work_everywhere(postgres_server: Server, tmp_path: Path) -> None:
+    store = postgres_server.store()
+    admin = create(store, None, name="me", scopes=["admin"], days=None, deployments=None)
+    with (
+        Service(store, auth=True, log=tmp_path / "first.log") as first,
+        Service(store, auth=True, log=tmp_path / "second.log") as second,
+        patient(first.url, key=admin) as client,
+    ):
+        client.create("shop", "ucb1", 2)
+        keys = f"{first.url}/v1/keys"
+        asked = {"authorization": f"Bearer {admin}"}
+        new = httpx.post(keys, json={"scopes": ["decide"]}, headers=asked, timeout=HANG_S).json()
+        for service in (second, first):
+            with patient(service.url, key=new["key"]) as other:
+                assert other.decide("shop").id >= 0
+        httpx.delete(f"{second.url}/v1/keys/{new['id']}", headers=asked, timeout=HANG_S)
+        shown = {"authorization": f"Bearer {new['key']}"}
+        for service in (first, second):
+            decide = f"{service.url}/v1/deployments/shop/decide"
+            until(lambda url=decide: httpx.post(url, json={}, headers=shown).status_code == 401, "a revoked key")
+        entries = get(f"{second.url}/v1/audit", headers=asked).json()["entries"]
+        assert [each["action"] for each in entries] == ["create_deployment", "create_key", "revoke_key"]
+
+
+def test_workers_are_replaced_without_a_refused_request(postgres_server: Server, tmp_path: Path) -> None:
+    with Service(postgres_server.store(), "--workers", "2", log=tmp_path / "log") as service:
+        with patient(service.url) as client:
+            for name in NAMES:
+                client.create(name, "ucb1", 2)
+            until(lambda: _balanced(client.members(), 2), "two workers")
+            before = {each.id for each in client.members()}
+            statuses: list[int] = []
+            stop = threading.Event()
+            threads = [threading.Thread(target=_ask, args=(service.url, n, stop, statuses)) for n in NAMES]
+            for thread in threads:
+                thread.start()
+            os.kill(service.process.pid, signal.SIGHUP)
+            until(lambda: not before & {each.id for each in client.members()}, "new workers", 0.2)
+            until(lambda: _balanced(client.members(), 2), "two workers")
+            enough = len(statuses) + 50
+            until(lambda: len(statuses) > enough or len(set(statuses)) > 1, "answers")
+            stop.set()
+            for thread in threads:
+                thread.join(HANG_S)
+        assert set(statuses) == {200}
+        worker = _children(service.process.pid)[0]
+        os.kill(worker, signal.SIGKILL)
+        until(lambda: worker not in _children(service.process.pid) and len(_children(service.process.pid)) == 2, "one")
+        assert service.stop() == 0
+    until(lambda: not _children(service.process.pid), "the end of workers")
+
+
+def _balanced(members: list[Any], n: int) -> bool:
+    return len(members) == n and all(len(each.deployments) == len(NAMES) // n for each in members)
+
+
+def _ask(url: str, name: str, stop: threading.Event, statuses: list[int]) -> None:
+    """A client that repeats nothing."""
+    with httpx.Client(base_url=url, timeout=HANG_S) as http:
+        while not stop.is_set():
+            statuses.append(http.post(f"/v1/deployments/{name}/decide", json={}).status_code)
+            time.sleep(0.005)
+
+
+def _children(process: int) -> list[int]:
+    path = Path(f"/proc/{process}/task/{process}/children")
+    return [int(each) for each in path.read_text().split()] if path.exists() else []

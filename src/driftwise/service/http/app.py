@@ -20,6 +20,7 @@ from driftwise.service.http.middleware import HttpMetrics, Middleware
 from driftwise.service.http.openapi import document
 from driftwise.service.http.routes import endpoints
 from driftwise.service.http.schemas.responses import Health
+from driftwise.service.members.endpoints import gather_list, member_endpoints
 
 log = logging.getLogger("driftwise.service")
 
@@ -33,7 +34,7 @@ def make_app(
 ) -> Middleware:
     """The application for a service; the engine starts and ends with it, and so does the task `background`."""
     http_metrics = HttpMetrics()
-    metrics = ServiceMetrics(service.engine, http_metrics)
+    metrics = ServiceMetrics(service.engine, http_metrics, service.router)
 
     async def health(call: Call) -> Health:
         """Whether the process is alive."""
@@ -65,11 +66,14 @@ def make_app(
 
     table = [
         *endpoints(),
+        *member_endpoints(service.router),
         *more,
         Endpoint("GET", "/healthz", health, scope=None, response=Health),
         Endpoint("GET", "/readyz", readiness, scope=None, response=Ready),
         Endpoint("GET", "/metrics", get_metrics, scope="read", response=str, media=(CONTENT_TYPE,)),
     ]
+    if service.router is not None:
+        gather_list(service.router, table)
     openapi_document = msgspec.json.encode(document(table))
     table.append(Endpoint("GET", "/openapi.json", openapi, scope=None, response=None))
     paths: dict[str, list[Endpoint]] = {}

@@ -34,7 +34,7 @@ from driftwise.service.http.errors import (
     error_reply,
 )
 from driftwise.service.http.rate_limits import RateLimiter, RateLimits
-from driftwise.service.members.forwarding import MemberResponse
+from driftwise.service.members.forwarding import ForwardedResponse
 from driftwise.service.members.router import RoutedRequest, Router
 from driftwise.service.store.events import ApiKeyCreated, Audited
 
@@ -79,7 +79,7 @@ class Service:
 class Call:
     """A request, decoded for a handler."""
 
-    __slots__ = ("body", "caller", "engine", "id", "key", "name", "query")
+    __slots__ = ("body", "caller", "engine", "forwarded", "id", "key", "name", "query")
 
     def __init__(self, engine: Engine, path: Mapping[str, str], query: dict[str, str]) -> None:
         self.engine, self.query = engine, query
@@ -88,6 +88,7 @@ class Call:
         self.body: Any = None
         self.key: IdempotencyKey = NO_KEY
         self.caller: ApiKeyCreated | None = None
+        self.forwarded = False  # whether another process asks
 
     def number(self, name: str, default: int, low: int, high: int) -> int:
         """A whole number from the query."""
@@ -182,7 +183,7 @@ class Endpoint:
         if name is not None and not NAME.match(name):
             raise NotFound(f"there is no deployment {_quote(name)}")
         call = Call(engine, path, _query(scope["query_string"], self.query) if scope["query_string"] else {})
-        call.caller = caller
+        call.caller, call.forwarded = caller, forwarded is not None
         if caller is not None and forwarded is None:
             scope["caller"] = caller.id
             engine.catalogue.key_uses[caller.id] = engine.clock()
@@ -209,7 +210,7 @@ class Endpoint:
         reply = await router.route(
             request, lambda: self._done_here(call, scope, headers, body), forwarded=forwarded is not None
         )
-        return _passed_on(reply) if isinstance(reply, MemberResponse) else reply
+        return _passed_on(reply) if isinstance(reply, ForwardedResponse) else reply
 
     async def _caller(self, headers: Headers, scope: str, name: str | None) -> ApiKeyCreated | None:
         """The API key of a request; one that is not known here may have been created by another process."""
@@ -258,7 +259,7 @@ class Endpoint:
         return Audited(caller, self.handler.__name__, target, _text(scope))
 
 
-def _passed_on(response: MemberResponse) -> ReplayedReply | StreamingResponse:
+def _passed_on(response: ForwardedResponse) -> ReplayedReply | StreamingResponse:
     """The response of another member, as one of ours."""
     headers = dict(response.headers)
     media = headers.pop(b"content-type", JSON)

@@ -14,10 +14,11 @@ Plan = dict[int, int]  # the new owner by slot
 def plan_moves(view: View, n_deployments: Mapping[int, int], leaving: int | None = None) -> Plan:
     """The moves after which all members own about as many deployments, and as many empty slots.
 
-    `n_deployments` counts those of each slot. `leaving` is a member that hands over everything.
+    `n_deployments` counts those of each slot. `leaving` is a member that hands over everything, to others that are
+    ready. Otherwise, where none is ready, all that are there own what there is.
     """
-    able = [id for id, member in view.members.items() if member.ready and not member.expired and id != leaving]
-    able = able or [id for id, member in view.members.items() if not member.expired and id != leaving]
+    there = {id: member for id, member in view.members.items() if id != leaving and not member.expired}
+    able = [id for id, member in there.items() if member.ready] or ([] if leaving is not None else list(there))
     if not able:
         return {}
     used = sorted((slot for slot in range(1, SLOTS + 1) if n_deployments.get(slot)), key=_scattered)
@@ -43,18 +44,28 @@ def _level(view: View, able: Sequence[int], sizes: Mapping[int, int], leaving: i
         plan[slot] = least
         owned[least].append(slot)
         loads[least] += sizes[slot]
-    while True:
-        most, least = max(able, key=lambda each: (loads[each], each)), min(able, key=lambda each: (loads[each], each))
-        excess = loads[most] - loads[least]
-        fit = [slot for slot in owned[most] if sizes[slot] < excess]
-        if excess < 2 or not fit:
-            return plan
-        slot = min(fit, key=lambda slot: abs(excess - 2 * sizes[slot]))
+    while (move := _next_move(owned, loads, sizes)) is not None:
+        slot, most, least = move
         owned[most].remove(slot)
         owned[least].append(slot)
         loads[most] -= sizes[slot]
         loads[least] += sizes[slot]
         plan[slot] = least
+    return plan
+
+
+def _next_move(
+    owned: Mapping[int, list[int]], loads: Mapping[int, int], sizes: Mapping[int, int]
+) -> tuple[int, int, int] | None:
+    """A slot, its owner and the next; None where no move makes the loads more even."""
+    order = sorted(owned, key=lambda each: (loads[each], each))
+    least = order[0]
+    for most in reversed(order):
+        excess = loads[most] - loads[least]
+        fit = [slot for slot in owned[most] if sizes[slot] < excess]
+        if excess >= 2 and fit:
+            return min(fit, key=lambda slot: abs(excess - 2 * sizes[slot])), most, least
+    return None
 
 
 def _scattered(slot: int) -> int:

@@ -19,13 +19,10 @@ PAUSE_S = 0.05
 
 
 async def drain(server: "Server", app: Middleware, router: Router) -> None:
-    """Hand everything over, and let connections end; at once, where there is no other member."""
-    membership = router.membership
-    others = [id for id, member in membership.view.members.items() if id != membership.id and not member.expired]
-    if not others:
-        return
+    """Hand everything over, and let connections end; at once, where there is no other member that is ready."""
     end = time.monotonic() + DRAIN_S
-    await membership.drain()
     app.draining = True
+    if not await router.membership.drain():
+        return
     while server.server_state.connections and time.monotonic() < end and not server.force_exit:
         await asyncio.sleep(PAUSE_S)

@@ -26,7 +26,7 @@ class NotAnsweredError(DriftwiseError):
     """The request was sent and not answered: whether it was done is unknown."""
 
 
-class MemberResponse(NamedTuple):
+class ForwardedResponse(NamedTuple):
     """A response; `chunks` is what follows of a body that has no length."""
 
     status: int
@@ -50,7 +50,7 @@ class MemberConnection(asyncio.Protocol):
         self._long = self._complete = False
         self._more = asyncio.Event()
 
-    async def send(self, request: bytes) -> MemberResponse:
+    async def send(self, request: bytes) -> ForwardedResponse:
         """Send a request and return the response, or its beginning if it is long."""
         if self.closed:
             raise NotSentError
@@ -62,8 +62,8 @@ class MemberConnection(asyncio.Protocol):
         headers = [(name, value) for name, value in self._headers if name in PASSED]
         status = self._parser.get_status_code()
         if self._long:
-            return MemberResponse(status, headers, b"", self._chunks())
-        return MemberResponse(status, headers, b"".join(self._parts))
+            return ForwardedResponse(status, headers, b"", self._chunks())
+        return ForwardedResponse(status, headers, b"".join(self._parts))
 
     def abort(self) -> None:
         """Close at once; a request that waits is not answered."""
@@ -144,7 +144,7 @@ class ConnectionPool:
         self._all: set[MemberConnection] = set()
         self._room = asyncio.Semaphore(MAX_CONNECTIONS)
 
-    async def send(self, request: bytes) -> MemberResponse:
+    async def send(self, request: bytes) -> ForwardedResponse:
         """Send a request over a free connection."""
         await self._room.acquire()
         connection: MemberConnection | None = None

@@ -79,14 +79,15 @@ class Membership:
         self.engine.catalogue_lock = self.lock
         self._tasks.append(asyncio.ensure_future(self._run()))
 
-    async def drain(self) -> None:
-        """Hand everything over, as long as there is another member to own it."""
+    async def drain(self) -> bool:
+        """Hand everything over, as long as there is another member to own it; returns whether all is handed over."""
         self.draining = True
-        while self._mine and await self._renew_once():
+        while await self._renew_once():
             plan = plan_moves(self.view, self._n_deployments(), leaving=self.id)
-            if not plan:
-                return
+            if not self._mine or not plan:
+                break
             await self._hand_over(plan)
+        return not self._mine and any(each.ready and id != self.id for id, each in self.view.members.items())
 
     async def close(self) -> None:
         """Leave; the engine has written everything and is closed."""

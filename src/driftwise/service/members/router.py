@@ -15,7 +15,7 @@ from driftwise.service.http.access import TOKEN_KEY, Headers
 from driftwise.service.http.errors import NotOwner, Unauthorized, Unavailable
 from driftwise.service.members.forwarding import (
     ConnectionPool,
-    MemberResponse,
+    ForwardedResponse,
     NotAnsweredError,
     NotSentError,
     request_bytes,
@@ -83,7 +83,7 @@ class Router:
 
     async def route(
         self, request: RoutedRequest, local: Callable[[], Awaitable[T]], *, forwarded: bool
-    ) -> MemberResponse | T:
+    ) -> ForwardedResponse | T:
         """Do a request here, or forward it; one that was `forwarded` to this process is not forwarded again."""
         end = time.monotonic() + WAIT_S
         entries = self.membership.engine.catalogue.entries
@@ -100,7 +100,7 @@ class Router:
                         raise
             if forwarded:
                 if renewed:
-                    return MemberResponse(MISDIRECTED, [], b"")
+                    return ForwardedResponse(MISDIRECTED, [], b"")
                 await self.membership.renew_now()  # it may have been handed over to this process just now
                 renewed = True
                 continue
@@ -115,7 +115,7 @@ class Router:
                 raise Unavailable(f"deployment {request.name} has no owner now; repeat the request")
             await self.membership.wait_for_change(0.1)
 
-    async def _forward(self, request: RoutedRequest, owner: Member | None) -> MemberResponse | None:
+    async def _forward(self, request: RoutedRequest, owner: Member | None) -> ForwardedResponse | None:
         """Send a request to the owner; None if it was not done, and may be sent again."""
         if owner is None or owner.id == self.membership.id:
             return None
@@ -129,7 +129,7 @@ class Router:
             raise Unavailable(UNKNOWN) from None
         return None if response.status == MISDIRECTED else response
 
-    async def send(self, member: Member, request: RoutedRequest) -> MemberResponse:
+    async def send(self, member: Member, request: RoutedRequest) -> ForwardedResponse:
         """Send a request to a member."""
         pool = self._pools.get(member.id)
         if pool is None:
@@ -140,7 +140,7 @@ class Router:
         self.n_forwarded += 1
         return await pool.send(request_bytes(request.method, request.target, headers, request.body))
 
-    async def ask_all(self, request: RoutedRequest, seconds: float) -> AsyncIterator[tuple[Member, MemberResponse]]:
+    async def ask_all(self, request: RoutedRequest, seconds: float) -> AsyncIterator[tuple[Member, ForwardedResponse]]:
         """Send a request to all other members; those that do not answer in time are left out."""
         others = [member for id, member in self.membership.view.members.items() if id != self.membership.id]
         tasks = {member: asyncio.ensure_future(self.send(member, request)) for member in others}
