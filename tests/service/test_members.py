@@ -1,5 +1,6 @@
 """Several processes over one store: any of them answers for all, and one that dies or sleeps loses nothing."""
 
+import json
 import os
 import signal
 import threading
@@ -14,20 +15,30 @@ import pytest
 
 from driftwise.cli.keys import create
 from tests.fixtures.kills import Told
-from tests.fixtures.patience import HANG_S, get, patient, until
+from tests.fixtures.patience import HANG_S, patient, until
 from tests.fixtures.postgres import Server
 from tests.fixtures.service_process import Service
 from tests.fixtures.takeovers import Processes, clients_of, compare, differences_of_twins, go_on
 
+HTTP = httpx.Client(timeout=HANG_S, limits=httpx.Limits(max_keepalive_connections=0))
 NAMES = [f"shop-{number}" for number in range(4)]
 CLEAN = {"lost": 0, "doubled": 0, "not_asked_for": 0, "identical_to_replay": True}
 
 
+def ask(method: str, url: str, **options: Any) -> httpx.Response:
+    """A request with the admin key."""
+    headers = {"authorization": f"Bearer {os.environ['DRIFTWISE_KEY']}"} | options.pop("headers", {})
+    return HTTP.request(method, url, headers=headers, **options)
+
+
 @pytest.fixture(scope="module")
 def pair(postgres_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    """Two processes over one store, and four deployments."""
+    """Two processes over one store, four deployments, and an admin key in the environment, where clients find it."""
+    store = postgres_server.store()
     with ExitStack() as stack:
-        processes = Processes(postgres_server.store(), 2, tmp_path_factory.mktemp("members"), stack)
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setenv("DRIFTWISE_KEY", create(store, None, name="me", scopes=["admin"], days=None, deployments=None))
+        processes = Processes(store, 2, tmp_path_factory.mktemp("members"), stack, auth=True)
         with patient(processes.services[0].url) as client:
             for name in NAMES:
                 client.create(name, "sliding-thompson:window=50", 3)
@@ -61,17 +72,32 @@ def test_requests_keep_what_they_bring_when_they_are_forwarded(pair: Processes) 
         for name in NAMES:
             url = f"{service.url}/v1/deployments/{name}"
             headers = {"idempotency-key": f"{name} once".replace(" ", "-"), "x-request-id": "order-17"}
-            answers = [httpx.post(f"{url}/decide", json={}, headers=headers, timeout=HANG_S) for _ in range(2)]
+            answers = [ask("POST", f"{url}/decide", json={}, headers=headers) for _ in range(2)]
             assert answers[0].json() == answers[1].json() and answers[1].headers["idempotency-replayed"] == "true"
             assert answers[0].headers["x-request-id"] == "order-17"
-            assert httpx.post(f"{url}/decide", json={"x": 1}, timeout=HANG_S).status_code == 400
-            assert get(f"{url}/decisions/999999").status_code == 404
-            assert get(f"{url}/log?format=csv").headers["content-type"].startswith("text/csv")
-        assert get(f"{service.url}/v1/deployments/nowhere").status_code == 404
+            assert ask("POST", f"{url}/decide", json={"x": 1}).status_code == 400
+            assert ask("GET", f"{url}/decisions/999999").status_code == 404
+            assert ask("GET", f"{url}/log?format=csv").headers["content-type"].startswith("text/csv")
+        assert ask("GET", f"{service.url}/v1/deployments/nowhere").status_code == 404
         shown = {"x-driftwise-forwarded": "guess admin"}
-        assert get(f"{service.url}/v1/deployments/{NAMES[0]}", headers=shown).status_code == 401
-        text = get(f"{service.url}/metrics").text
+        assert HTTP.get(f"{service.url}/v1/deployments/{NAMES[0]}", headers=shown).status_code == 401
+        text = ask("GET", f"{service.url}/metrics").text
         assert "driftwise_members 2.0" in text and "driftwise_owned_deployments 2.0" in text
+
+
+def test_keys_work_everywhere(pair: Processes) -> None:
+    first, second = pair.services
+    new = ask("POST", f"{first.url}/v1/keys", json={"name": "shop", "scopes": ["decide"]}).json()
+    for service in (second, first):
+        with patient(service.url, key=new["key"]) as other:
+            assert other.decide(NAMES[0]).id >= 0
+    assert ask("DELETE", f"{second.url}/v1/keys/{new['id']}").status_code == 200
+    shown = {"authorization": f"Bearer {new['key']}"}
+    for service in (first, second):
+        url = f"{service.url}/v1/deployments/{NAMES[0]}/decide"
+        until(lambda url=url: HTTP.post(url, json={}, headers=shown).status_code == 401, "a revoked key")
+    entries = ask("GET", f"{second.url}/v1/audit?limit=1000").json()["entries"]
+    assert [each["action"] for each in entries][-2:] == ["create_key", "revoke_key"]
 
 
 def test_takeovers_under_load(pair: Processes) -> None:
@@ -106,8 +132,6 @@ def test_takeovers_under_load(pair: Processes) -> None:
 
 
 def _decided(log: bytes) -> dict[int, Any]:
-    import json
-
     return {row["id"]: row["action"] for row in map(json.loads, log.splitlines())}
 
 
@@ -115,30 +139,6 @@ def test_twins_decide_the_same(pair: Processes) -> None:
     for service in pair.services:
         assert service.stop() == 0
     assert differences_of_twins(pair.services[0].store) == 0
-
-
-def test_keys_work_everywhere(postgres_server: Server, tmp_path: Path) -> None:
-    store = postgres_server.store()
-    admin = create(store, None, name="me", scopes=["admin"], days=None, deployments=None)
-    with (
-        Service(store, auth=True, log=tmp_path / "first.log") as first,
-        Service(store, auth=True, log=tmp_path / "second.log") as second,
-        patient(first.url, key=admin) as client,
-    ):
-        client.create("shop", "ucb1", 2)
-        keys = f"{first.url}/v1/keys"
-        asked = {"authorization": f"Bearer {admin}"}
-        new = httpx.post(keys, json={"scopes": ["decide"]}, headers=asked, timeout=HANG_S).json()
-        for service in (second, first):
-            with patient(service.url, key=new["key"]) as other:
-                assert other.decide("shop").id >= 0
-        httpx.delete(f"{second.url}/v1/keys/{new['id']}", headers=asked, timeout=HANG_S)
-        shown = {"authorization": f"Bearer {new['key']}"}
-        for service in (first, second):
-            decide = f"{service.url}/v1/deployments/shop/decide"
-            until(lambda url=decide: httpx.post(url, json={}, headers=shown).status_code == 401, "a revoked key")
-        entries = get(f"{second.url}/v1/audit", headers=asked).json()["entries"]
-        assert [each["action"] for each in entries] == ["create_deployment", "create_key", "revoke_key"]
 
 
 def test_workers_are_replaced_without_a_refused_request(postgres_server: Server, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def after(view: View, plan: dict[int, int]) -> View:
 
 
 def test_the_plan_levels_loads_and_then_rests() -> None:
-    sizes = Counter({slot: 1 for slot in range(1, 7)} | {40: 5})
+    sizes = Counter(dict.fromkeys(range(1, 7), 1) | {40: 5})
     view = view_of(7)
     view = after(view, plan_moves(view, sizes))
     assert set(view.owners[1:]) == {7} and not plan_moves(view, sizes)
@@ -93,7 +93,7 @@ def test_members_see_each_other_and_move_slots(members: list[tuple[PostgresJourn
 
 
 def test_two_that_claim_at_once_share(members: list[tuple[PostgresJournal, PostgresRoster]]) -> None:
-    (one, first), (two, second) = members
+    (one, _), (two, _) = members
     taken: dict[int, list[int]] = {}
 
     def claim(journal: PostgresJournal, roster: PostgresRoster) -> None:
@@ -118,7 +118,7 @@ def test_a_member_that_was_expelled_writes_nothing_more(
     until(lambda: second.expel(one.member), "the end of a lease", 0.1)
     two.append([Event(1, 1, 0, "decided", b"two")])
     for _ in range(3):
-        with pytest.raises(Exception, match="could not be written|took this one for dead"):
+        with pytest.raises(Exception, match=r"could not be written|took this one for dead"):
             one.append([Event(1, 1, 0, "decided", b"one")])
     with pytest.raises(ExpelledError):
         one.append([Event(1, 2, 0, "decided", b"one")])

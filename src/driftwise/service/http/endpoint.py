@@ -195,6 +195,8 @@ class Endpoint:
         else:
             body = b""
         if router is None or name is None:
+            if router is not None and self.scope is not None:
+                await router.refresh()  # it may be about what another process has just written
             return await self._done_here(call, scope, headers, body)
         query = b"?" + scope["query_string"] if scope["query_string"] else b""
         request = RoutedRequest(
