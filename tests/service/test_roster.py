@@ -4,35 +4,59 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from driftwise.checks import JOURNAL_CHECKS
 from driftwise.service.members.balance import plan_moves
 from driftwise.service.members.postgres_roster import PostgresRoster
-from driftwise.service.members.roster import NOBODY, SLOTS, Member, View
+from driftwise.service.members.roster import NOBODY, SLOTS, Member, Roster, View
+from driftwise.service.members.store_server import StoreServer
+from driftwise.service.members.worker_journal import WorkerJournal, WorkerRoster
 from driftwise.service.store import postgres_session as sessions
-from driftwise.service.store.journal import Event, ExpelledError, InUseError, open_journal
-from driftwise.service.store.postgres import PostgresJournal
+from driftwise.service.store.journal import (
+    Event,
+    ExpelledError,
+    InUseError,
+    JournalError,
+    SharedJournal,
+    open_journal,
+)
+from driftwise.service.store.postgres import EVENTS, PostgresJournal
+from driftwise.service.store.sqlite import SQLiteJournal
 from tests.fixtures.patience import until
 from tests.fixtures.postgres import Server
 
 EMPTY: Counter[int] = Counter()
+Membered = tuple[Any, Roster]  # a journal that several write to, and its roster
 
 
-@pytest.fixture
-def members(postgres_server: Server) -> Iterator[list[tuple[PostgresJournal, PostgresRoster]]]:
+@pytest.fixture(params=["postgresql", "sqlite"])
+def members(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Membered]]:
     """Two members of one store, in one process."""
-    store = postgres_server.store()
     with ExitStack() as stack:
-        found = []
-        for number in range(2):
-            journal = PostgresJournal(store, shared=True)
+        server = None
+        if request.param == "sqlite":
+            journal = SQLiteJournal(tmp_path / "store.db")
             stack.callback(journal.close)
-            roster = PostgresRoster(journal)
+            server = StoreServer(journal, tmp_path / "server")
+            stack.callback(server.close)
+            members = [_worker(tmp_path) for _ in range(2)]
+        else:
+            store = request.getfixturevalue("postgres_server").store()
+            journals = [PostgresJournal(store, shared=True) for _ in range(2)]
+            members = [(each, PostgresRoster(each)) for each in journals]
+        for number, (journal, roster) in enumerate(members):
+            stack.callback(journal.close)
             stack.callback(roster.close)
             roster.join(Member(journal.member, f"host:{number}", "secret", ready=True))
-            found.append((journal, roster))
-        yield found
+        yield members
+
+
+def _worker(folder: Path) -> "Membered":
+    return WorkerJournal(folder / "store.db", folder / "server"), WorkerRoster(folder / "server")
 
 
 def view_of(*members: int, owners: list[int] | None = None, ready: bool = True) -> View:
@@ -76,7 +100,7 @@ def test_nothing_is_planned_for_members_that_are_not_ready_unless_there_are_no_o
     assert plan_moves(view, EMPTY, leaving=1) == {}
 
 
-def test_members_see_each_other_and_move_slots(members: list[tuple[PostgresJournal, PostgresRoster]]) -> None:
+def test_members_see_each_other_and_move_slots(members: list[Membered]) -> None:
     (one, first), (two, second) = members
     view = first.renew(one.member, ready=True)
     assert {each.address for each in view.members.values()} == {"host:0", "host:1"}
@@ -92,11 +116,11 @@ def test_members_see_each_other_and_move_slots(members: list[tuple[PostgresJourn
         first.renew(one.member, ready=True)
 
 
-def test_two_that_claim_at_once_share(members: list[tuple[PostgresJournal, PostgresRoster]]) -> None:
+def test_two_that_claim_at_once_share(members: list[Membered]) -> None:
     (one, _), (two, _) = members
     taken: dict[int, list[int]] = {}
 
-    def claim(journal: PostgresJournal, roster: PostgresRoster) -> None:
+    def claim(journal: SharedJournal, roster: Roster) -> None:
         taken[journal.member] = [slot for slot in range(SLOTS + 1) if roster.move([slot], NOBODY, journal.member)]
 
     threads = [threading.Thread(target=claim, args=each) for each in members]
@@ -107,18 +131,18 @@ def test_two_that_claim_at_once_share(members: list[tuple[PostgresJournal, Postg
     assert sorted(taken[one.member] + taken[two.member]) == list(range(SLOTS + 1))
 
 
-def test_a_member_that_was_expelled_writes_nothing_more(
-    members: list[tuple[PostgresJournal, PostgresRoster]], postgres_server: Server
-) -> None:
+def test_a_member_that_was_expelled_writes_nothing_more(members: list[Membered]) -> None:
     (one, first), (two, second) = members
     one.append([Event(1, 0, 0, "decided", b"")])
     assert not second.expel(one.member)  # its lease is valid
-    one.recover().execute("BEGIN")  # it falls asleep in the midst of a commit
-    one._copy("events (stream, number, at, kind, body, ref, link)", [(*Event(1, 1, 0, "decided", b""), 0)])
+    if isinstance(one, PostgresJournal):  # it falls asleep in the midst of a commit
+        one.recover().execute("BEGIN")
+        one._copy(EVENTS, [(*Event(1, 1, 0, "decided", b""), 0)])
     until(lambda: second.expel(one.member), "the end of a lease", 0.1)
+    two.forget(1)
     two.append([Event(1, 1, 0, "decided", b"two")])
     for _ in range(3):
-        with pytest.raises(Exception, match=r"could not be written|took this one for dead"):
+        with pytest.raises(JournalError, match=r"could not be written|took this one for dead"):
             one.append([Event(1, 1, 0, "decided", b"one")])
     with pytest.raises(ExpelledError):
         one.append([Event(1, 2, 0, "decided", b"one")])
@@ -126,8 +150,11 @@ def test_a_member_that_was_expelled_writes_nothing_more(
         first.renew(one.member, ready=True)
     assert [each.body for each in two.read(1)] == [b"", b"two"]
     one.enter()
+    with pytest.raises(ExpelledError):
+        one.append([Event(2, 0, 0, "decided", b"")])  # it has not joined
     first.join(Member(one.member, "host:0", "secret"))
     assert len(second.renew(two.member, ready=True).members) == 2
+    one.append([Event(2, 0, 0, "decided", b"")])
 
 
 def test_who_comes_after_a_crash_need_not_wait_for_the_lease(postgres_server: Server) -> None:
@@ -155,3 +182,22 @@ def test_offline_work_is_refused_while_there_are_members(
         open_journal(store)
     journal.close()
     open_journal(store).close()
+
+
+@pytest.mark.parametrize("check", JOURNAL_CHECKS, ids=lambda check: check.__name__)
+def test_the_journal_of_a_worker_keeps_every_promise(check: Any, tmp_path: Path) -> None:
+    class OnlyWorker(WorkerJournal):
+        """The one worker of a parent in the same process."""
+
+        def __init__(self) -> None:
+            self.parents = SQLiteJournal(tmp_path / "store.db")
+            self.servers = StoreServer(self.parents, tmp_path / "server")
+            super().__init__(tmp_path / "store.db", tmp_path / "server")
+            self.servers.roster.join(Member(self.member, "", ""))
+
+        def close(self) -> None:
+            super().close()
+            self.servers.close()
+            self.parents.close()
+
+    check(OnlyWorker)

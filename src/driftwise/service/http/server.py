@@ -115,7 +115,7 @@ def serve(
     check_address(host, auth=auth)
     folder = None if archive is None else check_folder(Path(archive))
     address = advertised_address(advertise, host, port) if worker is None else worker.address
-    journal = open_journal(store, durability, shared=True)
+    journal = (worker and worker.journal) or open_journal(store, durability, shared=True)
     try:
         engine = Engine(journal, keep_answers_s=keep_answers_s, archive=folder)
         access = make_access(engine.catalogue, store, host, auth=auth)

@@ -13,6 +13,7 @@ import socket
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -22,6 +23,8 @@ from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.endpoint import Limits
 from driftwise.service.http.server import listen, serve
 from driftwise.service.members.addresses import advertised_address, parse_address
+from driftwise.service.members.worker_journal import WorkerJournal
+from driftwise.service.store.journal import sqlite_path
 
 PULSE_S = 0.5
 ALIVE, READY = b".", b"!"
@@ -43,6 +46,7 @@ class WorkerSettings(msgspec.Struct):
     index: int = 0  # of the worker
     listening: int = -1  # the file descriptor of the socket that clients connect to
     pulse: int = -1  # that of the pipe to the parent
+    server: str | None = None  # where the parent writes to the store for all workers
 
 
 class WorkerPlace(NamedTuple):
@@ -50,6 +54,7 @@ class WorkerPlace(NamedTuple):
 
     sockets: list[socket.socket]
     address: str
+    journal: WorkerJournal | None  # the store, where the parent writes to it
 
 
 def main() -> int:
@@ -79,9 +84,16 @@ def main() -> int:
 
 def _place(settings: WorkerSettings) -> WorkerPlace:
     port = 0 if settings.advertise is None else parse_address(settings.advertise)[1] + settings.index
-    own = listen(settings.host, port)
-    address = advertised_address(settings.advertise, settings.host, own.getsockname()[1], settings.index)
-    return WorkerPlace([socket.socket(fileno=settings.listening), own], address)
+    host = settings.host if settings.server is None else "127.0.0.1"  # where all members are on this machine
+    own = listen(host, port)
+    address = advertised_address(settings.advertise, host, own.getsockname()[1], settings.index)
+    return WorkerPlace([socket.socket(fileno=settings.listening), own], address, _journal(settings))
+
+
+def _journal(settings: WorkerSettings) -> WorkerJournal | None:
+    if settings.server is None:
+        return None
+    return WorkerJournal(sqlite_path(settings.store), Path(settings.server), settings.durability)
 
 
 def _stop_with_parent() -> None:

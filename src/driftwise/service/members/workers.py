@@ -16,7 +16,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -24,8 +26,10 @@ from driftwise.errors import ParameterError
 from driftwise.service.deployments.catalogue import read_catalogue
 from driftwise.service.http.log_lines import log_to_stderr
 from driftwise.service.http.server import check_address, listen, make_access, welcome
+from driftwise.service.members.store_server import StoreServer
 from driftwise.service.members.worker import READY, WorkerSettings
 from driftwise.service.store.journal import open_journal
+from driftwise.service.store.sqlite import SQLiteJournal
 
 MAX_WORKERS = 64
 HANG_S = 30.0  # without a sign of life
@@ -145,22 +149,23 @@ def serve_workers(n_workers: int, settings: WorkerSettings, *, print_line: Calla
     if not 1 <= n_workers <= MAX_WORKERS:
         raise ParameterError(f"--workers {n_workers} is not a whole number from 1 to {MAX_WORKERS}")
     check_address(settings.host, auth=settings.auth)
-    if not settings.store.startswith(("postgresql://", "postgres://")):
-        raise ParameterError("--workers needs a store in PostgreSQL: a SQLite file has one process")
     journal = open_journal(settings.store, settings.durability, shared=True)
-    try:
+    with ExitStack() as stack:
+        stack.callback(journal.close)
         access = make_access(read_catalogue(journal), settings.store, settings.host, auth=settings.auth)
         listen(settings.host, settings.port).close()  # refused where another program has the port
         sockets = [listen(settings.host, settings.port, share_port=True) for _ in range(n_workers)]
         print_line(welcome(settings.store, access, settings.host, settings.port))
+        if isinstance(journal, SQLiteJournal):
+            folder = stack.enter_context(TemporaryDirectory(prefix="driftwise-", ignore_cleanup_errors=True))
+            settings.server = f"{folder}/store"
+            stack.callback(StoreServer(journal, Path(settings.server)).close)
+            settings.store = f"sqlite:///{journal.path}"  # the file itself, where it was named by a link
         group = WorkerGroup(settings, sockets)
-        try:
-            with _signals(group):
-                group.run()
-        finally:
-            group.stop()
-    finally:
-        journal.close()
+        stack.callback(group.stop)
+        with _signals(group):
+            group.run()
+    log.info("stopped")
 
 
 @contextmanager

@@ -227,18 +227,24 @@ def open_journal(
         url = f"sqlite:///{url}"
     kind, _, rest = url.partition("://")
     if kind == "sqlite":
-        path = rest.removeprefix("/")
-        if not path or rest == path:
-            raise ParameterError(f"store={url} has no file name: write sqlite:///driftwise.db")
         from driftwise.service.store.sqlite import SQLiteJournal
 
-        return SQLiteJournal(path, durability, migration=migration)
+        return SQLiteJournal(sqlite_path(url), durability, migration=migration)
     if kind in ("postgresql", "postgres"):
         from driftwise.service.store.postgres import PostgresJournal
 
         return PostgresJournal(url, durability, migration=migration, shared=shared)
     safe = f"{kind}://..." if rest else url  # the rest may contain a password
     raise ParameterError(f"store={safe} is neither sqlite:///PATH nor postgresql://...")
+
+
+def sqlite_path(url: str) -> Path:
+    """The file of `sqlite:///PATH`."""
+    rest = url.removeprefix("sqlite://")
+    path = rest.removeprefix("/")
+    if not path or rest == path:
+        raise ParameterError(f"store={url} has no file name: write sqlite:///driftwise.db")
+    return Path(path)
 
 
 def new_member() -> int:
