@@ -12,7 +12,9 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
+from driftwise.cli.command import main
 from driftwise.cli.keys import create
 from tests.fixtures.kills import Told
 from tests.fixtures.patience import HANG_S, patient, until
@@ -141,43 +143,70 @@ def test_twins_decide_the_same(pair: Processes) -> None:
     assert differences_of_twins(pair.services[0].store) == 0
 
 
-def test_workers_are_replaced_without_a_refused_request(postgres_server: Server, tmp_path: Path) -> None:
-    with Service(postgres_server.store(), "--workers", "2", log=tmp_path / "log") as service:
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.deep)])
+def test_workers_are_replaced_without_a_refused_request(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """All answers are 200, while workers are replaced one after another, and to clients that repeat nothing."""
+    store = tmp_path / "store.db" if kind == "sqlite" else request.getfixturevalue("postgres_server").store()
+    with Service(store, "--workers", "2", log=tmp_path / "log") as service:
         with patient(service.url) as client:
             for name in NAMES:
                 client.create(name, "ucb1", 2)
             until(lambda: _balanced(client.members(), 2), "two workers")
             before = {each.id for each in client.members()}
-            statuses: list[int] = []
+            answers: list[tuple[int, int]] = []
             stop = threading.Event()
-            threads = [threading.Thread(target=_ask, args=(service.url, n, stop, statuses)) for n in NAMES]
+            threads = [threading.Thread(target=_ask, args=(service.url, n, stop, answers)) for n in NAMES]
             for thread in threads:
                 thread.start()
             os.kill(service.process.pid, signal.SIGHUP)
             until(lambda: not before & {each.id for each in client.members()}, "new workers", 0.2)
             until(lambda: _balanced(client.members(), 2), "two workers")
-            enough = len(statuses) + 50
-            until(lambda: len(statuses) > enough or len(set(statuses)) > 1, "answers")
+            enough = len(answers) + 50
+            until(lambda: len(answers) > enough or any(status != 200 for status, _ in answers), "answers")
             stop.set()
             for thread in threads:
                 thread.join(HANG_S)
-        assert set(statuses) == {200}
+            assert {status for status, _ in answers} == {200}
+            assert sum(client.describe(name).n_events or 0 for name in NAMES) == len(answers)
+            assert all(client.verify(name).identical for name in NAMES)
         worker = _children(service.process.pid)[0]
         os.kill(worker, signal.SIGKILL)
-        until(lambda: worker not in _children(service.process.pid) and len(_children(service.process.pid)) == 2, "one")
+        until(lambda: worker not in _children(service.process.pid), "the end of a worker")
+        with patient(service.url) as client:
+            assert {client.decide(name).id >= 0 for name in NAMES} == {True}
         assert service.stop() == 0
     until(lambda: not _children(service.process.pid), "the end of workers")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--workers", "0"], "--workers 0 is not a whole number from 1 to 64"),
+        (["--workers", "two"], "'two' is not a valid integer"),
+        (["--workers", "2", "--demo"], "--workers 2 and --demo do not belong together"),
+        (["--advertise", "nonsense"], "--advertise nonsense is not HOST:PORT"),
+        (["--workers", "2", "--advertise", "here:99999"], "--advertise here:99999 is not HOST:PORT"),
+        (["--workers", "2", "--advertise", "here:65535"], "leaves no ports for --workers 2"),
+        (["--workers", "2", "--store", "postgresql://nobody@127.0.0.1:1/none"], "could not be opened"),
+    ],
+)
+def test_bad_options_are_refused_in_one_sentence(words: list[str], says: str, tmp_path: Path) -> None:
+    told = CliRunner().invoke(main, ["serve", "--store", f"sqlite:///{tmp_path}/store.db", *words])
+    assert told.exit_code == 2 and says in told.output and "Traceback" not in told.output
 
 
 def _balanced(members: list[Any], n: int) -> bool:
     return len(members) == n and all(len(each.deployments) == len(NAMES) // n for each in members)
 
 
-def _ask(url: str, name: str, stop: threading.Event, statuses: list[int]) -> None:
+def _ask(url: str, name: str, stop: threading.Event, answers: list[tuple[int, int]]) -> None:
     """A client that repeats nothing."""
     with httpx.Client(base_url=url, timeout=HANG_S) as http:
         while not stop.is_set():
-            statuses.append(http.post(f"/v1/deployments/{name}/decide", json={}).status_code)
+            answer = http.post(f"/v1/deployments/{name}/decide", json={})
+            answers.append((answer.status_code, answer.json().get("id", -1)))
             time.sleep(0.005)
 
 

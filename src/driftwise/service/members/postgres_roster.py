@@ -8,7 +8,7 @@ from typing import TypeVar
 import psycopg
 
 from driftwise.service.members.roster import LEASE_S, SLOTS, Member, View
-from driftwise.service.store.journal import ExpelledError
+from driftwise.service.store.journal import ExpelledError, JournalError
 from driftwise.service.store.postgres import PostgresJournal, runner
 from driftwise.service.store.postgres_session import Session, take_turn
 from driftwise.service.store.schema import create_roster
@@ -46,7 +46,7 @@ class PostgresRoster:
             with session.transaction():
                 take_turn(session, self._journal.schema)
                 if not session.execute(HAS_TABLES).rowcount:
-                    create_roster(runner(session))
+                    self._create_tables(session)
                 session.execute(FILL, (SLOTS,))
                 for (id,) in session.execute("SELECT id FROM members").fetchall():
                     if session.execute("SELECT pg_try_advisory_xact_lock(%s)", (id,)).fetchone() == (True,):
@@ -55,6 +55,15 @@ class PostgresRoster:
             self._journal.joined = True
 
         self._run(work)
+
+    def _create_tables(self, session: Session) -> None:
+        try:
+            create_roster(runner(session))
+        except psycopg.errors.InsufficientPrivilege:
+            raise JournalError(
+                f"{self._journal.path} has no tables of members, and this role may not create them: their owner runs "
+                "`driftwise store upgrade`"
+            ) from None
 
     def renew(self, id: int, *, ready: bool) -> View:
         """Renew a lease, and read the tables."""

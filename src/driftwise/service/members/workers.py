@@ -26,6 +26,7 @@ from driftwise.errors import ParameterError
 from driftwise.service.deployments.catalogue import read_catalogue
 from driftwise.service.http.log_lines import log_to_stderr
 from driftwise.service.http.server import check_address, listen, make_access, welcome
+from driftwise.service.members.addresses import parse_address
 from driftwise.service.members.store_server import StoreServer
 from driftwise.service.members.worker import READY, WorkerSettings
 from driftwise.service.store.journal import open_journal
@@ -149,6 +150,8 @@ def serve_workers(n_workers: int, settings: WorkerSettings, *, print_line: Calla
     if not 1 <= n_workers <= MAX_WORKERS:
         raise ParameterError(f"--workers {n_workers} is not a whole number from 1 to {MAX_WORKERS}")
     check_address(settings.host, auth=settings.auth)
+    if settings.advertise is not None and parse_address(settings.advertise)[1] + n_workers > 65536:
+        raise ParameterError(f"--advertise {settings.advertise} leaves no ports for --workers {n_workers}")
     journal = open_journal(settings.store, settings.durability, shared=True)
     with ExitStack() as stack:
         stack.callback(journal.close)

@@ -262,6 +262,8 @@ class PostgresJournal(SQLUpkeep):
             if "format" in tables:
                 (version,) = writer.execute("SELECT version FROM format").fetchone() or (0,)
                 self._check_version(writer, version)
+                if self._mode == "commit" and "slots" not in tables:
+                    create_roster(runner(writer))
                 return
             if tables:
                 raise ParameterError(f"{self.path} belongs to another program: it has {tables[0]}")
