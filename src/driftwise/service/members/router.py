@@ -9,6 +9,7 @@ import asyncio
 import hmac
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from driftwise.service.http.access import TOKEN_KEY, Headers
@@ -78,8 +79,9 @@ class Router:
         return keys[id]
 
     async def refresh(self) -> None:
-        """Read what other processes have written to the catalogue."""
-        await self.membership.lock.follow_now()
+        """Read what other processes have written to the catalogue; while the store fails, what is known must do."""
+        with suppress(Unavailable):
+            await self.membership.lock.follow_now()
 
     async def route(
         self, request: RoutedRequest, local: Callable[[], Awaitable[T]], *, forwarded: bool

@@ -59,7 +59,7 @@ class WorkerPlace(NamedTuple):
 
 def main() -> int:
     """Serve until a signal."""
-    settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=WorkerSettings)
+    settings = msgspec.json.decode(_read_line(), type=WorkerSettings)
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
         serve(
@@ -96,8 +96,16 @@ def _journal(settings: WorkerSettings) -> WorkerJournal | None:
     return WorkerJournal(sqlite_path(settings.store), Path(settings.server), settings.durability)
 
 
+def _read_line() -> bytes:
+    """A line of standard input, without a buffer: a thread reads on, and would hold its lock at the end."""
+    line = b""
+    while not line.endswith(b"\n") and (more := os.read(0, 1 << 16)):
+        line += more
+    return line
+
+
 def _stop_with_parent() -> None:
-    while sys.stdin.buffer.read(1):
+    while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 

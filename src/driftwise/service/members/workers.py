@@ -47,6 +47,7 @@ class WorkerProcess:
     def __init__(self, settings: WorkerSettings, listening: socket.socket) -> None:
         self.settings, self.listening = settings, listening
         self.ready = False
+        self.leaving = False  # whether it was asked to end, so that another takes its place
         self.failures = 0
         self.start()
 
@@ -63,7 +64,7 @@ class WorkerProcess:
         assert self.process.stdin is not None
         self.process.stdin.write(msgspec.json.encode(place) + b"\n")
         self.process.stdin.flush()
-        self.ready, self.started_at = False, time.monotonic()
+        self.ready, self.leaving, self.started_at = False, False, time.monotonic()
         self.alive_at = self.started_at
 
     def look(self) -> int | None:
@@ -74,7 +75,7 @@ class WorkerProcess:
             signs = b""
         if signs:
             self.alive_at = time.monotonic()
-            self.ready = READY in signs
+            self.ready = READY in signs and not self.leaving
             self.failures = 0 if self.ready else self.failures
         code = self.process.poll()
         if code is None and time.monotonic() - self.alive_at > HANG_S and self.failures == 0 and self.ready:
@@ -111,7 +112,7 @@ class WorkerGroup:
         code = worker.look()
         if code is None or time.monotonic() - worker.started_at < AGAIN_S:
             return
-        worker.failures += not worker.ready
+        worker.failures += not (worker.ready or worker.leaving)
         log.warning("a worker has ended and is started again", extra={"facts": {"exit_code": code}})
         if worker.failures >= MAX_FAILURES:
             raise ParameterError(f"a worker has ended {MAX_FAILURES} times before it was ready: the log says why")
@@ -122,7 +123,7 @@ class WorkerGroup:
         """Let the next worker end that is to be replaced, when all others are ready."""
         if self._replace and all(worker.ready and worker.process.poll() is None for worker in self.workers):
             worker = self._replace.pop()
-            worker.ready = False
+            worker.ready, worker.leaving = False, True
             worker.process.terminate()
 
     def replace_all(self) -> None:
