@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.fixtures.kills import Told
 from tests.fixtures.patience import HANG_S, patient, until
 from tests.fixtures.postgres import Server
 from tests.fixtures.service_process import Service
-from tests.fixtures.takeovers import Processes, clients_of, compare, differences_of_twins, go_on
+from tests.fixtures.takeovers import Processes, clients_of, compare, differences_of_twins, go_on, takeovers
 
 HTTP = httpx.Client(timeout=HANG_S, limits=httpx.Limits(max_keepalive_connections=0))
 NAMES = [f"shop-{number}" for number in range(4)]
@@ -94,12 +95,15 @@ def test_keys_work_everywhere(pair: Processes) -> None:
         with patient(service.url, key=new["key"]) as other:
             assert other.decide(NAMES[0]).id >= 0
     assert ask("DELETE", f"{second.url}/v1/keys/{new['id']}").status_code == 200
-    shown = {"authorization": f"Bearer {new['key']}"}
     for service in (first, second):
         url = f"{service.url}/v1/deployments/{NAMES[0]}/decide"
-        until(lambda url=url: HTTP.post(url, json={}, headers=shown).status_code == 401, "a revoked key")
+        until(partial(_is_refused, url, new["key"]), "a revoked key")
     entries = ask("GET", f"{second.url}/v1/audit?limit=1000").json()["entries"]
     assert [each["action"] for each in entries][-2:] == ["create_key", "revoke_key"]
+
+
+def _is_refused(url: str, key: str) -> bool:
+    return HTTP.post(url, json={}, headers={"authorization": f"Bearer {key}"}).status_code == 401
 
 
 def test_takeovers_under_load(pair: Processes) -> None:
@@ -213,3 +217,10 @@ def _ask(url: str, name: str, stop: threading.Event, answers: list[tuple[int, in
 def _children(process: int) -> list[int]:
     path = Path(f"/proc/{process}/task/{process}/children")
     return [int(each) for each in path.read_text().split()] if path.exists() else []
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("n_processes", [2, 4])
+def test_many_takeovers_under_load(n_processes: int, durable_server: Server, tmp_path: Path) -> None:
+    found = takeovers(tmp_path, durable_server.store(), n_processes, 10)
+    assert {name: found[name] for name in CLEAN} == CLEAN and found["different_from_twin"] == 0

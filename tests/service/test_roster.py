@@ -12,7 +12,7 @@ import pytest
 from driftwise.checks import JOURNAL_CHECKS
 from driftwise.service.members.balance import plan_moves
 from driftwise.service.members.postgres_roster import PostgresRoster
-from driftwise.service.members.roster import NOBODY, SLOTS, Member, Roster, View
+from driftwise.service.members.roster import NOBODY, SLOTS, Member, Roster, RosterView
 from driftwise.service.members.store_server import StoreServer
 from driftwise.service.members.worker_journal import WorkerJournal, WorkerRoster
 from driftwise.service.store import postgres_session as sessions
@@ -59,12 +59,12 @@ def _worker(folder: Path) -> "Membered":
     return WorkerJournal(folder / "store.db", folder / "server"), WorkerRoster(folder / "server")
 
 
-def view_of(*members: int, owners: list[int] | None = None, ready: bool = True) -> View:
+def view_of(*members: int, owners: list[int] | None = None, ready: bool = True) -> RosterView:
     found = {id: Member(id, "", "", ready) for id in members}
-    return View(found, owners or [NOBODY] * (SLOTS + 1), -1)
+    return RosterView(found, owners or [NOBODY] * (SLOTS + 1), -1)
 
 
-def after(view: View, plan: dict[int, int]) -> View:
+def after(view: RosterView, plan: dict[int, int]) -> RosterView:
     return view._replace(owners=[plan.get(slot, owner) for slot, owner in enumerate(view.owners)])
 
 
@@ -74,14 +74,14 @@ def test_the_plan_levels_loads_and_then_rests() -> None:
     view = after(view, plan_moves(view, sizes))
     assert set(view.owners[1:]) == {7} and not plan_moves(view, sizes)
     for newcomer in (8, 9):
-        view = View({**view.members, newcomer: Member(newcomer, "", "", ready=True)}, view.owners, -1)
+        view = RosterView({**view.members, newcomer: Member(newcomer, "", "", ready=True)}, view.owners, -1)
         view = after(view, plan_moves(view, sizes))
         assert not plan_moves(view, sizes)
         loads = [sum(sizes[slot] for slot in sizes if view.owners[slot] == id) for id in view.members]
         assert max(loads) - min(loads) <= 2
         empty = Counter(owner for slot, owner in enumerate(view.owners) if slot and not sizes[slot])
         assert max(empty.values()) - min(empty.values()) <= 1
-    gone = View({id: each for id, each in view.members.items() if id != 8}, view.owners, -1)
+    gone = RosterView({id: each for id, each in view.members.items() if id != 8}, view.owners, -1)
     plan = plan_moves(gone, sizes)
     assert {slot for slot, owner in enumerate(view.owners) if owner == 8} <= set(plan)
 

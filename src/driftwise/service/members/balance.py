@@ -6,12 +6,12 @@ gives owners to slots that have none, where the first one wins.
 
 from collections.abc import Mapping, Sequence
 
-from driftwise.service.members.roster import SLOTS, View
+from driftwise.service.members.roster import SLOTS, RosterView
 
 Plan = dict[int, int]  # the new owner by slot
 
 
-def plan_moves(view: View, n_deployments: Mapping[int, int], leaving: int | None = None) -> Plan:
+def plan_moves(view: RosterView, n_deployments: Mapping[int, int], leaving: int | None = None) -> Plan:
     """The moves after which all members own about as many deployments, and as many empty slots.
 
     `n_deployments` counts those of each slot. `leaving` is a member that hands over everything, to others that are
@@ -27,7 +27,7 @@ def plan_moves(view: View, n_deployments: Mapping[int, int], leaving: int | None
     return _level(view, sorted(able), sizes, leaving) | _level(view, sorted(able), dict.fromkeys(empty, 1), leaving)
 
 
-def _level(view: View, able: Sequence[int], sizes: Mapping[int, int], leaving: int | None) -> Plan:
+def _level(view: RosterView, able: Sequence[int], sizes: Mapping[int, int], leaving: int | None) -> Plan:
     """Level the loads: orphans go to the least loaded; then the most loaded gives to the least, while that helps."""
     owned: dict[int, list[int]] = {id: [] for id in able}
     plan: Plan = {}

@@ -10,11 +10,14 @@ import logging
 import secrets
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
+from typing import Any
 
+from driftwise.service.deployments.background_tasks import log_failure
 from driftwise.service.deployments.catalogue import RETIRED, DeploymentEntry
 from driftwise.service.deployments.engine import Engine
+from driftwise.service.deployments.readiness import READ
 from driftwise.service.http.errors import Unavailable
 from driftwise.service.members.balance import Plan, plan_moves
 from driftwise.service.members.catalogue_lock import CatalogueLock
@@ -26,7 +29,7 @@ from driftwise.service.members.roster import (
     SLOTS,
     Member,
     Roster,
-    View,
+    RosterView,
     slot_of,
 )
 from driftwise.service.store.journal import ExpelledError, JournalError, SharedJournal
@@ -41,7 +44,7 @@ class Membership:
     def __init__(self, engine: Engine, journal: SharedJournal, roster: Roster, address: str) -> None:
         self.engine, self.journal, self.roster, self.address = engine, journal, roster, address
         self.secret = secrets.token_urlsafe(32)
-        self.view = View({}, [NOBODY] * (SLOTS + 1), -1)
+        self.view = RosterView({}, [NOBODY] * (SLOTS + 1), -1)
         self.problem: JournalError | None = None  # of the last renewal
         self.lock = CatalogueLock(self)
         self.draining = False
@@ -56,7 +59,7 @@ class Membership:
         self._changed = asyncio.Event()
         self._level: object = None  # the view that needs no more moves
         self._sizes: tuple[int, Counter[int]] = (-1, Counter())
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
         self._one_renewal = asyncio.Lock()
         self._renewing: asyncio.Task[bool] | None = None
         self._handing_over: asyncio.Task[None] | None = None
@@ -77,7 +80,7 @@ class Membership:
     def start(self) -> None:
         """Start to renew the lease; the engine has started."""
         self.engine.catalogue_lock = self.lock
-        self._tasks.append(asyncio.ensure_future(self._run()))
+        self._start_task(self._run())
 
     async def drain(self) -> bool:
         """Hand everything over, as long as there is another member to own it; returns whether all is handed over."""
@@ -91,7 +94,7 @@ class Membership:
 
     async def close(self) -> None:
         """Leave; the engine has written everything and is closed."""
-        for task in self._tasks:
+        for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         try:
@@ -99,6 +102,13 @@ class Membership:
         except JournalError as error:
             log.warning("the roster was not left", extra={"facts": {"why": str(error)}})
         self.roster.close()
+
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(log_failure)
+        return task
 
     # ---- who owns what ----
 
@@ -154,8 +164,7 @@ class Membership:
         if not self.draining and (self._handing_over is None or self._handing_over.done()):
             plan = self._plan()
             if any(self.view.owners[slot] == self.id for slot in plan):
-                self._handing_over = asyncio.ensure_future(self._hand_over(plan))
-                self._tasks = [task for task in self._tasks if not task.done()] + [self._handing_over]
+                self._handing_over = self._start_task(self._hand_over(plan))
         await self.lock.tend()
 
     async def renew_now(self) -> None:
@@ -181,9 +190,8 @@ class Membership:
             self._joined = False
             return False
         except (JournalError, Unavailable) as error:
-            if self.problem is None:
-                log.error("the lease cannot be renewed", extra={"facts": {"why": str(error)}})
             self.problem = error if isinstance(error, JournalError) else JournalError(str(error))
+            self.engine.readiness.failed(READ, self.problem)
             self._wake()
             return False
         self.problem = None
@@ -210,7 +218,7 @@ class Membership:
         self._joined = True
         log.info("joined", extra={"facts": {"member": self.id, "address": self.address}})
 
-    def _apply(self, view: View) -> None:
+    def _apply(self, view: RosterView) -> None:
         """Follow the view: forget what was lost, and be prepared for what was gained."""
         mine = {slot for slot, owner in enumerate(view.owners) if owner == self.id and slot != CATALOGUE_SLOT}
         if mine != self._mine:
@@ -220,7 +228,7 @@ class Membership:
                 if slot in gained or slot in lost:
                     self._forget(entry)
             self._mine = mine
-            self._tasks.append(asyncio.ensure_future(self._load(gained)))
+            self._start_task(self._load(gained))
         gone = self.view.members.keys() - view.members.keys()
         self.view = view
         for id in gone:

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from driftwise.service.members.roster import LEASE_S, NOBODY, SLOTS, Member, View
+from driftwise.service.members.roster import LEASE_S, NOBODY, SLOTS, Member, RosterView
 from driftwise.service.store.journal import ExpelledError
 
 
@@ -31,7 +31,7 @@ class MemoryRoster:
             self._members[member.id] = member
             self._expiry[member.id] = time.monotonic() + LEASE_S
 
-    def renew(self, id: int, *, ready: bool) -> View:
+    def renew(self, id: int, *, ready: bool) -> RosterView:
         """Renew a lease, and return the view of all."""
         with self._lock:
             if id not in self._members:
@@ -41,7 +41,7 @@ class MemoryRoster:
             self._expiry[id] = now + LEASE_S
             members = {each.id: each._replace(expired=self._expiry[each.id] <= now) for each in self._members.values()}
             owners = list(self._owners)
-        return View(members, owners, self._last_event())
+        return RosterView(members, owners, self._last_event())
 
     def expire(self, id: int) -> None:
         """Let the lease of a member end now."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import psycopg
 
-from driftwise.service.members.roster import LEASE_S, SLOTS, Member, View
+from driftwise.service.members.roster import LEASE_S, SLOTS, Member, RosterView
 from driftwise.service.store.journal import ExpelledError, JournalError
 from driftwise.service.store.postgres import PostgresJournal, runner
 from driftwise.service.store.postgres_session import Session, take_turn
@@ -65,17 +65,17 @@ class PostgresRoster:
                 "`driftwise store upgrade`"
             ) from None
 
-    def renew(self, id: int, *, ready: bool) -> View:
+    def renew(self, id: int, *, ready: bool) -> RosterView:
         """Renew a lease, and read the tables."""
 
-        def work(session: Session) -> View:
+        def work(session: Session) -> RosterView:
             if not session.execute(RENEW, (ready, id)).rowcount:
                 raise ExpelledError
             members = {row[0]: Member(*row) for row in session.execute(MEMBERS)}
             owners, catalogue = session.execute(OWNERS).fetchone() or ([], None)
             if len(owners or ()) != SLOTS + 1:  # a crash of the server has emptied the tables since
                 raise ExpelledError
-            return View(members, owners, -1 if catalogue is None else catalogue)
+            return RosterView(members, owners, -1 if catalogue is None else catalogue)
 
         return self._run(work)
 

@@ -41,7 +41,7 @@ class Member(NamedTuple):
     expired: bool = False
 
 
-class View(NamedTuple):
+class RosterView(NamedTuple):
     """What the roster says: members by id, the owner of each slot, and the number of the last catalogue event."""
 
     members: dict[int, Member]
@@ -55,7 +55,7 @@ class Roster(Protocol):
     def join(self, member: Member) -> None:
         """Add a member, whose journal has a session to write with."""
 
-    def renew(self, id: int, *, ready: bool) -> View:
+    def renew(self, id: int, *, ready: bool) -> RosterView:
         """Renew the lease of a member, and return the view of all; `ExpelledError` where it was expelled."""
 
     def expel(self, id: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from driftwise.service.members.roster import Member, View
+from driftwise.service.members.roster import Member, RosterView
 from driftwise.service.members.store_protocol import ERRORS, receive, send
 from driftwise.service.store.journal import Answer, Event, JournalError, Origin, Snapshot, new_member
 from driftwise.service.store.sqlite import SQLiteJournal
@@ -137,10 +137,10 @@ class WorkerRoster:
         """Add a member."""
         self._parent.call("join", 0, member)
 
-    def renew(self, id: int, *, ready: bool) -> View:
+    def renew(self, id: int, *, ready: bool) -> RosterView:
         """Renew a lease, and return the view of all."""
         members, owners, catalogue = self._parent.call("renew", 0, id, ready)
-        return View({int(key): Member(*each) for key, each in members.items()}, owners, catalogue)
+        return RosterView({int(key): Member(*each) for key, each in members.items()}, owners, catalogue)
 
     def expel(self, id: int) -> bool:
         """Remove a member whose lease has expired."""
