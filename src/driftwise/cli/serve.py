@@ -90,6 +90,12 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
     help="How long a request with an idempotency key can be repeated.",
 )
 @click.option("--archive", metavar="FOLDER", help="For events of deployments with retention.archive, as Parquet files.")
+@click.option("--workers", type=int, metavar="N", help="Serve with N processes that share the port, on all cores.")
+@click.option(
+    "--advertise",
+    metavar="HOST:PORT",
+    help="Where other processes of the same store reach this one, if not at --host and --port.",
+)
 @click.option("--no-auth", is_flag=True, help="Need no token: for development, on loopback only.")
 @click.option("--log-requests", is_flag=True, help="Log every request.")
 @click.option("--demo", is_flag=True, help="Run with simulated clients; without --store nothing is kept.")
@@ -109,6 +115,8 @@ def serve(
     max_per_day: int,
     keep_keys: float,
     archive: str | None,
+    workers: int | None,
+    advertise: str | None,
     no_auth: bool,
     log_requests: bool,
     demo: bool,
@@ -134,7 +142,11 @@ def serve(
         from driftwise.service.http.rate_limits import RateLimits
         from driftwise.service.http.server import exit_on_sigterm, temporary_folder
         from driftwise.service.http.server import serve as run
+        from driftwise.service.members.worker import WorkerSettings
+        from driftwise.service.members.workers import serve_workers
 
+    if demo and workers is not None:
+        raise ParameterError(f"--workers {workers} and --demo do not belong together: a demonstration has one process")
     rates = RateLimits(max_rate, max_per_day)
     limits = Limits(max_body, max_connections, max_per_client, rates=rates)
     temporary = demo and context.get_parameter_source("store") == ParameterSource.DEFAULT
@@ -143,6 +155,13 @@ def serve(
         if temporary:
             store = f"sqlite:///{stack.enter_context(temporary_folder())}/demo.db"
         warm_up(store, durability, deployment, policy, log, columns)
+        if workers is not None:
+            auth, keep_s = not no_auth, 3600 * keep_keys
+            settings = WorkerSettings(
+                store, host, port, durability, limits, log_requests, auth, keep_s, archive, advertise
+            )
+            serve_workers(workers, settings, print_line=click.echo)
+            return
         if demo:
             click.echo(LOOK.format(url=f"http://{host}:{port}"), err=True)
         run(
@@ -154,6 +173,7 @@ def serve(
             log_requests=log_requests,
             keep_answers_s=3600 * keep_keys,
             archive=archive,
+            advertise=advertise,
             auth=not (no_auth or temporary),  # a demonstration has only simulated data
             background=play if demo else None,
             print_line=(lambda _: None) if temporary else click.echo,

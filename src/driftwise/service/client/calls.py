@@ -29,6 +29,8 @@ from driftwise.service.http.schemas.responses import (
     LearnManyResponse,
     LearnResponse,
     LoggedDecision,
+    MemberList,
+    MemberResponse,
     SnapshotResponse,
     Statistics,
     SummaryResponse,
@@ -244,6 +246,11 @@ def cancel(name: str, id: int, *, key: str | None = None) -> ApiCall[LearnRespon
 def list_page(*, after: str = "", limit: int = 100) -> ApiCall[DeploymentList]:
     """List a page of deployments."""
     return ApiCall("GET", f"/deployments?after={after}&limit={limit}", DeploymentList)
+
+
+def members() -> ApiCall[list[MemberResponse]]:
+    """List the processes that serve the store, and the deployments that each owns; none, where it is one alone."""
+    return ApiCall("GET", "/members", MemberList, pick=lambda answer: answer.members)
 
 
 def describe(name: str) -> ApiCall[DeploymentResponse]:

@@ -65,7 +65,7 @@ async def create(engine: Engine, new: DeploymentSpec, *, key: IdempotencyKey = N
         reply = 201, msgspec.json.encode(deployment_view(initial, RUNNING, event.at, live))
         await engine.commit([event], key.answers(reply, engine.clock()))
         catalogue.apply(event)
-        catalogue.entries[initial.name].live = live
+        catalogue.entries[initial.name].live = live if engine.owns(live.stream) else None
     return reply
 
 

@@ -16,12 +16,13 @@ from driftwise.errors import DriftwiseError
 from driftwise.families import POLICIES
 from driftwise.service.deployments.catalogue import RETIRED, DeploymentEntry
 from driftwise.service.deployments.check import check_sample
-from driftwise.service.deployments.readiness import READ, TRIAL, WRITTEN
+from driftwise.service.deployments.loading import START, fold_beside
+from driftwise.service.deployments.readiness import ANSWER_S, READ, TRIAL, WRITTEN, Ready
 from driftwise.service.deployments.retention import cut
 from driftwise.service.deployments.shadow_feed import follow
 from driftwise.service.deployments.shadows import stream_of
 from driftwise.service.deployments.spec import policy_of
-from driftwise.service.http.errors import Damaged, NotFound, Replaying, Unavailable
+from driftwise.service.http.errors import Damaged, NotFound, NotOwner, Replaying, Unavailable
 from driftwise.service.store.events import ApiKeyUsed, ClockSet
 from driftwise.service.store.writer import Chore
 
@@ -32,9 +33,15 @@ IDLE_US = 10 * 1_000_000  # a deployment without requests is saved after this
 DAY_US = 24 * 3600 * 1_000_000
 SWEEP_S = 1.0
 TEND_S = 10.0  # between two looks at what can be dropped
+FIRST = 1  # the stream of the first deployment
 MAX_SAMPLED = 1000  # deployments checked at the start
 FAILED = "a background task failed"
 log = logging.getLogger("driftwise.service")
+
+
+def _owned(engine: "Engine") -> list[tuple[str, DeploymentEntry]]:
+    """The deployments that this process owns, by name."""
+    return [(name, entry) for name, entry in engine.catalogue.entries.items() if engine.owns(entry.stream)]
 
 
 def log_failure(task: "asyncio.Task[None]") -> None:
@@ -73,7 +80,7 @@ async def warm(engine: "Engine") -> None:
 async def check_sample_of_each(engine: "Engine") -> None:
     """Read some events of each deployment, of the newest and of older ones: damage shall not wait to be met."""
     luck = random.Random()
-    entries = [entry for entry in engine.catalogue.entries.values() if entry.status != RETIRED]
+    entries = [entry for _, entry in _owned(engine) if entry.status != RETIRED]
     n_events = 0
     for entry in luck.sample(entries, min(MAX_SAMPLED, len(entries))):
         with suppress(DriftwiseError):  # it is logged, and readiness names it
@@ -85,7 +92,10 @@ async def check_sample_of_each(engine: "Engine") -> None:
 
 async def _try_fold(engine: "Engine", name: str) -> None:
     with suppress(DriftwiseError):  # requests for this deployment will report it
-        await engine.live(name)
+        try:
+            await engine.live(name)
+        except NotOwner:  # only the kernels are needed, in case this process becomes the owner
+            await fold_beside(engine, engine.entry(name), START)
 
 
 def _kind(entry: DeploymentEntry) -> tuple[Any, ...]:
@@ -125,13 +135,15 @@ async def tend_store(engine: "Engine") -> None:
 async def tend_once(engine: "Engine") -> None:
     """Drop old answers, deployments that were deleted, and events that no retention asks for; give pages back."""
     before = engine.oldest_answer(engine.clock())
-    chores: list[Chore] = [partial(engine.journal.forget_answers, before)]
-    for stream in list(engine.catalogue.deleted - engine.dropped):
+    chores: list[Chore] = []
+    if engine.owns(FIRST):  # of several processes one drops answers
+        chores.append(partial(engine.journal.forget_answers, before))
+    for stream in filter(engine.owns, engine.catalogue.deleted - engine.dropped):
         chores += [partial(engine.journal.drop, each) for each in (stream, stream_of(stream))]
         engine.dropped.add(stream)
-    for name, entry in list(engine.catalogue.entries.items()):
+    for name, entry in _owned(engine):
         if entry.keeps is not None and entry.status != RETIRED and entry.damage is None:
-            with suppress(NotFound, Damaged, Replaying):  # deleted, unreadable, or not yet: requests will report it
+            with suppress(NotFound, NotOwner, Damaged, Replaying):  # requests will report it, or the next run succeeds
                 async with entry.history:
                     await cut(engine, name)
                 chores.append(partial(engine.journal.trim, entry.stream))
@@ -145,7 +157,7 @@ async def run_once(engine: "Engine") -> None:
     if engine.readiness.problems:
         await try_store(engine)
     now = engine.clock()
-    for entry in list(engine.catalogue.entries.values()):
+    for _, entry in _owned(engine):
         if entry.live is None or entry.busy is not None:
             continue
         try:
@@ -173,6 +185,18 @@ async def record_uses(engine: "Engine", now: int) -> None:
             event = engine.catalogue.event(ApiKeyUsed(id), now)
             await engine.commit([event])
             engine.catalogue.apply(event)
+
+
+async def check_ready(engine: "Engine") -> Ready:
+    """Whether requests are served. Without a recent write the store is tried first, for a short time."""
+    readiness = engine.readiness
+    reason = readiness.reason
+    if reason is None and readiness.idle:
+        if readiness.trying is None or readiness.trying.done():
+            readiness.trying = engine.start_task(try_store(engine))
+        done, _ = await asyncio.wait([readiness.trying], timeout=ANSWER_S)
+        reason = readiness.reason if done else f"the store has not answered for {ANSWER_S:g} seconds"
+    return Ready(reason is None, reason, engine.damaged_names)
 
 
 async def try_store(engine: "Engine") -> None:

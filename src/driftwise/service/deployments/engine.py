@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -23,12 +23,13 @@ from driftwise.service.deployments.clock import Clock
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.idempotency import IdempotencyKey, Replayed, Reply
 from driftwise.service.deployments.loading import LONG, load, wait_patiently
-from driftwise.service.deployments.readiness import ANSWER_S, READ, WRITTEN, Readiness, Ready
+from driftwise.service.deployments.readiness import READ, WRITTEN, Readiness
 from driftwise.service.deployments.replay_process import ReplayProcess, ReplayProcessError
 from driftwise.service.http.errors import (
     Damaged,
     IdempotencyKeyReused,
     NotFound,
+    NotOwner,
     NotRunning,
     RequestInProgress,
     Unavailable,
@@ -68,12 +69,12 @@ class Engine:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.readiness = Readiness()
         self.writer: Writer[tuple[DeploymentEntry, dict[int, Body]]]
-        self.catalogue_lock: asyncio.Lock
+        self.catalogue_lock: AbstractAsyncContextManager[None]
+        self.owns: Callable[[int], bool] = lambda stream: True  # whether this process may write to a stream
         self.dropped: set[int] = set()  # streams of deleted deployments that were dropped since the start
         self.replays, self.one_replay, self.long_replay = ReplayProcess(), asyncio.Lock(), LONG
         self._in_flight: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._trial: asyncio.Task[None] | None = None
 
     # ---- beginning and end ----
 
@@ -121,6 +122,7 @@ class Engine:
             raise NotRunning(f"deployment {name} is {entry.status}")
         if entry.live is None or entry.busy is not None:
             return await self.live(name)
+        self._check_owner(entry)
         entry.touched = self.clock()
         return entry, entry.live
 
@@ -128,9 +130,12 @@ class Engine:
         """A deployment, folded and not in exclusive use; `touched` of its entry is now."""
         entry = self.entry(name)
         while entry.busy is not None or entry.live is None:
-            if entry.busy is None and entry.lost:
-                raise damaged_error(entry)
+            if entry.busy is None:
+                self._check_owner(entry)
+                if entry.lost:
+                    raise damaged_error(entry)
             await wait_patiently(entry, entry.busy or self.start_task(self._load(entry), background.ignore_failure))
+        self._check_owner(entry)
         entry.touched = self.clock()
         return entry, entry.live
 
@@ -159,6 +164,10 @@ class Engine:
         finally:
             done, entry.busy = entry.busy, None
             done.set_result(None)
+
+    def _check_owner(self, entry: DeploymentEntry) -> None:
+        if not self.owns(entry.stream):
+            raise NotOwner(f"deployment {entry.initial.name} has another owner; repeat the request")
 
     @staticmethod
     def check_not_discarded(entry: DeploymentEntry) -> None:
@@ -230,7 +239,8 @@ class Engine:
     async def _save_later(self, draft: Callable[[], Snapshot], era: int) -> None:
         """Make a snapshot while requests go on. If a commit fails meanwhile, the snapshot is void."""
         snapshot = await asyncio.to_thread(draft)
-        self.writer.submit(snapshots=[snapshot], era=era)
+        if self.owns(snapshot.stream):
+            self.writer.submit(snapshots=[snapshot], era=era)
 
     def _committed(self, error: JournalError | None) -> None:
         """A commit is done or has failed."""
@@ -337,22 +347,10 @@ class Engine:
             entry.damage = Damage(str(error), error.event)
         return damaged_error(entry)
 
-    # ---- readiness ----
-
     @property
     def ready(self) -> bool:
         """Whether requests are served, as far as is known."""
         return self.readiness.reason is None
-
-    async def check_ready(self) -> Ready:
-        """Whether requests are served. Without a recent write the store is tried first, for a short time."""
-        reason = self.readiness.reason
-        if reason is None and self.readiness.idle:
-            if self._trial is None or self._trial.done():
-                self._trial = self.start_task(background.try_store(self))
-            done, _ = await asyncio.wait([self._trial], timeout=ANSWER_S)
-            reason = self.readiness.reason if done else f"the store has not answered for {ANSWER_S:g} seconds"
-        return Ready(reason is None, reason, self.damaged_names)
 
     @property
     def damaged_names(self) -> list[str]:

@@ -4,6 +4,7 @@ The store can fail when it is written and when it is read. The log has a line wh
 one for every request between.
 """
 
+import asyncio
 import logging
 import random
 import time
@@ -35,6 +36,7 @@ class Readiness:
         self.warm = False
         self.sampled = False  # whether a sample of the store has been checked
         self.problems: dict[str, str] = {}
+        self.trying: asyncio.Task[None] | None = None  # a trial of the store
         self._wrote = time.monotonic()
 
     @property

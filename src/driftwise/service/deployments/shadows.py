@@ -135,7 +135,7 @@ def _restored(
 async def save(engine: "Engine", entry: "DeploymentEntry") -> None:
     """Save how far the shadows of a deployment have come."""
     shadows, era = entry.shadows, engine.writer.era
-    if shadows is None or not shadows.unsaved:
+    if shadows is None or not shadows.unsaved or not engine.owns(entry.stream):
         return
     async with shadows.lock:
         able = [each for each in shadows.members.values() if each.failure is None and each.number]

@@ -9,6 +9,7 @@ import msgspec
 from starlette.routing import BaseRoute, Route, Router
 
 from driftwise.service.dashboard.pages import pages
+from driftwise.service.deployments.background_tasks import check_ready
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.idempotency import Reply
 from driftwise.service.deployments.readiness import Ready
@@ -19,6 +20,7 @@ from driftwise.service.http.middleware import HttpMetrics, Middleware
 from driftwise.service.http.openapi import document
 from driftwise.service.http.routes import endpoints
 from driftwise.service.http.schemas.responses import Health
+from driftwise.service.members.endpoints import gather_list, member_endpoints
 
 log = logging.getLogger("driftwise.service")
 
@@ -32,7 +34,7 @@ def make_app(
 ) -> Middleware:
     """The application for a service; the engine starts and ends with it, and so does the task `background`."""
     http_metrics = HttpMetrics()
-    metrics = ServiceMetrics(service.engine, http_metrics)
+    metrics = ServiceMetrics(service.engine, http_metrics, service.router)
 
     async def health(call: Call) -> Health:
         """Whether the process is alive."""
@@ -40,7 +42,7 @@ def make_app(
 
     async def readiness(call: Call) -> Reply:
         """Whether requests are served: 503 with the reason until kernels are compiled, and while the store fails."""
-        result = await service.engine.check_ready()
+        result = await check_ready(service.engine)
         return 200 if result.ready else 503, msgspec.json.encode(result)
 
     async def get_metrics(call: Call) -> StreamingResponse:
@@ -64,11 +66,14 @@ def make_app(
 
     table = [
         *endpoints(),
+        *member_endpoints(service.router),
         *more,
         Endpoint("GET", "/healthz", health, scope=None, response=Health),
         Endpoint("GET", "/readyz", readiness, scope=None, response=Ready),
         Endpoint("GET", "/metrics", get_metrics, scope="read", response=str, media=(CONTENT_TYPE,)),
     ]
+    if service.router is not None:
+        gather_list(service.router, table)
     openapi_document = msgspec.json.encode(document(table))
     table.append(Endpoint("GET", "/openapi.json", openapi, scope=None, response=None))
     paths: dict[str, list[Endpoint]] = {}
@@ -80,7 +85,12 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
+        membership = None if service.router is None else service.router.membership
+        if membership is not None:
+            await membership.join()
         await service.engine.start()
+        if membership is not None:
+            membership.start()
         task = None if background is None else asyncio.ensure_future(_logged(background(service.engine)))
         try:
             yield
@@ -89,6 +99,9 @@ def make_app(
                 task.cancel()
                 await asyncio.wait([task])
             await service.engine.close()
+            if service.router is not None and membership is not None:
+                service.router.close()
+                await membership.close()
 
     app = Router(routes, redirect_slashes=False, default=not_found, lifespan=lifespan)
     return Middleware(app, http_metrics, log_requests=log_requests)

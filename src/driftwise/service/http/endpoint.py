@@ -30,10 +30,13 @@ from driftwise.service.http.errors import (
     MethodNotAllowed,
     NotFound,
     Replaying,
+    Unauthorized,
     Unavailable,
     error_reply,
 )
 from driftwise.service.http.rate_limits import RateLimiter, RateLimits
+from driftwise.service.members.forwarding import ForwardedResponse
+from driftwise.service.members.router import RoutedRequest, Router
 from driftwise.service.store.events import ApiKeyCreated, Audited
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
@@ -67,6 +70,7 @@ class Service:
     engine: Engine
     limits: Limits = field(default_factory=Limits)
     access: Access = field(default_factory=Access)
+    router: Router | None = None  # to other processes, where several serve the store
     rates: RateLimiter = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +80,7 @@ class Service:
 class Call:
     """A request, decoded for a handler."""
 
-    __slots__ = ("body", "caller", "engine", "id", "key", "name", "query")
+    __slots__ = ("body", "caller", "engine", "forwarded", "id", "key", "name", "query")
 
     def __init__(self, engine: Engine, path: Mapping[str, str], query: dict[str, str]) -> None:
         self.engine, self.query = engine, query
@@ -85,6 +89,7 @@ class Call:
         self.body: Any = None
         self.key: IdempotencyKey = NO_KEY
         self.caller: ApiKeyCreated | None = None
+        self.forwarded = False  # whether another process asks
 
     def number(self, name: str, default: int, low: int, high: int) -> int:
         """A whole number from the query."""
@@ -170,16 +175,17 @@ class Endpoint:
         path = scope.get("path_params") or {}
         name = path.get("name")
         service = self.service
-        engine, caller = service.engine, None
-        if self.scope is not None:
-            caller = service.access.caller(
-                headers, engine.catalogue, engine.clock, self.scope, name, filtered=self.filtered
-            )
+        engine, router = service.engine, service.router
+        forwarded = None if router is None else router.forwarded_caller(headers)
+        if router is not None and forwarded is not None:
+            caller = await router.key_of(forwarded)
+        else:
+            caller = None if self.scope is None else await self._caller(headers, self.scope, name)
         if name is not None and not NAME.match(name):
             raise NotFound(f"there is no deployment {_quote(name)}")
         call = Call(engine, path, _query(scope["query_string"], self.query) if scope["query_string"] else {})
-        call.caller = caller
-        if caller is not None:
+        call.caller, call.forwarded = caller, forwarded is not None
+        if caller is not None and forwarded is None:
             scope["caller"] = caller.id
             engine.catalogue.key_uses[caller.id] = engine.clock()
             service.rates.check(caller.id)
@@ -187,6 +193,46 @@ class Endpoint:
             if headers.get(b"content-type", b"").split(b";")[0].strip().lower() != JSON:
                 raise BadRequest("the header content-type must be application/json")
             body = await read_body(headers, receive, service.limits)
+        else:
+            body = b""
+        if router is None or name is None:
+            if router is not None and self.scope is not None:
+                await router.refresh()  # it may be about what another process has just written
+            return await self._done_here(call, scope, headers, body)
+        query = b"?" + scope["query_string"] if scope["query_string"] else b""
+        request = RoutedRequest(
+            name,
+            self.method,
+            (scope["raw_path"] + query).decode("latin-1"),
+            headers,
+            body,
+            scope["request_id"],
+            "" if caller is None else caller.id,
+            repeatable=self.method == "GET" or (self.idempotent and b"idempotency-key" in headers),
+        )
+        reply = await router.route(
+            request, lambda: self._done_here(call, scope, headers, body), forwarded=forwarded is not None
+        )
+        return _passed_on(reply) if isinstance(reply, ForwardedResponse) else reply
+
+    async def _caller(self, headers: Headers, scope: str, name: str | None) -> ApiKeyCreated | None:
+        """The API key of a request; one that is not known here may have been created by another process."""
+        service = self.service
+        catalogue, clock = service.engine.catalogue, service.engine.clock
+        try:
+            return service.access.caller(headers, catalogue, clock, scope, name, filtered=self.filtered)
+        except Unauthorized:
+            if service.router is None:
+                raise
+        await service.router.refresh()
+        return service.access.caller(headers, catalogue, clock, scope, name, filtered=self.filtered)
+
+    async def _done_here(
+        self, call: Call, scope: Scope, headers: Headers, body: bytes
+    ) -> Reply | ReplayedReply | StreamingResponse:
+        """Do a request in this process."""
+        engine, caller = call.engine, call.caller
+        if self._decoder is not None:
             try:
                 call.body = self._decoder.decode(body)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -214,6 +260,16 @@ class Endpoint:
         caller = "" if call.caller is None else call.caller.id
         target = "/".join(filter(None, (call.name, call.id, str(getattr(call.body, "name", "")))))
         return Audited(caller, self.handler.__name__, target, _text(scope))
+
+
+def _passed_on(response: ForwardedResponse) -> ReplayedReply | StreamingResponse:
+    """The response of another member, as one of ours."""
+    headers = dict(response.headers)
+    media = headers.pop(b"content-type", JSON)
+    if response.chunks is not None:
+        _, _, filename = headers.get(b"content-disposition", b"").partition(b"filename=")
+        return StreamingResponse(response.chunks, media.decode("latin-1"), filename.decode("latin-1").strip('"'))
+    return response.status, response.body, media, list(headers.items())
 
 
 class MethodRouter:

@@ -141,6 +141,10 @@ class Replaying(HttpError):
         self.retry_after = max(1, min(MAX_RETRY_S, round(seconds_left or 1.0)))  # seconds
 
 
+class NotOwner(Unavailable):
+    """Another process owns the deployment. The request was not begun, and is passed on to the owner."""
+
+
 ERRORS: dict[str, type[HttpError]] = {
     each.code: each
     for each in (

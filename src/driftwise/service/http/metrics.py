@@ -13,6 +13,7 @@ from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.histogram import Histogram
 from driftwise.service.http.middleware import HttpMetrics
+from driftwise.service.members.router import Router
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 PREFIX = "driftwise_"
@@ -26,8 +27,8 @@ LabelsT = TypeVar("LabelsT", bound=tuple[str, ...])
 class ServiceMetrics:
     """A collector of everything that is known of a service."""
 
-    def __init__(self, engine: Engine, http: HttpMetrics) -> None:
-        self.engine, self.http = engine, http
+    def __init__(self, engine: Engine, http: HttpMetrics, router: Router | None = None) -> None:
+        self.engine, self.http, self.router = engine, http, router
         self.store_bytes: int | None = None  # of the store, and free where it is, as far as is known
         self.free_bytes: int | None = None
         self._registry = CollectorRegistry()
@@ -45,6 +46,8 @@ class ServiceMetrics:
         yield from self._deployments()
         yield from self._shadows()
         yield from self._http()
+        if self.router is not None:
+            yield from self._members(self.router)
 
     def _service(self) -> Iterator[Metric]:
         engine = self.engine
@@ -107,6 +110,14 @@ class ServiceMetrics:
             if entry.shadows is not None and entry.live is not None
         }
         yield _family("gauge", "shadow_lag_events", "events not fed to shadow policies yet", lags, ("deployment",))
+
+    def _members(self, router: Router) -> Iterator[Metric]:
+        membership = router.membership
+        owned = sum(map(membership.owns, (entry.stream for entry in self.engine.catalogue.entries.values())))
+        yield _one("gauge", "members", "processes that serve the store", len(membership.view.members))
+        yield _one("gauge", "owned_deployments", "deployments that this process owns", owned)
+        yield _one("counter", "forwarded", "requests sent to other processes", router.n_forwarded)
+        yield _one("counter", "takeovers", "processes expelled by this one", membership.takeovers)
 
     def _http(self) -> Iterator[Metric]:
         answers = {(label, str(status)): n for (label, status), n in self.http.statuses.items()}

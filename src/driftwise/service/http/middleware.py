@@ -45,6 +45,7 @@ class Middleware:
 
     def __init__(self, app: ASGIApp, metrics: HttpMetrics, *, log_requests: bool = False) -> None:
         self.app, self.metrics, self.log_requests = app, metrics, log_requests
+        self.draining = False  # whether connections are closed after the next response
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -61,6 +62,8 @@ class Middleware:
                 headers = message.get("headers", ())
                 cached = any(name == b"cache-control" for name, _ in headers)
                 message["headers"] = [*headers, *(SAFE if cached else NO_STORE), (HEADER, id)]
+                if self.draining:
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
         try:

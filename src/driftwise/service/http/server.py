@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -25,8 +26,14 @@ from driftwise.service.http.endpoint import Limits, Service
 from driftwise.service.http.log_lines import log_to_stderr
 from driftwise.service.http.middleware import Middleware
 from driftwise.service.http.token import drop_token, ensure_token, load_token, token_file
+from driftwise.service.members.addresses import advertised_address
+from driftwise.service.members.draining import drain
+from driftwise.service.members.opening import make_router
 from driftwise.service.store.journal import open_journal
 from driftwise.service.store.store_file import check_platform
+
+if TYPE_CHECKING:
+    from driftwise.service.members.worker import WorkerPlace
 
 SPARE_FILES = 200  # for the store, its readers, sessions with its server
 GARBAGE = 50_000, 20, 100  # pending decisions are no garbage: do not scan them often
@@ -34,7 +41,15 @@ log = logging.getLogger("driftwise.service")
 
 
 class Server(uvicorn.Server):
-    """A server that shuts down at a signal, with exit code 0."""
+    """A server that shuts down at a signal, with exit code 0; `drain` is awaited before it stops to listen."""
+
+    drain: Callable[[], Awaitable[None]] | None = None
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Drain, then stop."""
+        if self.drain is not None:
+            await self.drain()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -85,27 +100,36 @@ def serve(
     auth: bool = True,
     keep_answers_s: float = KEEP_ANSWERS_S,
     archive: str | None = None,
+    advertise: str | None = None,
     background: Callable[[Engine], Awaitable[None]] | None = None,
     print_line: Callable[[str], None] = print,
+    worker: "WorkerPlace | None" = None,
 ) -> None:
-    """Serve until a signal; `background` runs as long, with the engine. `print_line` prints how to sign in."""
+    """Serve until a signal; `background` runs as long, with the engine. `print_line` prints how to sign in.
+
+    Several processes may serve a store in PostgreSQL; they reach this one at `advertise`, by default at its address. A
+    `worker` is one of several processes on this machine, and gets its sockets from their parent.
+    """
     check_platform()
     limits = limits or Limits()
     log_to_stderr()
-    if not auth and not is_loopback(host):
-        raise ParameterError(f"host={host} can be reached from other machines: --no-auth is for this machine only")
+    check_address(host, auth=auth)
     folder = None if archive is None else check_folder(Path(archive))
-    journal = open_journal(store, durability)
+    address = advertised_address(advertise, host, port) if worker is None else worker.address
+    journal = (worker and worker.journal) or open_journal(store, durability, shared=True)
     try:
         engine = Engine(journal, keep_answers_s=keep_answers_s, archive=folder)
-        access = _access(engine.catalogue, store, host, auth=auth)
-        service = Service(engine, limits, access)
-        listening = _listen(host, port)
-        print_line(_welcome(store, access, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
-        server = make_server(make_app(service, log_requests=log_requests, background=background), host, port, limits)
+        access = make_access(engine.catalogue, store, host, auth=auth)
+        service = Service(engine, limits, access, router=make_router(engine, journal, address))
+        sockets = [listen(host, port)] if worker is None else worker.sockets
+        print_line(welcome(store, access, host, port))
+        app = make_app(service, log_requests=log_requests, background=background)
+        server = make_server(app, host, port, limits)
+        if service.router is not None:
+            server.drain = functools.partial(drain, server, app, service.router)
         facts = {"store": str(journal.path), "host": host, "port": port, "durability": durability}
         log.info("serving", extra={"facts": facts})
-        server.run([listening])
+        server.run(sockets)
         if not server.started:
             raise ParameterError("the service could not be started: the log says why")
         log.info("stopped")
@@ -136,11 +160,11 @@ def make_server(app: Middleware, host: str, port: int, limits: Limits) -> Server
     return Server(config)
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """Bind the port, or fail, before anything else."""
+def listen(host: str, port: int, *, share_port: bool = False) -> socket.socket:
+    """Bind the port, or fail, before anything else; with `share_port`, other sockets of this user may bind it, too."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=2048)
+        return socket.create_server((host, port), family=family, backlog=2048, reuse_port=share_port)
     except (OSError, UnicodeError) as error:
         number = getattr(error, "errno", None) or 0
         why = os.strerror(number) if number > 0 else str(error)
@@ -162,7 +186,13 @@ def _allow_files(number: int) -> None:
 # ---- access ----
 
 
-def _access(keys: Catalogue, store: str, host: str, *, auth: bool) -> Access:
+def check_address(host: str, *, auth: bool) -> None:
+    """Refuse an address where `auth` is off, unless only this machine can reach it."""
+    if not auth and not is_loopback(host):
+        raise ParameterError(f"host={host} can be reached from other machines: --no-auth is for this machine only")
+
+
+def make_access(keys: Catalogue, store: str, host: str, *, auth: bool) -> Access:
     """What requests need while there are no API keys; an error where that is not safe."""
     if not is_loopback(host) and not keys.keys:
         raise ParameterError(
@@ -181,8 +211,9 @@ def _access(keys: Catalogue, store: str, host: str, *, auth: bool) -> Access:
     return Access(token)
 
 
-def _welcome(store: str, access: Access, url: str) -> str:
+def welcome(store: str, access: Access, host: str, port: int) -> str:
     """The message at the start."""
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     if not access.auth:
         log.warning("auth is off: every program on this machine may do everything")
         return f"{url}/ is open to every program on this machine: auth is off (--no-auth)"

@@ -16,6 +16,7 @@ Everything is stored with a hash (`chain`) and checked when it is read: damage i
 What writes is called from one thread at a time. Reads do not wait for it, nor does it wait for reads.
 """
 
+import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -54,6 +55,13 @@ class DamagedError(JournalError):
 
 class InUseError(JournalError):
     """Another process writes to this store."""
+
+
+class ExpelledError(JournalError):
+    """The other processes of this store took this one for dead, and own its deployments now."""
+
+    def __init__(self) -> None:
+        super().__init__("the other processes took this one for dead", "another process has taken over")
 
 
 class Event(NamedTuple):
@@ -184,16 +192,35 @@ class Journal(Protocol):
         """Close all connections; it may be called twice."""
 
 
+class SharedJournal(Journal, Protocol):
+    """A journal that several processes write to, each to streams of its own (`members.roster`).
+
+    It writes in a session under the id `member`. Whoever ends that session and has seen the end knows that nothing more
+    will be written under this id.
+    """
+
+    member: int
+
+    def enter(self) -> None:
+        """Take a new id, and a new session to write under it."""
+
+    def forget(self, stream: int) -> None:
+        """Forget where a stream ends and begins: another process may have written to it."""
+
+
 DURABILITY = {
     "full": "answer after the disk has the data: nothing acknowledged is lost, not even by a power cut",
     "normal": "answer after the operating system has the data: a power cut may lose the last moments, a crash does not",
 }
 
 
-def open_journal(url: str, durability: str = "full", *, migration: "MigrationMode | None" = None) -> "SQLUpkeep":
+def open_journal(
+    url: str, durability: str = "full", *, migration: "MigrationMode | None" = None, shared: bool = False
+) -> "SQLUpkeep":
     """Open the journal at `sqlite:///PATH` or `postgresql://...`; create it if it does not exist.
 
-    A store of an older version is refused, unless it is opened with a `migration`: to do it, or to rehearse it.
+    A store of an older version is refused, unless it is opened with a `migration`: to do it, or to rehearse it. With
+    `shared`, several processes may write to a store in PostgreSQL.
     """
     if durability not in DURABILITY:
         raise ParameterError(f"durability={durability} is not one of {', '.join(DURABILITY)}")
@@ -201,18 +228,29 @@ def open_journal(url: str, durability: str = "full", *, migration: "MigrationMod
         url = f"sqlite:///{url}"
     kind, _, rest = url.partition("://")
     if kind == "sqlite":
-        path = rest.removeprefix("/")
-        if not path or rest == path:
-            raise ParameterError(f"store={url} has no file name: write sqlite:///driftwise.db")
         from driftwise.service.store.sqlite import SQLiteJournal
 
-        return SQLiteJournal(path, durability, migration=migration)
+        return SQLiteJournal(sqlite_path(url), durability, migration=migration)
     if kind in ("postgresql", "postgres"):
         from driftwise.service.store.postgres import PostgresJournal
 
-        return PostgresJournal(url, durability, migration=migration)
+        return PostgresJournal(url, durability, migration=migration, shared=shared)
     safe = f"{kind}://..." if rest else url  # the rest may contain a password
     raise ParameterError(f"store={safe} is neither sqlite:///PATH nor postgresql://...")
+
+
+def sqlite_path(url: str) -> Path:
+    """The file of `sqlite:///PATH`."""
+    rest = url.removeprefix("sqlite://")
+    path = rest.removeprefix("/")
+    if not path or rest == path:
+        raise ParameterError(f"store={url} has no file name: write sqlite:///driftwise.db")
+    return Path(path)
+
+
+def new_member() -> int:
+    """The id of a new member: a random number, used once."""
+    return 1 + secrets.randbits(62)
 
 
 def snapshots_to_keep(numbers: Sequence[int]) -> set[int]:

@@ -4,8 +4,9 @@
     ...&prepared=0                                     no prepared statements, for a pooler between us and the server
 
 One process writes to a schema: it holds an advisory lock, and the unique numbers of events would stop a second one
-even without it. More processes share a server by having a schema each. No row is ever updated for an event, and a
-batch is one COPY per table, whatever its size (measured: a third of the time of INSERT ... unnest, for 500 rows).
+even without it. With `shared`, several do, each to other streams: they are members (`members.roster`). No row is ever
+updated for an event, and a batch is one COPY per table, whatever its size (measured: a third of the time of INSERT ...
+unnest, for 500 rows).
 
 A commit that fails may have happened. Its session is given up; the next one ends it for good before it writes, and
 only then is the store read again. So nothing is ever repeated on the guess that it failed.
@@ -19,7 +20,7 @@ from typing import Any
 import psycopg
 
 from driftwise.errors import ParameterError
-from driftwise.service.store.journal import Answer, Event, JournalError, Snapshot
+from driftwise.service.store.journal import Answer, Event, ExpelledError, JournalError, Snapshot, new_member
 from driftwise.service.store.postgres_session import (
     PATIENCE_S,
     STATEMENT_S,
@@ -29,6 +30,7 @@ from driftwise.service.store.postgres_session import (
     reject_transaction_pooling,
     short,
     take_lock,
+    take_turn,
 )
 from driftwise.service.store.schema import (
     EVENT,
@@ -37,6 +39,7 @@ from driftwise.service.store.schema import (
     MigrationMode,
     Run,
     check_version,
+    create_roster,
     create_tables,
     migrate,
 )
@@ -73,8 +76,12 @@ class PostgresJournal(SQLUpkeep):
 
     fast_reads, remote = False, True
 
-    def __init__(self, url: str, durability: str = "full", *, migration: MigrationMode | None = None) -> None:
+    def __init__(
+        self, url: str, durability: str = "full", *, migration: MigrationMode | None = None, shared: bool = False
+    ) -> None:
         super().__init__()
+        self.shared, self.joined = shared, False
+        self.member = new_member() if shared else 0
         self._mode = migration
         self._address, self.url = Address(url), url
         self.schema = self._address.schema
@@ -97,7 +104,7 @@ class PostgresJournal(SQLUpkeep):
         self, events: Sequence[Event] = (), answers: Sequence[Answer] = (), snapshots: Sequence[Snapshot] = ()
     ) -> None:
         """Write all of it in one transaction."""
-        writer = self.recover()
+        writer = self._writable()
         vital = any(map(is_vital, events))
         if not (answers or snapshots or vital):
             with self._guard():
@@ -117,14 +124,14 @@ class PostgresJournal(SQLUpkeep):
             yield
         except psycopg.Error as error:
             self._give_up()
-            raise self._error("written", error) from None
+            raise self.error("written", error) from None
         except BaseException:
             self._give_up()
             raise
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        writer = self.recover()
+        writer = self._writable()
         with self._guard(), writer.transaction():
             yield
 
@@ -139,9 +146,9 @@ class PostgresJournal(SQLUpkeep):
 
     def _write(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         assert self._writer is not None
-        return _runner(self._writer)(statement, values)
+        return runner(self._writer)(statement, values)
 
-    def _error(self, what: str, error: psycopg.Error) -> JournalError:
+    def error(self, what: str, error: psycopg.Error) -> JournalError:
         """The error, with a message for the log and a reason that may be published."""
         reason = REASONS.get(error.sqlstate or "", JournalError.reason if error.sqlstate else NO_ANSWER)
         return JournalError(f"{self.path} could not be {what}: {short(error)}", reason)
@@ -161,8 +168,21 @@ class PostgresJournal(SQLUpkeep):
             try:
                 self._writer = self._connect_writer()
             except psycopg.Error as error:
-                raise self._error("opened", error) from None
+                raise self.error("opened", error) from None
         return self._writer
+
+    def _writable(self) -> Session:
+        """The session that writes; refused to a member that was expelled, or has not joined."""
+        writer = self.recover()
+        if self.shared and not self.joined:
+            raise ExpelledError
+        return writer
+
+    def enter(self) -> None:
+        """Take another number as a member, and a session under it."""
+        self._give_up()
+        self.member, self.joined = new_member(), False
+        self.recover()
 
     # ---- reading ----
 
@@ -190,7 +210,7 @@ class PostgresJournal(SQLUpkeep):
                     self._put_back(session)
                     return rows
         except psycopg.Error as error:
-            raise self._error("read", error) from None
+            raise self.error("read", error) from None
 
     def _put_back(self, session: Session) -> None:
         with self._idling:
@@ -213,11 +233,17 @@ class PostgresJournal(SQLUpkeep):
 
     # ---- opening and closing ----
 
+    def connect(self, role: str, **settings: str) -> Session:
+        """A session of its own, for another use than events."""
+        return self._address.connect(role, **settings)
+
     def _connect_writer(self) -> Session:
         writer = self._address.connect("writer", synchronous_commit=SYNCHRONOUS[self.durability])
         try:
             first = self._writer_id is None
-            self._writer_id = take_lock(writer, self.schema, self._writer_id)
+            self._writer_id = take_lock(writer, self.schema, self._writer_id, self.member if self.shared else None)
+            if self.joined:
+                self.joined = bool(writer.execute("SELECT FROM members WHERE id = %s", (self.member,)).rowcount)
             if first:
                 reader = self._address.connect("reader")
                 self._put_back(reader)
@@ -231,16 +257,20 @@ class PostgresJournal(SQLUpkeep):
     def _make_tables(self, writer: Session) -> None:
         """Create missing tables; none, if they exist, so that a role that may not create tables can use them."""
         with writer.transaction():
+            take_turn(writer, self.schema)
             tables = [name for (name,) in writer.execute(TABLES, (self.schema,))]
             if "format" in tables:
                 (version,) = writer.execute("SELECT version FROM format").fetchone() or (0,)
                 self._check_version(writer, version)
+                if self._mode == "commit" and "slots" not in tables:
+                    create_roster(runner(writer))
                 return
             if tables:
                 raise ParameterError(f"{self.path} belongs to another program: it has {tables[0]}")
             if not writer.execute("SELECT FROM pg_namespace WHERE nspname = %s", (self.schema,)).rowcount:
                 writer.execute(f'CREATE SCHEMA "{self.schema}"')
-            create_tables(_runner(writer), POSTGRES)
+            create_tables(runner(writer), POSTGRES)
+            create_roster(runner(writer))
             writer.execute("CREATE TABLE format (version integer NOT NULL)")
             writer.execute("INSERT INTO format VALUES (%s)", (FORMAT,))
 
@@ -251,7 +281,7 @@ class PostgresJournal(SQLUpkeep):
             return
         writer.execute("SET LOCAL statement_timeout = 0")
         with writer.transaction(force_rollback=self._mode == "rehearse"):
-            self.migration = migrate(_runner(writer), POSTGRES, version)
+            self.migration = migrate(runner(writer), POSTGRES, version)
             writer.execute("UPDATE format SET version = %s", (FORMAT,))
 
     def check_file(self) -> list[str]:
@@ -302,7 +332,9 @@ def _placeholders(statement: str) -> str:
     return statement.replace("?", "%s")
 
 
-def _runner(session: Session) -> Run:
+def runner(session: Session) -> Run:
+    """Statements with `?` for values, in a session."""
+
     def run(statement: str, values: Sequence[Any] = ()) -> list[Any]:
         cursor = session.execute(_placeholders(statement), values)
         return cursor.fetchall() if cursor.description is not None else []

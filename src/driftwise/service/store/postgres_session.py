@@ -4,7 +4,8 @@ Settings of a session limit how long the server works on a statement, and how lo
 itself does not answer (it hangs, or the network is gone), the session stops waiting a little later. The other way
 round, the server looks after its clients, so that the lock of one that vanished is free again in half a minute.
 
-The one that writes holds an advisory lock, as long as its session lives: not even `kill -9` leaves it behind.
+The one that writes holds an advisory lock, as long as its session lives: not even `kill -9` leaves it behind. Where
+several processes write to a store, they share that lock, and each has one of its own, for the number of a member.
 """
 
 import os
@@ -110,8 +111,9 @@ class Address:
         return session
 
 
-def take_lock(session: Session, schema: str, before: SessionId | None) -> SessionId:
-    """Take the lock of the writer of a schema. `before` is an earlier session of ours, which is ended.
+def take_lock(session: Session, schema: str, before: SessionId | None, member: int | None = None) -> SessionId:
+    """Take the lock of the writer of a schema; a `member` shares it, and takes its own. `before` is an earlier session
+    of ours, which is ended.
 
     With the lock, an earlier session is over: what it did is done, and what it did not do never will be.
     """
@@ -119,7 +121,10 @@ def take_lock(session: Session, schema: str, before: SessionId | None) -> Sessio
     if before is not None:
         session.execute(END, before)
     try:
-        session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCKS, number - 2**31))
+        kind = "" if member is None else "_shared"
+        session.execute(f"SELECT pg_advisory_lock{kind}(%s, %s)", (LOCKS, number - 2**31))
+        if member is not None:
+            session.execute("SELECT pg_advisory_lock(%s)", (member,))
     except psycopg.errors.LockNotAvailable:
         holder = session.execute(HOLDER, (LOCKS, (number - 2**31) % 2**32)).fetchone()
         who = holder[0] if holder and holder[0] else "another process"
@@ -128,6 +133,11 @@ def take_lock(session: Session, schema: str, before: SessionId | None) -> Sessio
             "use another schema, or wait until it has ended"
         ) from None
     return SessionId(*session.execute(SESSION_ID).fetchone())  # type: ignore[misc]
+
+
+def take_turn(session: Session, schema: str) -> None:
+    """Wait, in a transaction, until no other process creates or changes tables of the schema."""
+    session.execute("SELECT pg_advisory_xact_lock(%s)", ((LOCKS << 32) + zlib.crc32(schema.encode()),))
 
 
 def reject_transaction_pooling(writer: SessionId, other: Session) -> None:

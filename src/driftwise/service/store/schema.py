@@ -6,6 +6,8 @@
     origins     stream, number, first, before, link, body, digest   where replays of a stream begin, if not at event 0
     heads       stream, number, link, digest                   the last event of a stream when it was last saved
     quarantine  stream, number, at, kind, body, ref, link      damaged events that a repair has set aside
+    members     id, address, secret, ready, expires_at         processes that serve the store (PostgreSQL only)
+    slots       slot, member                                   which of them owns which streams
 
 Each migration goes from one version to the next. They are written once, in the words that both databases understand;
 `Dialect` has the types.
@@ -78,6 +80,18 @@ def _create_upkeep_tables(run: Run, sql: Dialect) -> None:
     )
     run(f"CREATE TABLE heads (stream {sql.integer} PRIMARY KEY, {numbers('number', 'link', 'digest')}{sql.strict}")
     run(f"CREATE TABLE quarantine ({_event_columns(sql)}{sql.strict}")
+
+
+def create_roster(run: Run) -> None:
+    """Create the tables of members and slots (`members.roster`), which only a database server has.
+
+    They are no part of what is kept: a server that crashes may empty them, and the members join again.
+    """
+    run(
+        "CREATE UNLOGGED TABLE members (id bigint PRIMARY KEY, address text NOT NULL, secret text NOT NULL, "
+        "ready boolean NOT NULL, expires_at timestamptz NOT NULL)"
+    )
+    run("CREATE UNLOGGED TABLE slots (slot integer PRIMARY KEY, member bigint NOT NULL)")
 
 
 # ---- migrations ----

@@ -7,7 +7,7 @@ mark a parameter.
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec
 
@@ -130,6 +130,11 @@ class SQLJournal(ABC):
             tails[event.stream] = Tail(next_number(event), link)
             rows.append((*event, link))
         return rows
+
+    def forget(self, stream: int) -> None:
+        """Forget where a stream ends and begins: another process may have written to it."""
+        self._tails.pop(stream, None)
+        self._origins.pop(stream, None)
 
     def _find_tail(self, stream: int) -> Tail:
         """The end of a stream, as the connection sees it that writes."""
@@ -276,10 +281,12 @@ class SQLJournal(ABC):
 
     def _origin(self, stream: int, run: Run | None = None) -> Origin | None:
         """The same without its body, from memory where it was read before."""
-        if stream not in self._origins:
-            origin = self._read_origin(stream, run or self._query)
-            self._origins[stream] = None if origin is None else origin._replace(body=b"")
-        return self._origins[stream]
+        if stream in self._origins:
+            with suppress(KeyError):  # another thread may drop it meanwhile
+                return self._origins[stream]
+        origin = self._read_origin(stream, run or self._query)
+        self._origins[stream] = short = None if origin is None else origin._replace(body=b"")
+        return short
 
     def last(self, stream: int) -> int:
         """The number of the last event; -1 where there is none."""

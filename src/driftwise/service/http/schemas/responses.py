@@ -181,6 +181,25 @@ class DeploymentList(msgspec.Struct):
     next: str | None = None
 
 
+class MemberResponse(msgspec.Struct):
+    """A process that serves the store: where others reach it, and the deployments that it owns.
+
+    It is `ready` when it takes deployments over; `expired` when it has not reported for a while.
+    """
+
+    id: str
+    address: str
+    ready: bool
+    expired: bool
+    deployments: list[str]
+
+
+class MemberList(msgspec.Struct):
+    """The processes that serve the store; none, where it is one alone."""
+
+    members: list[MemberResponse]
+
+
 class LoggedDecision(msgspec.Struct):
     """A decision in the journal, with its outcome if there is one; `request` is what it was decided on.
 
