@@ -140,7 +140,7 @@ def _signature(name: str, function: object) -> str:
     arguments = node.args
     for group in (arguments.posonlyargs, arguments.args):
         group[:] = [each for each in group if each.arg not in ("self", "cls")]
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns and node.name != "__init__" else ""
     return _wrapped(name, _arguments(arguments), returns)
 
 

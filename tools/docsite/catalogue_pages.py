@@ -4,8 +4,7 @@ import inspect
 import sys
 from collections.abc import Mapping
 
-from driftwise.core.family import ANY, FAMILIES
-from driftwise.core.seeding import key
+from driftwise.core.family import ANY, FAMILIES, words_of
 from driftwise.core.spec import describe, parameters
 from driftwise.core.types import About
 from driftwise.core.verbs import ABOUT
@@ -119,11 +118,13 @@ def _table(facts: Mapping[str, str]) -> str:
 
 def _regret_figure(name: str, about: About, curves: Mapping[str, recorded.Curve]) -> str:
     own, simplest = curves[name], _simplest(about.family)
+    words = words_of(recorded.study_of(name).worlds[own["world"]])
     lines = [_line(spec, curves[spec], look) for spec, look in ((simplest, "chart-other"), (name, "chart-main"))]
     lines = lines[1:] if simplest == name else lines
     caption = (
         f"Regret over time in [`{own['world']}`](../worlds/{own['world'].partition(':')[0]}.md), the mean of {own['runs']} "
-        f"runs with default parameters{'' if simplest == name else f', against `{simplest}`'}. Less is better."
+        f"runs with default parameters{'' if simplest == name else f', against `{simplest}`'}. Regret is what {words.comparator} "
+        "would have earned more; less is better."
     )
     return _figure(chart(lines, title=f"Regret of {name} over time", across="round", up="regret", zero=True), caption)
 

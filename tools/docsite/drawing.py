@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from html import escape
-from math import floor, log10
+from math import ceil, floor, log10
 from typing import NamedTuple
 
-WIDTH, HEIGHT = 640, 240
+WIDTH, HEIGHT = 520, 210
 LEFT, RIGHT, TOP, BOTTOM = 56, 8, 12, 34
 LETTER = 7.2  # about the width of a letter in a label
 
@@ -76,8 +76,7 @@ def _ticks(low: float, high: float, most: int) -> list[float]:
     raw = (high - low) / most
     unit = 10.0 ** floor(log10(raw))
     step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= raw)
-    first = -int(-low // step) if low % step else int(low / step)
-    return [k * step for k in range(first, int(high // step) + 1)]
+    return [k * step for k in range(ceil(low / step), floor(high / step) + 1)]
 
 
 def _number(value: float) -> str:

@@ -7,17 +7,21 @@ settings or other code.
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from time import thread_time
 from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-from driftwise.core.family import ANY, family_of
+from driftwise.core.family import ANY, family_of, trace_for
 from driftwise.core.fingerprint import code_tag
+from driftwise.core.loop import play as play_rounds
 from driftwise.core.protocols import Policy
+from driftwise.core.seeding import key
 from driftwise.core.spec import parse
+from driftwise.core.validation import without_text
 from driftwise.families import ORACLES, POLICIES, WORLDS
 from driftwise.study.run import run
-from driftwise.study.study import Study, values
+from driftwise.study.study import Study, state_of, values, with_foresight
 
 FILE = Path(__file__).parents[2] / "docs" / "plots" / "policies.json"
 POINTS = 40
@@ -94,15 +98,29 @@ def identity(study: Study) -> dict[str, object]:
 
 
 def play(study: Study) -> Curve:
-    """The curve of one policy, and the least time that a round took in any run."""
+    """The curve of one policy, and what a round costs."""
     results, cells = run(study, threads=1), list(study.cells())
     regret = [np.round(results.at(cells, t).mean(), 2) for t in study.marks]
-    nanoseconds = 1e9 * (results.column(cells, "seconds") / results.column(cells, "rounds")).min()
     return Curve(
         **identity(study),  # type: ignore[typeddict-item]
-        nanoseconds=float(f"{nanoseconds:.2g}"),
+        nanoseconds=float(f"{min(_nanoseconds(study, seed) for seed in range(3)):.2g}"),
         regret=[float(value) for value in regret],
     )
+
+
+def _nanoseconds(study: Study, seed: int) -> float:
+    """Processor time of a round in the compiled loop, world included: other programs do not count."""
+    ((label, world),) = study.worlds.items()
+    (spec,) = study.policies
+    policy = with_foresight(study.player(label, spec), world, study.horizon, seed)
+    state, nature = state_of(policy, world, study.horizon, seed), world.nature(study.horizon)
+    spent, rounds = 0.0, 0
+    for tape in world.tapes(study.horizon, seed, world.block):
+        trace = trace_for(world.problem(study.horizon), tape.start, min(world.block, study.horizon - tape.start))
+        before = thread_time()
+        rounds += play_rounds(without_text(policy), state, tape, nature, key(seed, "cost"), trace, study.horizon)
+        spent += thread_time() - before
+    return 1e9 * spent / rounds
 
 
 def read() -> dict[str, Curve]:
