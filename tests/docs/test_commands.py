@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -41,7 +42,7 @@ def test_commands_exist(page: Path) -> None:
         known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
         options = {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)}
         assert options <= known | {"--help", "--version"}, f"{page.name}: {command.name} lacks {options - known}"
-        for option, value in zip(words, words[1:], strict=False):
+        for option, value in pairwise(words):
             name = value.partition(":")[0]
             if option in TABLES and name not in ("fixed", "logged") and not name.isupper():
                 parse(value, TABLES[option], option)

@@ -40,14 +40,23 @@ def modules() -> dict[str, Module]:
     pages = {path: Module(title, "driftwise", intro, names) for title, (path, names) in TOPICS.items()}
     pages["problems"] = Module("Problems", "driftwise", "What there is to choose from: " + intro, problems)
     policies = {kind.__name__ for kind in POLICIES.values()}
-    known = {*policies, *REGISTRIES, "extend", "worlds", "DriftwiseError", *(n for page in pages.values() for n in page.names)}
+    known = {
+        *policies,
+        *REGISTRIES,
+        "extend",
+        "worlds",
+        "DriftwiseError",
+        *(n for page in pages.values() for n in page.names),
+    }
     if rest := [name for name in dir(driftwise) if name not in known]:
         pages["others"] = Module("Others", "driftwise", intro, rest)
     pages["errors"] = _whole("Errors", "driftwise.errors", "What driftwise raises on purpose.")
     pages["client"] = _whole("Client of the service", "driftwise.service.client.client", "Needs the extra `client`.")
     pages["extend"] = _whole("Write policies and worlds", "driftwise.extend", "`import driftwise.extend as dx`.")
     checks = ["check_policy", "check_world", "check_family", "check_journal"]
-    pages["checks"] = Module("Checks of your own code", "driftwise.checks", "`from driftwise.checks import NAME`.", checks)
+    pages["checks"] = Module(
+        "Checks of your own code", "driftwise.checks", "`from driftwise.checks import NAME`.", checks
+    )
     return pages
 
 
@@ -68,13 +77,16 @@ def _index() -> str:
     lines = ["# Reference", "Every public name. All else is internal and may change without notice."]
     for path, module in modules().items():
         rows = [
-            f"| [`{name}`]({path}.md#{name.lower()}) | {cell(summary_of(_text(thing)))} |" for name, thing in _things(module)
+            f"| [`{name}`]({path}.md#{name.lower()}) | {cell(summary_of(_text(thing)))} |"
+            for name, thing in _things(module)
         ]
         lines.append("\n".join([f"## {module.title}\n", f"From `{module.home}`.\n", "| name | |", "|---|---|", *rows]))
     policies = ", ".join(f"[`{kind.__name__}`](../policies/{name}.md)" for name, kind in POLICIES.items())
     worlds = ", ".join(f"[`{kind.__name__}`](../worlds/{name}.md)" for name, kind in WORLDS.items())
     lines.append(f"## Policies\n\nFrom `driftwise`: {policies}.")
-    lines.append(f"## Worlds\n\nFrom `driftwise.worlds`: {worlds}, and `Delayed`, which makes the rewards of any of them late.")
+    lines.append(
+        f"## Worlds\n\nFrom `driftwise.worlds`: {worlds}, and `Delayed`, which makes the rewards of any of them late."
+    )
     lines.append("## Tables\n\n`dw.POLICIES`, `dw.WORLDS`, `dw.ORACLES` and `dw.FAMILIES` have all of these by name.")
     return "\n\n".join(lines)
 
@@ -96,7 +108,11 @@ def _text(thing: object) -> str:
     notes = getattr(thing, "__metadata__", ())
     if notes:
         return f"An array in a state: {notes[0]}."
-    return text_of(_function(thing)) if not get_args(thing) else "An array: `" + str(thing).rpartition("[")[2].rstrip("]") + "`."
+    return (
+        text_of(_function(thing))
+        if not get_args(thing)
+        else "An array: `" + str(thing).rpartition("[")[2].rstrip("]") + "`."
+    )
 
 
 def _function(thing: object) -> object:
@@ -106,7 +122,9 @@ def _function(thing: object) -> object:
 def _entry(name: str, thing: object) -> str:
     thing = _function(thing)
     if isinstance(thing, type):
-        return "\n\n".join(filter(None, [_code(_class_signature(name, thing)), _documented(_text(thing)), *_members(thing)]))
+        return "\n\n".join(
+            filter(None, [_code(_class_signature(name, thing)), _documented(_text(thing)), *_members(thing)])
+        )
     if inspect.isfunction(thing):
         return "\n\n".join(filter(None, [_code(_signature(name, thing)), _documented(_text(thing))]))
     return _text(thing) if hasattr(thing, "__metadata__") or get_args(thing) else ""
@@ -177,7 +195,9 @@ def _class_signature(name: str, kind: type) -> str:
         bases = ", ".join(base.__name__ for base in kind.__bases__ if base is not object)
         return f"class {name}({bases})"
     if hasattr(kind, "_fields") or is_dataclass(kind):
-        fields = [each for base in reversed(kind.__mro__) if base.__module__.startswith("driftwise") for each in _fields(base)]
+        fields = [
+            each for base in reversed(kind.__mro__) if base.__module__.startswith("driftwise") for each in _fields(base)
+        ]
         return _wrapped(name, fields)
     initial = vars(kind).get("__init__")
     return _signature(name, initial) if inspect.isfunction(initial) else f"class {name}"
@@ -207,5 +227,3 @@ def _member(kind: type, name: str, member: object) -> str:
     if not inspect.isfunction(plain):
         return ""
     return "\n\n".join([heading, _code(_signature(name, plain)), _documented(_text(plain))])
-
-

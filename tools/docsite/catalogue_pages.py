@@ -1,6 +1,5 @@
 """A page for every policy, oracle and world, from its docstrings, what is registered of it, and a drawing."""
 
-import inspect
 import sys
 from collections.abc import Mapping
 
@@ -12,7 +11,7 @@ from driftwise.families import ORACLES, POLICIES, WORLDS
 from driftwise.study.plots.drift import drift_of
 from driftwise.study.study import Study
 from tools.docsite import recorded
-from tools.docsite.docstrings import cell, link_pages, markdown, sections_of, summary_of, text_of
+from tools.docsite.docstrings import Parameter, cell, link_pages, markdown, sections_of, summary_of, text_of
 from tools.docsite.drawing import Line, chart
 
 Pages = dict[str, str]
@@ -48,10 +47,10 @@ def policy_pages() -> Pages:
     table, curves = POLICIES | ORACLES, recorded.read()
     pages = {f"policies/{name}.md": _policy_page(name, kind, curves) for name, kind in table.items()}
     intro = (
-        "What `driftwise policies` lists, a page each: the formula, what the policy must know in advance, its guarantee, "
-        "its source, its cost and its regret in one simulated world. When you do not know which to take, take "
-        "[`auto`](auto.md), or read [choosing a policy](../choosing.md). Oracles know the world in advance: they are for "
-        "comparison only."
+        "What `driftwise policies` lists, a page each: the formula, what the policy must know in advance, its "
+        "guarantee, its source, its cost and its regret in one simulated world. When you do not know which to take, "
+        "take [`auto`](auto.md), or read [choosing a policy](../choosing.md). Oracles know the world in advance: they "
+        "are for comparison only."
     )
     return {"policies/index.md": _list("Policies", intro, table), **pages}
 
@@ -60,8 +59,9 @@ def world_pages() -> Pages:
     """A page per world, and the list of all."""
     pages = {f"worlds/{name}.md": _world_page(name, kind) for name, kind in WORLDS.items()}
     intro = (
-        "What `driftwise worlds` lists: simulated worlds that drift, to try policies in. A world draws everything random "
-        "before a policy plays, so that all policies of a study meet the same world. [Write your own](../studies.md#a-world-of-your-own)."
+        "What `driftwise worlds` lists: simulated worlds that drift, to try policies in. A world draws everything "
+        "random before a policy plays, so that all policies of a study meet the same world. "
+        "[Write your own](../studies.md#a-world-of-your-own)."
     )
     return {"worlds/index.md": _list("Worlds", intro, WORLDS), **pages}
 
@@ -121,10 +121,10 @@ def _regret_figure(name: str, about: About, curves: Mapping[str, recorded.Curve]
     words = words_of(recorded.study_of(name).worlds[own["world"]])
     lines = [_line(spec, curves[spec], look) for spec, look in ((simplest, "chart-other"), (name, "chart-main"))]
     lines = lines[1:] if simplest == name else lines
+    page, against = own["world"].partition(":")[0], "" if simplest == name else f", against `{simplest}`"
     caption = (
-        f"Regret over time in [`{own['world']}`](../worlds/{own['world'].partition(':')[0]}.md), the mean of {own['runs']} "
-        f"runs with default parameters{'' if simplest == name else f', against `{simplest}`'}. Regret is what {words.comparator} "
-        "would have earned more; less is better."
+        f"Regret over time in [`{own['world']}`](../worlds/{page}.md), the mean of {own['runs']} runs with default "
+        f"parameters{against}. Regret is what {words.comparator} would have earned more; less is better."
     )
     return _figure(chart(lines, title=f"Regret of {name} over time", across="round", up="regret", zero=True), caption)
 
@@ -151,7 +151,7 @@ def _parameters(kind: type) -> str:
     return f"## Parameters\n\n{table}" + (f"\n\n{markdown(rest, 1)}" if rest else "")
 
 
-def _inherited(kind: type) -> list[object]:
+def _inherited(kind: type) -> list[Parameter]:
     """What the classes above say of parameters."""
     return [
         entry
@@ -168,16 +168,20 @@ def _default(value: object) -> str:
 def _usage(name: str, kind: type, oracle: bool, family: str) -> str:
     world = recorded.STANDARDS["multi-armed" if family == ANY else family].world
     rival = "" if _simplest(family) == name else f" --policy {_simplest(family)}"
-    command = f"```\ndriftwise simulate --world {world} --policy {name}{rival}\n```"
-    if oracle:
-        return f"## Use it\n\nOracles play in studies only:\n\n{command}"
-    return f"## Use it\n\nIn a program `dw.{kind.__name__}()`, in a deployment `\"policy\": \"{name}\"`, and in a study:\n\n{command}"
+    uses = f'In a program `dw.{kind.__name__}()`, in a deployment `"policy": "{name}"`, and in a study:'
+    return _usage_section(
+        "Oracles play in studies only:" if oracle else uses,
+        f"driftwise simulate --world {world} --policy {name}{rival}",
+    )
+
+
+def _usage_section(sentence: str, command: str) -> str:
+    return f"## Use it\n\n{sentence}\n\n```\n{command}\n```"
 
 
 def _world_page(name: str, kind: type) -> str:
-    module = text_of(sys.modules[kind.__module__])
-    family = family_of_kind(kind)
-    usage = f"In a study `dw.worlds.{kind.__name__}()`, and on the command line:\n\n```\ndriftwise simulate --world {name} --policy auto\n```"
+    module, family = text_of(sys.modules[kind.__module__]), family_of_kind(kind)
+    sentence = f"In a study `dw.worlds.{kind.__name__}()`, and on the command line:"
     return "\n\n".join(
         [
             f"# {name}",
@@ -186,15 +190,14 @@ def _world_page(name: str, kind: type) -> str:
             _drift_figure(name, kind),
             f"## What it is\n\n{markdown(module, 1)}",
             _parameters(kind),
-            f"## Use it\n\n{usage}",
+            _usage_section(sentence, f"driftwise simulate --world {name} --policy auto"),
         ]
     )
 
 
 def _drift_figure(name: str, kind: type) -> str:
-    world = kind()
-    horizon = WORLD_HORIZON
-    drift = drift_of(Study(name=name, worlds={name: world}, policies={"auto": POLICIES["auto"]()}, horizon=horizon, runs=1), world)
+    world, nobody = kind(), {"auto": POLICIES["auto"]()}
+    drift = drift_of(Study(name=name, worlds={name: world}, policies=nobody, horizon=WORLD_HORIZON, runs=1), world)
     count = drift.lines.shape[1]
     shown = range(count) if count <= MOST_LINES else range(0, count, -(-count // MOST_LINES))
     labels = drift.labels if len(shown) <= 5 else [""] * count
@@ -203,5 +206,6 @@ def _drift_figure(name: str, kind: type) -> str:
         for i, k in enumerate(shown)
     ]
     some = "" if len(shown) == count else f", {len(shown)} of {count}"
-    caption = f"{drift.words.lines[0].upper()}{drift.words.lines[1:]}{some}, in one run of {horizon:,} rounds with default parameters."
+    what = drift.words.lines[0].upper() + drift.words.lines[1:]
+    caption = f"{what}{some}, in one run of {WORLD_HORIZON:,} rounds with default parameters."
     return _figure(chart(lines, title=f"Drift of {name}", across="round", up=""), caption)

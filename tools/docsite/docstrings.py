@@ -5,7 +5,16 @@ import re
 from typing import NamedTuple
 
 SECTION = re.compile(r"^(?P<name>[A-Z]\w+)\n-{3,}\n", re.MULTILINE)
-FACTS = ("Known in advance", "Regret", "Reward", "Late rewards", "Late outcomes", "Deviation", "Deviations", "Propensity")
+FACTS = (
+    "Known in advance",
+    "Regret",
+    "Reward",
+    "Late rewards",
+    "Late outcomes",
+    "Deviation",
+    "Deviations",
+    "Propensity",
+)
 FACT = re.compile(rf"^({'|'.join(FACTS)})(?=\b)", re.MULTILINE)
 PAGE = re.compile(r"`?docs/([\w-]+)\.md`?")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
 from math import ceil, floor, log10
 from typing import NamedTuple
 
@@ -36,32 +37,29 @@ def chart(lines: Sequence[Line], *, title: str, across: str, up: str, zero: bool
     for tick in _ticks(low, high, 4):
         y = y_of(tick)
         parts.append(f'<line class="chart-grid" x1="{LEFT}" x2="{x_of(last):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="chart-tick" x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(tick)}</text>')
-    for tick in _ticks(0, last, 5):
-        parts.append(
-            f'<text class="chart-tick" x="{x_of(tick):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">'
-            f"{_number(tick)}</text>"
-        )
-    parts.append(f'<text class="chart-tick" x="{x_of(last / 2):.1f}" y="{HEIGHT - 3}" text-anchor="middle">{across}</text>')
-    parts.append(
-        f'<text class="chart-tick" transform="translate(11 {y_of((low + high) / 2):.1f}) rotate(-90)" '
-        f'text-anchor="middle">{up}</text>'
-    )
+        parts.append(_text(LEFT - 6, y + 4, _number(tick), anchor="end"))
+    parts += [_text(x_of(tick), HEIGHT - BOTTOM + 16, _number(tick)) for tick in _ticks(0, last, 5)]
+    parts.append(_text(x_of(last / 2), HEIGHT - 3, across))
+    parts.append(f'<g transform="translate(11 {y_of((low + high) / 2):.1f}) rotate(-90)">{_text(0, 0, up)}</g>')
     for line in lines:
         points = " ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in _corners(line))
         parts.append(f'<polyline class="{line.look}" points="{points}"/>')
     named = [line for line in lines if line.name]
     heights = _apart([y_of(line.ys[-1]) for line in named], 15.0, HEIGHT - BOTTOM)
     for line, y in zip(named, heights, strict=True):
-        parts.append(f'<text class="{line.look}-name" x="{x_of(last) + 6:.1f}" y="{y + 4:.1f}">{escape(line.name)}</text>')
+        parts.append(_text(x_of(last) + 6, y + 4, line.name, anchor="start", look=f"{line.look}-name"))
     return "".join([*parts, "</svg>"])
+
+
+def _text(x: float, y: float, text: str, *, anchor: str = "middle", look: str = "chart-tick") -> str:
+    return f'<text class="{look}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
 def _corners(line: Line) -> list[tuple[float, float]]:
     points = list(zip(line.xs, line.ys, strict=True))
     if not line.steps:
         return points
-    return [points[0], *(corner for a, b in zip(points, points[1:], strict=False) for corner in ((b[0], a[1]), b))]
+    return [points[0], *(corner for a, b in pairwise(points) for corner in ((b[0], a[1]), b))]
 
 
 def _span(values: Sequence[float], *, zero: bool) -> tuple[float, float]:
@@ -87,7 +85,7 @@ def _apart(heights: Sequence[float], gap: float, floor_y: float) -> list[float]:
     """The same heights moved down, and up again from the bottom, until all are `gap` apart."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     moved = list(heights)
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in pairwise(order):
         moved[after] = max(moved[after], moved[before] + gap)
     if order and moved[order[-1]] > floor_y:
         moved[order[-1]] = floor_y

@@ -14,7 +14,11 @@ from tools.docsite.api_pages import api_pages, modules
 from tools.docsite.catalogue_pages import by_family, policy_pages, world_pages
 
 ROOT = Path(__file__).parents[2]
-ROOT_PAGES = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+ROOT_PAGES = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+}
 ROOT_LINK = re.compile(r"\]\((?:docs/|(?=[A-Z]+\.md))([\w./-]+)")
 Nav = list[object]
 
@@ -23,7 +27,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the generated pages into the navigation, and the gallery at its end, if there is one."""
     config.nav = _filled(config.nav or [])
     if (Path(config.docs_dir) / "gallery" / "index.md").exists():
-        pages = sorted(path.name for path in (Path(config.docs_dir) / "gallery").glob("*.md") if path.name != "index.md")
+        pages = sorted(
+            path.name for path in (Path(config.docs_dir) / "gallery").glob("*.md") if path.name != "index.md"
+        )
         config.nav.append({"Gallery": ["gallery/index.md", *(f"gallery/{name}" for name in pages)]})
     return config
 
@@ -47,7 +53,10 @@ def _filled(nav: Nav) -> Nav:
     filled: Nav = []
     for entry in nav:
         if entry == "GENERATED reference":
-            filled += ["reference/index.md", *({each.title: f"reference/{path}.md"} for path, each in modules().items())]
+            filled += [
+                "reference/index.md",
+                *({each.title: f"reference/{path}.md"} for path, each in modules().items()),
+            ]
         elif isinstance(entry, dict):
             ((title, value),) = entry.items()
             filled.append({title: _filled(value) if isinstance(value, list) else _generated(value)})

@@ -101,11 +101,12 @@ def play(study: Study) -> Curve:
     """The curve of one policy, and what a round costs."""
     results, cells = run(study, threads=1), list(study.cells())
     regret = [np.round(results.at(cells, t).mean(), 2) for t in study.marks]
-    return Curve(
+    curve: Curve = Curve(
         **identity(study),  # type: ignore[typeddict-item]
         nanoseconds=float(f"{min(_nanoseconds(study, seed) for seed in range(3)):.2g}"),
         regret=[float(value) for value in regret],
     )
+    return curve
 
 
 def _nanoseconds(study: Study, seed: int) -> float:
