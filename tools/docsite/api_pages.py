@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -30,6 +31,7 @@ TOPICS = {
     "Logs": ("logs", ["Log", "recommend", "Recommendation"]),
     "Domains and indices": ("domains", ["box", "ball", "simplex", "product", "whittle_index", "new_whittle_memory"]),
 }
+FORWARD = re.compile(r"(: |-> |\[)'([A-Z]\w*)'")
 REGISTRIES = ("FAMILIES", "POLICIES", "WORLDS", "ORACLES")
 
 
@@ -98,6 +100,8 @@ def _things(module: Module) -> Iterator[tuple[str, object]]:
 
 def _page(module: Module) -> str:
     entries = [f"# {module.title}", module.intro]
+    if module.home != "driftwise":
+        entries.append(markdown(text_of(import_module(module.home)), 1))
     for name, thing in _things(module):
         entries.append(f"## {name} {{#{name.lower()}}}\n\n{_entry(name, thing)}")
     return "\n\n".join(entries)
@@ -131,7 +135,9 @@ def _entry(name: str, thing: object) -> str:
 
 
 def _code(text: str) -> str:
-    return f"```python\n{text}\n```"
+    """A block of code; types that the source has to quote need no quotes here."""
+    plain = FORWARD.sub(r"\1\2", text)
+    return f"```python\n{plain}\n```"
 
 
 def _documented(text: str) -> str:
@@ -184,7 +190,7 @@ def _argument(argument: ast.arg, default: ast.expr | None) -> str:
 
 def _wrapped(name: str, arguments: list[str], returns: str = "") -> str:
     line = f"{name}({', '.join(arguments)}){returns}"
-    if len(line) <= 88:
+    if len(line) <= 76:
         return line
     return f"{name}(\n" + "".join(f"    {each},\n" for each in arguments) + f"){returns}"
 

@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Mapping
 
+import numpy as np
+
 from driftwise.core.family import ANY, FAMILIES, words_of
 from driftwise.core.spec import describe, parameters
 from driftwise.core.types import About
@@ -201,8 +203,9 @@ def _drift_figure(name: str, kind: type) -> str:
     count = drift.lines.shape[1]
     shown = range(count) if count <= MOST_LINES else range(0, count, -(-count // MOST_LINES))
     labels = drift.labels if len(shown) <= 5 else [""] * count
+    rounds, path = [*drift.rounds.tolist(), WORLD_HORIZON], np.vstack([drift.lines, drift.lines[-1]])
     lines = [
-        Line(labels[k], drift.rounds.tolist(), drift.lines[:, k].tolist(), f"chart-{i % 6}", steps=bool(drift.changes))
+        Line(labels[k], rounds, path[:, k].tolist(), f"chart-{i % 6}", steps=bool(drift.changes))
         for i, k in enumerate(shown)
     ]
     some = "" if len(shown) == count else f", {len(shown)} of {count}"
