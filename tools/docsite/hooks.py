@@ -46,7 +46,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def root_page(source: str) -> str:
     """A file of the root as a page: its links lead to pages of the site."""
     text = (ROOT / source).read_text(encoding="utf-8")
-    return ROOT_LINK.sub(lambda match: f"]({ROOT_PAGES.get(match[1], match[1])}", text)
+    head = "---\nsearch: {exclude: true}\n---\n\n" if source == "CHANGELOG.md" else ""  # it would answer every search
+    return head + ROOT_LINK.sub(lambda match: f"]({ROOT_PAGES.get(match[1], match[1])}", text)
 
 
 def _filled(nav: Nav) -> Nav:
