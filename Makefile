@@ -42,8 +42,8 @@ bench: $(VENV)/.dev  ## speed and memory as ratios to plain C and to peers; writ
 bench-quick: $(VENV)/.dev  ## the same in small, without peers: a minute or two, to see that everything runs
 	$(BIN)/python benchmarks/bench.py --quick --out out/bench-quick.json
 
-docs: $(VENV)/.docs  ## the reference as a web site in site/
-	$(BIN)/python docs/reference.py
+docs: $(VENV)/.docs  ## the documentation as a web site in site/; open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 constraints: $(VENV)/.dev  ## pin exact versions anew, naming no host
 	$(BIN)/pip install --upgrade uv
