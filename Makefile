@@ -42,8 +42,12 @@ bench: $(VENV)/.dev  ## speed and memory as ratios to plain C and to peers; writ
 bench-quick: $(VENV)/.dev  ## the same in small, without peers: a minute or two, to see that everything runs
 	$(BIN)/python benchmarks/bench.py --quick --out out/bench-quick.json
 
-docs: $(VENV)/.docs  ## the documentation as a web site in site/; open site/index.html
+docs: $(VENV)/.docs out/gallery/.built  ## the documentation as a web site in site/; open site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+out/gallery/.built: $(wildcard docs/gallery/*.py) tools/build_gallery.py $(VENV)/.docs
+	$(BIN)/python tools/build_gallery.py out/gallery
+	@touch $@
 
 constraints: $(VENV)/.dev  ## pin exact versions anew, naming no host
 	$(BIN)/pip install --upgrade uv

@@ -7,13 +7,16 @@ import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 from driftwise.families import ORACLES, POLICIES, WORLDS
+from tools.build_gallery import sources
 from tools.docsite.api_pages import api_pages, modules
 from tools.docsite.catalogue_pages import by_family, policy_pages, world_pages
 
 ROOT = Path(__file__).parents[2]
+GALLERY = ROOT / "out" / "gallery"
 ROOT_PAGES = {
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
@@ -24,13 +27,9 @@ Nav = list[object]
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the generated pages into the navigation, and the gallery at its end, if there is one."""
+    """Put the generated pages into the navigation, and the gallery at its end."""
     config.nav = _filled(config.nav or [])
-    if (Path(config.docs_dir) / "gallery" / "index.md").exists():
-        pages = sorted(
-            path.name for path in (Path(config.docs_dir) / "gallery").glob("*.md") if path.name != "index.md"
-        )
-        config.nav.append({"Gallery": ["gallery/index.md", *(f"gallery/{name}" for name in pages)]})
+    config.nav.append({"Gallery": ["gallery/index.md", *(f"gallery/{path.stem}.md" for path in sources())]})
     return config
 
 
@@ -38,9 +37,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add every page that is not written by hand."""
     pages = policy_pages() | world_pages() | api_pages()
     pages |= {page: root_page(source) for source, page in ROOT_PAGES.items()}
+    pages |= {f"gallery/{path.name}": path.read_text(encoding="utf-8") for path in executed_notebooks()}
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def executed_notebooks() -> list[Path]:
+    """The notebooks of the gallery and their pages, which `make docs` has built."""
+    paths = [GALLERY / f"{path.stem}.{kind}" for path in sources() for kind in ("md", "ipynb")]
+    if missing := [path for path in paths if not path.exists()]:
+        raise PluginError(f"{missing[0]} is missing: run python tools/build_gallery.py {GALLERY} first")
+    return paths
 
 
 def root_page(source: str) -> str:
