@@ -30,7 +30,7 @@ PATIENT = Limits(head_s=LONG_S, body_s=LONG_S, idle_s=LONG_S)
 
 @pytest.fixture(autouse=True)
 def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driftwise.service.deployments.engine.ANSWER_S", HANG_S)
+    monkeypatch.setattr("driftwise.service.deployments.background_tasks.ANSWER_S", HANG_S)
 
 
 class Door:

@@ -95,7 +95,7 @@ async def fill(store: str, *, reward_window: float | None = None) -> None:
 
 @pytest.fixture(autouse=True)
 def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driftwise.service.deployments.engine.ANSWER_S", HANG_S)
+    monkeypatch.setattr("driftwise.service.deployments.background_tasks.ANSWER_S", HANG_S)
 
 
 @asynccontextmanager

@@ -101,7 +101,7 @@ def on_every_store(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
         monkeypatch.setattr(
             "driftwise.service.deployments.readiness.IDLE_S", HANG_S
         )  # the store is tried when a test wants it
-        monkeypatch.setattr("driftwise.service.deployments.engine.ANSWER_S", HANG_S)
+        monkeypatch.setattr("driftwise.service.deployments.background_tasks.ANSWER_S", HANG_S)
 
         async def look() -> None:
             async with asked(store) as service:
@@ -180,7 +180,7 @@ async def test_readiness_tries_a_store_at_rest(service: Asked, caplog: Any, monk
 @on_every_store
 async def test_readiness_does_not_wait_for_a_store_that_hangs(service: Asked, caplog: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("driftwise.service.deployments.readiness.IDLE_S", -1.0)
-    monkeypatch.setattr("driftwise.service.deployments.engine.ANSWER_S", 0.05)
+    monkeypatch.setattr("driftwise.service.deployments.background_tasks.ANSWER_S", 0.05)
     service.journal.gate.clear()
     told = await asyncio.gather(*(service.ready() for _ in range(20)))
     assert told == [(503, {"ready": False, "reason": "the store has not answered for 0.05 seconds"})] * 20
