@@ -82,7 +82,12 @@ def test_search_works_without_a_server(tmp_path: Path) -> None:
         (docs / "assets" / name).write_bytes((ROOT / "docs" / "assets" / name).read_bytes())
     (docs / "index.md").write_text("# Home\n\nNothing here.\n")
     (docs / "tides.md").write_text("# Tides\n\nThe moon moves the sea.\n")
-    settings: dict[str, Any] = {"docs_dir": str(docs), "site_dir": str(tmp_path / "site"), "hooks": [], "nav": ["index.md"]}
+    settings: dict[str, Any] = {
+        "docs_dir": str(docs),
+        "site_dir": str(tmp_path / "site"),
+        "hooks": [],
+        "nav": ["index.md"],
+    }
     build(load_config(str(ROOT / "mkdocs.yml"), **settings))
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
