@@ -50,3 +50,12 @@ def test_commands_exist(page: Path) -> None:
 
 def test_there_are_commands() -> None:
     assert sum(1 for page in PAGES for _ in commands(page)) > 50
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_is_run(page: Path) -> None:
+    """A block is a doctest, or a file that the commands of a tutorial run; CONTRIBUTING.md has a test of its own."""
+    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        runs = block["title"] and page.parent.name == "tutorials"
+        if block["language"] in ("python", "pycon") and page.name != "CONTRIBUTING.md":
+            assert runs or ">>> " in block["body"], f"nothing runs this block:\n{block['body']}"
