@@ -15,7 +15,8 @@ luck = np.random.default_rng(3)
 rows = 12_000
 times = np.sort(luck.integers(0, 30 * 86400, rows))
 variants = luck.integers(0, 3, rows)
-rates = 0.08 + 0.01 * variants + 0.06 * ((times >= 15 * 86400) & (variants == 2))
+late_video = (times >= 15 * 86400) & (variants == 2)
+rates = 0.08 + 0.01 * variants + 0.06 * late_video
 frame = pd.DataFrame(
     {
         "timestamp": pd.Timestamp("2026-09-01", tz="UTC") + pd.to_timedelta(times, unit="s"),
