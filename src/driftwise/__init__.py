@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from driftwise.study.run import run as run
     from driftwise.study.study import Study as Study
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 _HOMES = {
     "agent": ["Agent"],
