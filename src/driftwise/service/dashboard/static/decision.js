@@ -7,10 +7,10 @@ const BASE = `v1/${pathOf(NAME)}/decisions/${ID}`;
 let explained = false;
 
 async function draw() {
-  const decision = await get(BASE);
-  at("content").hidden = false;
   document.title = `Decision ${ID} · ${NAME} · driftwise`;
   at("up").replaceChildren(link(NAME, pathOf(NAME)));
+  const decision = await get(BASE);
+  at("content").hidden = false;
   setText(at("name"), `Decision ${decision.id}`);
   facts(decision);
   if (!explained) {

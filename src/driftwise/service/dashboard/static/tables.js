@@ -147,7 +147,7 @@ function changes(monitor, colours, restless) {
       "",
       element("span", "", timeText(each.detected_at, [life.from, life.to])),
       element("span", "", swatch(colours.get(each.arm)), `${each.arm} ${each.direction === "up" ? "rose" : "fell"}`),
-      element("span", "", `mean ${number(each.mean_before, 2)} before, ${number(each.mean_after, 2)} after`),
+      element("span", "", `mean ${number(each.mean_before, 2)} before` + (each.mean_after === null ? "" : `, ${number(each.mean_after, 2)} after`)),
     ),
   );
   at("changes").replaceChildren(...rows);

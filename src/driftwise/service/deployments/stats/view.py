@@ -60,7 +60,7 @@ class RecentMean(msgspec.Struct):
 
 
 class DetectedChange(msgspec.Struct):
-    """A detected change of an arm's rewards: `up` or `down`. `mean_after` is up to the next change, or until now."""
+    """A detected change of an arm's rewards: `up` or `down`. `mean_after` is up to the next change, or now."""
 
     detected_at: datetime
     arm: str
@@ -178,11 +178,16 @@ def _decision_range(state: StatsState, low: float, high: float) -> tuple[float, 
 
 
 def _changes(state: StatsState, low: float, span: float) -> list[DetectedChange]:
-    """Changes in their order; the mean after one is the mean before the next, or that of the test under way."""
+    """Changes in their order; the mean after one is the mean before the next, or that of the test under way.
+
+    It is left out where the arm has gone back since, and the mean tells nothing of the change.
+    """
     after = {label: low + span * test.mean for label, test in zip(state.labels, state.tests, strict=True) if test.count}
     changes = []
     for at, label, sign, mean in reversed(state.changes):
-        changes.append(DetectedChange(utc(at), label, "up" if sign > 0 else "down", mean, after.get(label)))
+        later = after.get(label)
+        mean_after = later if later is not None and sign * (later - mean) > 0.0 else None
+        changes.append(DetectedChange(utc(at), label, "up" if sign > 0 else "down", mean, mean_after))
         after[label] = mean
     return changes[::-1]
 
