@@ -114,7 +114,7 @@ def main(
         try:
             with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
                 if options.tape:
-                    measured[name] = _play_tape(name, options, cases, play)
+                    measured[name] = play_tape(name, options, cases, play)
                     continue
                 if not measured:
                     document |= _first_use(cases(options)[name], options, play)
@@ -190,7 +190,7 @@ def _first_use(case: Case, options: Options, play: Play) -> dict[str, float]:
     return {"first_use_seconds": time.process_time()}
 
 
-def _play_tape(name: str, options: Options, cases: Callable[[Options], dict[str, Case]], play: Play) -> list[list[int]]:
+def play_tape(name: str, options: Options, cases: Callable[[Options], dict[str, Case]], play: Play) -> list[list[int]]:
     """The arms that a case chose in each run of a tape.
 
     A round of a tape looks like a round of the worlds above: noise that decides nothing, and a row of rewards in the
