@@ -98,10 +98,8 @@ def worlds(horizon: int, runs: int) -> dict[str, DrawnWorld]:
 
 
 def rows(sizes: Sizes) -> list[Row]:
-    """A row per peer and algorithm at equal settings, and a row per peer, default and world."""
-    drawn = worlds(sizes.regret_rounds, sizes.regret_runs)
-    equal, defaults, failures = _duels(drawn, PEERS)
-    return [*_equal_rows(equal), *_default_rows(defaults), *failures]
+    """Everybody in every world that fits."""
+    return compare(worlds(sizes.regret_rounds, sizes.regret_runs), PEERS)
 
 
 def skipped(why: str) -> list[Row]:
@@ -109,9 +107,15 @@ def skipped(why: str) -> list[Row]:
     return [not_measured(f"regret, {peer}'s / ours", why) for peer in PEERS]
 
 
-def _duels(drawn: Mapping[str, DrawnWorld], peers: Iterable[str]) -> tuple[list[Duel], list[Duel], list[Row]]:
-    """At equal settings, at defaults, and the peers that do not run here."""
-    equal, defaults, failures = [], [], []
+def compare(drawn: Mapping[str, DrawnWorld], peers: Iterable[str], out: Path | None = None) -> list[Row]:
+    """A row per peer and algorithm at equal settings, and a row per peer, default and world.
+
+    The rows so far are written to `out` after every world of every peer.
+    """
+    equal: list[Duel] = []
+    defaults: list[Duel] = []
+    failures: list[Row] = []
+    found: list[Row] = []
     ours = OurRegrets()
     for peer, (name, world) in itertools.product(peers, drawn.items()):
         asked = _asked(peer, name)
@@ -126,7 +130,10 @@ def _duels(drawn: Mapping[str, DrawnWorld], peers: Iterable[str]) -> tuple[list[
         for case, theirs in found.items():
             among, mine = (equal, case) if case in EQUAL.get(peer, ()) else (defaults, "auto")
             among.append(Duel(name, case, peer, ours.of(mine, name, world)[: len(theirs)], theirs))
-    return equal, defaults, failures
+        found = [*_equal_rows(equal), *_default_rows(defaults), *failures]
+        if out:
+            out.write_text(json.dumps([each._asdict() for each in found], indent=2) + "\n", encoding="utf-8")
+    return found
 
 
 def _asked(peer: str, world: str) -> list[str]:
@@ -201,15 +208,12 @@ def _main() -> None:
     parser.add_argument("--horizon", type=int, default=FULL.regret_rounds)
     parser.add_argument("--runs", type=int, default=FULL.regret_runs)
     parser.add_argument("--peers", nargs="*", default=PEERS, choices=PEERS, metavar="PEER")
-    parser.add_argument("--out", type=Path, help="a JSON file for the regrets by run")
+    parser.add_argument("--out", type=Path, help="a JSON file for the regrets by run, written as they come")
     options = parser.parse_args()
     if options.horizon <= WINDOW or options.runs < 2:
         parser.error(f"needs --horizon above {WINDOW} and --runs of at least 2")
-    equal, defaults, failures = _duels(worlds(options.horizon, options.runs), options.peers)
-    found = [*_equal_rows(equal), *_default_rows(defaults), *failures]
+    found = compare(worlds(options.horizon, options.runs), options.peers, options.out)
     Console(width=None if sys.stdout.isatty() else 150).print(table_of(found))
-    if options.out:
-        options.out.write_text(json.dumps([each._asdict() for each in found], indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

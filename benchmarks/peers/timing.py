@@ -109,7 +109,7 @@ def main(
     options = _options(peer)
     chosen = [name for name in cases(options) if not options.cases or name in options.cases]
     measured: dict[str, Any] = {}
-    document = {"peer": peer, "version": version, "cases": measured}
+    document: dict[str, Any] = {"peer": peer, "version": version, "cases": measured}
     for name in chosen:
         try:
             with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
