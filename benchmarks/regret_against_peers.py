@@ -115,25 +115,28 @@ def compare(drawn: Mapping[str, DrawnWorld], peers: Iterable[str], out: Path | N
     equal: list[Duel] = []
     defaults: list[Duel] = []
     failures: list[Row] = []
-    found: list[Row] = []
     ours = OurRegrets()
+
+    def rows_so_far() -> list[Row]:
+        return [*_equal_rows(equal), *_default_rows(defaults), *failures]
+
     for peer, (name, world) in itertools.product(peers, drawn.items()):
         asked = _asked(peer, name)
         if not asked:
             continue
         try:
-            found = _regrets(peer, asked, world.first(FEW_RUNS.get(peer)))
+            regrets = _regrets(peer, asked, world.first(FEW_RUNS.get(peer)))
         except RuntimeError as why:  # it could not be installed or started; the others still play
             print(f"bench: {peer} left out of {name}: {why}", file=sys.stderr)
             failures.append(not_measured(f"regret, {name}, {peer}'s / ours", f"{peer} does not run here"))
             continue
-        for case, theirs in found.items():
+        for case, theirs in regrets.items():
             among, mine = (equal, case) if case in EQUAL.get(peer, ()) else (defaults, "auto")
             among.append(Duel(name, case, peer, ours.of(mine, name, world)[: len(theirs)], theirs))
-        found = [*_equal_rows(equal), *_default_rows(defaults), *failures]
         if out:
-            out.write_text(json.dumps([each._asdict() for each in found], indent=2) + "\n", encoding="utf-8")
-    return found
+            document = [each._asdict() for each in rows_so_far()]
+            out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    return rows_so_far()
 
 
 def _asked(peer: str, world: str) -> list[str]:

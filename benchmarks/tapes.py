@@ -31,7 +31,8 @@ class DrawnWorld(NamedTuple):
 
     def first(self, runs: int | None) -> "DrawnWorld":
         """The same with the first runs only; all of them when None."""
-        return DrawnWorld(*(None if each is None else each[:runs] for each in self))
+        contexts = None if self.contexts is None else self.contexts[:runs]
+        return DrawnWorld(self.rewards[:runs], self.means[:runs], contexts)
 
     def write(self, file: Path) -> None:
         """What a player may see, and no more."""

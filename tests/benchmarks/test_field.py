@@ -103,7 +103,7 @@ def test_peers_that_do_not_run_are_said_so_and_the_others_play(
     monkeypatch.setattr(regret_against_peers, "ask", ask)
     monkeypatch.setattr(regret_against_peers, "our_policy", lambda case, horizon: Uniform())
     monkeypatch.setattr(regret_against_peers, "worlds", lambda horizon, runs: {"abrupt": abrupt})
-    monkeypatch.setattr(regret_against_peers, "PEERS", ("pymab", "river"))
+    monkeypatch.setattr(regret_against_peers, "PEERS", ("river", "pymab"))
     found = regret_against_peers.rows(QUICK)
     names = [each.name for each in found]
     assert "regret, abrupt, river default / auto" in names and "regret, ucb1, river's / ours" in names
