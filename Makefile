@@ -36,7 +36,7 @@ lint: $(VENV)/.dev  ## style, types, layers, share of Any
 	$(BIN)/lint-imports
 	$(BIN)/python tools/any_in_signatures.py
 
-bench: $(VENV)/.dev  ## speed and memory as ratios to plain C and to peers; writes out/bench.json
+bench: $(VENV)/.dev  ## speed, memory and regret beside plain C and peers; writes out/bench.json
 	$(BIN)/python benchmarks/bench.py
 
 bench-quick: $(VENV)/.dev  ## the same in small, without peers: a minute or two, to see that everything runs

@@ -15,12 +15,8 @@ REMARKS = {
     "river: sliding-ucb": "its window forced in by hand",
     "river: sliding-thompson": "its window forced in by hand",
 } | {
-    f"{peer}: {name}": remark
-    for peer in ("river", "mabwiser", "contextualbandits")
-    for name, remark in {
-        "lin-ucb": "a regression per arm, ours in blocks of one matrix",
-        "lin-ucb of shared features": "one regression for 40 rows of 5 features; theirs has one per arm",
-    }.items()
+    f"{peer}: lin-ucb": "a regression per arm, ours in blocks of one matrix"
+    for peer in ("pymab", "river", "mabwiser", "contextualbandits", "bayesianbandits")
 }
 
 

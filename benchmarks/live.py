@@ -1,4 +1,4 @@
-"""An `Agent` in a live program, one decide and one learn at a time, against river's UCB and LinUCB doing the same."""
+"""An `Agent` in a live program, one decide and one learn at a time, against river's UCB doing the same."""
 
 import gc
 import itertools
@@ -7,20 +7,16 @@ import sys
 import time
 from typing import Any
 
-import numpy as np
-
-from benchmarks.peers import settings
 from benchmarks.peers.measure import ROUNDS, measure
-from benchmarks.peers.timing import LinearRound, Options, Round, make_linear_world, make_world
+from benchmarks.peers.timing import Options, Round, make_world
 from benchmarks.scaling import chosen
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
 from driftwise.agent import Agent
 from driftwise.errors import DriftwiseError
-from driftwise.families import POLICIES, Contextual, LinUCB, MultiArmed
+from driftwise.families import POLICIES, MultiArmed
 
 ARMS, WINDOW = 10, 1000
-LINEAR = Options(rounds=1500, arms=40, window=200, seed=0)
 
 
 def rows(sizes: Sizes, *, peers: bool) -> list[Row]:
@@ -34,50 +30,15 @@ def rows(sizes: Sizes, *, peers: bool) -> list[Row]:
         document = measure("river", rounds=rounds, arms=ARMS, window=WINDOW, cases=("ucb1",))
         theirs.append(1e9 / document["cases"]["ucb1"]["ns_per_round"])
         ours.append(_all_rates(names, warm_up, timed))
-    return [_row(name, [rates[name] for rates in ours], theirs) for name in names] + [_linear_row(sizes, peers=peers)]
+    return [_row(name, [rates[name] for rates in ours], theirs) for name in names]
 
 
-def _linear_row(sizes: Sizes, *, peers: bool) -> Row:
-    """Forty arms that each have parameters of their own for a context of five features."""
-    warm_up, timed = make_linear_world(LINEAR, np.array)
-    ours, theirs = [_linear_rate(warm_up, timed)], []
-    options = {"rounds": LINEAR.rounds, "arms": LINEAR.arms, "window": LINEAR.window}
-    for _ in range(sizes.peer_pairs if peers else 0):
-        document = measure("river", cases=("lin-ucb",), **options)
-        theirs.append(1e9 / document["cases"]["lin-ucb"]["ns_per_round"])
-        ours.append(_linear_rate(warm_up, timed))
-    return _row("lin-ucb, 40 arms, 5 features", ours, theirs, of="lin-ucb")
-
-
-def _linear_rate(warm_up: list[LinearRound], timed: list[LinearRound]) -> float:
-    """Rounds per second of processor time."""
-    return statistics.median(_one_linear_rate(warm_up, timed) for _ in range(3))
-
-
-def _one_linear_rate(warm_up: list[LinearRound], timed: list[LinearRound]) -> float:
-    agent = Agent(
-        LinUCB(), Contextual(LINEAR.arms, context_dim=settings.FEATURES, reward_range=None, noise=0.1), seed=0
-    )
-    _live_with_context(agent, warm_up)
-    gc.collect()
-    start = time.process_time()
-    _live_with_context(agent, timed)
-    return len(timed) / (time.process_time() - start)
-
-
-def _live_with_context(agent: Any, rounds: list[LinearRound]) -> None:
-    decide, learn = agent.decide, agent.learn
-    for noise, means, context in rounds:
-        decision = decide(context=context)
-        learn(decision, means[decision.action] + noise)
-
-
-def _row(name: str, ours: list[float], theirs: list[float], of: str = "ucb1") -> Row:
+def _row(name: str, ours: list[float], theirs: list[float]) -> Row:
     beside = [(before + after) / 2 for before, after in itertools.pairwise(ours)]
     if not theirs:
         return row(f"agent {name}", unit="rounds/s", ours=ours[0], note="river not measured")
     return row(
-        f"agent {name}, speed / river's {of}",
+        f"agent {name}, speed / river's ucb1",
         unit="rounds/s",
         ours=statistics.median(beside),
         theirs=statistics.median(theirs),

@@ -42,7 +42,7 @@ class Report:
 
     def show(self, console: Console) -> None:
         """Print all of it."""
-        console.print(_table(self.rows), *map(_curve_table, self.curves))
+        console.print(table_of(self.rows), *map(_curve_table, self.curves))
         for title, why in self.failures.items():
             console.print(f"[red]not measured[/]: {title}: {why}", highlight=False)
 
@@ -64,7 +64,8 @@ class Report:
         } | {curve.name: curve.costs for curve in self.curves}
 
 
-def _table(rows: list[Row]) -> Table:
+def table_of(rows: list[Row]) -> Table:
+    """Rows as a table for people."""
     table = Table(title="driftwise, measured")
     for heading, justify in {"": "left", "unit": "left", "ours": "right", "theirs": "right", "ratio": "right"}.items():
         table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]

@@ -32,6 +32,8 @@ class Sizes(NamedTuple):
     service_pairs: int
     service_seconds: float
     deployments: int
+    regret_rounds: int
+    regret_runs: int
     policies: tuple[str, ...] = ()
 
 
@@ -59,6 +61,8 @@ FULL = Sizes(
     service_pairs=9,
     service_seconds=2.0,
     deployments=10_000,
+    regret_rounds=3000,
+    regret_runs=5,
 )
 QUICK = Sizes(
     twin_rounds=20_000,
@@ -84,5 +88,7 @@ QUICK = Sizes(
     service_pairs=1,
     service_seconds=0.3,
     deployments=50,
+    regret_rounds=1100,
+    regret_runs=2,
     policies=("sliding-ucb", "sliding-lin-ucb", "virtual-queue"),  # the last fits neither arms nor features
 )

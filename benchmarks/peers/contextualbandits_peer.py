@@ -11,20 +11,26 @@ from typing import Any
 
 import numpy as np
 import settings  # type: ignore[import-not-found]
-from contextualbandits.online import LinUCB  # type: ignore[import-not-found]
-from timing import Case, LinearRound, Options, main, make_linear_world  # type: ignore[import-not-found]
+from contextualbandits.online import LinTS, LinUCB  # type: ignore[import-not-found]
+from timing import Case, LinearRound, Options, main  # type: ignore[import-not-found]
 
 
 def cases(options: Options) -> dict[str, Case]:
     """Return the policies to time, by the name of their case."""
-    parameters = {"alpha": settings.BONUS, "lambda_": settings.RIDGE, "fit_intercept": False, "use_float": False}
-    return {
-        "lin-ucb": Case(
-            # its seeds must be positive
-            lambda: LinUCB(options.arms, **parameters, method="sm", random_state=1 + options.seed, njobs=1),
-            "LinUCB, Sherman-Morrison, in doubles",
-            world=lambda options: make_linear_world(options, lambda context: np.array([context])),
+    exact = {"lambda_": settings.RIDGE, "fit_intercept": False, "use_float": False, "method": "sm"}
+
+    def case(policy: type, note: str, **parameters: Any) -> Case:
+        # its seeds must be positive
+        return Case(
+            lambda: policy(options.arms, **parameters, random_state=1 + options.seed, njobs=1),
+            note,
+            form=lambda context: np.array([context]),
         )
+
+    return {
+        "lin-ucb": case(LinUCB, "LinUCB, Sherman-Morrison, in doubles", alpha=settings.BONUS, **exact),
+        "lin-thompson": case(LinTS, "LinTS, Sherman-Morrison, in doubles", v_sq=settings.LINEAR_NOISE**2, **exact),
+        "linear default": case(LinUCB, "LinUCB()"),
     }
 
 

@@ -64,6 +64,8 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "mabwiser": ("mabwiser==2.7.4", "seaborn==0.13.2", *_LEARNING, *_PLOTTING),
     "obp": ("obp==0.4.1", "PyYAML==6.0.3", "tqdm==4.70.1", "seaborn==0.13.2", *_LEARNING, *_PLOTTING),
     "contextualbandits": ("contextualbandits==0.3.30", *_LEARNING),
+    "bayesianbandits": ("bayesianbandits==1.5.0", "attrs==25.4.0", "typing-extensions==4.15.0", *_LEARNING),
+    "vowpalwabbit": ("vowpalwabbit==9.11.9", "numpy==2.4.6", "scipy==1.17.1"),
     "markovianbandit": (
         "markovianbandit-pkg==0.4",
         "numpy==2.4.6",

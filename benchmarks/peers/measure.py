@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers import settings
 from benchmarks.peers.environments import python_of
 
 #: Few rounds for the slow peers: all cases of one together take less than a minute of processor time.
@@ -28,14 +29,15 @@ def measure(
     arms: int = 10,
     window: int = 1000,
     seed: int = 0,
+    features: int = settings.FEATURES,
     cases: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return ``{"peer", "version", "cases": {case: {"ns_per_round", "rounds", "learns", "note"}}}``.
+    """Return ``{"peer", "version", "first_use_seconds", "peak_bytes", "cases": {case: results}}``.
 
-    All cases of the peer, or those named.
+    All cases of the peer, or those named; a result is ``{"ns_per_round", "rounds", "learns", "note"}``.
     """
-    settings = {"rounds": rounds, "arms": arms, "window": window, "seed": seed}
-    words = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
+    numbers = {"rounds": rounds, "arms": arms, "window": window, "seed": seed, "features": features}
+    words = [word for name, value in numbers.items() for word in (f"--{name}", str(value))]
     return ask(peer, *words, "--cases", *cases)
 
 
@@ -43,11 +45,7 @@ def ask(peer: str, *words: str) -> dict[str, Any]:
     """Run the peer's script with these words, in the peer's environment, and return the document it prints."""
     script = Path(__file__).resolve().parent / f"{peer}_peer.py"
     command = [str(python_of(peer)), str(script), *words]
-    # One thread, because processor time adds up all threads; no PYTHONPATH, because the peer must
-    # see only its own environment; no window system for the plotting that SMPyBandits imports.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment_of_peers(), capture_output=True, text=True, check=False)
     lines = done.stderr.splitlines()
     if done.returncode != 0:
         tail = "\n".join(lines[-12:])
@@ -57,6 +55,16 @@ def ask(peer: str, *words: str) -> dict[str, Any]:
             print(line, file=sys.stderr)
     document: dict[str, Any] = json.loads(done.stdout)
     return document
+
+
+def environment_of_peers() -> dict[str, str]:
+    """Variables for the process of a peer.
+
+    One thread, because processor time adds up all threads; no PYTHONPATH, because the peer must see only its own
+    environment; no window system for the plotting that SMPyBandits imports.
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return environment | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
 
 
 def _main() -> None:

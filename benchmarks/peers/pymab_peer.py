@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import settings  # type: ignore[import-not-found]
 from pymab import policies  # type: ignore[import-not-found]
-from timing import Case, Options, Round, main  # type: ignore[import-not-found]
+from timing import Case, LinearRound, Options, Round, main  # type: ignore[import-not-found]
 
 Fresh = Callable[..., Callable[[], Any]]
 
@@ -41,7 +41,7 @@ def cases(options: Options) -> dict[str, Case]:
 
         return make
 
-    return {**_still(fresh), **_forgetting(fresh, options), **_detecting(fresh, options)}
+    return {**_still(fresh), **_forgetting(fresh, options), **_detecting(fresh, options), **_linear(fresh, options)}
 
 
 def _still(fresh: Fresh) -> dict[str, Case]:
@@ -53,6 +53,7 @@ def _still(fresh: Fresh) -> dict[str, Case]:
             "EpsilonGreedyPolicy, Rust, on means of all history",
         ),
         "ucb1": Case(fresh(policies.UCBPolicy), "UCBPolicy, Rust"),
+        "default": Case(fresh(policies.UCBPolicy), "UCBPolicy(), of its readme"),
         "kl-ucb": Case(fresh(policies.KLUCBPolicy, c=TINY), "KLUCBPolicy, Rust, level ln t"),
         "thompson": Case(
             fresh(policies.BernoulliThompsonSamplingPolicy),
@@ -76,6 +77,10 @@ def _forgetting(fresh: Fresh, options: Options) -> dict[str, Case]:
         "sliding-thompson": Case(
             fresh(policies.SlidingWindowBernoulliThompsonSamplingPolicy, window_size=options.window),
             "SlidingWindowBernoulliThompsonSamplingPolicy, Rust, global window",
+        ),
+        "for drift": Case(
+            fresh(policies.SlidingWindowBernoulliThompsonSamplingPolicy),
+            "SlidingWindowBernoulliThompsonSamplingPolicy(), a window of 100",
         ),
         "discounted-ucb": Case(
             fresh(policies.DiscountedUCBPolicy, discount_factor=settings.DISCOUNT), "DiscountedUCBPolicy, Rust"
@@ -102,6 +107,26 @@ def _detecting(fresh: Fresh, options: Options) -> dict[str, Case]:
     }
 
 
+def _linear(fresh: Fresh, options: Options) -> dict[str, Case]:
+    """Policies with a regression per arm."""
+
+    def case(policy: type, note: str, **parameters: object) -> Case:
+        # it takes a row per arm, here the same for all
+        return Case(
+            fresh(policy, n_features=options.features, **parameters),
+            note,
+            form=lambda context: np.tile(context, (options.arms, 1)),
+            play=play_linear,
+        )
+
+    spread = {"exploration_scale": settings.LINEAR_NOISE, "l2": settings.RIDGE}
+    return {
+        "lin-ucb": case(policies.LinUCBPolicy, "LinUCBPolicy, Rust", alpha=settings.BONUS, l2=settings.RIDGE),
+        "lin-thompson": case(policies.LinearThompsonSamplingPolicy, "LinearThompsonSamplingPolicy, Rust", **spread),
+        "linear default": case(policies.LinUCBPolicy, "LinUCBPolicy(), Rust"),
+    }
+
+
 def play(policy_and_rng: tuple[Any, np.random.Generator], rounds: Iterable[Round]) -> list[int]:
     """Play the rounds with the library's own calls; return the chosen arms."""
     policy, rng = policy_and_rng
@@ -110,6 +135,18 @@ def play(policy_and_rng: tuple[Any, np.random.Generator], rounds: Iterable[Round
     for uniform, means in rounds:
         arm = choose(rng=rng)
         update(action=arm, reward=1.0 if uniform < means[arm] else 0.0)
+        chosen.append(arm)
+    return chosen
+
+
+def play_linear(policy_and_rng: tuple[Any, np.random.Generator], rounds: Iterable[LinearRound]) -> list[int]:
+    """The same with a context."""
+    policy, rng = policy_and_rng
+    choose, update = policy.select_action, policy.update
+    chosen = []
+    for noise, means, context in rounds:
+        arm = choose(rng=rng, context=context)
+        update(action=arm, reward=means[arm] + noise, context=context)
         chosen.append(arm)
     return chosen
 

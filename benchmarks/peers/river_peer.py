@@ -22,7 +22,7 @@ from typing import Any
 
 import settings  # type: ignore[import-not-found]
 from river import bandit, proba, stats, utils
-from timing import Case, LinearRound, Options, Round, main, make_linear_world  # type: ignore[import-not-found]
+from timing import Case, LinearRound, Options, Round, main  # type: ignore[import-not-found]
 
 #: Pulls of each arm before the Gaussian policies may choose. They draw from the distribution of
 #: the rewards seen, which is a constant 0 before two different rewards.
@@ -54,6 +54,7 @@ def cases(options: Options) -> dict[str, Case]:
     def windowed(cls: type) -> Windowed:
         return Windowed(cls, options.window)
 
+    linear: dict[str, Any] = {"form": lambda context: dict(enumerate(context)), "play": play_linear}
     per_arm = "window forced in by hand, per arm (last rewards of each arm, not last rounds)"
     return {
         "ucb1": Case(fresh(bandit.UCB, delta=1), "UCB(delta=1)"),
@@ -77,9 +78,10 @@ def cases(options: Options) -> dict[str, Case]:
         "lin-ucb": Case(
             fresh(bandit.LinUCBDisjoint, alpha=settings.RIDGE),
             "LinUCBDisjoint, a BayesianLinearRegression per arm",
-            world=lambda options: make_linear_world(options, lambda context: dict(enumerate(context))),
-            play=play_linear,
+            **linear,
         ),
+        "default": Case(fresh(bandit.ThompsonSampling, reward_obj=proba.Beta()), "ThompsonSampling, Beta, of its docs"),
+        "linear default": Case(fresh(bandit.LinUCBDisjoint), "LinUCBDisjoint()", **linear),
     }
 
 

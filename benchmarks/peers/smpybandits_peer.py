@@ -67,6 +67,7 @@ def _still(fresh: Fresh) -> dict[str, Case]:
             fresh(smp.EpsilonGreedy, epsilon=settings.EPSILON), "EpsilonGreedy, on sums of rewards instead of means"
         ),
         "ucb1": Case(fresh(smp.UCB), "UCB, vectorised over arms"),
+        "default": Case(fresh(smp.klUCB), "klUCB()"),
         "kl-ucb": Case(fresh(smp.klUCB), "klUCB, Bernoulli, level ln t, without Numba"),
         "thompson": Case(fresh(smp.Thompson), "Thompson with Beta posteriors, one draw per arm"),
         "gaussian-thompson": Case(
@@ -131,6 +132,7 @@ def _detecting(fresh: Fresh, options: Options) -> dict[str, Case]:
             fresh(smp.Monitored_IndexPolicy, horizon=options.horizon, **monitored),
             "Monitored_IndexPolicy on UCB, w=200, which restarts whenever a window is full",
         ),
+        "for drift": Case(glr(), "Bernoulli GLR on klUCB, the policy of its authors"),
         "glr-kl-ucb": Case(glr(), "Bernoulli GLR on klUCB, local, its default Delta n = Delta s = 10, without Numba"),
         "glr-kl-ucb-full": Case(glr(**every), "Bernoulli GLR on klUCB, local, Delta n = Delta s = 1, without Numba"),
         "practical-ad-switch": Case(

@@ -50,18 +50,21 @@ Round = tuple[float, tuple[float, ...]]
 #: One round of the linear world: noise, the mean reward of each arm, and the context in the form a library takes.
 LinearRound = tuple[float, tuple[float, ...], Any]
 
+#: The loop of a peer over rounds, with the library's own calls: the arms that were chosen.
+Play = Callable[[Any, Iterable[Any]], list[int]]
+
 
 @dataclass(frozen=True)
 class Case:
     """A policy to time: how a fresh one is made, and what a reader must know about it.
 
-    ``world`` and ``play`` are for policies that look at a context; the others share theirs.
+    ``form`` and ``play`` are for policies that look at a context: the form a library takes it in, and the loop.
     """
 
     make: Callable[[], Any]
     note: str
-    world: Callable[[Options], tuple[list[Any], list[Any]]] | None = None
-    play: Callable[[Any, Iterable[Any]], list[int]] | None = None
+    form: Callable[[list[float]], Any] | None = None
+    play: Play | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,9 @@ class Options:
     arms: int
     window: int
     seed: int
+    features: int = settings.FEATURES
     cases: tuple[str, ...] = ()
+    tape: str = ""
 
     @property
     def horizon(self) -> int:
@@ -95,23 +100,28 @@ def main(
     *,
     version: str,
     cases: Callable[[Options], dict[str, Case]],
-    play: Callable[[Any, Iterable[Round]], list[int]],
+    play: Play,
 ) -> None:
-    """Time every case and print one JSON document.
+    """Time every case, or play the tape with it, and print one JSON document.
 
     ``play(policy, rounds)`` plays those rounds and returns the arms that were chosen.
     """
     options = _options(peer)
-    results = {}
-    for name, case in cases(options).items():
-        if options.cases and name not in options.cases:
-            continue
+    chosen = [name for name in cases(options) if not options.cases or name in options.cases]
+    measured: dict[str, Any] = {}
+    document: dict[str, Any] = {"peer": peer, "version": version, "cases": measured}
+    for name in chosen:
         try:
             with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
-                results[name] = _time(case, options=options.of(name), play=play)
+                if options.tape:
+                    measured[name] = play_tape(name, options, cases, play)
+                    continue
+                if not measured:
+                    document |= _first_use(cases(options)[name], options, play)
+                measured[name] = _time(cases(options)[name], options=options.of(name), play=play)
         except Exception as error:  # a peer that breaks in one case is still timed in the others
             print(f"peers: {peer} {name} left out, it raised {error!r}", file=sys.stderr)
-    print(json.dumps({"peer": peer, "version": version, "cases": results}, indent=2))
+    print(json.dumps(document | {"peak_bytes": peak_bytes()}))
 
 
 def _options(peer: str) -> Options:
@@ -120,7 +130,9 @@ def _options(peer: str) -> Options:
     parser.add_argument("--arms", type=int, default=10)
     parser.add_argument("--window", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--features", type=int, default=settings.FEATURES)
     parser.add_argument("--cases", nargs="*", default=(), help="only these; all when none is named")
+    parser.add_argument("--tape", default="", help="an archive of rewards to play instead; rounds and arms are its own")
     options = Options(**vars(parser.parse_args()))
     if options.rounds < SEGMENTS or options.arms < 2 or options.window < 1:
         parser.error(f"needs --rounds >= {SEGMENTS}, --arms >= 2 and --window >= 1")
@@ -153,7 +165,7 @@ def make_linear_world(options: Options, form: Callable[[list[float]], Any] = tup
     rng = random.Random(options.seed)
 
     def direction() -> list[float]:
-        numbers = [rng.gauss(0.0, 1.0) for _ in range(settings.FEATURES)]
+        numbers = [rng.gauss(0.0, 1.0) for _ in range(options.features)]
         length = math.hypot(*numbers)
         return [number / length for number in numbers]
 
@@ -167,8 +179,56 @@ def make_linear_world(options: Options, form: Callable[[list[float]], Any] = tup
     return rounds[: options.window], rounds[options.window :]
 
 
-def _time(case: Case, *, options: Options, play: Callable[[Any, Iterable[Round]], list[int]]) -> dict[str, object]:
-    warm_up, timed = (case.world or make_world)(options)
+def _rounds(case: Case, options: Options) -> tuple[list[Any], list[Any]]:
+    return make_linear_world(options, case.form) if case.form else make_world(options)
+
+
+def _first_use(case: Case, options: Options, play: Play) -> dict[str, float]:
+    """Processor seconds of this process until a first reward was learned: imports, making a policy, one round."""
+    policy = case.make()
+    (case.play or play)(policy, _rounds(case, replace(options, window=1, rounds=SEGMENTS))[0])
+    return {"first_use_seconds": time.process_time()}
+
+
+def play_tape(name: str, options: Options, cases: Callable[[Options], dict[str, Case]], play: Play) -> list[list[int]]:
+    """The arms that a case chose in each run of a tape.
+
+    A round of a tape looks like a round of the worlds above: noise that decides nothing, and a row of rewards in the
+    place of the means, of which ``play`` reads the one of the arm it chose.
+    """
+    actions = []
+    for run, (rewards, contexts) in enumerate(read_tape(options.tape)):
+        rounds, arms = len(rewards), len(rewards[0])
+        case = cases(replace(options, rounds=rounds - options.window, arms=arms, seed=run))[name]
+        form = case.form
+        played = (
+            [(0.0, row, form(x)) for row, x in zip(rewards, contexts, strict=True)]
+            if form
+            else [(0.5, row) for row in rewards]
+        )
+        actions.append([int(arm) for arm in (case.play or play)(case.make(), played)])
+    return actions
+
+
+def read_tape(file: str) -> list[tuple[list[tuple[float, ...]], list[list[float]]]]:
+    """For every run of the archive the rewards of all arms in each round, and the contexts, if it has any."""
+    import numpy as np  # every peer's environment has it, but the clock of a first use need not pay for it
+
+    with np.load(file) as archive:
+        rewards = archive["rewards"].tolist()
+        contexts = archive["contexts"].tolist() if "contexts" in archive else [[] for _ in rewards]
+    return [([tuple(row) for row in each], rows) for each, rows in zip(rewards, contexts, strict=True)]
+
+
+def peak_bytes() -> int:
+    """The most memory this process ever had resident, where Linux tells it."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+
+
+def _time(case: Case, *, options: Options, play: Play) -> dict[str, object]:
+    warm_up, timed = _rounds(case, options)
     play, seconds = case.play or play, []
     for _ in range(REPEATS):
         policy = case.make()
