@@ -44,8 +44,9 @@ class Readiness:
         """Why the service is not ready, without secrets; None when it is."""
         if not self.warm:
             return "the kernels of policies are being loaded"
-        for what, why in self.problems.items():
-            return f"the store cannot be {what}: {why}"
+        for what in (WRITTEN, READ):
+            if what in self.problems:
+                return f"the store cannot be {what}: {self.problems[what]}"
         return None
 
     @property
