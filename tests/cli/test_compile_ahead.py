@@ -56,12 +56,17 @@ def python(code: str, *before: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
+def compiled_into(layer: Path) -> list[str]:
+    """What the command prints, in a process of its own: in this one numba may have been set up for this machine."""
+    command = [sys.executable, "-m", "driftwise.cli", "compile", "ucb1", "--out", str(layer)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
 def test_a_layer_serves_another_user_who_can_write_nowhere(public: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled by one user; loaded by another, from another copy of driftwise, with nothing left behind."""
     monkeypatch.setenv("DRIFTWISE_CACHE_DIR", str(public / "own"))
     layer = public / "layer"
-    first = driftwise("compile", "ucb1", "--out", str(layer)).stdout.splitlines()
-    again = driftwise("compile", "ucb1", "--out", str(layer)).stdout.splitlines()
+    first, again = (compiled_into(layer) for _ in range(2))
     files = sorted(each.name for each in layer.iterdir())
     assert first[0].startswith(f"ucb1: {len(files)} functions") and first[0].endswith(f"{len(files)} new")
     assert again[0].endswith(", 0 new") and str(layer) in again[1]

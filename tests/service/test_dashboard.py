@@ -75,6 +75,7 @@ class Tab:
         self.page.fill("#key", key)
         self.page.press("#key", "Enter")
         self.page.wait_for_selector("#content:not([hidden])")
+        self.page.wait_for_selector("#door", state="hidden")
 
     def fits(self) -> bool:
         return bool(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
