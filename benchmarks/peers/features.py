@@ -130,6 +130,16 @@ FEATURES: dict[str, dict[str, str]] = {
     "durable after kill -9": {
         OURS: "tests/service/test_crashes.py::test_kill_nine_under_load",
     },
+    "several processes over one store, with takeovers": {
+        OURS: "tests/service/test_members.py::test_takeovers_under_load",
+    },
+    "shadow policies, estimated and promoted": {
+        OURS: "tests/service/test_shadows.py::test_a_promotion_is_a_change_of_policy_without_the_replay",
+    },
+    "Gymnasium environments": {
+        OURS: "tests/adapters/test_gymnasium.py::test_every_world_of_a_family_is_an_environment",
+        "river": "river.bandit.envs.KArmedTestbed",
+    },
     "drifting worlds to simulate": {
         OURS: "tests/families/multi_armed/test_worlds.py::test_blocks_join_to_the_same_bits",
         "smpybandits": "SMPyBandits.Environment:NonStationaryMAB",
