@@ -33,7 +33,7 @@ def a_month(n: int = 750) -> list[LoggedOutcome]:
     ]
 
 
-def test_a_deployment_has_learned_the_log_at_its_own_times(tmp_path: Path) -> None:
+def test_a_deployment_has_learned_the_log_at_its_own_times(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store, month = f"sqlite:///{tmp_path}/shop.db", a_month()
     assert asyncio.run(import_log(open_journal(store), deployment_spec(), month))
     journal = open_journal(store)
@@ -46,6 +46,7 @@ def test_a_deployment_has_learned_the_log_at_its_own_times(tmp_path: Path) -> No
     days = np.array([str(row["decided_at"])[:10] for row in log], "datetime64[D]")
     assert (days[-1] - days[0]).astype(int) >= 25
     assert not asyncio.run(import_log(open_journal(store), deployment_spec(), month))
+    assert "ahead of the clock" not in caplog.text
 
 
 def test_an_interrupted_import_is_noticed(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def test_counted_propensities_are_enough() -> None:
     shadow = Shadow("uniform", Deployment(1, shadow_spec(spec, "uniform")))
     for event in clicks(spec, 900):
         shadow.apply(event)
-    assert shadow.view(0).estimate is not None, shadow.why_not()
+    assert shadow.view(0).estimate is not None, shadow.why_not(0)
 
 
 def test_a_unit_that_keeps_its_arm_counts_once() -> None:

@@ -12,7 +12,9 @@ _PLACE = re.compile(r'^File "(?P<file>[^"\n]*)", line (?P<line>\d+):\n(?P<text>.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # where colorama is installed, numba paints its messages
 _VERB = re.compile(r"resolving callee type: verb\((\w+)\)")
 _WRAPPED = "Failed in nopython mode pipeline"
-_ALLOCATION = re.compile(r"No implementation of function Function\(<built-in function (zeros|empty|array|ones|full)")
+_MISSING = re.compile(r"No implementation of function|Resolution failure|_allocate\b")  # what allocation looks like
+_METHOD = re.compile(r"BoundFunction\(\(.*, '(\w+)'\) for array")
+_HINT = "; if it makes an array, also a temporary one as `a - b` and `.max()` do, write @kernel(allocates=True)"
 
 
 def mark(error: Exception, verb: str, subject: type, kernel: object) -> None:
@@ -42,6 +44,8 @@ def _kernel_error(error: Exception) -> KernelError | None:
     text = _COLOUR.sub("", str(error))
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith(_WRAPPED)]
     reason = lines[0].strip() if lines else type(error).__name__
+    if reason.startswith("- Resolution failure") and (methods := _METHOD.findall(text)):
+        reason = f"`.{methods[-1]}()` of an array cannot be compiled here"
     place = _PLACE.search(text)
     if place is not None:
         code = place["text"].strip().splitlines()[-1].strip()
@@ -53,5 +57,5 @@ def _kernel_error(error: Exception) -> KernelError | None:
         where = "no line is known"
     verb = _VERB.search(text)
     what = f"{marked[0]} of {marked[1].__name__}" if marked is not None else f"the kernel {verb[1] if verb else ''}"
-    hint = "; a kernel that allocates says @kernel(allocates=True)" if _ALLOCATION.search(text) else ""
+    hint = _HINT if _MISSING.search(text) else ""
     return KernelError(f"{what.strip()} does not compile: {reason} ({where}){hint}")

@@ -21,7 +21,7 @@ def frame_of(rows: Sequence[Mapping[str, Any]], library: str = "pandas") -> Any:
 
 def frame_of_columns(columns: Mapping[str, Any], library: str = "pandas") -> Any:
     """A data frame with these columns."""
-    if library not in MAKERS:
+    if not isinstance(library, str) or library not in MAKERS:
         raise ParameterError(f"library={library!r} is not one of {', '.join(MAKERS)}")
     package, maker = MAKERS[library]
     try:

@@ -11,6 +11,7 @@ import msgspec
 
 from driftwise.errors import ParameterError
 from driftwise.service.deployments import admin, decisions
+from driftwise.service.deployments.catalogue import read_catalogue
 from driftwise.service.deployments.clock import Clock, now_us
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.schemas.requests import DecideRequest, DeploymentSpec, LearnRequest, Override
@@ -36,11 +37,12 @@ class LoggedOutcome(NamedTuple):
 
 async def import_log(journal: Journal, spec: DeploymentSpec, rows: Sequence[LoggedOutcome]) -> bool:
     """Create a deployment that learns from a log, and close the journal; False where there is one that has done so."""
+    exists = spec.name in read_catalogue(journal).entries
     now = [min(rows[0].at, now_us())]
-    engine = Engine(journal, clock=Clock(lambda: now[0], lambda: now[0]))
+    engine = Engine(journal, clock=Clock() if exists else Clock(lambda: now[0], lambda: now[0]))
     await engine.start()
     try:
-        if spec.name in engine.catalogue.entries:
+        if exists:
             await _check_complete(engine, spec.name, len(rows))
             return False
         await admin.create(engine, spec)

@@ -33,8 +33,8 @@ NO_PROPENSITY = (
 )
 DETERMINISTIC = (
     "the policy in force leaves nothing to chance (its propensities are 1), so that its decisions do not tell what "
-    "others would earn: let one decide that explores at random, such as epsilon-greedy, or Thompson sampling with "
-    "propensity_samples"
+    "others would earn: let one decide that explores at random, such as auto:floor=0.05, epsilon-greedy, or Thompson "
+    "sampling with propensity_samples"
 )
 
 
@@ -130,13 +130,15 @@ class Shadow:
 
     # ---- what is known ----
 
-    def why_not(self) -> str | None:
-        """Why there is no estimate; None where there is one."""
+    def why_not(self, lag: int) -> str | None:
+        """Why there is no estimate; None where there is one. `lag` is how many events it has not been fed."""
         state, n = self.state, self.estimate.n
         if self.failure is not None or self.deployment.hooks.no_estimate is not None:
             return self.failure or self.deployment.hooks.no_estimate
         if state.n_unknown:
             return NO_PROPENSITY
+        if not n and lag:
+            return f"it has not been fed {lag:,} events yet"
         if not n:
             return "no outcome of a decision with a propensity has come yet"
         if state.n_decisions and state.n_sure >= SURE * state.n_decisions:
@@ -145,16 +147,16 @@ class Shadow:
 
     def view(self, n_events: int) -> ShadowResponse:
         """What is known, when the deployment has so many events."""
-        state, n = self.state, self.estimate.n
+        state, n, lag = self.state, self.estimate.n, max(0, n_events - self.number)
         response = ShadowResponse(
             policy=self.policy,
             since=utc(state.since_at) if state.since_at else None,
             since_event=state.since,
             upto_event=self.number - 1,
-            lag=max(0, n_events - self.number),
+            lag=lag,
             n=n,
             agreement=state.n_agreed / state.n_decisions if state.n_decisions else None,
-            why=self.why_not(),
+            why=self.why_not(lag),
         )
         if response.why is None:
             values = self.estimate.values()
