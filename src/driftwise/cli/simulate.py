@@ -28,7 +28,8 @@ def demo(out: Path) -> None:
 
     click.echo(
         "Five arms pay off with unknown chances. Every 4,000 rounds all the chances change, without notice.\n"
-        "Two policies remember everything, two only the last 1,000 rounds, one guesses. Who loses least?\n",
+        "One policy remembers everything, two only the last 1,000 rounds, one guesses, and `auto` knows nothing of the\n"
+        "drift and learns how long to remember. Who loses least?\n",
         err=True,
     )
     study = demo_study()
@@ -39,7 +40,7 @@ def demo(out: Path) -> None:
 
 def demo_study() -> "Study":
     """What `driftwise demo` plays."""
-    from driftwise.families import UCB1, Abrupt, SlidingThompson, SlidingUCB, Thompson, Uniform
+    from driftwise.families import Abrupt, Auto, SlidingThompson, SlidingUCB, Thompson, Uniform
     from driftwise.study.study import Study
 
     return Study(
@@ -47,10 +48,10 @@ def demo_study() -> "Study":
         worlds={"abrupt": Abrupt(n_arms=5, phases=5)},
         policies={
             "uniform": Uniform(),
-            "ucb1": UCB1(),
             "thompson": Thompson(),
             "sliding-ucb": SlidingUCB(window=1000),
             "sliding-thompson": SlidingThompson(window=1000),
+            "auto": Auto(),
         },
         horizon=20_000,
         runs=40,

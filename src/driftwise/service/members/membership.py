@@ -216,7 +216,7 @@ class Membership:
         member = Member(self.id, self.address, self.secret, self._ready)
         await asyncio.to_thread(self.roster.join, member)
         self._joined = True
-        log.info("joined", extra={"facts": {"member": self.id, "address": self.address}})
+        log.info("joined", extra={"facts": {"member": f"{self.id:016x}", "address": self.address}})
 
     def _apply(self, view: RosterView) -> None:
         """Follow the view: forget what was lost, and be prepared for what was gained."""

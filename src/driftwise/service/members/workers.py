@@ -113,7 +113,8 @@ class WorkerGroup:
         if code is None or time.monotonic() - worker.started_at < AGAIN_S:
             return
         worker.failures += not (worker.ready or worker.leaving)
-        log.warning("a worker has ended and is started again", extra={"facts": {"exit_code": code}})
+        level = logging.INFO if worker.leaving else logging.WARNING
+        log.log(level, "a worker has ended and is started again", extra={"facts": {"exit_code": code}})
         if worker.failures >= MAX_FAILURES:
             raise ParameterError(f"a worker has ended {MAX_FAILURES} times before it was ready: the log says why")
         worker.end()
