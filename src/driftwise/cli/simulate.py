@@ -28,8 +28,8 @@ def demo(out: Path) -> None:
 
     click.echo(
         "Five arms pay off with unknown chances. Every 4,000 rounds all the chances change, without notice.\n"
-        "One policy remembers everything, two only the last 1,000 rounds, one guesses, and `auto` knows nothing of the\n"
-        "drift and learns how long to remember. Who loses least?\n",
+        "One policy remembers everything, two only the last 1,000 rounds, one guesses, and `auto` knows nothing\n"
+        "of the drift and learns how long to remember. Who loses least?\n",
         err=True,
     )
     study = demo_study()
