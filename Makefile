@@ -1,11 +1,14 @@
-# One word each: demo, serve, test, lint, bench, docs. Each sets up what it needs in .venv on first use.
+# One word each; `make help` lists them. Each sets up what it needs in .venv on first use.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo serve test deep base matrix lint bench bench-quick docs constraints clean
+.PHONY: help demo serve test deep base matrix lint bench bench-quick docs constraints clean
 .DEFAULT_GOAL := demo
+
+help:  ## what there is to make
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 14
 
 demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML report in out/demo
 	$(BIN)/driftwise demo
