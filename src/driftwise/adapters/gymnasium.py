@@ -72,7 +72,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         self._seed: int | None = None
         self._run = self.t = 0
         self._is_over = True
-        self._shown: Observation = 0
+        self._observation: Observation = 0
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[Any, Info]:
         """Start an episode: with a seed run 0 of it, without one the next run of the seed before."""
@@ -85,7 +85,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         self._tape, self._nature = self.world.draw(self.horizon, int(key(self._seed, self._run, "world")))
         self.t = 0
         self._is_over = not self._look()
-        return self._shown, {}
+        return self._observation, {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
         """Play one round. The episode is terminated when the world closes, truncated at its horizon."""
@@ -97,7 +97,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         truncated = self.t >= self.horizon
         terminated = not truncated and not self._look()
         self._is_over = terminated or truncated
-        return self._shown, float(outcome.reward), terminated, truncated, info
+        return self._observation, float(outcome.reward), terminated, truncated, info
 
     def read_action(self, action: Any) -> Any:
         """What kernels read, from an action of the action space."""
@@ -112,7 +112,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
     def _look(self) -> bool:
         """Observe the round to come; whether the world is open."""
         context, is_open = self._views.observe(self._tape, self._nature, self.t)
-        self._shown = np.array(context) if isinstance(context, np.ndarray) else 0
+        self._observation = np.array(context) if isinstance(context, np.ndarray) else 0
         return is_open
 
     def _action_space(self) -> "spaces.Space[Any]":

@@ -36,9 +36,9 @@ def _values(evaluation: Evaluation) -> Table:
         if period.value is not None
     ]
     scale = (min(means, default=0.0), max(means, default=1.0))
-    shown = f"periods from {scale[0]:.3g} to {scale[1]:.3g}" if means else ""
+    span = f"periods from {scale[0]:.3g} to {scale[1]:.3g}" if means else ""
     methods = sorted({each.method for each in rows.values()})
-    caption = f"± 95%; {', '.join(methods)}; {shown}"
+    caption = f"± 95%; {', '.join(methods)}; {span}"
     table = Table(title=f"{evaluation.rows:,} rows, {len(evaluation.arms)} arms", caption=caption, box=box.SIMPLE_HEAD)
     table.add_column("policy", overflow="fold")
     for name in ("reward per\ndecision", "against\nthe log", "effective\nrows"):

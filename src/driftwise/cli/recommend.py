@@ -38,8 +38,8 @@ def recommend(
 
     if sys.stdin.isatty() and not as_json:
         kind = _kind() if kind is None else kind
-        horizon = _asked("How many decisions will there be? (0: unknown)", 0, Count()) if horizon is None else horizon
-        delay = _asked("How many decisions pass before a reward arrives?", 0.0, float) if delay is None else delay
+        horizon = _answer("How many decisions will there be? (0: unknown)", 0, Count()) if horizon is None else horizon
+        delay = _answer("How many decisions pass before a reward arrives?", 0.0, float) if delay is None else delay
         drift = _drift() if drift is None else drift
         if propensities is None:
             propensities = click.confirm("Shall other policies be evaluated on the log later?", False, err=True)
@@ -57,7 +57,7 @@ def _kind() -> str:
     for place, name in enumerate(names, 1):
         click.echo(f"  {place}  {FAMILIES[name].chooses}  ({name})", err=True)
     usual = names.index(USUAL_KIND) + 1
-    return names[_asked("What does one decision choose?", usual, click.IntRange(1, len(names))) - 1]
+    return names[_answer("What does one decision choose?", usual, click.IntRange(1, len(names))) - 1]
 
 
 def _drift() -> str:
@@ -66,9 +66,9 @@ def _drift() -> str:
 
     for name, meaning in MEANINGS.items():
         click.echo(f"  {name:<7} {meaning}", err=True)
-    return str(_asked("How does it drift?", "unknown", click.Choice(DRIFTS)))
+    return str(_answer("How does it drift?", "unknown", click.Choice(DRIFTS)))
 
 
-def _asked(question: str, default: T, kind: "click.ParamType[T] | type[T]") -> T:
+def _answer(question: str, default: T, kind: "click.ParamType[T] | type[T]") -> T:
     answer: T = click.prompt(question, default=default, type=kind, err=True)
     return answer

@@ -33,13 +33,13 @@ class Foresight(NamedTuple):
     drift: Callable[[str], float] = _no_world
 
 
-def variation_of(foresight: Foresight, given: float | None, measure: str = "l2") -> float:
+def variation_of(foresight: Foresight, value: float | None, measure: str = "l2") -> float:
     """How far a parameter goes in all, in units of the largest reward: what was given, or in a study the truth."""
-    if given is None:
+    if value is None:
         return foresight.drift(measure) / (foresight.problem.size or 1.0)
-    if not 0.0 <= given < float("inf"):
-        raise ParameterError(f"variation={given:g} is outside [0, inf)")
-    return given
+    if not 0.0 <= value < float("inf"):
+        raise ParameterError(f"variation={value:g} is outside [0, inf)")
+    return value
 
 
 def rounds_of(problem: Problem) -> int:

@@ -59,14 +59,14 @@ class ArmFeatures(NamedTuple):
 
 
 def find_features(
-    given: Sequence[str] | None, head: "pl.DataFrame", free: Sequence[str], actions: Sequence[str]
+    requested: Sequence[str] | None, head: "pl.DataFrame", free: Sequence[str], actions: Sequence[str]
 ) -> FeatureColumns | None:
     """The columns by the names that the caller gives, else by guess among the `free` ones; None where there are none.
 
     `actions` are the first rows' choices: a guess must have columns for all of them.
     """
-    if given is not None:
-        words = [given] if isinstance(given, str) else [*given]
+    if requested is not None:
+        words = [requested] if isinstance(requested, str) else [*requested]
         return _named([word for word in words if word], head.columns)
     by_arm = _by_arm(free)
     shared = [name for name in next(iter(by_arm.values()), ()) if all(name in names for names in by_arm.values())]

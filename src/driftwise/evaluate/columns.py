@@ -133,12 +133,12 @@ def existing(name: str, names: Sequence[str], role: str) -> str:
     return name
 
 
-def _several(role: str, given: Sequence[str] | None, names: Sequence[str]) -> tuple[str, ...] | None:
-    if given is None:
+def _several(role: str, columns: Sequence[str] | None, names: Sequence[str]) -> tuple[str, ...] | None:
+    if columns is None:
         return None
-    if isinstance(given, str):
-        given = [given] if given else []
-    return tuple(existing(name, names, role) for name in given)
+    if isinstance(columns, str):
+        columns = [columns] if columns else []
+    return tuple(existing(name, names, role) for name in columns)
 
 
 def _plain(name: str) -> str:

@@ -38,8 +38,8 @@ def of_export(scan: Scan, options: ColumnOptions) -> tuple[Scan, ColumnOptions]:
     names = scan.lazy.collect_schema().names()
     if not all(mark in names for mark in MARKS):
         return scan, options
-    kept = scan.lazy.filter(~pl.col("status").is_in(DROPPED).fill_null(False))
-    frame = kept.collect(engine="streaming")
+    outcomes = scan.lazy.filter(~pl.col("status").is_in(DROPPED).fill_null(False))
+    frame = outcomes.collect(engine="streaming")
     counts = scan.lazy.filter(pl.col("status").is_in(DROPPED)).select(pl.len()).collect().item()
     notes = [*scan.notes, "read as the export of a deployment"]
     if counts:

@@ -49,9 +49,9 @@ def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows
     estimate = estimate or propensities is None or float(unknown.mean()) > MOST_UNKNOWN
     if estimate or propensities is None:
         propensities = estimate_propensities(len(log.arms), log.actions, _known_then(log))
-        given = "time" if log.context is None and log.features is None else "context and time"
+        condition = "time" if log.context is None and log.features is None else "context and time"
         notes.append(
-            f"propensities are estimated from how often arms were chosen: choices must be random given the {given}"
+            f"propensities are estimated from how often arms were chosen: choices must be random given the {condition}"
         )
     elif unknown.any():
         places = np.flatnonzero(~unknown)

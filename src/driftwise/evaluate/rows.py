@@ -282,11 +282,11 @@ def _first_of_equals(
     n_equal = int((keep & ~first).sum())
     if not n_equal:
         return everything
-    told = f"{n_equal:,} of {len(table):,} rows repeat another in every column"
+    repeats = f"{n_equal:,} of {len(table):,} rows repeat another in every column"
     if ids or columns.unit or bool((table["time"] % 1_000_000 != 0).any()):
-        notes.append(f"{told} and are left out")
+        notes.append(f"{repeats} and are left out")
         return first
-    notes.append(f"{told}; they are kept, since two visitors in one second look alike")
+    notes.append(f"{repeats}; they are kept, since two visitors in one second look alike")
     return everything
 
 

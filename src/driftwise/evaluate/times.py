@@ -119,8 +119,8 @@ def _written(column: "pl.Expr", zone: str, time_format: str | None) -> TimeColum
     minutes = (minutes + digits.str.slice(2, 2).cast(pl.Int64, strict=False).fill_null(0)).fill_null(0)
     exact = clock.dt.epoch("us") - sign * minutes * 60_000_000
     value = pl.when(offset.is_null()).then(_localised(clock, zone)).otherwise(exact)
-    shown = pl.when(clock.is_null()).then(None).otherwise(offset.fill_null(NO_OFFSET))
-    return TimeColumn(value, shown, True, zone, "")
+    offsets = pl.when(clock.is_null()).then(None).otherwise(offset.fill_null(NO_OFFSET))
+    return TimeColumn(value, offsets, True, zone, "")
 
 
 def _localised(clock: "pl.Expr", zone: str) -> "pl.Expr":
@@ -141,17 +141,17 @@ def offset_note(name: str, counts: dict[str, int], timezone: str | None) -> str:
     zone = zone_name(timezone)
     bare, written = counts.get(NO_OFFSET, 0), {each: n for each, n in counts.items() if each != NO_OFFSET}
     if not written:
-        asked = f"they are read as {zone}, as asked" if timezone else "UTC is assumed (timezone=... says otherwise)"
-        return f"times in {name!r} carry no zone; {asked}"
-    said = ", ".join(sorted(written))
+        reading = f"they are read as {zone}, as asked" if timezone else "UTC is assumed (timezone=... says otherwise)"
+        return f"times in {name!r} carry no zone; {reading}"
+    offsets = ", ".join(sorted(written))
     if bare:
         return (
             f"times in {name!r} mix zones: {bare:,} carry none, which is taken as {zone}, "
-            f"and {sum(written.values()):,} carry {said}"
+            f"and {sum(written.values()):,} carry {offsets}"
         )
     if len({each.upper().replace("UTC", "Z").replace("GMT", "Z").replace("+00:00", "Z") for each in written}) > 1:
-        return f"times in {name!r} mix the offsets {said}; each is read by its own"
-    return f"times in {name!r} carry the offset {said}"
+        return f"times in {name!r} mix the offsets {offsets}; each is read by its own"
+    return f"times in {name!r} carry the offset {offsets}"
 
 
 def seconds(microseconds: "pl.Series") -> Floats:

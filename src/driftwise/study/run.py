@@ -90,12 +90,12 @@ def run(
     pool: Pool = cluster or Threads(whole("threads", threads) if threads is not None else os.cpu_count() or 1)
     jobs = missing(study, results)
     runs = sum(map(len, jobs))
-    with displayed(progress) as shown:
-        shown.started(runs, runs * study.horizon)
+    with displayed(progress) as display:
+        display.started(runs, runs * study.horizon)
         if jobs:
             for sentence in study.cautions():
-                shown.cautioned(sentence)
-            pool.play(study, jobs, partial(results.save, study), shown)
+                display.cautioned(sentence)
+            pool.play(study, jobs, partial(results.save, study), display)
     return results
 
 

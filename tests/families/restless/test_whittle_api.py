@@ -10,7 +10,7 @@ import driftwise as dw
 from driftwise.core.types import Floats
 from driftwise.errors import ParameterError
 from driftwise.families.restless.whittle import api as many_arms
-from driftwise.families.restless.whittle import arm_validation as told_arms
+from driftwise.families.restless.whittle import arm_validation
 from driftwise.families.restless.whittle.api import whittle_index
 
 N_STATES = 5
@@ -65,7 +65,7 @@ def test_arms_with_the_same_mark_are_still_told_apart(monkeypatch: pytest.Monkey
     def unmarked(arms: Any, marks: Any) -> None:
         marks[:] = 7
 
-    monkeypatch.setattr(told_arms, "mark", unmarked)
+    monkeypatch.setattr(arm_validation, "mark", unmarked)
     np.testing.assert_array_equal(whittle_index(*arms, 0.9).values, apart.values)
 
 

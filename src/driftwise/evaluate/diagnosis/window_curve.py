@@ -46,15 +46,15 @@ def window_curve(
             continue
         place, reward = rows[own], values[own]
         sums = np.concatenate([[0.0], np.cumsum(reward)])
-        asked = np.arange(0, len(own), stride)
-        mean = np.where(asked > 0, sums[asked] / np.maximum(asked, 1), grand)
-        block = own[asked] * BLOCKS // len(values)
+        targets = np.arange(0, len(own), stride)
+        mean = np.where(targets > 0, sums[targets] / np.maximum(targets, 1), grand)
+        block = own[targets] * BLOCKS // len(values)
         counts += np.bincount(block, minlength=BLOCKS)
-        losses[-1] += np.bincount(block, weights=(reward[asked] - mean) ** 2, minlength=BLOCKS)
+        losses[-1] += np.bincount(block, weights=(reward[targets] - mean) ** 2, minlength=BLOCKS)
         for i, window in enumerate(windows):
-            first = np.searchsorted(place, place[asked] - window)
-            guess = (sums[asked] - sums[first] + mean) / (asked - first + 1)
-            losses[i] += np.bincount(block, weights=(reward[asked] - guess) ** 2, minlength=BLOCKS)
+            first = np.searchsorted(place, place[targets] - window)
+            guess = (sums[targets] - sums[first] + mean) / (targets - first + 1)
+            losses[i] += np.bincount(block, weights=(reward[targets] - guess) ** 2, minlength=BLOCKS)
     return _summary(windows, losses, counts, 0.0 if drifting else 2.0)
 
 

@@ -184,7 +184,7 @@ def _regrets(evidence: Evidence, names: tuple[str, ...], policy: str) -> Floats:
     return rows[0] if len(rows) == 1 else np.array([row.mean() for row in rows])
 
 
-def _told(source: Source, finding: Finding) -> Finding:
+def _with_source(source: Source, finding: Finding) -> Finding:
     """A finding on the data, or one that says nothing of it."""
     return finding if source.real else finding._replace(not_judged=NO_DATA)
 
@@ -193,14 +193,14 @@ def _measure_variation(_: Evidence, *, source: Source, way: str) -> Finding:
     variations = [world.market.variation for world in played(source, way).values()]
     over = f", from {min(variations):.0f} to {max(variations):.0f} over the stand-ins" if len(variations) > 1 else ""
     ours = float(np.mean(variations))
-    return _told(source, Finding(ours, why=f"{ours:.0f}{over}."))
+    return _with_source(source, Finding(ours, why=f"{ours:.0f}{over}."))
 
 
 def _measure_drift(_: Evidence, *, source: Source, way: str) -> Finding:
     ours = float(np.mean([world.market.variation for world in played(source, way).values()]))
     unmoved = [replace(world, drift=0.0) for world in played(STAND_IN, way).values()]
     still = float(np.mean([world.market.variation for world in unmoved]))
-    return _told(source, Finding(ours / still, why=f"{ours:.0f}, and {still:.0f} where nothing drifts."))
+    return _with_source(source, Finding(ours / still, why=f"{ours:.0f}, and {still:.0f} where nothing drifts."))
 
 
 def _measure_saving(evidence: Evidence, *, source: Source, names: tuple[str, ...], policy: str, other: str) -> Finding:
@@ -212,7 +212,7 @@ def _measure_saving(evidence: Evidence, *, source: Source, names: tuple[str, ...
     by_place = 1.0 - ours / theirs
     over = f", {by_place.min():.0%} to {by_place.max():.0%} over the stand-ins" if len(names) > 1 else ""
     why = f"{ours.mean():,.0f} against {theirs.mean():,.0f}: {saved:.0%} less{over}."
-    return _told(source, ratio._replace(ours=saved, why=why))
+    return _with_source(source, ratio._replace(ours=saved, why=why))
 
 
 def _measure_lowest(evidence: Evidence, *, source: Source, names: tuple[str, ...], best: tuple[str, ...]) -> Finding:
@@ -222,4 +222,4 @@ def _measure_lowest(evidence: Evidence, *, source: Source, names: tuple[str, ...
     worst = worst_of(ratio_of(regrets[ours], regrets[other]) for ours in best for other in OTHERS)
     means = {policy: float(values.mean()) for policy, values in regrets.items()}
     listed = ", ".join(f"{policy} {mean:,.0f}" for policy, mean in sorted(means.items(), key=lambda item: item[1]))
-    return _told(source, worst._replace(why=f"{listed}."))
+    return _with_source(source, worst._replace(why=f"{listed}."))

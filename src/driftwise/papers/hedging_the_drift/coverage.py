@@ -50,8 +50,8 @@ def stops(policy: Policy, world: FeaturedWorld, horizon: int, seed: int, window:
 
 
 def _actions(tape: FeatureTape) -> Floats:
-    shown: Floats = tape.sets[tape.which[0]]
-    return shown
+    actions: Floats = tape.sets[tape.which[0]]
+    return actions
 
 
 # ---- the claims ----

@@ -97,7 +97,7 @@ def _window(_: Evidence) -> Finding:
     return Finding(still, why=f"For V = 10^-9: {nearly:,} rounds.")
 
 
-def _held_back(_: Evidence) -> Finding:
+def _reserve(_: Evidence) -> Finding:
     shares = []
     for rounds in (10**4, 10**5, 10**6):
         policy = SlidingKnapsackUCB.appendix(rounds, 10, 1, 1.0, 1.0)
@@ -123,7 +123,7 @@ def notes() -> Iterator[Note]:
         Form(
             "Appendix D holds back (alpha + beta) / B of the budget, above 1 where B is small (1.33 at T = 10^4 with "
             "1 for its constants): capped at 1/2 here. Shown is the least share that is left",
-            _held_back,
+            _reserve,
             at_least(0.5),
         ),
     )

@@ -230,7 +230,7 @@ def _measure_worse(evidence: Evidence, *, name: str, policy: str) -> Finding:
 
 def _measure_power(evidence: Evidence, *, names: tuple[str, ...], sizes: tuple[float, ...]) -> Finding:
     values = np.stack([least_loss(evidence, name) for name in names], axis=1)
-    power, error = jackknife(values, lambda kept: power_of(np.array(sizes, float), kept.mean(axis=0)))
+    power, error = jackknife(values, lambda sample: power_of(np.array(sizes, float), sample.mean(axis=0)))
     listed = ", ".join(f"{regret:,.0f}" for regret in values.mean(axis=0))
     return Finding(power, error, f"{listed}: a power of {power:.3f}.", runs=len(values))
 

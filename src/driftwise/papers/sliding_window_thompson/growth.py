@@ -160,6 +160,6 @@ def _measure_slope(evidence: Evidence, *, series: SizeSeries, exponent: float) -
     samples = [evidence.regrets(f"growth/{series.name}/{size:g}", "SW-TS") for size in series.sizes]
     if series.per_round:
         samples = [sample / series.rounds(size) for sample, size in zip(samples, series.sizes, strict=True)]
-    shown = ", ".join(f"{sample.mean():,.4g}" for sample in samples)
+    means = ", ".join(f"{sample.mean():,.4g}" for sample in samples)
     sizes = ", ".join(f"{size:g}" for size in series.sizes)
-    return slope_of(series.sizes, samples, f"At {sizes}: {shown}; the order itself has {exponent:.2f} there.")
+    return slope_of(series.sizes, samples, f"At {sizes}: {means}; the order itself has {exponent:.2f} there.")

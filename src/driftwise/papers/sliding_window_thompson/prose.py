@@ -35,10 +35,10 @@ def _ratio_claim(
 
 def _measure_ratio(evidence: Evidence, *, study: str, one: tuple[str, int], other: tuple[str, int]) -> Finding:
     ours, theirs = (evidence.regrets(study, *each) for each in (one, other))
-    shown = " and ".join(
+    means = " and ".join(
         f"{name} {values.mean():,.0f} at {t:,}" for (name, t), values in ((one, ours), (other, theirs))
     )
-    return ratio_of(ours, theirs, f"{shown}.")
+    return ratio_of(ours, theirs, f"{means}.")
 
 
 # ---- 5.1 ----

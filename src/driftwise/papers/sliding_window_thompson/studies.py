@@ -139,8 +139,8 @@ def _tables(scale: str, runs: int | None) -> Iterator[Study]:
 def marks(horizon: int) -> tuple[int, ...]:
     """The checkpoints that claims read: the reported round, quarters, and what figures 1 and 3 are said to show."""
     early = (horizon // 400, horizon // 4, horizon // 2, 3 * horizon // 4)
-    shown = {10_000: (4_000,), 100_000: (60_000, 70_000)}
-    return (*early, *shown.get(horizon, ()), reported(horizon))
+    rounds = {10_000: (4_000,), 100_000: (60_000, 70_000)}
+    return (*early, *rounds.get(horizon, ()), reported(horizon))
 
 
 def _figure_5(scale: str, runs: int | None) -> Iterator[Study]:

@@ -101,10 +101,10 @@ def _measure_theorem1(evidence: Evidence, *, study: str, n_arms: int, horizon: i
     losses = np.array([largest_loss(means, lengths) for means in tables])
     says = bounds < losses
     if not says.any():
-        shown = (
+        amount = (
             f"{np.median(bounds) / horizon:.1f} N in the median configuration, at least {bounds.min() / horizon:.1f} N"
         )
-        return Finding(math.nan, not_judged=f"It allows {shown}: more than can be lost.")
+        return Finding(math.nan, not_judged=f"It allows {amount}: more than can be lost.")
     share = float((regrets[says] / bounds[says]).max())
     return Finding(share, why=f"Below the largest loss for {int(says.sum())} of {len(seeds)} configurations.")
 

@@ -126,8 +126,8 @@ def cut_offline(journal: Journal, entry: DeploymentEntry, retention: RetentionSp
     last, moment = live.number - 1, max(now, live.at)
     allowed = limits(live.spec, retention, last, lambda duration: moment - duration)
     saved = shadows.saved_upto(journal, entry.stream)
-    kept = [saved[name] for name in live.spec.shadows if name in saved]
-    allowed = CutLimits(min([allowed.number, *kept]), allowed.at)  # what shadows were not fed must stay
+    numbers = [saved[name] for name in live.spec.shadows if name in saved]
+    allowed = CutLimits(min([allowed.number, *numbers]), allowed.at)  # what shadows were not fed must stay
     before = journal.origin(entry.stream)
     number = -1 if before is None else before.number
     start = number

@@ -23,7 +23,7 @@ from driftwise.core.types import Floats, Ints
 from driftwise.core.validation import whole
 from driftwise.errors import ParameterError
 from driftwise.families.restless.whittle.advantage_lines import RestlessArm
-from driftwise.families.restless.whittle.arm_validation import ToldArms, alike, told_arms
+from driftwise.families.restless.whittle.arm_validation import ValidArms, alike, valid_arms
 from driftwise.families.restless.whittle.index import WhittleRoom, new_whittle_room, whittle_indices
 from driftwise.families.restless.whittle.sweep import INDEXABLE, NOT_INDEXABLE, UNDEFINED
 from driftwise.families.restless.whittle.warm_start import WhittleMemory, new_whittle_memory, whittle_again
@@ -76,7 +76,7 @@ def whittle_index(
     >>> whittle_index(stays, moves, [0.0, 1.0], discount=0.5).values.tolist()
     [1.0, 0.0]
     """
-    arms, single = told_arms(passive, active, rewards, discount)
+    arms, single = valid_arms(passive, active, rewards, discount)
     if memory is not None and memory.passive.shape != arms.passive.shape:
         shapes = f"{memory.passive.shape}, these have {arms.passive.shape}"
         raise ParameterError(f"the memory is for arms of shape {shapes}")
@@ -97,7 +97,7 @@ def whittle_index(
 
 
 def share(
-    arms: ToldArms, memory: WhittleMemory | None, which: Ints, values: Floats, status: Ints, threads: int
+    arms: ValidArms, memory: WhittleMemory | None, which: Ints, values: Floats, status: Ints, threads: int
 ) -> None:
     """Work the arms `which` out, on as many threads as are worth it."""
     size = arms.idle.shape[1]
@@ -128,17 +128,17 @@ def _room(size: int) -> WhittleRoom:
 def _worker(remembers: bool) -> Callable[..., Any]:
     """The compiled loop without dispatch: the types are the same for any number of arms and states."""
     one = np.ones((1, 1, 1))
-    examples = ToldArms(one, one, one[0], one[0], 0.5), ALONE, new_whittle_room(1), one[0], ALONE
+    examples = ValidArms(one, one, one[0], one[0], 0.5), ALONE, new_whittle_room(1), one[0], ALONE
     return index_again.bind(new_whittle_memory(1, 1), *examples) if remembers else index_arms.bind(*examples)
 
 
 @kernel
-def _arm(arms: ToldArms, n: int) -> RestlessArm:
+def _arm(arms: ValidArms, n: int) -> RestlessArm:
     return RestlessArm(arms.passive[n], arms.active[n], arms.idle[n], arms.busy[n], arms.discount)
 
 
 @kernel(inline=False)
-def index_arms(arms: ToldArms, which: Ints, room: WhittleRoom, values: Floats, status: Ints) -> None:
+def index_arms(arms: ValidArms, which: Ints, room: WhittleRoom, values: Floats, status: Ints) -> None:
     """The indices and the status of the arms `which`."""
     for k in range(len(which)):
         n = which[k]
@@ -147,7 +147,7 @@ def index_arms(arms: ToldArms, which: Ints, room: WhittleRoom, values: Floats, s
 
 @kernel(inline=False)
 def index_again(
-    memory: WhittleMemory, arms: ToldArms, which: Ints, room: WhittleRoom, values: Floats, status: Ints
+    memory: WhittleMemory, arms: ValidArms, which: Ints, room: WhittleRoom, values: Floats, status: Ints
 ) -> None:
     """The same, for arms that are remembered."""
     for k in range(len(which)):

@@ -23,7 +23,7 @@ PRIME = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
 
 
-class ToldArms(NamedTuple):
+class ValidArms(NamedTuple):
     """Arms side by side: kernels with an axis over arms, a row of rewards per arm when passive and when active."""
 
     passive: Floats
@@ -33,9 +33,9 @@ class ToldArms(NamedTuple):
     discount: float
 
 
-def told_arms(
+def valid_arms(
     passive: ArrayLike, active: ArrayLike, rewards: ArrayLike, discount: float | None
-) -> tuple[ToldArms, bool]:
+) -> tuple[ValidArms, bool]:
     """The arms as the compiled code wants them, and whether it was a single one without an axis over arms."""
     share = 1.0 if discount is None else _discount(discount)
     kernels, pays = (_numbers("passive", passive), _numbers("active", active)), _numbers("rewards", rewards)
@@ -48,7 +48,7 @@ def told_arms(
     n_arms, size = 1 if single else shape[0], shape[-1]
     whole = (n_arms, size, size)
     idle, busy = np.empty((2, n_arms, size))
-    arms = ToldArms(kernels[0].reshape(whole), kernels[1].reshape(whole), idle, busy, share)
+    arms = ValidArms(kernels[0].reshape(whole), kernels[1].reshape(whole), idle, busy, share)
     what, where = _take()(arms, _by_arm(pays, n_arms, size, single))
     if what == REWARD:
         raise ParameterError(f"rewards has {pays[~np.isfinite(pays)][0]} in it, which is not a finite number")
@@ -100,11 +100,11 @@ def _row(name: str, values: Floats, wrong: int, single: bool) -> str:
 def _take() -> Callable[..., Any]:
     """`take` without dispatch."""
     one = np.ones((1, 1, 1))
-    return take.bind(ToldArms(one, one, one[0], one[0], 0.5), one)
+    return take.bind(ValidArms(one, one, one[0], one[0], 0.5), one)
 
 
 @kernel(inline=False)
-def take(arms: ToldArms, pays: Floats) -> tuple[int, int]:
+def take(arms: ValidArms, pays: Floats) -> tuple[int, int]:
     """Scale the rows and take the rewards; what is wrong, 0 for nothing, and in which row."""
     wrong = scale_rows(arms.passive)
     if wrong >= 0:
@@ -141,7 +141,7 @@ def scale_rows(kernels: Floats) -> int:
 # ---- alike ----
 
 
-def alike(arms: ToldArms) -> Ints:
+def alike(arms: ValidArms) -> Ints:
     """For every arm the first that is the same in all numbers."""
     marks = np.empty(len(arms.idle), np.uint64)
     mark(arms, marks)
@@ -152,7 +152,7 @@ def alike(arms: ToldArms) -> Ints:
 
 
 @kernel(inline=False)
-def mark(arms: ToldArms, marks: NDArray[np.uint64]) -> None:
+def mark(arms: ValidArms, marks: NDArray[np.uint64]) -> None:
     """A number per arm, the same for arms that are alike, and hardly ever for others."""
     size = arms.idle.shape[1]
     for arm in range(len(marks)):
@@ -171,7 +171,7 @@ def _mixed(number: Any, value: float) -> Any:
 
 
 @kernel(inline=False)
-def _confirm(arms: ToldArms, firsts: Ints) -> None:
+def _confirm(arms: ValidArms, firsts: Ints) -> None:
     """An arm that only has the mark of another stands for itself."""
     size = arms.idle.shape[1]
     for arm in range(len(firsts)):
