@@ -9,9 +9,8 @@ import msgspec
 
 from driftwise.core import serialization as states
 from driftwise.core.encoding import Arm
-from driftwise.core.seeding import at
+from driftwise.core.loop import summarise_once
 from driftwise.core.summary import Summary, new_summary
-from driftwise.core.verbs import advance, summarise
 from driftwise.display.html import card, sentences, table
 from driftwise.display.svg import interval, span_of
 from driftwise.display.text import counted, number, short, text_table
@@ -58,13 +57,11 @@ def summary_of(agent: "Agent", request: dict[str, Any], t: int) -> list[ArmSumma
     """What `agent` would know of its arms at a decision in round `t`, made by `request`. Nothing is changed."""
     adapter = agent.adapter
     context = adapter.read_request(t, request)
-    state, own = states.clone(agent._state), at(agent._rng, t)
     names = adapter.registry.names or range(len(context))
     table = new_summary(len(names), len(adapter.cost_units))
-    advancing, filling = (agent._plain, state, t, own), (agent._plain, state, t, context, table)
+    arguments = agent._plain, states.clone(agent._state), t, context, agent._rng, table
     try:
-        agent._bound(advance, *advancing)(*advancing)
-        agent._bound(summarise, *filling)(*filling)
+        agent._bound(summarise_once, *arguments)(*arguments)
     except FloatingPointError as error:
         raise adapter.translate(error) from None
     pending = _pending_by_arm(agent) if adapter.registry else None

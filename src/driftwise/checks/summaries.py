@@ -15,6 +15,7 @@ from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core import verbs
 from driftwise.core.fixtures import DIM, Arguments, Fixtures, Rng, Usage
 from driftwise.core.fixtures import ROUNDS as PLAYED
+from driftwise.core.loop import summarise_once
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, equal
@@ -76,7 +77,7 @@ def summarise_reads_only(policy: Policy) -> str | None:
     n_costs = len(fixtures.problem.structure.amounts) if fixtures.has_costs else 0
     tables = [new_summary(n_rows, n_costs) for _ in range(2)]
     for table in tables:
-        verbs.summarise(without_text(policy), state, t + 1, context, table)
+        summarise_once(without_text(policy), state, t + 1, context, rng, table)
     require(equal(before, state), f"summarise of {policy} changed the state")
     same = all(np.array_equal(one, other, equal_nan=True) for one, other in zip(*tables, strict=True))
     require(same, f"{policy} gave another summary the second time")

@@ -5,8 +5,9 @@ from typing import Any
 from driftwise.core.dispatch import decision_of, note, outcome_of
 from driftwise.core.kernel import kernel
 from driftwise.core.random import branch, stream
+from driftwise.core.summary import Summary
 from driftwise.core.types import Decision, Trace
-from driftwise.core.verbs import advance, deliver, observe, pend, respond, select, settle, update
+from driftwise.core.verbs import advance, deliver, observe, pend, respond, select, settle, summarise, update
 
 
 @kernel
@@ -87,3 +88,10 @@ def learn_once(
     settle(policy, state, decision)
     if known:
         update(policy, state, decision, outcome_of(value), now)
+
+
+@kernel
+def summarise_once(policy: Any, state: Any, t: int, context: Any, rng: Any, out: Summary) -> None:
+    """Time comes to round `t`, and the policy says what it knows of its arms."""
+    advance(policy, state, t, stream(rng, t))
+    summarise(policy, state, t, context, out)

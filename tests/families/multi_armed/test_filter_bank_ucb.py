@@ -8,12 +8,11 @@ import pytest
 from driftwise.agent import Agent
 from driftwise.core.loop import play
 from driftwise.core.seeding import at, key
-from driftwise.core.summary import new_summary
 from driftwise.core.types import Decision, Floats, Outcome, Problem, new_trace
-from driftwise.core.verbs import summarise
 from driftwise.families import Abrupt, FilterBankUCB, MultiArmed, Stationary, Uniform
 from driftwise.families.composite.worlds.delayed import Delayed
 from tests.families.multi_armed.twins.pair import Pair
+from tests.fixtures.summaries import table_of
 from tests.fixtures.verbs import advance, pend, select, settle, update
 
 CLOSE = 1e-7
@@ -21,9 +20,7 @@ NAME = "filter-bank-ucb"
 
 
 def compiled_indices(pair: Pair, t: int) -> Floats:
-    out = new_summary(pair.twin.problem.n_arms)
-    summarise(pair.policy, pair.state, t, (), out)
-    return out.index
+    return table_of(pair.policy, pair.state, t, (), pair.twin.problem.n_arms).index
 
 
 def assert_agree(pair: Pair, t: int) -> None:
