@@ -3,7 +3,8 @@
     python tools/build_gallery.py OUT           every notebook as OUT/NAME.ipynb (with outputs) and OUT/NAME.md
     python tools/build_gallery.py OUT NAME      one of them
 
-A source is a Python file in docs/gallery: a cell begins with `# %%`, a cell of text with `# %% [markdown]`.
+A source is a Python file in docs/gallery: a cell begins with `# %%`, a cell of text with `# %% [markdown]`. A notebook
+that prints a warning, or that does not say what its text says, is not written, and building fails.
 """
 
 import re
@@ -19,6 +20,13 @@ from traitlets.config import Config
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "docs" / "gallery"
 TIMEOUT = 600  # seconds that a cell may take on a busy machine
+PHRASES = {  # what each notebook says, at least
+    "pricing": ["while it falls", "after the jump", "Agent(FilterBankUCB(alertness=4.0"],
+    "click_log": ["It drifts (p <= 0.002): 1 sudden change.", "remembers all", "gain_mean"],
+    "visits": ["with indices", "taking turns", "next week:"],
+    "budget": ["prequential pacing", "greedy ratio", "pacing: 2,000 rounds, 8 runs"],
+    "own_policy": ["Decision(id=0, action='red', propensity=0.95)", "running step=0.03", "regret_ci95"],
+}
 
 
 def sources() -> list[Path]:
@@ -52,6 +60,18 @@ def execute(notebook: NotebookNode) -> NotebookNode:
     return executed
 
 
+def check(notebook: NotebookNode, phrases: Sequence[str], name: str) -> None:
+    """Refuse an executed notebook that wrote to standard error, or that lacks one of the phrases."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    for output in outputs:
+        if output.output_type == "stream" and output.name == "stderr":
+            sys.exit(f"the notebook {name} wrote to standard error: {output.text.strip()}")
+    text = "\n".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in outputs)
+    for phrase in phrases:
+        if phrase not in text:
+            sys.exit(f"the notebook {name} does not say {phrase!r}")
+
+
 def page_of(notebook: NotebookNode, name: str) -> str:
     """An executed notebook as a page of Markdown, outputs as HTML or text."""
     parts = []
@@ -83,6 +103,7 @@ def build(out: Path, names: Sequence[str] = ()) -> list[Path]:
         if names and path.stem not in names:
             continue
         notebook = execute(notebook_of(path))
+        check(notebook, PHRASES[path.stem], path.stem)
         nbformat.write(notebook, out / f"{path.stem}.ipynb")
         page = out / f"{path.stem}.md"
         page.write_text(page_of(notebook, path.stem), encoding="utf-8")

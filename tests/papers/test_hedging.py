@@ -47,9 +47,9 @@ from tests.fixtures.verbs import update
 
 NAME, SMALL = "hedging-the-drift", "small"
 FIGURES = ("figure2a", "figure2b", "figure3", "figure4", "figure5", "theorem3/bound")
-TWO = dict(list(auto_loans.STAND_IN.worlds.items())[:2])
-REDUCED = played_on(auto_loans.STAND_IN._replace(worlds=TWO))
-REDUCED_DATA = auto_loans.STAND_IN._replace(worlds=TWO, real=True)
+ONE = dict(list(auto_loans.STAND_IN.worlds.items())[:1])
+REDUCED = played_on(auto_loans.STAND_IN._replace(worlds=ONE))
+REDUCED_DATA = auto_loans.STAND_IN._replace(worlds=ONE, real=True)
 
 
 def section_9() -> list[Claim]:
@@ -59,7 +59,7 @@ def section_9() -> list[Claim]:
 
 @pytest.fixture(scope="module")
 def evidence() -> Iterator[Evidence]:
-    """All of section 9 at a scale of its own: three horizons, few instances, few runs, two stand-ins."""
+    """All of section 9 at a scale of its own: three horizons, few instances, few runs, one stand-in."""
     patch = pytest.MonkeyPatch()
     patch.setitem(gradual.HORIZONS, SMALL, (30_000, 60_000, 120_000))
     patch.setitem(gradual.RUNS, SMALL, 3)

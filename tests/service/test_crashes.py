@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.fixtures.everyday import deep_unless
 from tests.fixtures.kills import torture
 from tests.fixtures.postgres import Server
 from tests.fixtures.service_process import SOURCE
@@ -17,7 +18,15 @@ from tests.fixtures.service_process import SOURCE
 CLEAN = {"lost_decisions": 0, "lost_outcomes": 0, "doubled": 0, "not_asked_for": 0, "identical_to_replay": True}
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "postgresql server"])
+STORES = "sqlite", "postgresql", "postgresql server"
+
+
+def every_day(*names: str) -> Any:
+    """Kill these every day, and the others in `make deep`."""
+    return pytest.mark.parametrize("victim", [deep_unless(name in names, name) for name in STORES], indirect=True)
+
+
+@pytest.fixture
 def victim(request: Any) -> tuple[str | None, Server | None]:
     """A store whose service is killed; or one whose server is."""
     if request.param == "sqlite":
@@ -26,17 +35,19 @@ def victim(request: Any) -> tuple[str | None, Server | None]:
     return server.store(), server if request.param.endswith("server") else None
 
 
+@every_day("sqlite", "postgresql server")
 def test_kill_nine_under_load(victim: tuple[str | None, Server | None], tmp_path: Path) -> None:
     found = torture(tmp_path, 3, 0, *victim)
     assert {name: found[name] for name in CLEAN} == CLEAN and found["decisions"] > 50
 
 
+@every_day("postgresql")
 def test_kill_nine_while_old_events_are_dropped(victim: tuple[str | None, Server | None], tmp_path: Path) -> None:
     found = torture(tmp_path, 2, 2, *victim, retention={"events": 100, "archive": True})
     assert {name: found[name] for name in CLEAN} == CLEAN and found["decisions"] > 50
 
 
-@pytest.mark.deep
+@every_day()
 def test_kill_nine_often(victim: tuple[str | None, Server | None], tmp_path: Path) -> None:
     found = torture(tmp_path, 25, 1, *victim)
     assert {name: found[name] for name in CLEAN} == CLEAN

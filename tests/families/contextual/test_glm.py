@@ -300,6 +300,7 @@ def test_policy_agrees_with_its_twin(fate: Fate) -> None:
     drive(both, contexts_of(fate.offered, np.random.default_rng(seed), 90 + fate.window), fate.arrivals, seed)
 
 
+@pytest.mark.deep
 def test_the_loop_agrees_with_the_twin() -> None:
     """Two hundred rounds of `play` in a world of yes and no, choice by choice."""
     rounds, world = 200, Rotating(link="logistic", dim=3, n_actions=12, actions="fixed", turns=1.0, norm=3.0)

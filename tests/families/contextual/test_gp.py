@@ -358,6 +358,7 @@ def missed(trace: Any, tape: Any) -> float:
     return float(lost.sum() / (tape.path.max(axis=1) - tape.path.mean(axis=1)).sum())
 
 
+@pytest.mark.deep
 def test_the_loop_plays_what_the_twin_would_and_follows_the_surface() -> None:
     policy = SlidingGPUCB(window=80)
     state, trace, tape = played(policy)

@@ -33,6 +33,7 @@ from driftwise.families.knapsack.bounds import width
 from driftwise.families.knapsack.problem import Budgets
 from tests.families.knapsack.twins.budget_log import Bill
 from tests.fixtures.by_family import BUDGETED
+from tests.fixtures.everyday import latin
 from tests.fixtures.twins import BUDGET_TWINS
 from tests.fixtures.verbs import advance, appraise, pend, play, select, settle, update
 
@@ -217,10 +218,16 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("arrivals", ["at once", "whenever", "under way"])
-@pytest.mark.parametrize(("n_arms", "rates"), [(5, [0.3]), (4, [0.25, 0.5, 0.1]), (1, [0.2])], ids=str)
-@pytest.mark.parametrize("policy", CASES, ids=lambda policy: describe(policy, POLICIES))
-def test_agrees_with_its_twin_whatever_outcomes_do(policy: Any, n_arms: int, rates: list[float], arrivals: str) -> None:
+SIZES: list[tuple[int, list[float]]] = [(5, [0.3]), (4, [0.25, 0.5, 0.1]), (1, [0.2])]
+
+
+@pytest.mark.parametrize(
+    ("policy", "size", "arrivals"),
+    latin(CASES, SIZES, ["at once", "whenever", "under way"]),
+    ids=lambda value: describe(value, POLICIES) if hasattr(value, "_fields") else str(value),
+)
+def test_agrees_with_its_twin_whatever_outcomes_do(policy: Any, size: tuple[int, list[float]], arrivals: str) -> None:
+    n_arms, rates = size
     problem = problem_of(n_arms, rates)
     drive(Beside.of(policy, problem), problem, arrivals, rounds=130, seed=n_arms)
 

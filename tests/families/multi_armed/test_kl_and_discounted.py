@@ -29,6 +29,7 @@ from driftwise.numerics.kl import exploration, gap_of, information, kl, kl_gap, 
 from tests.families.multi_armed.twins.kl_ucb import divergence, upper
 from tests.families.multi_armed.twins.log import readable, tries
 from tests.families.multi_armed.twins.pair import Pair
+from tests.fixtures.everyday import deep_unless
 from tests.fixtures.verbs import advance, select, update
 
 ALARM = 1e-5
@@ -319,7 +320,8 @@ def histories() -> Iterator[Any]:
         for i, parameters in enumerate(VARIANTS[name]):
             for j, (label, answer) in enumerate(ANSWERS.items()):
                 n_arms = (2, 3, 5, 10)[(i + j) % 4]
-                yield pytest.param(name, parameters, n_arms, answer, i * 10 + j, id=f"{name}-{parameters}-{label}")
+                values = name, parameters, n_arms, answer, i * 10 + j
+                yield deep_unless((i + j) % 2 == 0, *values, id=f"{name}-{parameters}-{label}")
 
 
 @pytest.mark.parametrize(("name", "parameters", "n_arms", "answer", "seed"), [*histories()])

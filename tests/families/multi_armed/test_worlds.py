@@ -22,6 +22,7 @@ from driftwise.core.validation import cast
 from driftwise.errors import ParameterError
 from driftwise.families import Abrupt, RandomWalk, Sinusoidal, Stationary
 from driftwise.families.composite.worlds.delayed import LOST, Delayed
+from tests.fixtures import verbs as calls
 from tests.fixtures.by_family import ARMED, ARMED_WORLDS
 
 ALARM = 1e-5
@@ -347,15 +348,15 @@ def test_a_fixed_delay_in_the_loop_is_update_called_that_much_later_by_hand(name
     waiting: list[tuple[Decision, Outcome]] = []
     for t in range(horizon):
         own = at(rng, t)
-        verbs.advance(policy, by_hand, t, own)
-        arm, propensity = verbs.select(policy, by_hand, t, (), own)
+        calls.advance(policy, by_hand, t, own)
+        arm, propensity = calls.select(policy, by_hand, t, (), own)
         assert arm == trace.actions[t]
         waiting.append((Decision(t, arm, propensity, (), own), verbs.respond(tape, nature, t, arm)))
-        verbs.pend(policy, by_hand, waiting[-1][0])
+        calls.pend(policy, by_hand, waiting[-1][0])
         if t >= delay:
             decision, outcome = waiting.pop(0)
-            verbs.settle(policy, by_hand, decision)
-            verbs.update(policy, by_hand, decision, outcome, t)
+            calls.settle(policy, by_hand, decision)
+            calls.update(policy, by_hand, decision, outcome, t)
     assert equal(state, by_hand)
     assert any(array.any() for _, array in arrays(by_hand))
 

@@ -21,6 +21,7 @@ from driftwise.families.restless.transitions.counts import close_episode, count_
 from driftwise.families.restless.transitions.pooling import add_to_pool, believed_row, empty_pool
 from driftwise.study.run import run
 from driftwise.study.study import Study
+from tests.fixtures.everyday import latin
 from tests.fixtures.restless_arms import follow, problem
 from tests.fixtures.verbs import update
 
@@ -38,9 +39,7 @@ POLICIES_TRIED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("episode", [0, 7])
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("name", POLICIES_TRIED)
+@pytest.mark.parametrize(("name", "late", "episode"), latin([*POLICIES_TRIED], [False, True], [0, 7]))
 def test_a_policy_agrees_with_its_twin(name: str, late: bool, episode: int) -> None:
     """Where outcomes are late, those of one episode come in others; indices agree all the same."""
     follow(POLICIES_TRIED[name], problem(episode=episode), late=late)

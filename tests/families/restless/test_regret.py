@@ -73,6 +73,7 @@ def test_the_published_regret_on_the_ladder() -> None:
     np.testing.assert_allclose(found["wiql"], [45_754, 65_694, 181_100], rtol=0.06)
 
 
+@pytest.mark.deep  # the same at a tenth of the time: the ladder, above
 def test_the_published_regret_with_ages() -> None:
     found = regrets(AgeOfInformation, {"random": RandomArms(), "wiql": WIQL()}, runs=200)
     np.testing.assert_allclose(found["random"], [6166.7, 4579.8, 13_609], rtol=0.06)
