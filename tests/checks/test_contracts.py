@@ -46,8 +46,7 @@ EVERY_POLICY: dict[str, Any] = {
     "sliding-whittle, literal": SlidingWhittle(window=0, conf="literal", pooled=0, every=50),
 }
 
-EVERYDAY = {"sliding-lin-ucb", "kalman-mixture", "bandit-over-bandit with features", "sliding-slate-ucb"}
-EVERYDAY |= {"sliding-knapsack-ucb", "greedy-ratio", "wiql"}
+EVERYDAY = {"sliding-lin-ucb", "kalman-mixture", "sliding-slate-ucb", "sliding-knapsack-ucb", "greedy-ratio", "wiql"}
 
 
 def tried(name: str) -> Any:

@@ -21,7 +21,7 @@ CLEAN = {"lost_decisions": 0, "lost_outcomes": 0, "doubled": 0, "not_asked_for":
 STORES = "sqlite", "postgresql", "postgresql server"
 
 
-def every_day(*names: str) -> Any:
+def every_day(*names: str) -> pytest.MarkDecorator:
     """Kill these every day, and the others in `make deep`."""
     return pytest.mark.parametrize("victim", [deep_unless(name in names, name) for name in STORES], indirect=True)
 
