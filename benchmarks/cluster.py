@@ -1,28 +1,64 @@
-"""Dask's workers against threads, by hand: python -m benchmarks.cluster.
+"""Dask's workers against threads, by hand: python -m benchmarks.cluster; about eight minutes on two free cores.
 
-Cells of about a second each, in turns: on two threads, on one worker, on two workers, and again. The clusters stay open
-meanwhile. On a busy machine the wall says little, so that the ratios are of processor time too: what the workers spent
-against what threads spent (the overhead), and what one worker spent against the busier one of two (the speed, if each
-has a core). By default 24 cells in 3 turns: under four minutes on two free cores.
+The same study of 200 cells of a second each is played by two threads, by two workers and by one worker, each in a session
+of its own as `--cluster local` starts it. A session tells three costs apart:
+
+    fixed       once a session: start the workers, load what is compiled, and stop
+    per cell    as many cells, but of a few rounds each: batches, messages and results
+    play        the study itself; what it takes beyond threads is per cell, or grows with time
+
+Each by the clock, and by processor time of this process (driver and scheduler) and of the workers, which says more where
+other programs run. All must give the same results. `--cells 24 --seconds 0.5` is half a minute.
 """
 
 import argparse
 import json
 import os
 import time
+from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+import numpy as np
 
 from driftwise.families import Abrupt, SlidingThompson
-from driftwise.study.cluster import Cluster
+from driftwise.study.cluster import Cluster, local
 from driftwise.study.results import Results
 from driftwise.study.run import run
 from driftwise.study.study import Study
 
-if TYPE_CHECKING:
-    from distributed import LocalCluster
-
 TICK = os.sysconf("SC_CLK_TCK")
+WORLDS, POLICIES = {"w": Abrupt()}, {"sliding-thompson": SlidingThompson(window=500)}
+FEW = 1000  # rounds of a cell that takes no time
+GOALS = {"speed": 1.7, "overhead": 0.05}
+
+
+class Cost(NamedTuple):
+    """Seconds by the clock, of processor time in all processes, and of it in the busiest worker (or all threads)."""
+
+    wall: float
+    processor: float
+    busiest: float
+
+    def plus(self, other: "Cost") -> "Cost":
+        return Cost(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+class Watch:
+    """Costs from one moment to the next."""
+
+    def __init__(self) -> None:
+        self.wall, self.own, self.workers = time.perf_counter(), time.process_time(), dict[int, float]()
+
+    def lap(self, pids: Sequence[int] = ()) -> Cost:
+        """The cost since the last lap; a process that was not there then has cost nothing before."""
+        spent = [processor_s(pid) - self.workers.get(pid, 0.0) for pid in pids]
+        before = self.wall, self.own
+        self.workers = {pid: processor_s(pid) for pid in pids}
+        self.wall, self.own = time.perf_counter(), time.process_time()
+        own = self.own - before[1]
+        return Cost(self.wall - before[0], own + sum(spent), max(spent, default=own))
 
 
 def processor_s(pid: int) -> float:
@@ -31,56 +67,100 @@ def processor_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICK
 
 
-def timed(study: Study, local: "LocalCluster | None", cluster: Cluster | None) -> dict[str, float]:
-    """Wall seconds, processor seconds of all, and of the busiest worker."""
-    workers = [] if local is None else [worker.pid for worker in local.workers.values()]
-    before, wall, own = {pid: processor_s(pid) for pid in workers}, time.perf_counter(), time.process_time()
-    run(study, Results(), threads=2 if cluster is None else None, cluster=cluster)
-    spent = [processor_s(pid) - before[pid] for pid in workers]
-    own = time.process_time() - own
-    wall = time.perf_counter() - wall
-    return {"wall": wall, "processor": own + sum(spent), "busiest": max(spent, default=own)}
+def study(cells: int, rounds: int) -> Study:
+    return Study(name="cluster", worlds=WORLDS, policies=POLICIES, horizon=rounds, runs=cells)
+
+
+class Session(NamedTuple):
+    """What one pool of threads or workers cost, and the regrets that came out."""
+
+    fixed: Cost
+    cells: Cost
+    play: Cost
+    regrets: np.ndarray
+
+    def plus(self, other: "Session") -> "Session":
+        costs = (mine.plus(more) for mine, more in zip(self[:3], other[:3], strict=True))
+        return Session(*costs, np.concatenate([self.regrets, other.regrets]))
+
+
+def on_threads(cells: int, rounds: int) -> Session:
+    """Two threads of this process."""
+    run(study(2, FEW), threads=2)
+    watch, long = Watch(), study(cells, rounds)
+    run(study(cells, FEW), threads=2)
+    short, results = watch.lap(), run(long, threads=2)
+    return Session(Cost(0.0, 0.0, 0.0), short, watch.lap(), results.column(long.cells(), "regret"))
+
+
+def on_workers(n_workers: int, cells: int, rounds: int) -> Session:
+    """So many workers, from nothing."""
+    watch, long = Watch(), study(cells, rounds)
+    with local(n_workers) as client:
+        cluster, pids = Cluster(client, "local"), sorted(client.run(os.getpid).values())
+        cluster.check_versions()
+        run(study(2 * n_workers, FEW), cluster=cluster)
+        start = watch.lap(pids)
+        run(study(cells, FEW), cluster=cluster)
+        short, results = watch.lap(pids), run(long, Results(), cluster=cluster)
+        play = watch.lap(pids)
+    return Session(start.plus(watch.lap()), short, play, results.column(long.cells(), "regret"))
+
+
+def rounds_of(seconds: float) -> int:
+    """How many rounds take so long, by the processor time of a run."""
+    trial = study(2, 200_000)
+    run(study(1, FEW), threads=1)  # compiles
+    before = time.process_time()
+    run(trial, threads=1)
+    return max(FEW, int(seconds * 2 * trial.horizon / (time.process_time() - before)))
+
+
+def judge(threads: Session, one: Session, two: Session, cells: int, turns: int) -> dict[str, object]:
+    """Ratios of costs: what was wanted, and whether it is so."""
+    speed = {"wall": one.play.wall / two.play.wall, "processor": one.play.busiest / two.play.busiest}
+    overhead = {
+        "wall": two.play.wall / threads.play.wall - 1.0,
+        "processor": two.play.processor / threads.play.processor - 1.0,
+    }
+    whole = {
+        "wall": (two.fixed.wall + two.play.wall) / threads.play.wall - 1.0,
+        "processor": (two.fixed.processor + two.play.processor) / threads.play.processor - 1.0,
+    }
+    by_cell = {
+        "wall": (two.cells.wall - threads.cells.wall) / (cells * turns),
+        "processor": (two.cells.processor - threads.cells.processor) / (cells * turns),
+    }
+    return {
+        "two workers against one, times as fast": speed,
+        "overhead of two workers against two threads, share": overhead,
+        "the same with what is fixed, share": whole,
+        "fixed, seconds": {"wall": two.fixed.wall / turns, "processor": two.fixed.processor / turns},
+        "more for each cell, seconds": by_cell,
+        "as fast as wanted": {by: value >= GOALS["speed"] for by, value in speed.items()},
+        "as cheap as wanted": {by: value <= GOALS["overhead"] for by, value in overhead.items()},
+    }
 
 
 def main() -> None:
     """Print one JSON document."""
-    from distributed import Client, LocalCluster
-
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--cells", type=int, default=24)
-    options.add_argument("--rounds", type=int, default=4_000_000)
-    options.add_argument("--turns", type=int, default=3)
-    given = options.parse_args()
-    policies = {"sliding-thompson": SlidingThompson(window=1000)}
-    study = Study(name="cluster", worlds={"w": Abrupt()}, policies=policies, horizon=given.rounds, runs=given.cells)
-    tiny = Study(name="tiny", worlds={"w": Abrupt()}, policies=policies, horizon=2000, runs=4)
-    alone = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
-    run(tiny, threads=1)  # compiles
-    with (
-        LocalCluster(n_workers=1, **alone) as one,
-        LocalCluster(n_workers=2, **alone) as two,
-        Client(one) as client_of_one,
-        Client(two) as client_of_two,
-    ):
-        places = {
-            "two threads": (None, None),
-            "one worker": (one, Cluster(client_of_one, "one")),
-            "two workers": (two, Cluster(client_of_two, "two")),
-        }
-        for _, cluster in places.values():
-            run(tiny, cluster=cluster)  # loads
-        turns = [{name: timed(study, *place) for name, place in places.items()} for _ in range(given.turns)]
-    total = {name: {what: sum(t[name][what] for t in turns) for what in turns[0][name]} for name in places}
-    ratios = {
-        "two workers against one, wall": total["one worker"]["wall"] / total["two workers"]["wall"],
-        "two workers against one, processor": total["one worker"]["busiest"] / total["two workers"]["busiest"],
-        "two workers against two threads, wall": total["two workers"]["wall"] / total["two threads"]["wall"],
-        "two workers against two threads, processor": (
-            total["two workers"]["processor"] / total["two threads"]["processor"]
-        ),
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--cells", type=int, default=200)
+    options.add_argument("--seconds", type=float, default=1.0, help="of each cell")
+    options.add_argument("--turns", type=int, default=1, help="all of it so many times, where others disturb")
+    chosen = options.parse_args()
+    load, rounds = os.getloadavg()[0], rounds_of(chosen.seconds)
+    size = chosen.cells, rounds
+    turns = [(on_threads(*size), on_workers(2, *size), on_workers(1, *size)) for _ in range(chosen.turns)]
+    threads, two, one = (reduce(Session.plus, sessions) for sessions in zip(*turns, strict=True))
+    same = bool((threads.regrets == two.regrets).all() and (threads.regrets == one.regrets).all())
+    facts = {**vars(chosen), "rounds": rounds, "same results": same, "load": [load, os.getloadavg()[0]]}
+    names = ("fixed", "cells", "play")
+    costs = {
+        place: {name: getattr(session, name)._asdict() for name in names}
+        for place, session in (("two threads", threads), ("one worker", one), ("two workers", two))
     }
-    facts = {"cells": given.cells, "rounds": given.rounds, "load": os.getloadavg()[0]}
-    print(json.dumps(facts | {"ratios": ratios, "seconds": total, "turns": turns}, indent=1))
+    print(json.dumps(facts | judge(threads, one, two, chosen.cells, chosen.turns) | {"costs": costs}, indent=1))
 
 
 if __name__ == "__main__":

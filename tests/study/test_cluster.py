@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import dask
 import pytest
+from distributed import Worker
 
 import driftwise as dw
 from driftwise.core.protocols import Policy
@@ -117,6 +119,31 @@ def test_processes_of_this_machine_give_the_same_results() -> None:
     assert simulated(*options, "--cluster", "local") == simulated(*options)
 
 
+def settings_of(dask_worker: Worker) -> tuple[object, ...]:
+    profile = dask.config.get("distributed.worker.profile.enabled")
+    return profile, dask_worker.memory_manager.memory_limit, os.environ.get("MALLOC_TRIM_THRESHOLD_")
+
+
+def test_a_process_of_this_machine_plays_without_the_measurements_of_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    before = dask.config.get("distributed")
+    with clusters.local(1) as client:
+        assert [*client.run(settings_of).values()] == [(False, None, None)]
+    assert dask.config.get("distributed") == before
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1, 7, 200, 5000])
+@pytest.mark.parametrize("threads", [1, 2, 64])
+def test_batches_have_every_job_once_in_order_and_shrink(n_jobs: int, threads: int) -> None:
+    jobs = [[Cell(str(run), "w", "p", run, {})] for run in range(n_jobs)]
+    batches = list(clusters.batches_of(jobs, threads))
+    assert [job for batch in batches for job in batch] == jobs
+    sizes = [len(batch) for batch in batches]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-threads:] == [1] * min(threads, n_jobs), "the last batch of every thread is one job"
+    assert sum(sizes[:1]) <= max(1, n_jobs / (8 * threads)), "a worker that dies costs a small part"
+
+
 @pytest.mark.parametrize(
     ("address", "says"),
     [
@@ -150,8 +177,14 @@ def test_other_code_is_found_by_the_keys_of_cells() -> None:
     whole = study()
     job: list[Cell] = missing(whole, dw.Results())[0]
     assert [len(played) for _, played in clusters.play_batch(whole, [job])] == [2]
-    with pytest.raises(ClusterError, match="has other code for ucb or w"):
-        clusters.play_batch(whole, [[cell._replace(key="0" * 24) for cell in job]])
+    ucb, uniform = job
+    for label, other in (("ucb", [altered(ucb), uniform]), ("uniform", [ucb, altered(uniform)])):
+        with pytest.raises(ClusterError, match=f"has other code for {label} or w"):
+            clusters.play_batch(whole, [other])
+
+
+def altered(cell: Cell) -> Cell:
+    return cell._replace(key="0" * 24)
 
 
 class Homemade(NamedTuple):

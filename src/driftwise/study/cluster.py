@@ -25,13 +25,20 @@ from driftwise.study.run import Job, Progress, Save, play_job, warm
 from driftwise.study.study import Study, inside
 
 with needed_for("a cluster"):
+    from dask import config
     from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 
 LOCAL = "local"
 TIMEOUT = 10.0  # seconds for a scheduler to answer
 PATIENCE = 60.0  # seconds for the first worker to come
-BATCHES = 8  # for each thread of the cluster: small enough to share out evenly, large enough to cost nothing
+BATCHES = 8  # for each thread of the cluster, if all were as large as the first; each costs 10 ms
 RETRIES = 3
+SETTINGS = {  # of workers on this machine; Dask's own take 5 % of two cores, and the last one up to 25 % of a run
+    "distributed.worker.profile.enabled": False,  # or every stack is read a hundred times a second
+    "distributed.admin.tick.interval": "1s",  # or every process wakes up fifty times a second
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # or the memory of each tape is returned at once
+}
 WARM: set[str] = set()  # in a worker: the code that is compiled
 
 
@@ -48,9 +55,8 @@ class Cluster(NamedTuple):
     def play(self, study: Study, jobs: Sequence[Job], save: Save, progress: Progress) -> None:
         """Play all jobs, each saved as its batch comes back."""
         _check_importable(study)
-        size = -(-len(jobs) // (BATCHES * self._threads()))
-        batches = [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
         shared = self.client.scatter(study, broadcast=True)
+        batches = batches_of(jobs, self._threads())
         futures = [self.client.submit(play_batch, shared, batch, pure=False, retries=RETRIES) for batch in batches]
         try:
             for future in as_completed(futures):
@@ -92,6 +98,19 @@ class Cluster(NamedTuple):
             raise ClusterError(f"the workers of {self.address} have no module {error.name}: install it there") from None
 
 
+def batches_of(jobs: Sequence[Job], threads: int) -> Iterator[list[Job]]:
+    """All jobs in order, in batches that shrink to one: few messages for many jobs, and no worker is late at the end.
+
+    >>> [len(batch) for batch in batches_of([[]] * 50, threads=1)]
+    [6, 5, 4, 4, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    """
+    first = 0
+    while first < len(jobs):
+        size = max(1, (len(jobs) - first) // (BATCHES * threads))
+        yield list(jobs[first : first + size])
+        first += size
+
+
 def play_batch(study: Study, batch: list[Job]) -> list[tuple[Job, list[Played]]]:
     """What a worker does: compile what is new to it, and play."""
     _check_code(study, batch)
@@ -110,10 +129,10 @@ def versions() -> dict[str, str]:
 
 def _check_code(study: Study, batch: list[Job]) -> None:
     """The key of a cell depends on the code: a worker that finds another key has other code."""
-    cell = batch[0][0]
-    here = next(each for each in study.cells_of(cell.world, cell.policy) if each.run == cell.run)
-    if here.key != cell.key:
-        raise ClusterError(f"the worker {platform.node()} has other code for {cell.policy} or {cell.world}: update it")
+    for cell in {(cell.world, cell.policy): cell for job in batch for cell in job}.values():
+        if study.cell(cell.world, cell.policy, cell.run).key != cell.key:
+            code = f"{cell.policy} or {cell.world}"
+            raise ClusterError(f"the worker {platform.node()} has other code for {code}: update it")
 
 
 def _check_importable(study: Study) -> None:
@@ -136,21 +155,17 @@ def connect(address: str) -> Iterator[Cluster]:
 
     It is refused where a worker has another version of Python, numba, NumPy or driftwise.
     """
-    with _quiet(), _local() if address == LOCAL else _remote(address) as client:
+    with _quiet(), local(os.cpu_count() or 1) if address == LOCAL else _remote(address) as client:
         cluster = Cluster(client, address)
         cluster.check_versions()
         yield cluster
 
 
 @contextmanager
-def _local() -> Iterator[Client]:
-    count = os.cpu_count() or 1
-    with (
-        LocalCluster(
-            n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-        ) as workers,
-        Client(workers) as client,
-    ):
+def local(n_workers: int) -> Iterator[Client]:
+    """Processes of this machine, without the measurements for Dask's dashboard and without a limit on their memory."""
+    options = {"threads_per_worker": 1, "memory_limit": 0, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    with config.set(SETTINGS), LocalCluster(n_workers=n_workers, **options) as workers, Client(workers) as client:
         yield client
 
 

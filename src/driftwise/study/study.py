@@ -115,10 +115,19 @@ class Study:
 
     def cells_of(self, world: str, policy: str) -> list["Cell"]:
         """All runs of one policy in one world, each with the key its results are stored under."""
+        facts = self._facts(world, policy)
+        return [_cell(world, policy, run, facts | {"run": run}) for run in range(self.runs)]
+
+    def cell(self, world: str, policy: str, run: int) -> "Cell":
+        """One run of one policy in one world."""
+        return _cell(world, policy, run, self._facts(world, policy) | {"run": run})
+
+    def _facts(self, world: str, policy: str) -> dict[str, Any]:
+        """All that every run of one policy in one world depends on."""
         a_world, a_policy = self.worlds[world], self.policies[policy]
         parts = [*inside(a_world), *inside(self.player(world, policy))]
         comparator = FAMILIES[a_world.problem(self.horizon).family].comparator
-        facts = {
+        return {
             "world": values(a_world),
             "policy": values(a_policy),
             "horizon": self.horizon,
@@ -126,7 +135,6 @@ class Study:
             "marks": list(self.marks),
             "tag": code_tag(play, enter, comparator, *map(type, parts)),
         }
-        return [_cell(world, policy, run, facts | {"run": run}) for run in range(self.runs)]
 
 
 def is_oracle(policy: Policy) -> bool:
