@@ -1,14 +1,14 @@
 """Dask's workers against threads, by hand: python -m benchmarks.cluster; about eight minutes on two free cores.
 
-The same study of 200 cells of a second each is played by two threads, by two workers and by one worker, each in a session
-of its own as `--cluster local` starts it. A session tells three costs apart:
+One study of 200 cells of a second each is played by two threads, by two workers and by one worker, each in a session of
+its own, started as `--cluster local` starts it. A session tells three costs apart:
 
     fixed       once a session: start the workers, load what is compiled, and stop
     per cell    as many cells, but of a few rounds each: batches, messages and results
     play        the study itself; what it takes beyond threads is per cell, or grows with time
 
-Each by the clock, and by processor time of this process (driver and scheduler) and of the workers, which says more where
-other programs run. All must give the same results. `--cells 24 --seconds 0.5` is half a minute.
+Each by the clock, and by the processor time of this process (driver and scheduler) and of the workers, which says more
+where other programs run. All must give the same results. `--cells 24 --seconds 0.5` is a minute.
 """
 
 import argparse
@@ -80,8 +80,8 @@ class Session(NamedTuple):
     regrets: np.ndarray
 
     def plus(self, other: "Session") -> "Session":
-        costs = (mine.plus(more) for mine, more in zip(self[:3], other[:3], strict=True))
-        return Session(*costs, np.concatenate([self.regrets, other.regrets]))
+        regrets = np.concatenate([self.regrets, other.regrets])
+        return Session(self.fixed.plus(other.fixed), self.cells.plus(other.cells), self.play.plus(other.play), regrets)
 
 
 def on_threads(cells: int, rounds: int) -> Session:

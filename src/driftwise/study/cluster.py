@@ -37,7 +37,7 @@ SETTINGS = {  # of workers on this machine; Dask's own take 5 % of two cores, an
     "distributed.worker.profile.enabled": False,  # or every stack is read a hundred times a second
     "distributed.admin.tick.interval": "1s",  # or every process wakes up fifty times a second
     "distributed.admin.system-monitor.interval": "10s",
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # or the memory of each tape is returned at once
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # or the memory of a tape is returned at once
 }
 WARM: set[str] = set()  # in a worker: the code that is compiled
 

@@ -25,12 +25,13 @@ import numpy as np
 
 from driftwise.core.types import Floats, Ints
 from driftwise.core.words import Column
-from driftwise.display.frames import frame_of
+from driftwise.display.frames import frame_of_columns
 from driftwise.display.svg import Plot
 from driftwise.display.text import plus_minus, text_table
 from driftwise.errors import ParameterError
 from driftwise.measure.summary import estimate
 from driftwise.study import curves
+from driftwise.study.parameter_columns import PolicyFacts, parameter_columns
 from driftwise.study.study import Cell, Study
 from driftwise.study.summary import StudySummary
 
@@ -169,11 +170,17 @@ class Results:
         return StudySummary(study, self)
 
     def frame(self, library: str = "pandas") -> Any:
-        """Every cell as a row of a `pandas`, `polars` or `arrow` frame: what was played, and what came out."""
-        names = [name for name in NAMES if name != "facts"]
+        """Every cell as a row of a `pandas`, `polars` or `arrow` frame: what was played, and what came out.
+
+        A parameter in which policies of one class differ, such as one that was swept, has a column of its own.
+        """
+        query = f"select {', '.join(NAMES)} from cells order by study, world, policy, run"
         with self._open() as connection:
-            rows = connection.execute(f"select {', '.join(names)} from cells order by study, world, policy, run")
-            return frame_of([dict(zip(names, row, strict=True)) for row in rows], library)
+            rows = [dict(zip(NAMES, row, strict=True)) for row in connection.execute(query)]
+        facts = [PolicyFacts(row["study"], json.loads(row.pop("facts"))["policy"]) for row in rows]
+        columns = {name: [row[name] for row in rows] for name in NAMES if name != "facts"}
+        head = {name: columns[name] for name in ("key", "study", "world", "policy")}
+        return frame_of_columns(head | parameter_columns(facts, taken=columns) | columns, library)
 
     def plot(self, study: Study, world: str | None = None, outcome: str = "regret") -> Plot:
         """Cumulative regret (or `reward`, or `optimal` choices) over time, in one world; the first unless given."""

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from driftwise.core.family import drift_of, words_of
 from driftwise.core.seeding import key
 from driftwise.core.words import Words
-from driftwise.display.frames import frame_of
+from driftwise.display.frames import frame_of_columns
 from driftwise.display.svg import Plot
 from driftwise.display.text import plus_minus, text_table
 from driftwise.measure.summary import Estimate, estimate
+from driftwise.study.parameter_columns import column_name, of_one_kind, plain
 
 if TYPE_CHECKING:
     from driftwise.study.results import Results
@@ -41,10 +42,11 @@ class PolicySummary(NamedTuple):
 
     def flat(self) -> dict[str, Any]:
         """All of it by column."""
-        head = {"world": self.world, "policy": self.policy, **self.parameters, "runs": self.runs}
-        regret = {"regret": self.regret.mean, "regret_ci95": self.regret.ci95}
+        regret = {"runs": self.runs, "regret": self.regret.mean, "regret_ci95": self.regret.ci95}
         rest = {"optimal_rate": self.optimal_rate, "seconds": self.seconds, "ns_per_round": self.ns_per_round}
-        return head | regret | rest | self.more
+        head, tail = {"world": self.world, "policy": self.policy}, regret | rest | self.more
+        swept = {column_name(name, head | tail): plain(value) for name, value in self.parameters.items()}
+        return head | swept | tail
 
 
 class StudySummary:
@@ -79,7 +81,9 @@ class StudySummary:
 
     def frame(self, library: str = "pandas") -> Any:
         """A data frame of `pandas`, `polars` or `arrow`; parameters that were swept have columns of their own."""
-        return frame_of([row.flat() for row in self.rows], library)
+        rows = [row.flat() for row in self.rows]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        return frame_of_columns({name: of_one_kind([row.get(name) for row in rows]) for name in names}, library)
 
     def to_csv(self) -> str:
         """Comma-separated text, with a line of names."""
