@@ -47,8 +47,9 @@ class Rounds:
         self._oldest = 0  # no pending decision is older
         self._lock = Lock()
         self._rng = key(seed, "agent")
-        self._bound = Bound(policy)
-        self._bind(policy, adapter, policy.init(adapter.problem))
+        state = policy.init(adapter.problem)
+        self._bound = Bound(policy, state)
+        self._bind(policy, adapter, state)
 
     def _bind(self, policy: Policy, adapter: AnyAdapter, state: State) -> None:
         """Take a policy, an adapter and a state, and the compiled halves of a round for their types."""
