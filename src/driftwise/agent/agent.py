@@ -12,8 +12,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from driftwise.agent.pending import PendingNotes
 from driftwise.agent.rounds import Rounds
 from driftwise.agent.serialization import (
@@ -23,14 +21,14 @@ from driftwise.agent.serialization import (
 )
 from driftwise.agent.summary import ArmSummary, flat, html_of, summary_of, table_of
 from driftwise.core import serialization as states
-from driftwise.core.adapter import AnyAdapter
+from driftwise.core.adapter import NOTHING, AnyAdapter
 from driftwise.core.arm_registry import plain_name
 from driftwise.core.encoding import Arm
 from driftwise.core.family import FAMILIES, caution_of, player_of
 from driftwise.core.outcome_status import OutcomeStatus
 from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Policy
-from driftwise.core.types import Decision, Problem
+from driftwise.core.types import Decision, Problem, new_decision
 from driftwise.core.validation import cast, whole
 from driftwise.display.frames import frame_of
 from driftwise.errors import ArmError, DriftwiseError, ParameterError
@@ -125,35 +123,30 @@ class Agent(Rounds):
             outside = None if override is None else adapter.read_override(override)
             if context is None or actions is not None or request:
                 context = adapter.read_request(t, _without_none(actions=actions, **request))
-            if len(self._pending) >= self.max_pending:
+            pending = self._pending
+            full = len(pending) >= self.max_pending
+            if full:
                 self._find_oldest()
             id = t if id is None else self._new_id(id)
             if not self._bare:
                 return self._decide_among(t, context, outside, id, note)
-            over = self._ends(self._oldest) if len(self._pending) >= self.max_pending else None
-            if self._joint:
-                chosen = -1 if outside is None else outside[0]
-                index, propensity, own = self._decide(self._plain, self._state, t, context, self._rng, chosen)
-            else:
-                index, propensity, own = self._decide(self._plain, self._state, t, context, self._rng)
+            over = self._ends(self._oldest) if full else None
+            chosen = -1 if outside is None else outside[0]
+            index, propensity, own = self._decide(self._plain, self._address, t, context, self._rng, chosen)
             # From here on nothing can fail: a decision is made as a whole or not at all.
             if outside is not None:
-                index, propensity = outside
-            elif self._count is not None and propensity != propensity:
-                propensity = self._count(self._plain, self._state, t, context, own, index, self.propensity_samples)
-            if propensity != propensity:
+                propensity = outside[1]
+            elif propensity != propensity:
                 propensity = math.nan  # the one nan object, so that equal decisions compare equal
-            if self._pend is not None:
-                self._pend(self._plain, self._state, t, index, propensity, (), self._rng)
             self.t = t + 1
-            pending, registry = self._pending, adapter.registry
-            if len(pending) >= self.max_pending:
+            if full:
                 if over is not None:
-                    self._learn(self._plain, self._state, *over)
+                    self._learn(self._plain, self._address, *over)
                 del pending[self._oldest]
                 self.forgotten += 1
-            pending[id] = t, registry.uids[index], propensity, (), note
-            return Decision(t, registry.names[index], propensity, (), np.uint64(own))
+            registry = adapter.registry
+            pending[id] = t, registry.uids[index], propensity, NOTHING, note
+            return new_decision((t, registry.names[index], propensity, NOTHING, own))
 
     def learn(self, decision: Decision | int, reward: object = None, **outcome: object) -> OutcomeStatus:
         """Report the outcome of a decision, now or later, in any order; what became of it comes back.
@@ -167,23 +160,32 @@ class Agent(Rounds):
         An outcome is ignored when nothing can be learned from it any more: when its arm was retired, or an item of its
         slate was. Features go on teaching when their arm is gone, unless arms have parameters of their own.
         """
-        adapter = self._adapter
-        if self._bare and not outcome:
-            value = adapter.reward(reward)
+        low, high = self._plain_rewards
+        if type(reward) is float and low <= reward <= high and not outcome:
+            value: Any = reward
         else:
-            value = adapter.read_outcome(_without_none(reward=reward, **outcome))
+            value = self._adapter.read_outcome(_without_none(reward=reward, **outcome))
         with self._lock:
-            id, (t, chosen, propensity, row, _) = self._waiting_for(decision)
-            place, stale = adapter.locate(chosen, row), self._count_stale()
-            if not self._bare:
-                self._learn_about(id, value, place)
-            elif place is not None:
-                self._learn(self._plain, self._state, t, place[0], propensity, row, self._rng, value, self.t - 1, True)
+            id: Any = decision[0] if type(decision) is Decision else None  # the common case, tested without a call
+            pending = self._pending.get(id) if type(id) is int else None
+            if pending is None or pending[0] != id:
+                id, pending = self._waiting_for(decision)
+            count_stale = self._count_stale
+            stale = count_stale() if count_stale is not None else 0
+            if self._bare:
+                t, chosen, propensity, row, _ = pending
+                index = self._adapter.registry.index_by_uid.get(chosen)
+                known = index is not None
+                if known:
+                    now = self.t - 1
+                    self._learn(self._plain, self._address, t, index, propensity, row, self._rng, value, now, True)
+            else:
+                known = self._learn_about(pending, value)
             del self._pending[id]
-            if place is None:
+            if not known:
                 self.ignored += 1
                 return IGNORED
-            return STALE if self._count_stale() > stale else LEARNED
+            return STALE if count_stale is not None and count_stale() > stale else LEARNED
 
     def validate_requests(self, *requests: Mapping[str, Any]) -> None:
         """Refuse, as `decide` would, requests that the next decisions cannot be made from."""
@@ -292,7 +294,7 @@ class Agent(Rounds):
     @property
     def stale(self) -> int:
         """Rewards that came too late to count: their round had left the window, or their batch had ended."""
-        return int(self._count_stale())
+        return 0 if self._count_stale is None else int(self._count_stale())
 
     @property
     def alarms(self) -> int:

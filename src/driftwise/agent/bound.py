@@ -9,15 +9,16 @@ from typing import Any
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.kernel import Kernel, kinds, load_numba
 from driftwise.core.protocols import Policy
+from driftwise.core.types import State
 from driftwise.core.verbs import VERBS, Verb
 
 
 class Bound:
     """Entry points by kernel or verb and types of arguments, and the tag of the code they were compiled from."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, state: State) -> None:
         self.tag = code_tag(*kinds([policy]))
-        self._kernels = {verb: verb.kernels.get(type(policy), verb.default) for verb in VERBS.values()}
+        self._kernels = {verb: verb.find(type(policy), type(state)) for verb in VERBS.values()}
         self._known: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, called: Kernel[..., Any] | Verb, *examples: object, holds: bool = False) -> Callable[..., Any]:

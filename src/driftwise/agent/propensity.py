@@ -11,6 +11,7 @@ import numpy as np
 from driftwise.agent.agent import Agent
 from driftwise.core import serialization as states
 from driftwise.core.loop import choose_once
+from driftwise.core.pinned import pin
 from driftwise.core.seeding import key
 
 
@@ -23,10 +24,14 @@ def choice_shares(agent: Agent, request: dict[str, Any], samples: int = 1000) ->
     """
     adapter, state = agent.adapter, states.clone(agent._state)
     context = adapter.read_request(agent.t, request)
-    choose: Any = choose_once if agent._joint else agent._decide  # nothing pends for it
+    pinned = pin(state)
+    choose: Any = agent._decide
+    where: Any = pinned.address
+    if adapter.bare:  # what it decides pends, too
+        choose, where = choose_once, state
     counts: Counter[Any] = Counter()
     for i in range(samples):
-        index, _, _ = choose(agent._plain, state, agent.t, context, key(agent.seed, "odds", i))
+        index, _, _ = choose(agent._plain, where, agent.t, context, key(agent.seed, "odds", i))
         if isinstance(index, np.ndarray) and index.dtype.kind == "f":
             return {}  # a point: no two are the same
         for each in index.tolist() if isinstance(index, np.ndarray) else [index]:

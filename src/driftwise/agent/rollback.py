@@ -14,21 +14,22 @@ from typing import Any
 import numpy as np
 
 from driftwise.core import serialization as states
+from driftwise.core.pinned import Pinned
 from driftwise.core.protocols import Policy
 from driftwise.core.types import State
 
 STEP_BYTES = 200  # what a step takes beside its arrays
 LEAST_BYTES = 16_384  # what steps may take however small the state is
 
-Step = tuple[Callable[..., Any], tuple[Any, ...]]  # a kernel, and what it was given after the policy and the state
+Step = tuple[Callable[..., Any], tuple[Any, ...]]  # a kernel, and its arguments after the policy and the address
 
 
 class Rewind:
     """A copy of a state, and what has happened to it since. `example` is like the arrays that a step is given."""
 
-    def __init__(self, policy: Policy, state: State, example: object) -> None:
-        self._policy, self._state = policy, state
-        self._pairs = list(zip(_arrays(state), _arrays(states.clone(state)), strict=True))
+    def __init__(self, policy: Policy, pinned: Pinned, example: object) -> None:
+        self._policy, self._address = policy, pinned.address
+        self._pairs = list(zip(_arrays(pinned.state), _arrays(states.clone(pinned.state)), strict=True))
         size = sum(array.nbytes for array, _ in self._pairs)
         self._room = (LEAST_BYTES + size) // (STEP_BYTES + _bytes(example))
         self._steps: list[Step] = []
@@ -46,7 +47,7 @@ class Rewind:
         for array, copy in self._pairs:
             np.copyto(array, copy)
         for kernel, arguments in self._steps:
-            kernel(self._policy, self._state, *arguments)
+            kernel(self._policy, self._address, *arguments)
 
 
 def _arrays(state: State) -> list[Any]:

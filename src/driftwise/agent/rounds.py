@@ -20,6 +20,7 @@ from driftwise.core import serialization as states
 from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.loop import choose_once, decide_once, learn_once, pend_once, share_of
+from driftwise.core.pinned import pin
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
 from driftwise.core.types import Decision, Problem, State
@@ -47,36 +48,43 @@ class Rounds:
         self._oldest = 0  # no pending decision is older
         self._lock = Lock()
         self._rng = key(seed, "agent")
-        self._bound = Bound(policy)
-        self._bind(policy, adapter, policy.init(adapter.problem))
+        state = policy.init(adapter.problem)
+        self._bound = Bound(policy, state)
+        self._bind(policy, adapter, state)
 
     def _bind(self, policy: Policy, adapter: AnyAdapter, state: State) -> None:
         """Take a policy, an adapter and a state, and the compiled halves of a round for their types."""
         plain, example, bound = without_text(policy), adapter.examples, self._bound
         adapter.attach(bound, plain, state)
-        choice = plain, state, 0, example.context, self._rng
-        decision = plain, state, 0, example.index, 0.0, example.row, self._rng
-        joint = adapter.bare and not self.propensity_samples  # nothing is asked between the choice and its pending
-        pends, quick = type(policy) in pend.kernels, adapter.quick
+        pinned = pin(state)
+        choice = plain, pinned, 0, example.context, self._rng
+        decision = plain, pinned, 0, example.index, 0.0, example.row, self._rng
+        samples, quick = self.propensity_samples, adapter.quick
+        joint = adapter.bare and not samples  # nothing is asked between the choice and its pending
+        pends = type(policy) in pend.kernels
         decide = bound(decide_once, *choice, 0, holds=quick) if joint else bound(choose_once, *choice, holds=quick)
         wait = bound(pend_once, *decision, holds=quick) if pends and not joint else None
         learn = bound(learn_once, *decision, example.outcome, 0, True, holds=quick)
-        count = bound(share_of, *choice, 0, self.propensity_samples, holds=True) if self.propensity_samples else None
-        past = None if adapter.bare else Rewind(plain, state, tuple(example))
+        count = bound(share_of, *choice, 0, samples, holds=True) if samples else None
+        if adapter.bare and count is not None:
+            decide = _decide_and_count(decide, count, samples, wait)
+        stored = example if adapter.repeats else example._replace(context=())  # of an example, what a step holds
+        past = None if adapter.bare else Rewind(plain, pinned, tuple(stored))
         count_stale, alarms = _total(_counters(state, "stale")), _counters(state, "alarms")
         # From here on nothing can fail, so that an agent changes as a whole or not at all.
         self.policy, self._plain, self._adapter, self._state, self._past = policy, plain, adapter, state, past
-        self._bare, self._context, self._count_stale, self._alarms = adapter.bare, adapter.context, count_stale, alarms
-        self._decide, self._learn, self._count = decide, learn, count
-        self._joint, self._pends, self._pend = joint, pends, wait
+        self._pinned, self._address, self._advance = pinned, pinned.address, partial(_advance, state)
+        self._bare, self._context, self._plain_rewards = adapter.bare, adapter.context, adapter.plain_rewards
+        self._count_stale, self._alarms = count_stale, alarms
+        self._decide, self._learn, self._count, self._pends, self._pend = decide, learn, count, pends, wait
 
     # ---- pending decisions ----
 
     def _waiting_for(self, decision: Decision | int) -> tuple[int, Pending]:
         """A decision that is pending, by itself or its id."""
         by_round = isinstance(decision, Decision)
-        id: Any = decision.t if by_round else decision  # type: ignore[union-attr]
-        if isinstance(id, np.integer):
+        id: Any = decision[0] if by_round else decision  # type: ignore[index]  # its round; quicker than by name
+        if type(id) is not int and isinstance(id, np.integer):
             id = int(id)
         pending = self._pending.get(id) if type(id) is int else None
         if pending is None or (by_round and pending[0] != id):
@@ -95,7 +103,7 @@ class Rounds:
         step = self._ends(id)
         if step is None:
             return []
-        self._learn(self._plain, self._state, *step)
+        self._learn(self._plain, self._address, *step)
         return [(self._learn, step)]
 
     def _ends(self, id: int) -> tuple[Any, ...] | None:
@@ -126,18 +134,18 @@ class Rounds:
         if outside is not None:
             adapter.check_override(outside[0], context)
         try:
-            index, propensity, own = self._decide(self._plain, self._state, t, context, self._rng)
+            index, propensity, own = self._decide(self._plain, self._address, t, context, self._rng)
             if outside is not None:
                 index, propensity = outside
             elif self._count is not None and propensity != propensity:
-                propensity = self._count(self._plain, self._state, t, context, own, index, self.propensity_samples)
+                propensity = self._count(self._plain, self._address, t, context, own, index, self.propensity_samples)
             over: list[Step] = []
             if full:
                 oldest, chosen, *_ = self._pending[self._oldest]
                 adapter.settle(oldest, chosen, None)
                 over = self._settle(self._oldest)
             index, propensity = adapter.refine(index, propensity, context, t, np.uint64(own), outside is not None)
-            decision, pending = self._publish(t, index, propensity, context, np.uint64(own), over)
+            decision, pending = self._publish(t, index, propensity, context, own, over)
         except BaseException as error:
             raise self._undone(before, error) from None
         self.t = t + 1
@@ -149,14 +157,14 @@ class Rounds:
         return decision
 
     def _publish(
-        self, t: int, index: object, propensity: float, context: object, own: np.uint64, over: list[Step]
+        self, t: int, index: object, propensity: float, context: object, own: int, over: list[Step]
     ) -> tuple[Decision, tuple[Any, float, Any] | None]:
         """A decision, and what to keep of it until its outcome comes; None where nothing will.
 
         `over` are the steps that gave an older decision up.
         """
         adapter = self._adapter
-        again: Step = (self._decide, (t, context, self._rng)) if adapter.repeats else (advance, (t, own))
+        again: Step = (self._decide, (t, context, self._rng)) if adapter.repeats else (self._advance, (t, own))
         steps = [again, *over]
         if propensity != propensity:
             propensity = math.nan  # the one nan object, so that equal decisions compare equal
@@ -167,27 +175,29 @@ class Rounds:
         if self._pend is not None and (not ends or null is not None):
             where = index.copy() if isinstance(index, np.ndarray) else index  # perhaps room that a policy works in
             steps.append((self._pend, (t, where, propensity, adapter.expand(row, index), self._rng)))
-            self._pend(self._plain, self._state, *steps[-1][1])
+            self._pend(self._plain, self._address, *steps[-1][1])
         if null is not None:
             steps.append((self._learn, (t, index, propensity, row, self._rng, null, t, True)))
-            self._learn(self._plain, self._state, *steps[-1][1])
+            self._learn(self._plain, self._address, *steps[-1][1])
         if self._past is not None:
             self._past.note(*steps)
         return decision, None if ends else (chosen, propensity, row)
 
-    def _learn_about(self, id: int, value: object, place: tuple[Any, Any] | None) -> None:
+    def _learn_about(self, pending: Pending, value: object) -> bool:
         """Learn what came of a decision that is still known; one that is not is settled all the same."""
-        adapter, before, (t, chosen, propensity, row, _) = self._adapter, self._adapter.checkpoint(), self._pending[id]
+        adapter, before, (t, chosen, propensity, row, _) = self._adapter, self._adapter.checkpoint(), pending
+        place = adapter.locate(chosen, row)
         answer = None if place is None else adapter.complete(value, chosen, row)
         try:
             adapter.settle(t, chosen, value)
             if place is not None:
                 step = t, place[0], propensity, place[1], self._rng, answer, self.t - 1, True
-                self._learn(self._plain, self._state, *step)
+                self._learn(self._plain, self._address, *step)
                 if self._past is not None:
                     self._past.note((self._learn, step))
         except BaseException as error:
             raise self._undone(before, error) from None
+        return place is not None
 
     def _undone(self, before: Any, error: BaseException) -> BaseException:
         """Undo what a call had begun when it failed; the error to raise."""
@@ -230,6 +240,11 @@ class Rounds:
         return fresh
 
 
+def _advance(state: State, policy: Policy, address: int, t: int, own: int) -> None:
+    """Let time come to round `t` again: a step that is taken only where another failed, and not compiled before."""
+    advance(policy, state, t, np.uint64(own))
+
+
 def _goes_on(before: Problem, after: Problem) -> bool:
     """A policy that does not say otherwise keeps what it has learned."""
     return False
@@ -240,11 +255,29 @@ def _counters(state: State, name: str) -> list[Any]:
     return [array for path, array in states.arrays(state) if path.split(".")[-1] == name]
 
 
-def _total(counters: list[NDArray[np.int64]]) -> Callable[[], int]:
-    """A function that adds counters up.
+def _total(counters: list[NDArray[np.int64]]) -> Callable[[], int] | None:
+    """A function that adds counters up; None where there are none.
 
-    None of them is written in Python: what has been learned must not be lost to a call that fails after it.
+    It is not written in Python: what has been learned must not be lost to a call that fails after it.
     """
     if len(counters) > 1:
         return partial(np.add.reduce, counters, axis=None)
-    return counters[0].item if counters else int
+    return counters[0].item if counters else None
+
+
+def _decide_and_count(
+    choose: Callable[..., Any], count: Callable[..., float], samples: int, pend: Callable[..., Any] | None
+) -> Callable[..., tuple[int, float, int]]:
+    """What `decide_once` does, but a propensity that the policy cannot tell is counted before the decision pends."""
+
+    def decide(policy: Policy, address: int, t: int, context: Any, rng: Any, override: int) -> tuple[int, float, int]:
+        index, propensity, own = choose(policy, address, t, context, rng)
+        if override >= 0:
+            index = override
+        elif propensity != propensity:
+            propensity = count(policy, address, t, context, own, index, samples)
+        if pend is not None:
+            pend(policy, address, t, index, propensity, context, rng)
+        return index, propensity, own
+
+    return decide

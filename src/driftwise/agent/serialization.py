@@ -233,7 +233,8 @@ def decode_policy(saved: SavedPolicy | AgentBytes, kind: type | None = None) -> 
 
 def _registered(name: str) -> type:
     """The class of a policy inside another: one of the table's, or of those that registered themselves."""
-    kind = POLICIES.get(name) or {kind.__name__: kind for kind in verbs.select.kernels}.get(name)
+    registered = {kind.__name__: kind for kind in verbs.select.kernels if hasattr(kind, "init")}  # not those of states
+    kind = POLICIES.get(name) or registered.get(name)
     if kind is None:
         raise StateError(f"this agent was saved with the policy {name} inside: import the file that defines it first")
     return kind

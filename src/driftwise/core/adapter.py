@@ -22,6 +22,7 @@ Later:
 
 import math
 import numbers
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -62,6 +63,8 @@ class Adapter(ABC, Generic[ContextT, ChoiceT, KeyT, RowT, ValueT]):
     `context` is what `select` reads where that never changes, and None where every decision brings its own. `bare` says
     that one arm is chosen and nothing else can fail, so that an agent may skip copies of the state. `quick` says that
     a round takes microseconds; `repeats` that a choice can be repeated from its context, which is not overwritten.
+    `plain_rewards` are the bounds of the floats that are an outcome as they are, all of them finite: none where an
+    outcome is more than a reward.
     """
 
     request_fields: ClassVar[tuple[str, ...]] = ()  # what `decide` takes
@@ -75,6 +78,7 @@ class Adapter(ABC, Generic[ContextT, ChoiceT, KeyT, RowT, ValueT]):
     counts: ClassVar[bool] = True  # one arm is chosen, so that its propensity can be counted
     context: ContextT | None = None
     examples: Examples = Examples()
+    plain_rewards: tuple[float, float] = (math.inf, -math.inf)
 
     def __init__(self, policy: Policy, problem: Problem, registry: ArmRegistry) -> None:
         self.policy, self.problem, self.registry = policy, problem, registry
@@ -275,6 +279,11 @@ def single_key(t: int, key: int | list[int]) -> int:
     if not isinstance(key, int):
         raise StateError(f"the saved decision {t} does not fit a single choice")
     return key
+
+
+def finite_range(problem: Problem) -> tuple[float, float]:
+    """The bounds of rewards, finite even where the problem has none."""
+    return max(problem.low, -sys.float_info.max), min(problem.high, sys.float_info.max)
 
 
 def no_rows(count: int) -> list[Nothing]:

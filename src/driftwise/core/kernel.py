@@ -18,6 +18,7 @@ A kernel that makes an array of its own says so: `@kernel(allocates=True)`, and 
 """
 
 import functools
+import importlib
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
@@ -180,5 +181,6 @@ def load_numba() -> ModuleType:
         choose_cpu(numba)
         verbs.teach(numba)
         shapes.teach(numba, part_options(numba))
+        importlib.import_module("driftwise.core.compilation.pinned_type")  # it registers itself
         module: ModuleType = numba
         return module

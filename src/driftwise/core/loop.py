@@ -1,9 +1,13 @@
-"""The one loop. Every policy meets every world here; production calls the same verbs one at a time."""
+"""The one loop. Every policy meets every world here; production calls the same verbs one at a time.
+
+The state of a decision or an outcome in production may be pinned (`core/pinned.py`).
+"""
 
 from typing import Any
 
 from driftwise.core.dispatch import decision_of, note, outcome_of
 from driftwise.core.kernel import kernel
+from driftwise.core.pinned import unpin
 from driftwise.core.random import branch, stream
 from driftwise.core.summary import Summary
 from driftwise.core.types import Decision, Trace
@@ -33,16 +37,16 @@ def play(policy: Any, state: Any, tape: Any, nature: Any, rng: Any, trace: Trace
 @kernel
 def choose_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float, Any]:
     """Time comes to round `t`, and the policy chooses; the stream it drew from comes too."""
-    own = stream(rng, t)
-    advance(policy, state, t, own)
-    action, propensity = select(policy, state, t, context, own)
+    here, own = unpin(state), stream(rng, t)
+    advance(policy, here, t, own)
+    action, propensity = select(policy, here, t, context, own)
     return action, propensity, own
 
 
 @kernel
 def pend_once(policy: Any, state: Any, t: int, action: Any, propensity: float, context: Any, rng: Any) -> None:
     """From now on the decision of round `t` is under way; `context` is what describes its action."""
-    pend(policy, state, Decision(t, action, propensity, context, stream(rng, t)))
+    pend(policy, unpin(state), Decision(t, action, propensity, context, stream(rng, t)))
 
 
 @kernel
@@ -51,21 +55,21 @@ def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any, overrid
 
     An `override` that is not negative is the arm that was chosen outside, and takes the place of the policy's.
     """
-    own = stream(rng, t)
-    advance(policy, state, t, own)
-    action, propensity = select(policy, state, t, context, own)
+    here, own = unpin(state), stream(rng, t)
+    advance(policy, here, t, own)
+    action, propensity = select(policy, here, t, context, own)
     if override >= 0:
         action = override
-    pend(policy, state, decision_of(t, action, propensity, context, action, own))
+    pend(policy, here, decision_of(t, action, propensity, context, action, own))
     return action, propensity, own
 
 
 @kernel
 def share_of(policy: Any, state: Any, t: int, context: Any, own: Any, action: int, draws: int) -> float:
     """How likely the arm just chosen was, counted: the share of it in `draws` with other luck and in the one made."""
-    other, same = branch(branch(branch(own))), 1
+    here, other, same = unpin(state), branch(branch(branch(own))), 1
     for i in range(draws):
-        again, _ = select(policy, state, t, context, stream(other, i))
+        again, _ = select(policy, here, t, context, stream(other, i))
         same += again == action
     return same / (draws + 1)
 
@@ -84,10 +88,10 @@ def learn_once(
     known: bool,
 ) -> None:
     """The second half: the decision of round `t` is over, and, if that is `known`, what came of it by round `now`."""
-    decision = Decision(t, action, propensity, context, stream(rng, t))
-    settle(policy, state, decision)
+    here, decision = unpin(state), Decision(t, action, propensity, context, stream(rng, t))
+    settle(policy, here, decision)
     if known:
-        update(policy, state, decision, outcome_of(value), now)
+        update(policy, here, decision, outcome_of(value), now)
 
 
 @kernel

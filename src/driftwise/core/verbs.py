@@ -1,7 +1,9 @@
 """The verbs, and who answers to them.
 
 A verb is called alike from Python and from compiled code; which kernel runs is decided by the class of its first
-argument (a policy, a tape, or a state). A verb is a type of its own for numba: one compiled loop serves every policy.
+argument (a policy, a tape, or a state). Where a policy has states of several classes, the kernels registered for the
+class of a state come before those of its policy. A verb is a type of its own for numba: one compiled loop serves every
+policy.
 
     advance(policy, state, t, rng)                                 time has come to round t; default: nothing
     select(policy, state, t, context, rng) -> (action, propensity) reads the state only
@@ -58,15 +60,19 @@ class Verb:
         self.default = default
         self.kernels: dict[type, Kernel[..., Any]] = {}
 
-    def kernel_for(self, subject: type) -> Kernel[..., Any]:
-        """The kernel registered for a class; the error names what is missing."""
-        registered = self.kernels.get(subject, self.default)
+    def find(self, subject: type, state: type | None = None) -> Kernel[..., Any] | None:
+        """The kernel registered for a class of states, else for that of a policy or tape; None where there is none."""
+        return self.kernels.get(state) or self.kernels.get(subject, self.default)  # type: ignore[arg-type]
+
+    def kernel_for(self, subject: type, state: type | None = None) -> Kernel[..., Any]:
+        """The same; the error names what is missing."""
+        registered = self.find(subject, state)
         if registered is None:
             raise RegistrationError(f"{subject.__name__} has no {self.__name__} kernel: register one for it")
         return registered
 
     def __call__(self, subject: object, *args: object) -> Any:
-        return self.kernel_for(type(subject))(subject, *args)
+        return self.kernel_for(type(subject), type(args[0]) if args else None)(subject, *args)
 
     def __repr__(self) -> str:
         return f"<verb {self.__name__}: {len(self.kernels)} kernels>"
@@ -204,7 +210,12 @@ def teach(numba: ModuleType) -> None:
             super().__init__(f"verb({verb.__name__})")
 
         def kernel_type(self, args: "tuple[NumbaType, ...]") -> "NumbaType":
-            return KernelType(self.verb.kernel_for(args[0].instance_class).compiled)
+            return KernelType(self.kernel_for(args).compiled)
+
+        def kernel_for(self, args: "tuple[NumbaType, ...]") -> Kernel[..., Any]:
+            """The kernel for arguments of these types."""
+            state = getattr(args[1], "instance_class", None) if len(args) > 1 else None
+            return self.verb.kernel_for(args[0].instance_class, state)
 
         def get_call_type(
             self, context: "BaseContext", args: "tuple[NumbaType, ...]", kws: "dict[str, NumbaType]"
@@ -213,8 +224,7 @@ def teach(numba: ModuleType) -> None:
             try:
                 return called.get_call_type(context, args, kws)
             except Exception as error:
-                subject = args[0].instance_class
-                mark(error, self.verb.__name__, subject, self.verb.kernel_for(subject))
+                mark(error, self.verb.__name__, args[0].instance_class, self.kernel_for(args))
                 raise
 
         def get_call_signatures(self) -> "tuple[list[Signature], bool]":

@@ -387,7 +387,8 @@ def test_a_decision_that_fails_half_way_leaves_no_trace() -> None:
     agent = taught(free(), rounds=300, actions=(4, DIM))
     before, matrix = agent.dumps(), luck(1).normal(size=(4, DIM))
 
-    def break_down(policy: Any, state: Any, *_: Any) -> None:
+    def break_down(*_: Any) -> None:
+        state = agent._state
         state.ridge.gram[:] = np.nan
         state.window.clock[0] += 5
         raise FloatingPointError("the features are too large for the ridge to be inverted: scale them down")

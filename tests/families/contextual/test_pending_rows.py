@@ -180,7 +180,7 @@ def test_a_retired_arm_takes_what_is_under_way_with_it() -> None:
     agent = dw.Agent(LinUCB(), dw.Contextual(["a", "b", "c"], context_dim=2), seed=1)
     decisions = [agent.decide(context=[1.0, 0.5], override=(arm, 1.0)) for arm in ("a", "b", "c", "a", "b")]
     agent.retire_arm("a")
-    assert agent._state.pending.counts.tolist() == [2, 2, 1, 1]
+    assert agent._state.pending.counts.tolist() == [[2, 2], [1, 1]]
     for decision in decisions:
         agent.learn(decision, reward=0.5)
     assert not agent._state.pending.counts.any()

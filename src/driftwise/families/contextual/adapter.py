@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.core.adapter import Adapter, Examples, single_key
+from driftwise.core.adapter import Adapter, Examples, finite_range, single_key
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Facts, packed, unpacked
 from driftwise.core.family import check_fit, family_of
@@ -13,8 +13,9 @@ from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed, arrays
 from driftwise.core.types import ArmIds, Floats, PerArm, Problem, Scratch, State
 from driftwise.core.validation import whole
+from driftwise.core.verbs import ABOUT
 from driftwise.errors import ArmError, FeatureError, ParameterError, StateError
-from driftwise.families.contextual.problem import Contextual
+from driftwise.families.contextual.problem import Contextual, Disjoint
 from driftwise.families.contextual.rows import Rows, reach_of
 
 
@@ -28,10 +29,11 @@ class ContextualAdapter(Adapter[Floats, int, int, Floats, float]):
     def __init__(
         self, policy: Policy, problem: Problem, registry: ArmRegistry, rows: Rows, keeps_arms: bool = False
     ) -> None:
-        super().__init__(policy, problem, registry)
+        super().__init__(policy, problem._replace(structure=Disjoint()) if rows.per_arm else problem, registry)
         self.rows, self.keeps_arms = rows, keeps_arms  # keeps_arms: its state remembers something of every arm
         self.context = None if rows.n_features or rows.context else rows.own
-        self.examples = Examples(np.zeros((1, rows.dim)), 0, np.zeros(rows.dim), 0.0)
+        self.examples = Examples(np.zeros((1, rows.width)), 0, np.zeros(rows.width), 0.0)
+        self.plain_rewards = finite_range(problem)
 
     @classmethod
     def of(cls, policy: Policy, problem: Contextual) -> "ContextualAdapter":
@@ -39,7 +41,7 @@ class ContextualAdapter(Adapter[Floats, int, int, Floats, float]):
         if family_of(policy) != problem.kind:
             raise ParameterError(f"{type(policy).__name__} is not contextual: give it a problem without features")
         registry = problem.arm_registry()
-        rows = rows_of(policy, registry, problem)
+        rows = rows_of(policy, registry, problem, per_arm=has_arm_regressions(policy))
         base = problem.base(registry)._replace(dim=rows.dim)
         check_fit(policy, base)
         return cls(policy, base, registry, rows)
@@ -138,7 +140,7 @@ class ContextualAdapter(Adapter[Floats, int, int, Floats, float]):
         n_features, context = facts.get("given", 0), facts.get("context", 0)
         if not isinstance(n_features, int) or not isinstance(context, int):
             raise StateError("the saved agent does not say where its features come from")
-        rows = Rows(registry.names, own, n_features, context, reach_of(policy))
+        rows = Rows(registry.names, own, n_features, context, reach_of(policy), has_arm_regressions(policy))
         if rows.dim != problem.dim:
             raise StateError("the saved arms do not fit the saved problem")
         return cls(policy, problem, registry, rows)
@@ -160,7 +162,13 @@ class ContextualAdapter(Adapter[Floats, int, int, Floats, float]):
         return single_key(t, key)
 
 
-def rows_of(policy: Policy, registry: ArmRegistry, problem: Contextual) -> Rows:
+def has_arm_regressions(policy: Policy) -> bool:
+    """Whether a policy keeps a regression per arm where every arm has a parameter of its own."""
+    about = ABOUT.get(type(policy))
+    return about is not None and about.disjoint
+
+
+def rows_of(policy: Policy, registry: ArmRegistry, problem: Contextual, per_arm: bool = False) -> Rows:
     """Where the rows of features come from."""
     own: Floats | None = None
     if problem.n_features is None and problem.context_dim is None and not isinstance(problem.arms, Mapping):
@@ -175,4 +183,4 @@ def rows_of(policy: Policy, registry: ArmRegistry, problem: Contextual) -> Rows:
         own = Rows.of_arms(problem.arms)
     elif not registry and not width:
         raise ParameterError("arms are missing: give a count or names; or n_features, where rows come with decisions")
-    return Rows(registry.names, own, width, length, reach_of(policy))
+    return Rows(registry.names, own, width, length, reach_of(policy), per_arm)

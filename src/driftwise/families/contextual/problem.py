@@ -1,6 +1,6 @@
 """The problem value of contextual bandits."""
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
@@ -9,6 +9,10 @@ from driftwise.core.fields import ArmNames, NArms, RowsByArm
 from driftwise.core.problem import RewardProblem
 
 Width = Annotated[int, Meta(ge=1, le=1000)]
+
+
+class Disjoint(NamedTuple):
+    """The structure of a problem in which every arm has a parameter of its own, of `dim / n_arms` features."""
 
 
 class Contextual(RewardProblem, frozen=True, tag="contextual"):

@@ -7,8 +7,10 @@
     Contextual([...], context_dim=3)            decide(context=x)                   every arm has a parameter of its own
 
 In the last, the *disjoint* model, z is the unit vector of its arm, so that a row is x at the place of its arm and zero
-elsewhere. What rows a set may have: any, as long as not all of them are zero. They need not span the space, for what a
-set cannot teach stays unknown and keeps its bonus.
+elsewhere; a policy with a regression per arm is shown x alone, a row of it for each arm (`per_arm`).
+
+What rows a set may have: any, as long as not all of them are zero. They need not span the space, for what a set cannot
+teach stays unknown and keeps its bonus.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,21 +32,33 @@ class Rows:
     """The rows of an agent. It does not change: arms that come and go make another.
 
     `own` are the rows of the arms, None where arms have none; `n_features` is the number of features of rows that come
-    with decisions, and `context` the length of a context; each is 0 where there is none.
+    with decisions, and `context` the length of a context; each is 0 where there is none. `dim` counts the features of
+    the parameter, `width` the columns of the matrix: fewer, where rows are shown `per_arm`.
     """
 
-    def __init__(self, arms: Sequence[Arm], own: Floats | None, n_features: int, context: int, reach: float) -> None:
+    def __init__(
+        self,
+        arms: Sequence[Arm],
+        own: Floats | None,
+        n_features: int,
+        context: int,
+        reach: float,
+        per_arm: bool = False,
+    ) -> None:
         self.arms, self.own, self.n_features, self.context, self.reach = tuple(arms), own, n_features, context, reach
         self.disjoint = own is None and not n_features
+        self.per_arm = per_arm and self.disjoint
         width = n_features or (len(self.arms) if own is None else own.shape[1])
         self.dim = width * (context or 1)
+        self.width = context if self.per_arm else self.dim
         self.stored_width = context if self.disjoint else self.dim
         self._first_bad = _first_bad.bind(np.zeros((1, 1)), 1.0)
         if own is not None:
             self._check(own, "the rows of the arms", self._name)
         if self.disjoint:
-            self._wide = np.zeros((width, self.dim))
-            self._blocks = np.einsum("aap->ap", self._wide.reshape(width, width, context))  # a view of the diagonal
+            self._shown = self._blocks = np.zeros((width, self.width))  # a row per arm, and where in it the context is
+            if not self.per_arm:
+                self._blocks = np.einsum("aap->ap", self._shown.reshape(width, width, context))
 
     def matrix(self, actions: object, context: object) -> Floats:
         """The matrix to choose from; a `FeatureError` or `ArmError` says what is wrong with the arguments."""
@@ -70,7 +84,7 @@ class Rows:
         """Every row multiplied by the context."""
         if self.disjoint:
             self._blocks[...] = x
-            return self._wide
+            return self._shown
         assert matrix is not None  # only the disjoint model has none
         products: Floats = (matrix[:, :, None] * x).reshape(len(matrix), -1)
         self._check(products, "the products of features and context", self._name)
@@ -83,7 +97,7 @@ class Rows:
 
     def whole(self, stored: Floats, index: int) -> Floats:
         """The row that `stored` stands for, now that its arm has this index."""
-        if not self.disjoint:
+        if self.per_arm or not self.disjoint:
             return stored
         row = np.zeros(self.dim)
         row[index * self.context : (index + 1) * self.context] = stored
@@ -95,11 +109,11 @@ class Rows:
         if own is not None:
             fresh = np.zeros(own.shape[1]) if features is None else self.row(features, own.shape[1], arms[-1])
             own = np.ascontiguousarray([own[old] if old >= 0 else fresh for old in old_indices])
-        return Rows(arms, own, self.n_features, self.context, self.reach)
+        return Rows(arms, own, self.n_features, self.context, self.reach, self.per_arm)
 
     def columns(self, old_indices: Sequence[int]) -> list[int] | None:
         """Where the features of each arm were before; None when they do not move."""
-        if not self.disjoint:
+        if self.per_arm or not self.disjoint:
             return None
         p = self.context
         return [old * p + i if old >= 0 else -1 for old in old_indices for i in range(p)]

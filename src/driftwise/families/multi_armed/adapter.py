@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from driftwise.core.adapter import NOTHING, Adapter, Nothing, no_rows, single_key
+from driftwise.core.adapter import NOTHING, Adapter, Nothing, finite_range, no_rows, single_key
+from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.family import check_fit
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
+from driftwise.core.types import Problem
 from driftwise.families.multi_armed.problem import MultiArmed
 
 
@@ -14,6 +16,10 @@ class MultiArmedAdapter(Adapter[Nothing, int, int, Nothing, float]):
 
     bare = True
     context = NOTHING
+
+    def __init__(self, policy: Policy, problem: Problem, registry: ArmRegistry) -> None:
+        super().__init__(policy, problem, registry)
+        self.plain_rewards = finite_range(problem)
 
     @classmethod
     def of(cls, policy: Policy, problem: MultiArmed) -> "MultiArmedAdapter":

@@ -17,7 +17,8 @@ is called OFUL). Known in advance: the range of rewards or their noise, S and L.
 Regret: O(d sqrt(T) log T) without drift; linear in T with it.
 Late rewards enter when they come; one told twice counts twice. O(d^2) a round and O(d^2) a row.
 Decisions whose rewards are under way count as tries, see
-`families/contextual/pending_rows.py`, at O(d^3) a round.
+`families/contextual/pending_rows.py`, at O(d^3) a round. Where every arm has a parameter of its own there is a
+regression per arm (`families/contextual/arm_lin_ucb.py`).
 """
 
 from typing import Any, NamedTuple
@@ -29,8 +30,10 @@ from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Floats, Outcome, Problem
 from driftwise.core.validation import whole
 from driftwise.core.verbs import register
+from driftwise.families.contextual.arm_lin_ucb import ArmLinUCBState, new_arm_lin_ucb
 from driftwise.families.contextual.linear_optimism import doubt_after, failure_chance, most_promising_row, radius_for
 from driftwise.families.contextual.pending_rows import PendingRows, new_pending_rows, pend_row, settle_row
+from driftwise.families.contextual.problem import Disjoint
 from driftwise.families.contextual.summaries import summarise_rows
 from driftwise.numerics.reward_scale import RewardScale, measure, new_scale
 from driftwise.numerics.ridge import Ridge, absorb, audit, new_ridge, solve
@@ -71,11 +74,13 @@ class LinUCB(NamedTuple):
     confidence: float = 0.0
     scale: float = 1.0
 
-    def init(self, problem: Problem) -> LinUCBState:
+    def init(self, problem: Problem) -> LinUCBState | ArmLinUCBState:
         """Nothing seen."""
         dim = whole("dim", problem.dim)
         whole("n_arms", problem.n_arms)
         delta = failure_chance(self, problem)
+        if isinstance(problem.structure, Disjoint):
+            return new_arm_lin_ucb(problem, self.ridge, delta)
         return LinUCBState(new_ridge(dim, self.ridge), new_pending_rows(dim), new_scale(problem), np.array([delta]))
 
 
@@ -112,6 +117,7 @@ register(
         "Abbasi-Yadkori, Pal & Szepesvari 2011",
         drifts=False,
         family="contextual",
+        disjoint=True,
     ),
     select=_select,
     pend=pend_row,
