@@ -15,6 +15,7 @@ from driftwise.agent import Agent
 from driftwise.core.serialization import unseal
 from driftwise.errors import DriftwiseError, StateError
 from driftwise.service.deployments import spec
+from driftwise.service.deployments.beginning import begin_anew
 from driftwise.service.deployments.deployment import FORMAT, DecisionNote, Deployment, DeploymentSnapshot, tag_of
 from driftwise.service.deployments.replay_progress import OnReplayed
 from driftwise.service.deployments.spec import POLICY
@@ -49,25 +50,29 @@ def fold(
     """The deployment after event `upto`, or after all of them: from the nearest snapshot, or from the origin.
 
     `initial` is what it was created with. A later policy replayed the whole journal, so that from the start
-    only the last policy matters; or the next one, `policy`. After an origin there is no other policy than its own.
+    only the last policy matters; or the next one, `policy`. After an origin, one that is not its own begins there.
     """
     snapshot = journal.latest(stream, upto) if cached and policy is None else None
     cached_fold = restore(snapshot) if snapshot is not None else None
     if cached_fold is not None and replay_tail(cached_fold, journal, upto, progress):
         return cached_fold
     origin = journal.origin(stream)
-    if origin is not None:
-        if policy is not None or (upto is not None and upto < origin.number):
-            raise EventsDroppedError(f"its events up to {origin.number} were dropped, and cannot be replayed")
-        return replay(begin(origin), journal.read(stream, origin.number, upto), progress)
-    last = _last_policy(journal.read(stream, upto=upto)) | (policy or {})
+    if origin is not None and upto is not None and upto < origin.number:
+        raise EventsDroppedError(f"its events up to {origin.number} were dropped, and cannot be replayed")
+    first = -1 if origin is None else origin.number
+    last = _last_policy(journal.read(stream, first, upto)) | (policy or {})
+    start = _start(stream, initial, last) if origin is None else begin(origin, last)
+    return replay(start, journal.read(stream, first, upto), progress)
+
+
+def _start(stream: int, initial: DeploymentSpec, policy: dict[str, Any]) -> Deployment:
+    """A new deployment with this policy."""
     try:
-        fresh = Deployment(stream, spec.with_changes(initial, last))
+        return Deployment(stream, spec.with_changes(initial, policy))
     except NOT_DAMAGE:
         raise
     except Exception as error:
         raise DamagedError(f"it cannot be created from its specification ({_short(error)})") from error
-    return replay(fresh, journal.read(stream, upto=upto), progress)
 
 
 def replay_tail(
@@ -145,12 +150,16 @@ def _is_ours(body: DeploymentSnapshot, decoded: DeploymentSpec) -> bool:
     return body.tag == tag_of(spec.policy_of(decoded))
 
 
-def begin(origin: Origin) -> Deployment:
-    """The deployment of an origin, which is no cache: other code takes it over, if the state fits."""
+def begin(origin: Origin, policy: dict[str, Any] | None = None) -> Deployment:
+    """The deployment of an origin, which is no cache: other code takes it over, if the state fits.
+
+    Another `policy` begins there, with nothing learned.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _restore(origin.stream, origin.number, *_decode(origin.body))
+            then = _restore(origin.stream, origin.number, *_decode(origin.body))
+            return begin_anew(then, policy) if policy else then
     except NOT_DAMAGE:
         raise
     except Exception as error:
@@ -168,7 +177,7 @@ def _decode(content: bytes) -> tuple[DeploymentSnapshot, DeploymentSpec]:
 def _restore(stream: int, number: int, body: DeploymentSnapshot, decoded: DeploymentSpec) -> Deployment:
     live = Deployment(stream, decoded, at=body.at, agent=Agent.loads(body.agent, note=DecisionNote))
     live.number = live.saved = number + 1
-    live.origin, live.request = body.origin, body.request
+    live.origin, live.request, live.policy_since = body.origin, body.request, body.policy_since
     live.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in body.units)
     problem = live.agent.problem
     live.stats = StatsCollector(problem.low, problem.width, stats_state.decode(body.stats))

@@ -97,9 +97,12 @@ class SQLiteJournal(SQLUpkeep):
                 self._insert(ADD_EVENT, self._link_rows(events))  # one statement is a transaction by itself
             return
         with self._transaction():
-            self._insert(ADD_EVENT, self._link_rows(events))
-            self._insert(ADD_ANSWER, self._answer_rows(answers))
-            self._keep(events, snapshots)
+            self._add(events, answers, snapshots)
+
+    def _add(self, events: Sequence[Event], answers: Sequence[Answer], snapshots: Sequence[Snapshot]) -> None:
+        self._insert(ADD_EVENT, self._link_rows(events))
+        self._insert(ADD_ANSWER, self._answer_rows(answers))
+        self._keep(events, snapshots)
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
