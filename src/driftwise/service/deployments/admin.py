@@ -23,7 +23,16 @@ from driftwise.service.deployments.shadow_names import check_shadows
 from driftwise.service.deployments.spec import POLICY
 from driftwise.service.http.access import CREATE_KEY
 from driftwise.service.http.api_keys import is_admin, new_key
-from driftwise.service.http.errors import BadRequest, Conflict, Damaged, Forbidden, LimitReached, NotFound, NotRunning
+from driftwise.service.http.errors import (
+    BadRequest,
+    Conflict,
+    Damaged,
+    EventsDropped,
+    Forbidden,
+    LimitReached,
+    NotFound,
+    NotRunning,
+)
 from driftwise.service.http.schemas.requests import ChangeRequest, CreateKeyRequest, DeploymentSpec, RetentionSpec
 from driftwise.service.http.schemas.responses import ApiKey, DeletionResponse
 from driftwise.service.store.events import (
@@ -164,7 +173,7 @@ async def _is_partial(engine: Engine, entry: DeploymentEntry, live: Deployment, 
     """Whether a new policy or shadow can be fed only a part of the journal; refused unless that is allowed."""
     origin = await engine.query(engine.journal.origin, entry.stream)
     if origin is not None and not allow:
-        raise Conflict(
+        raise EventsDropped(
             f"deployment {entry.initial.name} has dropped its events up to {origin.number}: a new {what} cannot be fed "
             f"the whole journal; to feed it the {live.number - 1 - origin.number} events after them, repeat the "
             "request with allow_partial_replay=true"
