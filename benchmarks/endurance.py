@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
-from benchmarks.flatness import judge
 
+from benchmarks.flatness import judge
 from driftwise.service.client.client import Client
 from tests.fixtures.service_process import Service
 

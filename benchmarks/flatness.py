@@ -1,15 +1,15 @@
 """Does a size that goes up and down grow? A rule for saw-teeth, such as a store that is cut again and again.
 
 Neighbours on a saw-tooth are not independent, so that a line through all samples has an interval that means nothing.
-So the time after a first part (`WARM`) is split into windows that each hold several whole teeth, and of each window only
-the highest size counts: the room that must be there. Through these peaks goes a line; its slope has an interval by
+So the time after a first part (`WARM`) is split into windows that each hold several whole teeth, and of each window
+only the highest size counts: the room that must be there. Through these peaks goes a line; its slope has an interval by
 Student's t with two degrees of freedom less than windows.
 
     grows       the whole 95 % interval of the growth is above `MARGIN` an hour: one false alarm in forty at most
     flat        the whole interval is below `MARGIN`
     undecided   neither: the run is too short, or the teeth too uneven. `detectable` says what would have been found
 
-`detectable` is the growth an hour that the rule finds in nine of ten runs with teeth as uneven as these, and in three of
+`detectable` is the growth an hour that the rule finds in nine of ten runs with teeth as uneven as these, in three of
 four if teeth grow with the size (`tests/benchmarks/test_flatness.py`); a run twice as long finds about half of it.
 """
 

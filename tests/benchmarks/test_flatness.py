@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from benchmarks.flatness import MARGIN, WARM, Growth, judge
 
 MB = 2**20

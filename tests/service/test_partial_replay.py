@@ -25,7 +25,6 @@ from driftwise.service.deployments.spec import policy_of
 from driftwise.service.http.errors import Conflict
 from driftwise.service.http.schemas.requests import ChangeRequest, PromoteRequest
 from driftwise.service.store.events import Decided, Learned, body_of
-from driftwise.service.store.journal import open_journal
 from tests.fixtures.engine import Clock, create, decide, learn, running
 from tests.service.test_retention import KEEP, play, play_and_tend
 from tests.service.test_shadows import fed
@@ -197,7 +196,7 @@ def test_a_shadow_begins_there_too_and_its_promotion_is_the_change(store: str, t
             for each in (engine, twin):
                 first = await dropped(each)
             with pytest.raises(
-                Conflict, match="a new shadow cannot be fed the whole journal.*allow_partial_replay=true"
+                Conflict, match=r"a new shadow cannot be fed the whole journal.*allow_partial_replay=true"
             ):
                 await change(engine, shadows=[UCB], allow=False)
             for each in (engine, twin):
@@ -343,7 +342,7 @@ def test_a_promotion_and_the_origin_of_replays_are_one_commit(store: str) -> Non
     async def test() -> None:
         async with running(store) as engine:
             await create(engine, policy="uniform", shadows=[UCB], retention={"events": KEEP})
-            for n in range(5):
+            for _ in range(5):
                 await play(engine, 50)
                 engine.save(engine.entry("shop"))
                 await fed(engine)
