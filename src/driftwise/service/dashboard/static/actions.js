@@ -23,9 +23,9 @@ async function perform(question, method, path, content) {
     return true;
   } catch (error) {
     setText(at("done"), "");
-    if (error.code === "events-dropped") return perform(`${error.message}. Begin with the events that are kept?`, method, path, { ...content, allow_partial_replay: true });
     setText(at("refusal"), error instanceof RequestError ? `${error.message}.` : "The service does not answer; look whether it was done before you try again.");
-    return false;
+    if (error.code !== "events-dropped") return false;
+    return perform(`${error.message}. Begin with the events that are kept?`, method, path, { ...content, allow_partial_replay: true });
   } finally {
     at("actions").classList.remove("busy");
     refresh();
