@@ -1,7 +1,7 @@
 """Ten minutes at full load with retention on: python -m benchmarks.endurance [--seconds 600] [--keys].
 
 Clients decide and send outcomes as fast as they can, without idempotency keys or with them: answers to those are kept
-for six minutes at least, so that the store follows the rate of requests until then. Every second the bytes of the store
+for six minutes at least, so that the store grows until then, and a run takes fifteen minutes (--seconds 900). Every second the bytes of the store
 and the memory of the service are sampled; of the store also what they are: the file, free pages in it, and the WAL.
 The store is cut every ten seconds, so that its size is a saw-tooth: `flatness` has the rule that says whether it grows.
 It ends by itself, and prints JSON.
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from benchmarks.flatness import judge
+from benchmarks.flatness import WARM, judge
 from driftwise.service.client.client import Client
 from tests.fixtures.service_process import Service
 
@@ -29,6 +29,7 @@ BATCH = 100
 EVENTS = 20_000  # kept by the retention
 TOOTH_S = 12.0  # between two cuts, at most, while the machine is not overloaded
 KEEP_HOURS = 0.1  # how long keys are kept, the least that the service takes
+KEYS_WARM_S = 3600 * KEEP_HOURS + 60  # until as many keys are dropped as come
 PAGES = struct.Struct(">28xI4xI")  # in the header of a SQLite file: its pages, and which of them are free
 
 
@@ -99,17 +100,18 @@ def main() -> None:
             thread.join()
         if given.samples is not None:
             given.samples.write_text("".join(json.dumps(each._asdict()) + "\n" for each in samples))
-        print(json.dumps(report(samples) | {"keys": given.keys, "events": sum(counts)}, indent=1), flush=True)
+        warm = KEYS_WARM_S / given.seconds if given.keys else WARM
+        print(json.dumps(report(samples, warm) | {"keys": given.keys, "events": sum(counts)}, indent=1), flush=True)
         print(json.dumps({"identical": client.verify("shop").identical, "load": os.getloadavg()}))
 
 
-def report(samples: list[Sample]) -> dict[str, Any]:
-    """Whether store and memory grow, and the least and most of all sizes after the first quarter of the time."""
+def report(samples: list[Sample], warm: float) -> dict[str, Any]:
+    """Whether store and memory grow, and the least and most of all sizes, after so much of the time."""
     times = [each.at for each in samples]
-    later = [each for each in samples if each.at > times[-1] / 4]
+    later = [each for each in samples if each.at > warm * times[-1]]
     found: dict[str, Any] = {"seconds": times[-1]}
     for name in ("store", "memory"):
-        found[name] = judge(times, [getattr(each, name) for each in samples], tooth=TOOTH_S)._asdict()
+        found[name] = judge(times, [getattr(each, name) for each in samples], tooth=TOOTH_S, warm=warm)._asdict()
     for name in Sample._fields[1:]:
         sizes = sorted(getattr(each, name) for each in later)
         found.setdefault(name, {}).update(least=sizes[0], median=sizes[len(sizes) // 2], most=sizes[-1])

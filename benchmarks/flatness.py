@@ -35,13 +35,13 @@ class Growth(NamedTuple):
     peaks: list[int]
 
 
-def judge(times: Sequence[float], sizes: Sequence[float], *, tooth: float) -> Growth:
+def judge(times: Sequence[float], sizes: Sequence[float], *, tooth: float, warm: float = WARM) -> Growth:
     """The growth of sizes sampled at these times in seconds, whose teeth last `tooth` seconds at most."""
     t, size = np.asarray(times, float), np.asarray(sizes, float)
-    start, end = t[0] + WARM * (t[-1] - t[0]), t[-1]
+    start, end = t[0] + warm * (t[-1] - t[0]), t[-1]
     width = (end - start) / WINDOWS
     if width < LEAST_TEETH * tooth:
-        least = LEAST_TEETH * tooth * WINDOWS / (1 - WARM)
+        least = LEAST_TEETH * tooth * WINDOWS / (1 - warm)
         raise ValueError(
             f"{end - t[0]:.0f} s are too short for teeth of {tooth:g} s: at least {least:.0f} s are needed"
         )
