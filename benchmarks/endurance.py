@@ -1,10 +1,10 @@
 """Ten minutes at full load with retention on: python -m benchmarks.endurance [--seconds 600] [--keys].
 
 Clients decide and send outcomes as fast as they can, without idempotency keys or with them: answers to those are kept
-for six minutes at least, so that the store grows until then, and a run takes fifteen minutes (--seconds 900). Every second the bytes of the store
-and the memory of the service are sampled; of the store also what they are: the file, free pages in it, and the WAL.
-The store is cut every ten seconds, so that its size is a saw-tooth: `flatness` has the rule that says whether it grows.
-It ends by itself, and prints JSON.
+for six minutes at least, so that the store grows until then, and a run takes fifteen minutes (--seconds 900). Every
+second the bytes of the store and the memory of the service are sampled; of the store also what they are: the file, free
+pages in it, and the WAL. The store is cut every ten seconds, so that its size is a saw-tooth: `flatness` has the rule
+that says whether it grows. It ends by itself, and prints JSON.
 """
 
 import argparse

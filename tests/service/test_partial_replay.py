@@ -22,7 +22,7 @@ from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.fold import begin
 from driftwise.service.deployments.spec import policy_of
-from driftwise.service.http.errors import Conflict
+from driftwise.service.http.errors import EventsDropped
 from driftwise.service.http.schemas.requests import ChangeRequest, PromoteRequest
 from driftwise.service.store.events import Decided, Learned, body_of
 from tests.fixtures.engine import Clock, create, decide, learn, running
@@ -91,7 +91,7 @@ def test_a_new_policy_begins_with_the_events_that_are_kept(store: str, policy: s
             sentence = (
                 f"up to {first}: a new policy .* the {live(engine).number - 1 - first} events .* allow_partial_replay"
             )
-            with pytest.raises(Conflict, match=sentence):
+            with pytest.raises(EventsDropped, match=sentence):
                 await change(engine, policy=policy, allow=False)
             await change(engine, policy=policy)
             assert live(engine).number - 1 == kept(engine)[-1] and engine.journal.origin(1).number == first  # type: ignore[union-attr]
@@ -196,7 +196,7 @@ def test_a_shadow_begins_there_too_and_its_promotion_is_the_change(store: str, t
             for each in (engine, twin):
                 first = await dropped(each)
             with pytest.raises(
-                Conflict, match=r"a new shadow cannot be fed the whole journal.*allow_partial_replay=true"
+                EventsDropped, match=r"a new shadow cannot be fed the whole journal.*allow_partial_replay=true"
             ):
                 await change(engine, shadows=[UCB], allow=False)
             for each in (engine, twin):

@@ -6,16 +6,16 @@ handled raises `DamagedError` with its number.
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from driftwise.agent import Agent
+from driftwise.agent.successor import successor_of
 from driftwise.core.serialization import unseal
 from driftwise.errors import DriftwiseError, StateError
 from driftwise.service.deployments import spec
-from driftwise.service.deployments.beginning import begin_anew
 from driftwise.service.deployments.deployment import FORMAT, DecisionNote, Deployment, DeploymentSnapshot, tag_of
 from driftwise.service.deployments.replay_progress import OnReplayed
 from driftwise.service.deployments.spec import POLICY
@@ -165,6 +165,43 @@ def begin(origin: Origin, policy: dict[str, Any] | None = None) -> Deployment:
     except Exception as error:
         why = f"the state after event {origin.number}, its origin, cannot be restored ({_short(error)})"
         raise DamagedError(why, origin.number) from error
+
+
+def begin_anew(before: Deployment, policy: dict[str, Any]) -> Deployment:
+    """The deployment at the same event with another policy, which has learned nothing; `before` is used up.
+
+    All that does not depend on a policy is there: the problem and its arms, budgets, the arms that units keep,
+    statistics, and pending decisions, whose outcomes count when they come.
+    """
+    changed = spec.with_changes(before.spec, policy)
+    fresh = Deployment(before.stream, changed)  # refuses a policy that could not decide
+    tick, rounds = spec.tick_of(changed), None
+    if tick:
+        times = [*(note.at for note in before.pending.values()), before.at]
+        rounds = rounds_by_time(times, tick, fresh.leap)
+    agent = successor_of(before.agent, fresh.agent.policy, propensity_samples=changed.propensity_samples, rounds=rounds)
+    live = Deployment(before.stream, changed, at=before.at, agent=agent)
+    live.number, live.saved, live.policy_since = before.number, before.saved, before.policy_since
+    live.units, live.request, live.stats = before.units, before.request, before.stats
+    live.origin = (agent.t, before.at) if tick else (0, 0)
+    return live
+
+
+def rounds_by_time(times: Sequence[int], tick: int, leap: int) -> list[int]:
+    """The rounds of decisions at these times, where a round takes `tick`; more than `leap` rounds are like so many.
+
+    >>> rounds_by_time([100, 101, 125, 1000], tick=10, leap=5)
+    [0, 1, 2, 9]
+    """
+    rounds: list[int] = []
+    (t, start), ahead = (0, times[0]), 0
+    for at in times:
+        now = min(max(ahead, t + (at - start) // tick), ahead + leap + 1)
+        if now - ahead > leap:
+            t, start = now, at
+        rounds.append(now)
+        ahead = now + 1
+    return rounds
 
 
 def _decode(content: bytes) -> tuple[DeploymentSnapshot, DeploymentSpec]:

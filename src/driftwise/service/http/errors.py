@@ -65,7 +65,7 @@ class Conflict(HttpError):
     status, code, title = 409, "conflict", "Conflict"
 
 
-class EventsDropped(Conflict):
+class EventsDropped(HttpError):
     """Events that a new policy or shadow would be fed were dropped: `allow_partial_replay` feeds it the others."""
 
     status, code, title = 409, "events-dropped", "Events Dropped"
