@@ -1,8 +1,9 @@
 """Ten minutes at full load with retention on: python -m benchmarks.endurance [--seconds 600] [--keys].
 
 Clients decide and send outcomes as fast as they can, without idempotency keys or with them: answers to those are kept
-for six minutes at least, so that the store grows until then, and a run takes fifteen minutes (--seconds 900). Every
-second the bytes of the store and the memory of the service are sampled; of the store also what they are: the file, free
+for six minutes at least, so that the store grows until then, and a run takes fifteen minutes (--seconds 900). From
+then on it follows the rate of requests, which on a machine with other work must be fixed (--rate 15). Every second
+the bytes of the store and the memory of the service are sampled; of the store also what they are: the file, free
 pages in it, and the WAL. The store is cut every ten seconds, so that its size is a saw-tooth: `flatness` has the rule
 that says whether it grows. It ends by itself, and prints JSON.
 """
@@ -34,7 +35,10 @@ PAGES = struct.Struct(">28xI4xI")  # in the header of a SQLite file: its pages, 
 
 
 class Sample(NamedTuple):
-    """Bytes at a time: of the whole store, its file, free pages of the file, its WAL, and memory of the service."""
+    """Bytes at a time: of the whole store, its file, free pages of the file, its WAL, and memory of the service.
+
+    `events` were written until then.
+    """
 
     at: float
     store: int
@@ -42,16 +46,20 @@ class Sample(NamedTuple):
     free: int
     wal: int
     memory: int
+    events: int
 
 
-def load(url: str, stop: threading.Event, counts: list[int], place: int, keys: bool) -> None:
+def load(url: str, stop: threading.Event, counts: list[int], place: int, options: argparse.Namespace) -> None:
     """Decide and learn in batches until told to stop."""
+    keys, pause = options.keys, 2 * CLIENTS / options.rate if options.rate else 0.0
+    begin = time.monotonic()
     with httpx.Client(base_url=f"{url}/v1/deployments/shop", timeout=60) as client:
         while not stop.is_set():
             decided = _post(client, "/decide/batch", {"decisions": [{}] * BATCH}, keys)
             ids = [each["id"] for each in decided["decisions"]]
             _post(client, "/learn/batch", {"outcomes": [{"id": id, "reward": float(id % 3 == 0)} for id in ids]}, keys)
             counts[place] += 2 * BATCH
+            time.sleep(max(0.0, begin + pause * counts[place] / (2 * BATCH) - time.monotonic()))
 
 
 def _post(client: httpx.Client, path: str, body: dict[str, Any], keys: bool) -> Any:
@@ -59,7 +67,7 @@ def _post(client: httpx.Client, path: str, body: dict[str, Any], keys: bool) -> 
     return client.post(path, json=body, headers=headers).raise_for_status().json()
 
 
-def sample(at: float, store: Path, pid: int) -> Sample:
+def sample(at: float, store: Path, pid: int, events: int) -> Sample:
     """What the store and the service take now."""
     sizes = {path.name: path.stat().st_size for path in store.parent.glob(f"{store.name}*")}
     with store.open("rb") as file:
@@ -67,7 +75,7 @@ def sample(at: float, store: Path, pid: int) -> Sample:
     file_bytes, memory = sizes[store.name], int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     free_bytes = free * file_bytes // max(1, pages)
     wal = sizes.get(f"{store.name}-wal", 0)
-    return Sample(at, sum(sizes.values()), file_bytes, free_bytes, wal, memory * os.sysconf("SC_PAGE_SIZE"))
+    return Sample(at, sum(sizes.values()), file_bytes, free_bytes, wal, memory * os.sysconf("SC_PAGE_SIZE"), events)
 
 
 def main() -> None:
@@ -76,6 +84,7 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=600.0)
     options.add_argument("--every", type=float, default=1.0)
     options.add_argument("--keys", action="store_true", help="send idempotency keys")
+    options.add_argument("--rate", type=float, help="requests per second, each of 100 decisions or outcomes")
     options.add_argument("--samples", type=Path, help="a file for all samples, as JSON lines")
     given = options.parse_args()
     stop, counts, samples = threading.Event(), [0] * CLIENTS, []
@@ -86,14 +95,14 @@ def main() -> None:
     ):
         client.create("shop", "sliding-thompson:window=1000", 10, retention={"events": EVENTS})
         threads = [
-            threading.Thread(target=load, args=(service.url, stop, counts, place, given.keys), daemon=True)
+            threading.Thread(target=load, args=(service.url, stop, counts, place, given), daemon=True)
             for place in range(CLIENTS)
         ]
         began = time.monotonic()
         for thread in threads:
             thread.start()
         while (at := time.monotonic() - began) < given.seconds:
-            samples.append(sample(at, Path(folder) / "store.db", service.process.pid))
+            samples.append(sample(at, Path(folder) / "store.db", service.process.pid, sum(counts)))
             time.sleep(given.every)
         stop.set()
         for thread in threads:
@@ -112,7 +121,7 @@ def report(samples: list[Sample], warm: float) -> dict[str, Any]:
     found: dict[str, Any] = {"seconds": times[-1]}
     for name in ("store", "memory"):
         found[name] = judge(times, [getattr(each, name) for each in samples], tooth=TOOTH_S, warm=warm)._asdict()
-    for name in Sample._fields[1:]:
+    for name in Sample._fields[1:-1]:
         sizes = sorted(getattr(each, name) for each in later)
         found.setdefault(name, {}).update(least=sizes[0], median=sizes[len(sizes) // 2], most=sizes[-1])
     return found
