@@ -39,6 +39,7 @@ def victim(request: Any) -> tuple[str | None, Server | None]:
 def test_kill_nine_under_load(victim: tuple[str | None, Server | None], tmp_path: Path) -> None:
     found = torture(tmp_path, 3, 0, *victim)
     assert {name: found[name] for name in CLEAN} == CLEAN and found["decisions"] > 50
+    assert found["different_from_twin"] == 0
 
 
 @every_day("postgresql")
@@ -50,7 +51,7 @@ def test_kill_nine_while_old_events_are_dropped(victim: tuple[str | None, Server
 @every_day()
 def test_kill_nine_often(victim: tuple[str | None, Server | None], tmp_path: Path) -> None:
     found = torture(tmp_path, 25, 1, *victim)
-    assert {name: found[name] for name in CLEAN} == CLEAN
+    assert {name: found[name] for name in CLEAN} == CLEAN and found["different_from_twin"] == 0
 
 
 FULL_DISK = """

@@ -294,6 +294,37 @@ def test_an_admin_key_can_act_and_another_cannot(service: tuple[Service, str, st
         assert refused == []
 
 
+def test_a_policy_may_begin_with_the_events_that_are_kept(service: tuple[Service, str, str]) -> None:
+    """Where events were dropped the page shows the refusal, and asks; whoever agrees sends the request again."""
+    running, admin, _ = service
+    sent: list[Any] = []
+
+    def change(route: Any) -> None:
+        if route.request.method != "PATCH":
+            route.continue_()
+            return
+        sent.append(json.loads(route.request.post_data))
+        if sent[-1].get("allow_partial_replay"):
+            route.fulfill(json={})
+        else:
+            route.fulfill(status=409, json={"detail": "events up to 7 are gone", "code": "events-dropped"})
+
+    with browser(running.url) as tab:
+        signed_in(tab, admin)
+        tab.page.route("**/v1/deployments/good", change)
+        tab.open("/deployments/good")
+        for answer, requests in (("#no", 1), ("#yes", 3)):
+            tab.page.fill("#new-policy", "thompson")
+            tab.page.click("#change-policy button")
+            tab.page.click("#yes")
+            tab.until(lambda: "events up to 7 are gone. Begin with" in tab.text("#question"), "the second question")
+            assert "events up to 7 are gone" in tab.text("#refusal")
+            tab.page.click(answer)
+            tab.until(lambda n=requests: len(sent) == n, "the calls")  # type: ignore[misc]
+        assert sent[-1] == {"policy": "thompson", "allow_partial_replay": True}
+        tab.until(lambda: tab.text("#done") == "Done.", "the end")
+
+
 def test_shadow_policies_and_replays_are_shown(service: tuple[Service, str, str]) -> None:
     """By the fields that a deployment's JSON has for them; a page without them is the other tests' page."""
     running, admin, _ = service

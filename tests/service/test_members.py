@@ -17,11 +17,11 @@ from click.testing import CliRunner
 
 from driftwise.cli.command import main
 from driftwise.cli.keys import create
-from tests.fixtures.kills import Told
+from tests.fixtures.kills import Told, differences_of_twins
 from tests.fixtures.patience import HANG_S, patient, until
 from tests.fixtures.postgres import Server
 from tests.fixtures.service_process import Service
-from tests.fixtures.takeovers import Processes, clients_of, compare, differences_of_twins, go_on, takeovers
+from tests.fixtures.takeovers import Processes, clients_of, compare, go_on, takeovers
 
 HTTP = httpx.Client(timeout=HANG_S, limits=httpx.Limits(max_keepalive_connections=0))
 NAMES = [f"shop-{number}" for number in range(4)]

@@ -19,7 +19,7 @@ from driftwise.service.deployments import admin, queries
 from driftwise.service.deployments.background_tasks import tend_once
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.idempotency import IdempotencyKey
-from driftwise.service.http.errors import Conflict, NotFound
+from driftwise.service.http.errors import Conflict, EventsDropped, NotFound
 from driftwise.service.http.schemas.requests import ChangeRequest, RetentionSpec
 from driftwise.service.store.journal import open_journal
 from tests.fixtures.engine import Clock, create, decide, learn, running
@@ -86,7 +86,7 @@ def test_events_before_the_retention_go_and_decisions_stay(store: str, tmp_path:
             assert len(pending) > 3
             for id in pending[:3]:  # a decision that is no longer kept can still learn
                 assert await learn(engine, id) == await learn(twin, id)
-            with pytest.raises(Conflict, match=f"has dropped its events up to {origin.number}: a new policy"):
+            with pytest.raises(EventsDropped, match=f"has dropped its events up to {origin.number}: a new policy"):
                 await admin.change(engine, "shop", ChangeRequest(policy="sliding-ucb:window=9"))
             for query in (queries.explain, queries.get_decision):
                 with pytest.raises(NotFound, match="no longer kept"):

@@ -15,7 +15,7 @@ from driftwise.service.deployments import admin, erasure, promotion, queries, sh
 from driftwise.service.deployments.background_tasks import tend_once
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.shadow import SavedShadow
-from driftwise.service.http.errors import Conflict, NotFound
+from driftwise.service.http.errors import EventsDropped, NotFound
 from driftwise.service.http.schemas.requests import ChangeRequest, PromoteRequest
 from driftwise.service.store.journal import open_journal
 from tests.fixtures.engine import Clock, create, decide, learn, running
@@ -185,7 +185,7 @@ async def test_shadows_outlive_the_events_that_are_dropped(store: Path) -> None:
             await tend_once(engine)
         assert engine.journal.origin(1) is not None
         assert (await fed(engine))[UCB].state == (await fed(twin))[UCB].state
-        with pytest.raises(Conflict, match="a new shadow cannot be fed the whole journal"):
+        with pytest.raises(EventsDropped, match="a new shadow cannot be fed the whole journal"):
             await change(engine, shadows=[UCB, UNIFORM])
     async with running(store, clock) as engine, running(store.with_name("twin.db"), clock) as twin:
         assert (await fed(engine))[UCB].state == (await fed(twin))[UCB].state

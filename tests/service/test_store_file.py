@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 
 from driftwise.errors import ParameterError
 from driftwise.service.store.journal import Event, InUseError, JournalError, open_journal
+from driftwise.service.store.sqlite import WAL_BYTES
 from tests.fixtures.service_process import SOURCE
 
 HERE = os.environ | {"PYTHONPATH": SOURCE}
@@ -158,3 +160,18 @@ def test_a_store_that_is_taken_away_is_noticed(tmp_path: Path) -> None:
     assert [event.number for event in journal.read(1)] == [0, 1]
     journal.close()
     assert opened(store) == ""
+
+
+def test_a_wal_that_has_grown_behind_a_long_read_becomes_small_again(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    wal, journal = Path(f"{path}-wal"), open_journal(f"sqlite:///{path}")
+    reader = apsw.Connection(str(path))
+    reader.execute("BEGIN; SELECT count(*) FROM events").fetchall()
+    for number in range(30):
+        journal.append([Event(1, number, number, "decided", bytes(10**6))])
+    assert wal.stat().st_size > 1.5 * WAL_BYTES  # nothing can be overwritten that is being read
+    reader.close()
+    for number in range(30, 33):
+        journal.append([Event(1, number, number, "decided", b"")])
+    assert wal.stat().st_size <= WAL_BYTES and sum(1 for _ in journal.read(1)) == 33
+    journal.close()

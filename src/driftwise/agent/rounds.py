@@ -22,7 +22,7 @@ from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.loop import choose_once, decide_once, learn_once, pend_once, share_of
 from driftwise.core.pinned import pin
 from driftwise.core.protocols import Policy
-from driftwise.core.seeding import key
+from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Problem, State
 from driftwise.core.validation import without_text
 from driftwise.core.verbs import advance, pend
@@ -97,6 +97,18 @@ class Rounds:
         if type(id) is not int or id <= last:
             raise DecisionError(f"id={id!r} is not a whole number above that of the last pending decision, {last}")
         return id
+
+    def _resume(self, id: int, pending: Pending) -> None:
+        """A decision that another policy has made pends for this one, from its round on."""
+        t, chosen, propensity, row, _ = pending
+        place = self._adapter.locate(chosen, row) if self._pends else None
+        if place is not None:
+            plain, state, rng = self._plain, self._state, self._rng
+            own = at(rng, t)
+            self._bound(advance, plain, state, t, own)(plain, state, t, own)
+            step = t, place[0], propensity, place[1], rng
+            self._bound(pend_once, plain, state, *step)(plain, state, *step)
+        self._pending[id] = pending
 
     def _settle(self, id: int) -> list[Step]:
         """A decision of which nothing will ever be known pends no longer for the policy; the steps it took."""

@@ -218,6 +218,7 @@ def begins_at_an_origin(open_it: Open) -> None:
     journal.append([_event(13, 21)], snapshots=[Snapshot(13, 20, b"at the origin")])
     require([*journal.read(13)] == [_event(13, 21)], "events before the origin were not dropped")
     require(journal.latest(13) == Snapshot(13, 20, b"at the origin"), "a snapshot of the origin is not found")
+    _appends_an_origin(journal)
     while journal.drop(13):
         pass
     require(journal.last(13) == -1 and journal.origin(13) is None and journal.latest(13) is None, "drop() left some")
@@ -227,6 +228,26 @@ def begins_at_an_origin(open_it: Open) -> None:
     journal.append([_event(13, 0)])
     require([*journal.read(13)] == [_event(13, 0)], "after drop() a stream does not begin anew")
     journal.close()
+
+
+def _appends_an_origin(journal: Any) -> None:
+    """Events and the origin after them are written together or not at all; without an origin it stays a snapshot."""
+    before, state = journal.origin(13), Snapshot(13, 22, b"the state after event 22")
+    try:
+        journal.append_origin([_event(13, 22), _event(13, 22)], [], state)
+    except JournalError:
+        journal.recover()
+    else:
+        raise ContractError("append_origin() took event 22 twice")
+    require(journal.origin(13) == before and journal.last(13) == 21, "an append_origin() that failed left something")
+    journal.append_origin([_event(13, 22)], [Answer("origin", b"", 0, 200, b"")], state)
+    found, answer = journal.origin(13), journal.answer("origin")
+    require(found is not None and found[:3] == (13, 22, before.first), f"append_origin() has set the origin {found}")
+    require(found.body == state.body and answer is not None, "append_origin() has lost the state or an answer")
+    require([*journal.read(13)] == [_event(13, 21), _event(13, 22)], "history before an appended origin was not read")
+    journal.append_origin([_event(14, 0)], [], Snapshot(14, 0, b"after event 0"))
+    require(journal.origin(14) is None, "append_origin() has set an origin where no events were dropped")
+    require(journal.latest(14) == Snapshot(14, 0, b"after event 0"), "append_origin() has lost a snapshot")
 
 
 JOURNAL_CHECKS: tuple[Callable[[Open], None], ...] = (

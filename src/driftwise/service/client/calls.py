@@ -259,7 +259,10 @@ def describe(name: str) -> ApiCall[DeploymentResponse]:
 
 
 def change(name: str, *, key: str | None = None, **changes: object) -> ApiCall[DeploymentResponse]:
-    """Change a deployment; a new `policy`, `parameters` or `window` replays the journal."""
+    """Change a deployment; a new `policy`, `parameters` or `window` replays the journal.
+
+    Where events were dropped, `allow_partial_replay=True` replays those that are kept.
+    """
     return ApiCall("PATCH", f"/deployments/{name}", DeploymentResponse, changes, key, min_timeout_s=LONG_S)
 
 

@@ -1,6 +1,7 @@
 """Create, change, pause and retire deployments; create and revoke API keys."""
 
 import asyncio
+import functools
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -18,12 +19,20 @@ from driftwise.service.deployments.fold import catch_up
 from driftwise.service.deployments.idempotency import NO_KEY, IdempotencyKey, Reply
 from driftwise.service.deployments.loading import NEW_POLICY, catch_up_beside, exact_history, fold_beside
 from driftwise.service.deployments.queries import deployment_view
-from driftwise.service.deployments.retention import begin_at
 from driftwise.service.deployments.shadow_names import check_shadows
 from driftwise.service.deployments.spec import POLICY
 from driftwise.service.http.access import CREATE_KEY
 from driftwise.service.http.api_keys import is_admin, new_key
-from driftwise.service.http.errors import BadRequest, Conflict, Damaged, Forbidden, LimitReached, NotFound, NotRunning
+from driftwise.service.http.errors import (
+    BadRequest,
+    Conflict,
+    Damaged,
+    EventsDropped,
+    Forbidden,
+    LimitReached,
+    NotFound,
+    NotRunning,
+)
 from driftwise.service.http.schemas.requests import ChangeRequest, CreateKeyRequest, DeploymentSpec, RetentionSpec
 from driftwise.service.http.schemas.responses import ApiKey, DeletionResponse
 from driftwise.service.store.events import (
@@ -133,6 +142,7 @@ async def retire_arm(engine: Engine, name: str, arm: str | int | float, *, key: 
 async def change(engine: Engine, name: str, request: ChangeRequest, *, key: IdempotencyKey = NO_KEY) -> Reply:
     """Change a deployment; for a new policy the journal is replayed into it."""
     changes = {name: value for name, value in msgspec.to_builtins(request).items() if value != {} or name != "problem"}
+    allow = changes.pop("allow_partial_replay")
     if not changes:
         raise BadRequest("the request changes nothing: it has no fields")
     if "policy" in changes:  # parameters of the old policy do not apply to the new one
@@ -141,24 +151,34 @@ async def change(engine: Engine, name: str, request: ChangeRequest, *, key: Idem
     if any(name in changes for name in ("shadows", *POLICY)):
         changes = await _with_shadows(engine, name, changes)
     if any(name in changes for name in POLICY):
-        return await _replay_into(engine, name, changes, key)
-    return await _work(engine, name, lambda live: live.change(changes, engine.clock()), key)
+        return await _replay_into(engine, name, changes, key, allow=allow)
+    if "shadows" not in changes:
+        return await _work(engine, name, lambda live: live.change(changes, engine.clock()), key)
+    async with exact_history(engine, name) as (entry, live):  # so that no event is dropped meanwhile
+        new = {*changes["shadows"]} - {*live.spec.shadows}
+        partial = await _is_partial(engine, entry, live, "shadow", allow=allow) if new else False
+        return await _work(engine, name, lambda live: live.change(changes, engine.clock(), partial=partial), key)
 
 
 async def _with_shadows(engine: Engine, name: str, changes: dict[str, Any]) -> dict[str, Any]:
     """Changes whose shadows are checked: those that they name, or those that stay beside another policy."""
-    entry, live = await engine.live(name)
+    _, live = await engine.live(name)
     changed = spec.with_changes(live.spec, changes)
     if not changed.shadows:
         return changes
-    names = await asyncio.to_thread(check_shadows, changed)
-    new = {*names} - {*live.spec.shadows}
-    if new and (origin := await engine.query(engine.journal.origin, entry.stream)) is not None:
-        raise Conflict(
-            f"deployment {name} has dropped its events up to {origin.number}: a new shadow cannot be fed the whole "
-            "journal; create another deployment"
+    return changes | {"shadows": await asyncio.to_thread(check_shadows, changed)}
+
+
+async def _is_partial(engine: Engine, entry: DeploymentEntry, live: Deployment, what: str, *, allow: bool) -> bool:
+    """Whether a new policy or shadow can be fed only a part of the journal; refused unless that is allowed."""
+    origin = await engine.query(engine.journal.origin, entry.stream)
+    if origin is not None and not allow:
+        raise EventsDropped(
+            f"deployment {entry.initial.name} has dropped its events up to {origin.number}: a new {what} cannot be fed "
+            f"the whole journal; to feed it the {live.number - 1 - origin.number} events after them, repeat the "
+            "request with allow_partial_replay=true"
         )
-    return changes | {"shadows": names}
+    return origin is not None
 
 
 async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], key: IdempotencyKey) -> Reply:
@@ -191,41 +211,41 @@ def _retention_changed(engine: Engine, entry: DeploymentEntry, live: Deployment,
     return [event._replace(number=event.number + after)]
 
 
-async def _replay_into(engine: Engine, name: str, changes: dict[str, Any], key: IdempotencyKey) -> Reply:
-    check_not_retired(engine, name)
-    policy = {field: changes[field] for field in POLICY if field in changes}
-    async with exact_history(engine, name) as (entry, _):
-        return await _replay_beside(engine, entry, changes, policy, key)
-
-
-async def _replay_beside(
-    engine: Engine, entry: DeploymentEntry, changes: dict[str, Any], policy: dict[str, Any], key: IdempotencyKey
+async def _replay_into(
+    engine: Engine, name: str, changes: dict[str, Any], key: IdempotencyKey, *, allow: bool
 ) -> Reply:
     """Replay into another policy while the deployment goes on; then only what came meanwhile, and swap."""
-    name = entry.initial.name
-    if (origin := await engine.query(engine.journal.origin, entry.stream)) is not None:
-        raise Conflict(
-            f"deployment {name} has dropped its events up to {origin.number}: a new policy cannot be fed the whole "
-            "journal; to begin anew, create another deployment; to begin with what is kept, let it learn from the log "
-            "of this one (driftwise serve --deployment NAME --log FILE)"
-        )
-    await engine.commit()
-    early = await fold_beside(engine, entry, NEW_POLICY, cached=False, policy=policy)
-    await catch_up_beside(engine, entry, early)
-    reply, _ = await swap_in(engine, name, early, changes, key)
+    check_not_retired(engine, name)
+    policy = {field: changes[field] for field in POLICY if field in changes}
+    async with exact_history(engine, name) as (entry, live):
+        partial = await _is_partial(engine, entry, live, "policy", allow=allow)
+        await engine.commit()
+        early = await fold_beside(engine, entry, NEW_POLICY, cached=False, policy=policy)
+        await catch_up_beside(engine, entry, early)
+        reply, _ = await swap_in(engine, name, early, changes, key, partial=partial)
     return reply
 
 
 async def swap_in(
-    engine: Engine, name: str, early: Deployment, changes: dict[str, Any], key: IdempotencyKey
+    engine: Engine,
+    name: str,
+    early: Deployment,
+    changes: dict[str, Any],
+    key: IdempotencyKey,
+    *,
+    partial: bool = False,
+    promoted: bool = False,
 ) -> tuple[Reply, Deployment]:
-    """Let the fold of another policy take over, after the events that it lacks; returns the former one, too."""
+    """Let the fold of another policy take over, after the events that it lacks; returns the former one, too.
+
+    One that was `promoted` may have been fed events that are dropped now: then replays begin with its state.
+    """
     async with engine.exclusive(name) as (entry, former):
         check_not_retired(engine, name)
         time = former.time(engine.clock())
         live = await engine.read_in_thread(entry, catch_up, early, engine.journal)
         live.go_on_from(time, engine.clock())
-        event = live.change(changes, engine.clock(), policy=True)
+        event = live.change(changes, engine.clock(), policy=True, partial=partial)
         snapshot = await asyncio.to_thread(live.snapshot)
         view = deployment_view(entry.initial, entry.status, entry.at, live)
         reply = 200, msgspec.json.encode(view)
@@ -233,10 +253,13 @@ async def swap_in(
             engine.check_not_discarded(entry)
             policy_changed = engine.catalogue.event(PolicyChanged(entry.stream, view["policy"]), engine.clock())
             noted = [policy_changed, *_retention_changed(engine, entry, live, after=1)]
-            await engine.commit([event, *noted], key.answers(reply, engine.clock()), [snapshot])
+            events, answers = [event, *noted], key.answers(reply, engine.clock())
+            if promoted:
+                await engine.do_chore(functools.partial(engine.journal.append_origin, events, answers, snapshot))
+            else:
+                await engine.commit(events, answers, [snapshot])
             for each in noted:
                 engine.catalogue.apply(each)
-        await begin_at(engine, snapshot)
         entry.live, entry.unsaved, entry.summary = live, 0, None
     return reply, former
 

@@ -70,6 +70,7 @@ class DeploymentSnapshot(msgspec.Struct, array_like=True, forbid_unknown_fields=
     request: dict[str, Any]
     units: list[tuple[str, Any, float | None]]
     stats: bytes
+    policy_since: int = 0
 
 
 class Deployment:
@@ -84,6 +85,7 @@ class Deployment:
         self.ahead = 0  # microseconds by which its time is ahead of the service's
         self.provisional = False  # whether it decides from a state of other code, see `loading`
         self.saved = 0  # events in the snapshot it was restored from
+        self.policy_since = 0  # the event that made the policy in force another than before; 0 where there was none
         self.units: OrderedDict[str, StickyAction] = OrderedDict()
         self.request: dict[str, Any] = {}  # of the latest decision
         self.hooks, problem = specs.hooks_of(spec), self.agent.problem
@@ -136,9 +138,9 @@ class Deployment:
         """Retire an arm."""
         return self._record(ArmRetired(name), now)
 
-    def change(self, changes: dict[str, Any], now: int, *, policy: bool = False) -> Event:
+    def change(self, changes: dict[str, Any], now: int, *, policy: bool = False, partial: bool = False) -> Event:
         """Change fields. With `policy`, the journal was replayed into the policy among them before."""
-        return self._record(Changed(changes, policy), now)
+        return self._record(Changed(changes, policy, partial), now)
 
     def overdue(self, now: int, leaps: Leaps = NO_LEAPS) -> list[int]:
         """The decisions whose reward window has passed, oldest first; time that the clock leapt over did not pass."""
@@ -180,7 +182,7 @@ class Deployment:
         agent, before, note = self.agent, self.agent.t, DecisionNote(at)
         at_round = self._round(at) if self._tick else None
         decision = agent.decide(**body.request, override=override, at=at_round, id=self.number, note=note)
-        if at_round is not None and at_round - before > self._leap:
+        if at_round is not None and at_round - before > self.leap:
             self.origin = at_round, at
         body.action = list(decision.action) if isinstance(decision.action, tuple) else decision.action
         body.propensity = None if math.isnan(decision.propensity) else decision.propensity
@@ -233,11 +235,13 @@ class Deployment:
     def _on_changed(self, body: Changed, at: int, ref: int) -> None:
         """Change fields; the policy is that of the last change from the start of a replay on (`fold`)."""
         self._change({name: value for name, value in body.changes.items() if name not in POLICY})
+        if body.policy:
+            self.policy_since = self.number
 
     # ---- rounds ----
 
     @property
-    def _leap(self) -> int:
+    def leap(self) -> int:
         """More rounds than this without a decision are like this many: they empty the window."""
         return 2 * int(self.agent.policy.window) + 2
 
@@ -247,7 +251,7 @@ class Deployment:
         if not self.number and not self.agent.t:
             self.origin = 0, at
             return 0
-        return min(max(self.agent.t, t + (at - start) // self._tick), self.agent.t + self._leap + 1)
+        return min(max(self.agent.t, t + (at - start) // self._tick), self.agent.t + self.leap + 1)
 
     def round_at(self, at: int) -> int:
         """The round of a decision at a time."""
@@ -292,11 +296,11 @@ class Deployment:
         stream, number, at, origin = self.stream, self.number - 1, self.at, self.origin
         agent, units = self.agent.freeze(), list(self.units.items())
         tag, spec = tag_of(self.agent.policy), specs.encode(self.spec)
-        request, stats = self.request, stats_state.encode(self.stats.state)
+        request, stats, since = self.request, stats_state.encode(self.stats.state), self.policy_since
 
         def write() -> Snapshot:
             unit_rows = [(unit, *each) for unit, each in units]
-            body = DeploymentSnapshot(FORMAT, tag, spec, at, origin, agent(), request, unit_rows, stats)
+            body = DeploymentSnapshot(FORMAT, tag, spec, at, origin, agent(), request, unit_rows, stats, since)
             return Snapshot(stream, number, seal(msgspec.msgpack.encode(body)))
 
         return write

@@ -6,12 +6,13 @@ handled raises `DamagedError` with its number.
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from driftwise.agent import Agent
+from driftwise.agent.successor import successor_of
 from driftwise.core.serialization import unseal
 from driftwise.errors import DriftwiseError, StateError
 from driftwise.service.deployments import spec
@@ -49,25 +50,29 @@ def fold(
     """The deployment after event `upto`, or after all of them: from the nearest snapshot, or from the origin.
 
     `initial` is what it was created with. A later policy replayed the whole journal, so that from the start
-    only the last policy matters; or the next one, `policy`. After an origin there is no other policy than its own.
+    only the last policy matters; or the next one, `policy`. After an origin, one that is not its own begins there.
     """
     snapshot = journal.latest(stream, upto) if cached and policy is None else None
     cached_fold = restore(snapshot) if snapshot is not None else None
     if cached_fold is not None and replay_tail(cached_fold, journal, upto, progress):
         return cached_fold
     origin = journal.origin(stream)
-    if origin is not None:
-        if policy is not None or (upto is not None and upto < origin.number):
-            raise EventsDroppedError(f"its events up to {origin.number} were dropped, and cannot be replayed")
-        return replay(begin(origin), journal.read(stream, origin.number, upto), progress)
-    last = _last_policy(journal.read(stream, upto=upto)) | (policy or {})
+    if origin is not None and upto is not None and upto < origin.number:
+        raise EventsDroppedError(f"its events up to {origin.number} were dropped, and cannot be replayed")
+    first = -1 if origin is None else origin.number
+    last = _last_policy(journal.read(stream, first, upto)) | (policy or {})
+    start = _start(stream, initial, last) if origin is None else begin(origin, last)
+    return replay(start, journal.read(stream, first, upto), progress)
+
+
+def _start(stream: int, initial: DeploymentSpec, policy: dict[str, Any]) -> Deployment:
+    """A new deployment with this policy."""
     try:
-        fresh = Deployment(stream, spec.with_changes(initial, last))
+        return Deployment(stream, spec.with_changes(initial, policy))
     except NOT_DAMAGE:
         raise
     except Exception as error:
         raise DamagedError(f"it cannot be created from its specification ({_short(error)})") from error
-    return replay(fresh, journal.read(stream, upto=upto), progress)
 
 
 def replay_tail(
@@ -145,17 +150,58 @@ def _is_ours(body: DeploymentSnapshot, decoded: DeploymentSpec) -> bool:
     return body.tag == tag_of(spec.policy_of(decoded))
 
 
-def begin(origin: Origin) -> Deployment:
-    """The deployment of an origin, which is no cache: other code takes it over, if the state fits."""
+def begin(origin: Origin, policy: dict[str, Any] | None = None) -> Deployment:
+    """The deployment of an origin, which is no cache: other code takes it over, if the state fits.
+
+    Another `policy` begins there, with nothing learned.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _restore(origin.stream, origin.number, *_decode(origin.body))
+            then = _restore(origin.stream, origin.number, *_decode(origin.body))
+            return begin_anew(then, policy) if policy else then
     except NOT_DAMAGE:
         raise
     except Exception as error:
         why = f"the state after event {origin.number}, its origin, cannot be restored ({_short(error)})"
         raise DamagedError(why, origin.number) from error
+
+
+def begin_anew(before: Deployment, policy: dict[str, Any]) -> Deployment:
+    """The deployment at the same event with another policy, which has learned nothing; `before` is used up.
+
+    All that does not depend on a policy is there: the problem and its arms, budgets, the arms that units keep,
+    statistics, and pending decisions, whose outcomes count when they come.
+    """
+    changed = spec.with_changes(before.spec, policy)
+    fresh = Deployment(before.stream, changed)  # refuses a policy that could not decide
+    tick, rounds = spec.tick_of(changed), None
+    if tick:
+        times = [*(note.at for note in before.pending.values()), before.at]
+        rounds = rounds_by_time(times, tick, fresh.leap)
+    agent = successor_of(before.agent, fresh.agent.policy, propensity_samples=changed.propensity_samples, rounds=rounds)
+    live = Deployment(before.stream, changed, at=before.at, agent=agent)
+    live.number, live.saved, live.policy_since = before.number, before.saved, before.policy_since
+    live.units, live.request, live.stats = before.units, before.request, before.stats
+    live.origin = (agent.t, before.at) if tick else (0, 0)
+    return live
+
+
+def rounds_by_time(times: Sequence[int], tick: int, leap: int) -> list[int]:
+    """The rounds of decisions at these times, where a round takes `tick`; more than `leap` rounds are like so many.
+
+    >>> rounds_by_time([100, 101, 125, 1000], tick=10, leap=5)
+    [0, 1, 2, 9]
+    """
+    rounds: list[int] = []
+    (t, start), ahead = (0, times[0]), 0
+    for at in times:
+        now = min(max(ahead, t + (at - start) // tick), ahead + leap + 1)
+        if now - ahead > leap:
+            t, start = now, at
+        rounds.append(now)
+        ahead = now + 1
+    return rounds
 
 
 def _decode(content: bytes) -> tuple[DeploymentSnapshot, DeploymentSpec]:
@@ -168,7 +214,7 @@ def _decode(content: bytes) -> tuple[DeploymentSnapshot, DeploymentSpec]:
 def _restore(stream: int, number: int, body: DeploymentSnapshot, decoded: DeploymentSpec) -> Deployment:
     live = Deployment(stream, decoded, at=body.at, agent=Agent.loads(body.agent, note=DecisionNote))
     live.number = live.saved = number + 1
-    live.origin, live.request = body.origin, body.request
+    live.origin, live.request, live.policy_since = body.origin, body.request, body.policy_since
     live.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in body.units)
     problem = live.agent.problem
     live.stats = StatsCollector(problem.low, problem.width, stats_state.decode(body.stats))

@@ -39,7 +39,7 @@ async def promote(engine: Engine, name: str, request: PromoteRequest, *, key: Id
         names += [_name_to_keep(live.spec)] if request.keep else []
         changes = {"policy": policy, **TEXTS, "shadows": names}
         async with _taken_out(engine, entry, policy) as shadow:
-            reply, former = await swap_in(engine, name, shadow.deployment, changes, key)
+            reply, former = await swap_in(engine, name, shadow.deployment, changes, key, promoted=True)
         if request.keep and entry.shadows is not None:
             former.spec = shadow_spec(former.spec, names[-1])
             entry.shadows.add(Shadow(names[-1], former))

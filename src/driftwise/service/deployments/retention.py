@@ -14,7 +14,6 @@ from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.clock import SECOND_US
 from driftwise.service.deployments.deployment import Deployment
 from driftwise.service.deployments.fold import fold, restore
-from driftwise.service.deployments.spec import POLICY
 from driftwise.service.http.schemas.requests import DeploymentSpec, RetentionSpec
 from driftwise.service.store.journal import Journal, Origin, Snapshot
 
@@ -42,9 +41,9 @@ async def cut(engine: "Engine", name: str) -> Origin | None:
     retention, leaps = live.spec.retention, engine.catalogue.leaps
     if retention is None:
         return None
-    now, spec = live.time(engine.clock()), live.spec
-    allowed = limits(spec, retention, live.number - 1, lambda duration: leaps.back(now, duration))
-    origin = await engine.read_in_thread(entry, _find_cut, engine.journal, entry, spec, allowed)
+    now, since = live.time(engine.clock()), live.policy_since
+    allowed = limits(live.spec, retention, live.number - 1, lambda duration: leaps.back(now, duration))
+    origin = await engine.read_in_thread(entry, _find_cut, engine.journal, entry, since, allowed)
     if origin is not None:
         if retention.archive:
             if engine.archive is None:  # the service was started without it: nothing may be dropped
@@ -53,20 +52,23 @@ async def cut(engine: "Engine", name: str) -> Origin | None:
         if not await shadows.saved_after(engine, entry, origin):
             return None  # they have not been fed what is to be dropped: the next run tries again
         async with engine.exclusive(name) as (entry, live):
-            if not await _still_fits(engine, origin, live, spec):
+            if not await _still_fits(engine, origin, live, since):
                 return None
             await engine.do_chore(partial(engine.journal.rebase, origin))
     return origin
 
 
-async def _still_fits(engine: "Engine", origin: Origin, live: Deployment, spec: DeploymentSpec) -> bool:
+async def _still_fits(engine: "Engine", origin: Origin, live: Deployment, since: int) -> bool:
     """Whether the policy is still the same, and no later origin was set meanwhile."""
     now = await engine.query(engine.journal.origin, origin.stream)
-    return same_policy(live.spec, spec) and (now is None or now.number < origin.number)
+    return live.policy_since == since and (now is None or now.number < origin.number)
 
 
-def _find_cut(journal: Journal, entry: DeploymentEntry, spec: DeploymentSpec, allowed: CutLimits) -> Origin | None:
-    """The newest snapshot that may be the origin: of the policy in force, and usable by this code."""
+def _find_cut(journal: Journal, entry: DeploymentEntry, since: int, allowed: CutLimits) -> Origin | None:
+    """The newest snapshot that may be the origin: usable by this code, and of the policy in force `since` an event.
+
+    One from before that event is of another policy, or of the same with another past: no replay reaches its state.
+    """
     origin = journal.origin(entry.stream)
     oldest = -1 if origin is None else origin.number
     for number in sorted(journal.snapshot_numbers(entry.stream), reverse=True):
@@ -77,14 +79,9 @@ def _find_cut(journal: Journal, entry: DeploymentEntry, spec: DeploymentSpec, al
             continue
         (event,) = journal.read(entry.stream, number - 1, number)
         then = restore(snapshot) if event.at <= allowed.at else None
-        if then is not None and same_policy(then.spec, spec):
+        if then is not None and then.policy_since == since:
             return _origin_at(journal, snapshot)
     return None
-
-
-def same_policy(one: DeploymentSpec, other: DeploymentSpec) -> bool:
-    """Whether two specifications have the same policy. A state of another one is not what a replay would reach."""
-    return all(getattr(one, field) == getattr(other, field) for field in POLICY)
 
 
 def _origin_at(journal: Journal, snapshot: Snapshot) -> Origin:
@@ -92,16 +89,6 @@ def _origin_at(journal: Journal, snapshot: Snapshot) -> Origin:
     stream, number, body = snapshot
     link = journal.link_at(stream, number)
     return Origin(stream, number, number + 1, link, link, body)
-
-
-async def begin_at(engine: "Engine", snapshot: Snapshot) -> None:
-    """Where events were dropped, let replays begin at a snapshot: the state before it is that of another policy."""
-    stream, number, body = snapshot
-    before = await engine.query(engine.journal.origin, stream)
-    if before is not None:
-        link = await engine.query(engine.journal.link_at, stream, number)
-        origin = Origin(stream, number, before.first, before.before, link, body)
-        await engine.do_chore(partial(engine.journal.rebase, origin))
 
 
 def write_archive(journal: Journal, entry: DeploymentEntry, origin: Origin, folder: Path) -> Path | None:
@@ -138,7 +125,7 @@ def cut_offline(journal: Journal, entry: DeploymentEntry, retention: RetentionSp
     if number <= start:
         return None
     then: Deployment = fold(journal, entry.stream, entry.initial, upto=number)
-    return _origin_at(journal, then.snapshot()) if same_policy(then.spec, live.spec) else None
+    return _origin_at(journal, then.snapshot()) if then.policy_since == live.policy_since else None
 
 
 def as_retention(events: int | None, seconds: float | None) -> RetentionSpec | None:

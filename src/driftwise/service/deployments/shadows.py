@@ -18,6 +18,7 @@ from driftwise.service.deployments.fold import begin, restore
 from driftwise.service.deployments.shadow import SavedShadow, Shadow
 from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.http.schemas.responses import ShadowResponse
+from driftwise.service.store.events import body_of
 from driftwise.service.store.journal import DamagedError, Journal, Origin, Snapshot
 
 if TYPE_CHECKING:
@@ -65,22 +66,34 @@ def shadow_spec(spec: DeploymentSpec, policy: str) -> DeploymentSpec:
 
 
 def load(journal: Journal, stream: int, initial: DeploymentSpec, now: DeploymentSpec, names: Sequence[str]) -> Shadows:
-    """Shadows from what was saved, or new ones, which are fed the journal from its first event on."""
+    """Shadows from what was saved, or new ones, which are fed the journal from its first event on.
+
+    Where events were dropped that is the first after the origin, if a change since has allowed that.
+    """
     shadows, origin = Shadows(), journal.origin(stream)
     saved = {each.policy: each for each in _read(journal, stream)}
     for name in names:
         found = _restored(journal, stream, saved[name], origin, now) if name in saved else None
         if found is not None:
             shadows.members[name] = found
-        elif origin is not None:
+        elif origin is not None and not _allows_partial(journal, origin):
             shadows.lost[name] = f"the events up to {origin.number} were dropped, and cannot be fed to it"
         else:
+            policy = {"policy": name, **TEXTS, "propensity_samples": now.propensity_samples}
             try:
-                start = msgspec.structs.replace(initial, propensity_samples=now.propensity_samples)
-                shadows.members[name] = Shadow(name, Deployment(stream, shadow_spec(start, name)))
-            except ParameterError as error:  # another version of driftwise has no such policy
-                shadows.lost[name] = str(error)
+                start = (
+                    Deployment(stream, specs.with_changes(initial, policy)) if origin is None else begin(origin, policy)
+                )
+                shadows.members[name] = Shadow(name, start)
+            except (ParameterError, DamagedError) as error:  # another version of driftwise has no such policy
+                shadows.lost[name] = str(error.__cause__ or error)
     return shadows
+
+
+def _allows_partial(journal: Journal, origin: Origin) -> bool:
+    """Whether a change after an origin allows that what is new begins there."""
+    events = journal.read(origin.stream, origin.number)
+    return any(event.kind == "changed" and body_of(event).partial for event in events)
 
 
 def _read(journal: Journal, stream: int) -> list[SavedShadow]:

@@ -65,6 +65,12 @@ class Conflict(HttpError):
     status, code, title = 409, "conflict", "Conflict"
 
 
+class EventsDropped(HttpError):
+    """Events that a new policy or shadow would be fed were dropped: `allow_partial_replay` feeds it the others."""
+
+    status, code, title = 409, "events-dropped", "Events Dropped"
+
+
 class NotRunning(HttpError):
     """The deployment is paused or retired."""
 
@@ -154,6 +160,7 @@ ERRORS: dict[str, type[HttpError]] = {
         NotFound,
         MethodNotAllowed,
         Conflict,
+        EventsDropped,
         NotRunning,
         RequestInProgress,
         ContentTooLarge,

@@ -26,6 +26,7 @@ WRITES: dict[str, Any] = {  # operations of the journal, and the types of their 
     "append": tuple[list[Event], list[Answer], list[Snapshot]],
     "forget_answers": tuple[int],
     "rebase": tuple[Origin, list[Event]],
+    "append_origin": tuple[list[Event], list[Answer], Snapshot],
     "erase": tuple[int, list[Event]],
     "trim": tuple[int],
     "drop": tuple[int],

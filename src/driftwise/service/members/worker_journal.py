@@ -97,6 +97,10 @@ class WorkerJournal(SQLiteJournal):
         """Let replays begin at an origin."""
         self._call("rebase", origin, erased)
 
+    def append_origin(self, events: Sequence[Event], answers: Sequence[Answer], origin: Snapshot) -> None:
+        """Write events, and let replays begin at a snapshot after them."""
+        self._call("append_origin", events, answers, origin)
+
     def erase(self, stream: int, erased: Sequence[Event]) -> None:
         """Replace events of which something was erased."""
         self._call("erase", stream, erased)

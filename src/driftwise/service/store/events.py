@@ -83,10 +83,14 @@ class ArmRetired(Body):
 
 
 class Changed(Body):
-    """Fields of the specification were changed; `policy` says whether the journal was replayed into another policy."""
+    """Fields of the specification were changed; `policy` says whether the journal was replayed into another policy.
+
+    `partial`: a new policy or shadow was fed only the events after the origin, for those before were dropped.
+    """
 
     changes: dict[str, Any]
     policy: bool = False
+    partial: bool = False
 
 
 class Created(Body):

@@ -9,7 +9,8 @@ cache of the fold.
     outcome(stream, ref)                 the outcome of the decision that is event `ref`
     answer(key)                          the answer to the request with an idempotency key
     save, latest                         snapshots; `save` is an `append` of one
-    origin, rebase, trim, drop           where replays begin, if events before were dropped; see `upkeep`
+    origin, rebase, append_origin        where replays begin, if events before were dropped; see `upkeep`
+    trim, drop                           drop events
 
 Everything is stored with a hash (`chain`) and checked when it is read: damage is an error, never another state.
 
@@ -154,6 +155,9 @@ class Journal(Protocol):
 
     def rebase(self, origin: Origin, erased: Sequence[Event] = ()) -> None:
         """Let replays begin at an origin. Snapshots up to it are dropped; `erased` replace the events they were."""
+
+    def append_origin(self, events: Sequence[Event], answers: Sequence[Answer], origin: Snapshot) -> None:
+        """Write events and answers, all or nothing; the snapshot after them is the origin, if the stream has one."""
 
     def erase(self, stream: int, erased: Sequence[Event]) -> None:
         """Replace events by what is left of them after an erasure; snapshots, which may have the rest, are dropped."""

@@ -104,18 +104,20 @@ class PostgresJournal(SQLUpkeep):
         self, events: Sequence[Event] = (), answers: Sequence[Answer] = (), snapshots: Sequence[Snapshot] = ()
     ) -> None:
         """Write all of it in one transaction."""
-        writer = self._writable()
-        vital = any(map(is_vital, events))
-        if not (answers or snapshots or vital):
+        self._writable()
+        if not (answers or snapshots or any(map(is_vital, events))):
             with self._guard():
                 self._copy(EVENTS, self._link_rows(events))  # one COPY is a transaction by itself
             return
         with self._transaction():
-            if vital and self.durability != "full":
-                writer.execute("SET LOCAL synchronous_commit = on")  # the catalogue is always durable
-            self._copy(EVENTS, self._link_rows(events))
-            self._copy(ANSWERS, self._answer_rows(answers))
-            self._keep(events, snapshots)
+            self._add(events, answers, snapshots)
+
+    def _add(self, events: Sequence[Event], answers: Sequence[Answer], snapshots: Sequence[Snapshot]) -> None:
+        if self.durability != "full" and any(map(is_vital, events)):
+            self._write("SET LOCAL synchronous_commit = on")  # the catalogue is always durable
+        self._copy(EVENTS, self._link_rows(events))
+        self._copy(ANSWERS, self._answer_rows(answers))
+        self._keep(events, snapshots)
 
     @contextmanager
     def _guard(self) -> Iterator[None]:

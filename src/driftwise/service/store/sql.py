@@ -85,6 +85,10 @@ class SQLJournal(ABC):
         """Write all of it in one transaction."""
 
     @abstractmethod
+    def _add(self, events: Sequence[Event], answers: Sequence[Answer], snapshots: Sequence[Snapshot]) -> None:
+        """Write all of it in the transaction that is open."""
+
+    @abstractmethod
     def _query(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """All rows of a query, through a connection that does not write."""
 

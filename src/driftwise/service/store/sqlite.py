@@ -39,6 +39,7 @@ SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 ADD_EVENT = f"INSERT INTO events ({EVENT}, link) VALUES "
 ADD_ANSWER = "INSERT INTO answers (key, fingerprint, at, status, body, digest) VALUES "
 FREE_BATCH = 500  # pages given back to the disk at a time
+WAL_BYTES = 2**24  # a WAL that has grown larger, as behind a long read, is cut to this; usual ones are a third of it
 REASONS = {
     apsw.FullError: "the disk is full",
     apsw.BusyError: "another program has locked the store",
@@ -97,9 +98,12 @@ class SQLiteJournal(SQLUpkeep):
                 self._insert(ADD_EVENT, self._link_rows(events))  # one statement is a transaction by itself
             return
         with self._transaction():
-            self._insert(ADD_EVENT, self._link_rows(events))
-            self._insert(ADD_ANSWER, self._answer_rows(answers))
-            self._keep(events, snapshots)
+            self._add(events, answers, snapshots)
+
+    def _add(self, events: Sequence[Event], answers: Sequence[Answer], snapshots: Sequence[Snapshot]) -> None:
+        self._insert(ADD_EVENT, self._link_rows(events))
+        self._insert(ADD_ANSWER, self._answer_rows(answers))
+        self._keep(events, snapshots)
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -225,6 +229,7 @@ class SQLiteJournal(SQLUpkeep):
                 writer.execute("PRAGMA locking_mode = EXCLUSIVE")  # no shared memory in a simulated file system
             writer.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file; else only until VACUUM
             writer.execute("PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON").fetchall()
+            writer.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}").fetchall()
             writer.execute(f"PRAGMA synchronous = {SYNCHRONOUS[self.durability]}")
             (version,) = next(iter(writer.execute("PRAGMA user_version")))
             if version:
@@ -261,7 +266,7 @@ class SQLiteJournal(SQLUpkeep):
             self._write("REINDEX")
 
     def release(self) -> bool:
-        """Give some free pages back to the disk, and the room of the WAL after them."""
+        """Give some free pages back to the disk."""
         self.recover()
         with self._guard():
             self._writer.execute(f"PRAGMA incremental_vacuum({FREE_BATCH})").fetchall()

@@ -12,9 +12,9 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 
 from driftwise.service.store import chain
-from driftwise.service.store.journal import Answer, Event, Origin
+from driftwise.service.store.journal import Answer, Event, Origin, Snapshot
 from driftwise.service.store.schema import EVENT
-from driftwise.service.store.sql import EVENTS, HEAD, NO_LIMIT, PAGE, SNAPSHOTS, SQLJournal, fits
+from driftwise.service.store.sql import EVENTS, HEAD, LINK, NO_LIMIT, PAGE, SNAPSHOTS, SQLJournal, fits
 
 BATCH = 5_000  # rows dropped at a time
 TABLES = ("events", "snapshots", "origins", "heads", "quarantine")
@@ -45,12 +45,25 @@ class SQLUpkeep(SQLJournal):
     def rebase(self, origin: Origin, erased: Sequence[Event] = ()) -> None:
         """Let replays begin at an origin, and replace events of which something was erased."""
         with self._transaction():
-            self._write(SET_ORIGIN, (*origin, chain.origin_digest(origin)))
-            self._write(DROP_SNAPSHOTS, (origin.stream, 0, origin.number))
-            self._erase(erased)
-            self._origins.pop(origin.stream, None)
-            self._set_head(origin.stream)
+            self._rebase(origin, erased)
         self._origins.pop(origin.stream, None)
+
+    def append_origin(self, events: Sequence[Event], answers: Sequence[Answer], origin: Snapshot) -> None:
+        """Write events, and where events were dropped let replays begin at a snapshot after them; all or nothing."""
+        stream, number, body = origin
+        with self._transaction():
+            self._add(events, answers, [origin])
+            if (before := self._read_origin(stream, self._write)) is not None:
+                ((link,),) = self._write(LINK, (stream, number))
+                self._rebase(Origin(stream, number, before.first, before.before, link, body))
+        self._origins.pop(stream, None)
+
+    def _rebase(self, origin: Origin, erased: Sequence[Event] = ()) -> None:
+        self._write(SET_ORIGIN, (*origin, chain.origin_digest(origin)))
+        self._write(DROP_SNAPSHOTS, (origin.stream, 0, origin.number))
+        self._erase(erased)
+        self._origins.pop(origin.stream, None)
+        self._set_head(origin.stream)
 
     def erase(self, stream: int, erased: Sequence[Event]) -> None:
         """Replace events of which something was erased; snapshots may have it, so all are dropped."""

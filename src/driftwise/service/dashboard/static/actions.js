@@ -11,7 +11,7 @@ async function askScopes() {
   Object.assign(admin, { key, asked: true, allowed: scopes.includes("admin") && (deployments === null || deployments.includes(NAME)) });
 }
 
-/** Ask, do it, and say what came of it. */
+/** Ask, do it, and say what came of it; where events were dropped, ask whether those that are kept will do. */
 async function perform(question, method, path, content) {
   if (!(await confirmed(question))) return false;
   setText(at("refusal"), "");
@@ -24,7 +24,8 @@ async function perform(question, method, path, content) {
   } catch (error) {
     setText(at("done"), "");
     setText(at("refusal"), error instanceof RequestError ? `${error.message}.` : "The service does not answer; look whether it was done before you try again.");
-    return false;
+    if (error.code !== "events-dropped") return false;
+    return perform(`${error.message}. Begin with the events that are kept?`, method, path, { ...content, allow_partial_replay: true });
   } finally {
     at("actions").classList.remove("busy");
     refresh();

@@ -76,9 +76,10 @@ function estimate(each, signed = false) {
 }
 
 class RequestError extends Error {
-  constructor(status, text) {
+  constructor(status, text, code) {
     super(text);
     this.status = status;
+    this.code = code;
   }
 }
 
@@ -103,7 +104,7 @@ async function send(method, path, content) {
   if (content !== undefined) headers["content-type"] = "application/json";
   const response = await fetch(new URL(path, ROOT), { method, headers, body: JSON.stringify(content) });
   const body = await response.json();
-  if (!response.ok) throw new RequestError(response.status, body.detail);
+  if (!response.ok) throw new RequestError(response.status, body.detail, body.code);
   return body;
 }
 const get = (path) => send("GET", path);

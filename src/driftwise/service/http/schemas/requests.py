@@ -76,7 +76,8 @@ class ChangeRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Fields to change. A change of policy, parameters, window or samples replays the journal into the new policy.
 
     `problem` has the fields of the problem that change: its `horizon`, `budgets`, or `n_active`. `shadows` are all
-    shadow policies from now on.
+    shadow policies from now on. Where a retention has dropped events, a new policy or shadow is refused; with
+    `allow_partial_replay` it begins with nothing learned and is fed the events that are kept.
     """
 
     policy: PolicyText | UnsetType = UNSET
@@ -90,6 +91,7 @@ class ChangeRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     sticky: bool | UnsetType = UNSET
     retention: RetentionSpec | UnsetType | None = UNSET
     shadows: ShadowTexts | UnsetType = UNSET
+    allow_partial_replay: bool = False
 
 
 class PromoteRequest(msgspec.Struct, forbid_unknown_fields=True):
