@@ -66,6 +66,12 @@ def test_a_family_is_compared_by_name_in_its_own_package_only(name: str) -> None
     assert not found
 
 
+def test_msgpack_is_decoded_by_decoders_that_are_made_at_import() -> None:
+    """Msgspec crashes when two threads use a type for the first time, and threads fold journals."""
+    asked = re.compile(r"msgpack\.decode\([^\n]*type=")
+    assert [path.name for path in FILES if asked.search(path.read_text(encoding="utf-8"))] == []
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_files_fit_in_the_head(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400

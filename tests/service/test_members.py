@@ -82,8 +82,9 @@ def test_requests_keep_what_they_bring_when_they_are_forwarded(pair: Processes) 
             assert ask("GET", f"{url}/decisions/999999").status_code == 404
             assert ask("GET", f"{url}/log?format=csv").headers["content-type"].startswith("text/csv")
         assert ask("GET", f"{service.url}/v1/deployments/nowhere").status_code == 404
-        shown = {"x-driftwise-forwarded": "guess admin"}
-        assert HTTP.get(f"{service.url}/v1/deployments/{NAMES[0]}", headers=shown).status_code == 401
+        guess = {"connection": "upgrade", "upgrade": "driftwise-frames", "x-driftwise-secret": "guess"}
+        refused = HTTP.get(f"{service.url}/v1/deployments/{NAMES[0]}", headers=guess)
+        assert refused.status_code == 401 and "not the secret" in refused.json()["detail"]
         text = ask("GET", f"{service.url}/metrics").text
         assert "driftwise_members 2.0" in text and "driftwise_owned_deployments 2.0" in text
 

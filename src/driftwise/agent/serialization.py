@@ -65,6 +65,9 @@ class AgentBytes(msgspec.Struct, forbid_unknown_fields=True):
     notes: list[Any] = []
 
 
+_AGENT = msgspec.msgpack.Decoder(AgentBytes)
+
+
 class AgentParts(NamedTuple):
     """What an agent is made of again."""
 
@@ -127,7 +130,7 @@ def decode_agent(blob: bytes, kind: type | None, note: Any = Any) -> AgentParts:
     `note` is the type of the notes of pending decisions.
     """
     try:
-        content = msgspec.msgpack.decode(unseal(blob), type=AgentBytes)
+        content = _AGENT.decode(unseal(blob))
     except msgspec.DecodeError as error:
         raise StateError(f"these bytes hold something other than an agent: {error}") from None
     policy, structure = decode_policy(content, kind), _decode_structure(content.family, content.structure)

@@ -52,6 +52,11 @@ class Envelope(msgspec.Struct, forbid_unknown_fields=True):
     body: bytes
 
 
+# Decoders are made when modules are imported: two threads that use a type for the first time would crash msgspec.
+_ENVELOPE = msgspec.msgpack.Decoder(Envelope)
+_STATE = msgspec.msgpack.Decoder(list[Packed])
+
+
 def seal(body: bytes) -> bytes:
     """Wrap bytes so that truncation, damage and foreign origin are noticed."""
     return msgspec.msgpack.encode(Envelope(MAGIC, FORMAT, zlib.crc32(body), body))
@@ -62,7 +67,7 @@ def unseal(blob: bytes) -> bytes:
     if not isinstance(blob, bytes | bytearray | memoryview):
         raise StateError(f"a saved state is bytes, not {type(blob).__name__}")
     try:
-        envelope = msgspec.msgpack.decode(blob, type=Envelope)
+        envelope = _ENVELOPE.decode(blob)
     except msgspec.DecodeError as error:
         raise StateError(f"these {len(blob)} bytes are not a whole driftwise state: {error}") from None
     if envelope.magic != MAGIC:
@@ -133,7 +138,7 @@ def dump(state: State) -> bytes:
 def load(blob: bytes, fresh: RecordT) -> RecordT:
     """Fill `fresh`, a new `policy.init(problem)`, with what `dump` wrote."""
     try:
-        packed = msgspec.msgpack.decode(unseal(blob), type=list[Packed])
+        packed = _STATE.decode(unseal(blob))
     except msgspec.DecodeError as error:
         raise StateError(f"these bytes hold something other than a bare state: {error}") from None
     return unpack(packed, fresh)

@@ -27,6 +27,8 @@ from driftwise.service.store.journal import DamagedError, Event, Journal, Journa
 
 REPORT_EVERY = 1000  # events
 NOT_DAMAGE = (JournalError, OSError, MemoryError)  # errors that the journal is not to blame for
+_SNAPSHOT = msgspec.msgpack.Decoder(DeploymentSnapshot)
+msgspec.msgpack.Decoder(DecisionNote)  # so that msgspec knows the type before several threads need it
 
 
 def ignore_progress(done: int) -> None:
@@ -205,7 +207,7 @@ def rounds_by_time(times: Sequence[int], tick: int, leap: int) -> list[int]:
 
 
 def _decode(content: bytes) -> tuple[DeploymentSnapshot, DeploymentSpec]:
-    body = msgspec.msgpack.decode(unseal(content), type=DeploymentSnapshot)
+    body = _SNAPSHOT.decode(unseal(content))
     if body.format != FORMAT:
         raise StateError(f"it has format {body.format}; this version of driftwise reads format {FORMAT}")
     return body, spec.decode(body.spec)

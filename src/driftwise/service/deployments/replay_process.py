@@ -70,6 +70,7 @@ FAILURES: dict[str, type[DriftwiseError]] = {
     "journal": JournalError,
     "invalid": DriftwiseError,
 }
+_JOB = msgspec.msgpack.Decoder(ReplayJob)
 _MESSAGES = msgspec.msgpack.Decoder(ReplayedEvents | ReplayedState | ReplayFailure)
 
 
@@ -195,7 +196,7 @@ def main() -> None:
         return
     threading.Thread(target=_end_with_the_service, daemon=True).start()
     output, sys.stdout = sys.stdout.buffer, sys.stderr  # what is printed is no message
-    do_job(msgspec.msgpack.decode(content, type=ReplayJob), output)
+    do_job(_JOB.decode(content), output)
     os._exit(0)  # without closing the store: the last to close it would clean it up
 
 

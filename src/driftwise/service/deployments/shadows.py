@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from driftwise.service.deployments.engine import Engine
 
 TEXTS: dict[str, object] = {"parameters": {}, "window": None}  # a shadow has all its parameters in its text
+_SAVED = msgspec.msgpack.Decoder(list[SavedShadow])
 
 
 class Shadows:
@@ -100,7 +101,7 @@ def _read(journal: Journal, stream: int) -> list[SavedShadow]:
     """What was saved; nothing where it cannot be read."""
     snapshot = journal.latest(stream_of(stream))
     try:
-        return [] if snapshot is None else msgspec.msgpack.decode(snapshot.body, type=list[SavedShadow])
+        return [] if snapshot is None else _SAVED.decode(snapshot.body)
     except msgspec.DecodeError:  # of another version
         return []
 

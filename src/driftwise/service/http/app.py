@@ -21,6 +21,7 @@ from driftwise.service.http.openapi import document
 from driftwise.service.http.routes import endpoints
 from driftwise.service.http.schemas.responses import Health
 from driftwise.service.members.endpoints import gather_list, member_endpoints
+from driftwise.service.members.receiving import Receiver
 
 log = logging.getLogger("driftwise.service")
 
@@ -33,7 +34,7 @@ def make_app(
     more: Sequence[Endpoint] = (),
 ) -> Middleware:
     """The application for a service; the engine starts and ends with it, and so does the task `background`."""
-    http_metrics = HttpMetrics()
+    http_metrics = HttpMetrics(log_requests=log_requests)
     metrics = ServiceMetrics(service.engine, http_metrics, service.router)
 
     async def health(call: Call) -> Health:
@@ -83,6 +84,8 @@ def make_app(
     routes: list[BaseRoute] = [Route(path.replace(":int}", "}"), MethodRouter(group)) for path, group in paths.items()]
     routes += pages()
 
+    receiver = None if service.router is None else Receiver(service.router, {e.label: e for e in table}, http_metrics)
+
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
         membership = None if service.router is None else service.router.membership
@@ -99,12 +102,13 @@ def make_app(
                 task.cancel()
                 await asyncio.wait([task])
             await service.engine.close()
-            if service.router is not None and membership is not None:
+            if service.router is not None and membership is not None and receiver is not None:
+                receiver.close()
                 service.router.close()
                 await membership.close()
 
     app = Router(routes, redirect_slashes=False, default=not_found, lifespan=lifespan)
-    return Middleware(app, http_metrics, log_requests=log_requests)
+    return Middleware(app, http_metrics, receiver)
 
 
 async def _logged(work: Awaitable[None]) -> None:

@@ -2,55 +2,22 @@
 
 import asyncio
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from driftwise.service.http.buffered_transport import BufferedTransport
 from driftwise.service.http.connection_limits import ConnectionLimiter
-from driftwise.service.http.errors import BadRequest, HeadersTooLarge, HttpError, error_reply
+from driftwise.service.http.errors import BadRequest, HeadersTooLarge, HttpError, Unauthorized, error_reply
+from driftwise.service.members.frames import PROTOCOL
+
+if TYPE_CHECKING:
+    from driftwise.service.members.receiving import Receiver
 
 MAX_HEAD = 1 << 15  # bytes of request line and headers; also of what is between or after chunks of a body
 PIECE = 1 << 12  # bytes parsed at a time
 LINGER_S = 1.0  # for a client that is still sending to read the error
-LARGE = 1 << 16
-
-
-class BufferedTransport:
-    """A transport that buffers writes until the next round of the event loop.
-
-    The head of a response and its body are written one after the other; separate system calls would cost a third of
-    the time of a small request.
-    """
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport, self._loop = transport, loop
-        self._parts: list[bytes] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def is_closing(self) -> bool:
-        """Whether it is closed or closing."""
-        return self._transport.is_closing()
-
-    def write(self, data: bytes) -> None:
-        """Buffer data; it is sent in the next round."""
-        if not self._parts:
-            self._loop.call_soon(self._send)
-        self._parts.append(data)
-        if len(data) >= LARGE:  # so that the transport can pause writing
-            self._send()
-
-    def close(self) -> None:
-        """Send the buffer, then close."""
-        self._send()
-        self._transport.close()
-
-    def _send(self) -> None:
-        parts, self._parts = self._parts, []
-        if parts and not self._transport.is_closing():
-            self._transport.write(b"".join(parts))
 
 
 class Connection(HttpToolsProtocol):
@@ -60,14 +27,16 @@ class Connection(HttpToolsProtocol):
     are complete. Bytes do not stop it, so that a client cannot keep a connection by sending a few now and then.
     """
 
-    def __init__(self, *args: Any, limiter: ConnectionLimiter, **options: Any) -> None:
+    def __init__(
+        self, *args: Any, limiter: ConnectionLimiter, receiver: "Receiver | None" = None, **options: Any
+    ) -> None:
         super().__init__(*args, **options)
-        self.limiter, self.limits = limiter, limiter.limits
+        self.limiter, self.limits, self.receiver = limiter, limiter.limits, receiver
         self.timeout_keep_alive = self.limits.idle_s  # type: ignore[assignment]  # seconds: a loop takes fractions
         self.address, self.since = "", 0.0
         self.surplus = False  # beyond the limits: only health checks are answered
         self._overhead = 0  # bytes since the last headers or part of a body
-        self._refused = False
+        self._refused = self._switching = False
         self._stalled: Any = None
 
     @property
@@ -112,7 +81,9 @@ class Connection(HttpToolsProtocol):
             self._overhead += len(piece)
             try:
                 self.parser.feed_data(piece)
-            except httptools.HttpParserUpgrade:  # the client asks for another protocol: the response is in this one
+            except httptools.HttpParserUpgrade as upgrade:  # to a client that is no member the response is in HTTP
+                if self._switching and not self._refused:
+                    self._switch(data[start + upgrade.args[0] :])
                 return
             except httptools.HttpParserError:
                 self._refuse(BadRequest("this is not an HTTP request"))
@@ -144,10 +115,31 @@ class Connection(HttpToolsProtocol):
         self.since = time.monotonic()
         if self.surplus:
             self.scope["surplus"] = True  # type: ignore[typeddict-unknown-key]
+        if self.receiver is not None and self.parser.should_upgrade() and self._get_upgrade() == PROTOCOL:
+            self._switching = True
+            self._check_member(self.receiver)
         super().on_headers_complete()
         self.headers = []  # trailers are no headers of the request
-        if self.surplus:
+        if self.surplus and self.cycle is not None:
             self.cycle.keep_alive = False
+
+    def _should_upgrade(self) -> bool:
+        """Whether another protocol follows this request, so that it has no response."""
+        return self._switching
+
+    def _check_member(self, receiver: "Receiver") -> None:
+        """Refuse to switch to the protocol of members where it is none, or something else is under way."""
+        if not receiver.accepts(dict(self.headers)):
+            self._refuse(Unauthorized("this is not the secret of this process"))
+        elif self.pipeline or (self.cycle is not None and not self.cycle.response_complete):
+            self._refuse(BadRequest("a connection is switched to another protocol when all requests are answered"))
+
+    def _switch(self, data: bytes) -> None:
+        """Go on with the protocol of members: limits are for clients."""
+        assert self.receiver is not None
+        self.limiter.free(self)
+        self.connections.discard(self)
+        self.receiver.open(self.transport, self.tasks).data_received(data)
 
     def on_body(self, body: bytes) -> None:
         """Pass on a part of a body, which the reader counts."""

@@ -36,7 +36,8 @@ from driftwise.service.http.errors import (
 )
 from driftwise.service.http.rate_limits import RateLimiter, RateLimits
 from driftwise.service.members.forwarding import ForwardedResponse
-from driftwise.service.members.router import RoutedRequest, Router
+from driftwise.service.members.frames import RoutedRequest
+from driftwise.service.members.router import Router
 from driftwise.service.store.events import ApiKeyCreated, Audited
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
@@ -82,14 +83,14 @@ class Call:
 
     __slots__ = ("body", "caller", "engine", "forwarded", "id", "key", "name", "query")
 
-    def __init__(self, engine: Engine, path: Mapping[str, str], query: dict[str, str]) -> None:
-        self.engine, self.query = engine, query
-        self.name = path.get("name", "")  # the deployment in the path
-        self.id = path.get("id", "")
+    def __init__(
+        self, engine: Engine, request: RoutedRequest, caller: ApiKeyCreated | None, *, forwarded: bool = False
+    ) -> None:
+        self.engine, self.caller = engine, caller
+        self.name, self.id, self.query = request.name, request.id, request.query
+        self.forwarded = forwarded  # whether another process asks
         self.body: Any = None
         self.key: IdempotencyKey = NO_KEY
-        self.caller: ApiKeyCreated | None = None
-        self.forwarded = False  # whether another process asks
 
     def number(self, name: str, default: int, low: int, high: int) -> int:
         """A whole number from the query."""
@@ -108,7 +109,7 @@ class StreamingResponse:
         self.chunks, self.media, self.filename = chunks, media, filename
 
 
-ReplayedReply = tuple[int, bytes, bytes, RawHeaders]
+FullReply = Reply | tuple[int, bytes, bytes] | tuple[int, bytes, bytes, RawHeaders] | StreamingResponse
 Result = Reply | StreamingResponse | msgspec.Struct | dict[str, Any]
 Handler = Callable[[Call], Awaitable[Result]]
 
@@ -147,19 +148,8 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["endpoint_label"] = self.label
-        first = b""
-        reply: Any
-        try:
-            reply = await self._reply(scope, receive)
-            if isinstance(reply, StreamingResponse):  # a failure before the first chunk can still be answered
-                first = await anext(reply.chunks, b"")
-        except DriftwiseError as error:
-            reply = *error_reply(error), _retry_after(error)
-        except Exception:
-            log.exception("a request failed", extra={"facts": {"endpoint": self.label, "request_id": _text(scope)}})
-            if self.idempotent:  # it may have left a deployment half changed
-                self.service.engine.discard_after_failure((scope.get("path_params") or {}).get("name"))
-            reply = error_reply(InternalError("the service failed unexpectedly; its log has the details"))
+        name = (scope.get("path_params") or {}).get("name", "")
+        reply, first = await self._guard(self._reply(scope, receive), name, _text(scope))
         if isinstance(reply, StreamingResponse):
             try:
                 await _stream(reply, first, send)
@@ -170,50 +160,76 @@ class Endpoint:
         else:
             await answer(send, *reply)
 
-    async def _reply(self, scope: Scope, receive: Receive) -> Reply | ReplayedReply | StreamingResponse:
+    async def answer_forwarded(self, request: RoutedRequest, router: Router) -> tuple[FullReply, bytes]:
+        """The reply to a request that another member has let in, and the first chunk if it is a stream."""
+        return await self._guard(self._forwarded(request, router), request.name, request.request_id)
+
+    async def _guard(self, work: Awaitable[FullReply], name: str, request_id: str) -> tuple[FullReply, bytes]:
+        """The reply, or that of the error, and the first chunk of a stream: it can still fail and be answered."""
+        try:
+            reply = await work
+            first = await anext(reply.chunks, b"") if isinstance(reply, StreamingResponse) else b""
+            return reply, first
+        except DriftwiseError as error:
+            return (*error_reply(error), _retry_after(error)), b""
+        except Exception:
+            log.exception("a request failed", extra={"facts": {"endpoint": self.label, "request_id": request_id}})
+            if self.idempotent:  # it may have left a deployment half changed
+                self.service.engine.discard_after_failure(name or None)
+            return error_reply(InternalError("the service failed unexpectedly; its log has the details")), b""
+
+    async def _reply(self, scope: Scope, receive: Receive) -> FullReply:
+        """Let a request in, read it, and do it here or forward it."""
         headers = dict(scope["headers"])
         path = scope.get("path_params") or {}
         name = path.get("name")
-        service = self.service
-        engine, router = service.engine, service.router
-        forwarded = None if router is None else router.forwarded_caller(headers)
-        if router is not None and forwarded is not None:
-            caller = await router.key_of(forwarded)
-        else:
-            caller = None if self.scope is None else await self._caller(headers, self.scope, name)
+        service, router = self.service, self.service.router
+        caller = None if self.scope is None else await self._caller(headers, self.scope, name)
         if name is not None and not NAME.match(name):
             raise NotFound(f"there is no deployment {_quote(name)}")
-        call = Call(engine, path, _query(scope["query_string"], self.query) if scope["query_string"] else {})
-        call.caller, call.forwarded = caller, forwarded is not None
-        if caller is not None and forwarded is None:
+        query = _query(scope["query_string"], self.query) if scope["query_string"] else {}
+        if caller is not None:
             scope["caller"] = caller.id
-            engine.catalogue.key_uses[caller.id] = engine.clock()
+            service.engine.catalogue.key_uses[caller.id] = service.engine.clock()
             service.rates.check(caller.id)
-        if self._decoder is not None:
-            if headers.get(b"content-type", b"").split(b";")[0].strip().lower() != JSON:
-                raise BadRequest("the header content-type must be application/json")
-            body = await read_body(headers, receive, service.limits)
-        else:
-            body = b""
-        if router is None or name is None:
-            if router is not None and self.scope is not None:
-                await router.refresh()  # it may be about what another process has just written
-            return await self._done_here(call, scope, headers, body)
-        query = b"?" + scope["query_string"] if scope["query_string"] else b""
+        key = headers.get(b"idempotency-key") if self.idempotent else None
         request = RoutedRequest(
-            name,
-            self.method,
-            (scope["raw_path"] + query).decode("latin-1"),
-            headers,
-            body,
-            scope["request_id"],
+            self.label,
+            scope["path"],
+            name or "",
+            path.get("id", ""),
+            query,
+            None if key is None else key.decode("latin-1"),
+            _text(scope),
             "" if caller is None else caller.id,
-            repeatable=self.method == "GET" or (self.idempotent and b"idempotency-key" in headers),
+            await self._body(headers, receive),
+            repeatable=self.method == "GET" or key is not None,
         )
-        reply = await router.route(
-            request, lambda: self._done_here(call, scope, headers, body), forwarded=forwarded is not None
-        )
+        call = Call(service.engine, request, caller)
+        return await (self._do(call, request) if router is None else self._route(call, request, router))
+
+    async def _forwarded(self, request: RoutedRequest, router: Router) -> FullReply:
+        """Do a request that another member has let in."""
+        if len(request.body) > self.service.limits.max_body:
+            raise ContentTooLarge(f"the body is larger than {self.service.limits.max_body} bytes")
+        call = Call(self.service.engine, request, await router.key_of(request.caller), forwarded=True)
+        return await self._route(call, request, router)
+
+    async def _route(self, call: Call, request: RoutedRequest, router: Router) -> FullReply:
+        """Do a request where it belongs."""
+        if not request.name:
+            if self.scope is not None:
+                await router.refresh()  # it may be about what another process has just written
+            return await self._do(call, request)
+        reply = await router.route(request, lambda: self._do(call, request), forwarded=call.forwarded)
         return _passed_on(reply) if isinstance(reply, ForwardedResponse) else reply
+
+    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+        if self._decoder is None:
+            return b""
+        if headers.get(b"content-type", b"").split(b";")[0].strip().lower() != JSON:
+            raise BadRequest("the header content-type must be application/json")
+        return await read_body(headers, receive, self.service.limits)
 
     async def _caller(self, headers: Headers, scope: str, name: str | None) -> ApiKeyCreated | None:
         """The API key of a request; one that is not known here may have been created by another process."""
@@ -227,23 +243,19 @@ class Endpoint:
         await service.router.refresh()
         return service.access.caller(headers, catalogue, clock, scope, name, filtered=self.filtered)
 
-    async def _done_here(
-        self, call: Call, scope: Scope, headers: Headers, body: bytes
-    ) -> Reply | ReplayedReply | StreamingResponse:
+    async def _do(self, call: Call, request: RoutedRequest) -> FullReply:
         """Do a request in this process."""
-        engine, caller = call.engine, call.caller
+        engine, key = call.engine, request.idempotency_key
         if self._decoder is not None:
             try:
-                call.body = self._decoder.decode(body)
+                call.body = self._decoder.decode(request.body)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise BadRequest(decode_error(body, str(error), self.request)) from None
-        key = headers.get(b"idempotency-key")
-        if key is not None and self.idempotent:
-            text = key.decode("latin-1")
-            if not KEY.match(text):
+                raise BadRequest(decode_error(request.body, str(error), self.request)) from None
+        if key is not None:
+            if not KEY.match(key):
                 raise BadRequest("the idempotency key is not 1 to 200 visible ASCII characters")
-            what = f"{self.method} {scope['path']} ".encode() + msgspec.json.encode(call.body)
-            call.key = IdempotencyKey(caller.id if caller is not None else "", text, what)
+            what = f"{self.method} {request.path} ".encode() + msgspec.json.encode(call.body)
+            call.key = IdempotencyKey(request.caller, key, what)
             result: Result = await engine.run_once_per_key(call.key, lambda: self.handler(call))
         else:
             result = await self.handler(call)
@@ -251,25 +263,21 @@ class Endpoint:
             return (*result, JSON, REPLAYED)
         if self.audited:
             with suppress(Unavailable) if self.method == "GET" else nullcontext():  # what can be read is not held back
-                await audit.record(engine, self._entry(call, scope))
+                await audit.record(engine, self._entry(call, request))
         if isinstance(result, StreamingResponse | tuple):
             return result
         return self.status, msgspec.json.encode(result)
 
-    def _entry(self, call: Call, scope: Scope) -> Audited:
-        caller = "" if call.caller is None else call.caller.id
+    def _entry(self, call: Call, request: RoutedRequest) -> Audited:
         target = "/".join(filter(None, (call.name, call.id, str(getattr(call.body, "name", "")))))
-        return Audited(caller, self.handler.__name__, target, _text(scope))
+        return Audited(request.caller, self.handler.__name__, target, request.request_id)
 
 
-def _passed_on(response: ForwardedResponse) -> ReplayedReply | StreamingResponse:
+def _passed_on(response: ForwardedResponse) -> FullReply:
     """The response of another member, as one of ours."""
-    headers = dict(response.headers)
-    media = headers.pop(b"content-type", JSON)
     if response.chunks is not None:
-        _, _, filename = headers.get(b"content-disposition", b"").partition(b"filename=")
-        return StreamingResponse(response.chunks, media.decode("latin-1"), filename.decode("latin-1").strip('"'))
-    return response.status, response.body, media, list(headers.items())
+        return StreamingResponse(response.chunks, response.media.decode("latin-1"), response.filename)
+    return response.status, response.body, response.media, response.headers
 
 
 class MethodRouter:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -11,6 +12,9 @@ from driftwise.service.histogram import SECONDS, Histogram
 from driftwise.service.http.endpoint import answer
 from driftwise.service.http.errors import Unavailable, error_reply
 from driftwise.service.http.request_id import HEADER, request_id
+
+if TYPE_CHECKING:
+    from driftwise.service.members.receiving import Receiver
 
 HEALTH = ("/healthz", "/readyz")  # what is answered on connections beyond the limit
 SAFE = [
@@ -24,27 +28,36 @@ NO_STORE = [*SAFE, (b"cache-control", b"no-store")]
 log = logging.getLogger("driftwise.service")
 
 
-class HttpMetrics:
-    """Counts of responses by endpoint and status, and their times."""
+STOPPING = Unavailable("the service is stopping; repeat the request with the same idempotency key")
 
-    def __init__(self) -> None:
+
+class HttpMetrics:
+    """Counts of responses by endpoint and status, and their times; with `log_requests`, each has a line in the log."""
+
+    def __init__(self, *, log_requests: bool = False) -> None:
+        self.log_requests = log_requests
         self.statuses: Counter[tuple[str, int]] = Counter()
         self.seconds: dict[str, Histogram] = {}
 
-    def add(self, label: str, status: int, seconds: float) -> None:
+    def add(
+        self, label: str, status: int, seconds: float, name: str | None, request_id: str, key: str | None = None
+    ) -> None:
         """Count a response."""
         self.statuses[label, status] += 1
         times = self.seconds.get(label)
         if times is None:
             times = self.seconds[label] = Histogram(SECONDS)
         times.add(seconds)
+        if self.log_requests or status == 500:  # a failure of the store is logged once, not at every 503
+            facts = {"endpoint": label, "status": status, "ms": round(1000 * seconds, 3), "key": key}
+            log.info("answered", extra={"facts": facts | {"deployment": name or None, "request_id": request_id}})
 
 
 class Middleware:
-    """An ASGI application around another."""
+    """An ASGI application around another; requests of other members go past it, to the `receiver`."""
 
-    def __init__(self, app: ASGIApp, metrics: HttpMetrics, *, log_requests: bool = False) -> None:
-        self.app, self.metrics, self.log_requests = app, metrics, log_requests
+    def __init__(self, app: ASGIApp, metrics: HttpMetrics, receiver: "Receiver | None" = None) -> None:
+        self.app, self.metrics, self.receiver = app, metrics, receiver
         self.draining = False  # whether connections are closed after the next response
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,21 +87,8 @@ class Middleware:
                 await self.app(scope, receive, send_safely)
         except asyncio.CancelledError:  # the service is stopping, and this takes longer than it waits
             if not status:
-                await answer(
-                    send_safely,
-                    *error_reply(
-                        Unavailable("the service is stopping; repeat the request with the same idempotency key")
-                    ),
-                )
+                await answer(send_safely, *error_reply(STOPPING))
         finally:
             seconds = time.perf_counter() - start
-            label = scope.get("endpoint_label", "other")
-            self.metrics.add(label, status, seconds)
-            if self.log_requests or status == 500:  # a failure of the store is logged once, not at every 503
-                self._log(scope, label, status, seconds)
-
-    def _log(self, scope: Scope, label: str, status: int, seconds: float) -> None:
-        params = scope.get("path_params") or {}
-        facts = {"endpoint": label, "status": status, "ms": round(1000 * seconds, 3), "key": scope.get("caller")}
-        more = {"deployment": params.get("name"), "request_id": scope["request_id"].decode()}
-        log.info("answered", extra={"facts": facts | more})
+            label, name = scope.get("endpoint_label", "other"), (scope.get("path_params") or {}).get("name")
+            self.metrics.add(label, status, seconds, name, id.decode(), scope.get("caller"))

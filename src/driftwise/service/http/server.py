@@ -146,7 +146,7 @@ def make_server(app: Middleware, host: str, port: int, limits: Limits) -> Server
         host=host,
         port=port,
         loop="uvloop",
-        http=functools.partial(Connection, limiter=ConnectionLimiter(limits)),  # type: ignore[arg-type]
+        http=functools.partial(Connection, limiter=ConnectionLimiter(limits), receiver=app.receiver),  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         interface="asgi3",

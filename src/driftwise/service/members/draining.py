@@ -22,7 +22,8 @@ async def drain(server: "Server", app: Middleware, router: Router) -> None:
     """Hand everything over, and let connections end; at once, where there is no other member that is ready."""
     end = time.monotonic() + DRAIN_S
     app.draining = True
-    if not await router.membership.drain():
-        return
-    while server.server_state.connections and time.monotonic() < end and not server.force_exit:
-        await asyncio.sleep(PAUSE_S)
+    if await router.membership.drain():
+        while server.server_state.connections and time.monotonic() < end and not server.force_exit:
+            await asyncio.sleep(PAUSE_S)
+    if app.receiver is not None:
+        app.receiver.leave()

@@ -1,14 +1,14 @@
 """What is asked of all members: who they are, and the list of deployments with the state that each owner has."""
 
 import functools
-from urllib.parse import urlencode
 
 import msgspec
 
 from driftwise.service.http.endpoint import Call, Endpoint, Handler
 from driftwise.service.http.schemas.responses import DeploymentList, MemberList, MemberResponse
+from driftwise.service.members.frames import RoutedRequest
 from driftwise.service.members.roster import slot_of
-from driftwise.service.members.router import RoutedRequest, Router
+from driftwise.service.members.router import Router
 
 LIST = "/v1/deployments"
 ANSWER_S = 2.0  # how long others may take to tell of theirs
@@ -50,9 +50,8 @@ def _gathered(router: Router, own: Handler) -> Handler:
             return answer
         page = msgspec.convert(answer, DeploymentList)
         places = {view.name: place for place, view in enumerate(page.deployments)}
-        target = f"{LIST}?{urlencode(call.query)}" if call.query else LIST
         caller = "" if call.caller is None else call.caller.id
-        request = RoutedRequest("", "GET", target, {}, b"", b"list", caller, repeatable=True)
+        request = RoutedRequest(f"GET {LIST}", LIST, "", "", call.query, None, "list", caller, b"", repeatable=True)
         async for _, response in router.ask_all(request, ANSWER_S):
             if response.status == 200:
                 for view in msgspec.json.decode(response.body, type=DeploymentList).deployments:

@@ -1,21 +1,54 @@
-"""Requests to other members: HTTP over connections that stay open, a few to each.
+"""Requests to another member, over one connection that stays open: see `frames`.
 
 A request that could not be sent is told from one that was sent and not answered: only the first has certainly not been
 done.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
-from typing import NamedTuple
+import itertools
+import socket
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, NamedTuple
 
-import httptools
+import msgspec
 
 from driftwise.errors import DriftwiseError
+from driftwise.service.http.buffered_transport import BufferedTransport
+from driftwise.service.members.frames import (
+    CANCEL,
+    CUT,
+    END,
+    LEAVE,
+    MORE,
+    PART,
+    PROTOCOL,
+    REQUEST,
+    RESPONSE,
+    SECRET,
+    START,
+    SWITCH,
+    Frame,
+    FrameConnection,
+    ResponseMessage,
+    RoutedRequest,
+)
+from driftwise.service.members.roster import Member
 
-MAX_CONNECTIONS = 64  # to each member; more requests wait
+MAX_WAITING = 256  # requests without a response; more wait to be sent
 CONNECT_S = 2.0
-BUFFER = 1 << 18  # bytes of a long response that may wait to be read
-PASSED = (b"content-type", b"content-disposition", b"retry-after", b"idempotency-replayed")
+KEEP_ALIVE = [  # an idle connection is tried now and then, and one is lost when nothing has arrived there for 10 s
+    (level, getattr(socket, name), value)
+    for level, name, value in (
+        (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
+        (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 15),
+        (socket.IPPROTO_TCP, "TCP_KEEPINTVL", 5),
+        (socket.IPPROTO_TCP, "TCP_KEEPCNT", 2),
+        (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", 10_000),
+    )
+    if hasattr(socket, name)
+]
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(ResponseMessage).decode
 
 
 class NotSentError(DriftwiseError):
@@ -27,183 +60,186 @@ class NotAnsweredError(DriftwiseError):
 
 
 class ForwardedResponse(NamedTuple):
-    """A response; `chunks` is what follows of a body that has no length."""
+    """A response; `chunks` are the body of one that is a stream."""
 
     status: int
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
+    body: bytes = b""
+    media: bytes = b""
+    headers: Sequence[tuple[bytes, bytes]] = ()
+    filename: str = ""
     chunks: AsyncIterator[bytes] | None = None
 
 
-class MemberConnection(asyncio.Protocol):
-    """A connection to a member, for one request at a time."""
+class MemberConnection(FrameConnection):
+    """The end of a connection that sends requests."""
 
-    def __init__(self) -> None:
-        self.closed = False
-        self.keep_alive = True
-        self._transport: asyncio.Transport
-        self._parser: httptools.HttpResponseParser
-        self._start: asyncio.Future[None] | None = None
-        self._headers: list[tuple[bytes, bytes]] = []
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._long = self._complete = False
-        self._more = asyncio.Event()
+    def __init__(self, member: Member) -> None:
+        super().__init__()
+        loop = asyncio.get_running_loop()
+        self.ready: asyncio.Future[None] = loop.create_future()  # when requests can be sent
+        self.leaving = False  # whether the member answers what it has, and nothing more
+        self._loop, self._member = loop, member
+        self._numbers = itertools.count()
+        self._open: set[int] = set()  # requests whose response is not complete
+        self._waiting: dict[int, asyncio.Future[Frame]] = {}
+        self._room = asyncio.Semaphore(MAX_WAITING)
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._head = b""  # the answer to the wish for another protocol, as far as it has come
 
-    async def send(self, request: bytes) -> ForwardedResponse:
-        """Send a request and return the response, or its beginning if it is long."""
-        if self.closed:
-            raise NotSentError
-        self._parser, self._headers, self._parts = httptools.HttpResponseParser(self), [], []
-        self._size, self._long, self._complete = 0, False, False
-        self._start = asyncio.get_running_loop().create_future()
-        self._transport.write(request)
-        await self._start
-        headers = [(name, value) for name, value in self._headers if name in PASSED]
-        status = self._parser.get_status_code()
-        if self._long:
-            return ForwardedResponse(status, headers, b"", self._chunks())
-        return ForwardedResponse(status, headers, b"".join(self._parts))
+    async def send(self, request: RoutedRequest) -> ForwardedResponse:
+        """Send a request and return the response; of a stream, its beginning."""
+        number = next(self._numbers)
+        async with self._room:
+            await self._writable.wait()
+            if self.closed or self.leaving:
+                raise NotSentError
+            self._open.add(number)
+            try:
+                frame = await self._ask(REQUEST, number, _encode(request))
+            except BaseException:
+                self._finish(number)
+                raise
+        message = _decode(frame.content)
+        response = ForwardedResponse(message.status, message.body, message.media, message.headers, message.filename)
+        if frame.kind == RESPONSE:
+            self._finish(number)
+            return response
+        parts = self._parts(number)
+        if message.length is None:
+            return response._replace(chunks=parts)
+        return response._replace(body=b"".join([part async for part in parts]))
 
-    def abort(self) -> None:
-        """Close at once; a request that waits is not answered."""
-        self.closed = True
-        self._transport.abort()
+    async def _ask(self, kind: int, number: int, content: bytes = b"") -> Frame:
+        """Send a frame, and return the one that comes back."""
+        waiting: asyncio.Future[Frame] = self._loop.create_future()
+        self._waiting[number] = waiting
+        self.write(kind, number, content)
+        try:
+            return await waiting
+        finally:
+            del self._waiting[number]
 
-    async def _chunks(self) -> AsyncIterator[bytes]:
-        while True:
-            while not (self._parts or self._complete or self.closed):
-                await self._more.wait()
-                self._more.clear()
-            parts, self._parts, self._size = self._parts, [], 0
-            self._transport.resume_reading()
-            if parts:
-                yield b"".join(parts)
-            elif self._complete:
-                return
-            else:
-                raise NotAnsweredError
+    async def _parts(self, number: int) -> AsyncIterator[bytes]:
+        kind = PART
+        try:
+            while not self.closed:
+                kind, _, content = await self._ask(MORE, number)
+                if kind == END:
+                    return
+                if kind == CUT:
+                    break
+                yield content
+            raise NotAnsweredError
+        finally:
+            if kind == PART:
+                self.write(CANCEL, number)
+            self._finish(number)
+
+    def _finish(self, number: int) -> None:
+        self._open.discard(number)
+        self._close_if_left()
+
+    def _close_if_left(self) -> None:
+        if self.leaving and not self._open:
+            self.close()
+
+    def on_frame(self, frame: Frame) -> None:
+        """Hand a frame to the request that waits for it."""
+        waiting = self._waiting.get(frame.number)
+        if frame.kind == LEAVE:
+            self.leaving = True
+            self._close_if_left()
+        elif waiting is None or waiting.done():  # nobody waits any more
+            if frame.kind in (START, PART):
+                self.write(CANCEL, frame.number)
+        else:
+            waiting.set_result(frame)
+
+    def on_end(self) -> None:
+        """Fail all requests that wait."""
+        self._writable.set()
+        futures: list[asyncio.Future[Any]] = [self.ready, *self._waiting.values()]
+        for future in futures:
+            if not future.done():
+                future.set_exception(NotAnsweredError())
 
     # ---- events of the transport ----
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Be ready."""
-        self._transport = transport
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """Fail the request that waits."""
-        self.closed = True
-        self._more.set()
-        if self._start is not None and not self._start.done():
-            self._start.set_exception(NotAnsweredError())
+        """Ask for the protocol of members."""
+        self._transport = BufferedTransport(transport, self._loop)  # type: ignore[assignment]
+        for level, option, value in KEEP_ALIVE:
+            transport.get_extra_info("socket").setsockopt(level, option, value)
+        wish = (
+            f"GET / HTTP/1.1\r\nhost: {self._member.address}\r\nconnection: upgrade\r\nupgrade: {PROTOCOL.decode()}\r\n"
+            f"{SECRET.decode()}: {self._member.secret}\r\n\r\n"
+        )
+        transport.write(wish.encode())
 
     def data_received(self, data: bytes) -> None:
-        """Parse a response."""
-        try:
-            self._parser.feed_data(data)
-        except (httptools.HttpParserError, AttributeError):
+        """Read frames, after the answer to the wish for them."""
+        if self.ready.done():
+            super().data_received(data)
+            return
+        self._head += data
+        if self._head.startswith(SWITCH):
+            self.ready.set_result(None)
+            super().data_received(self._head[len(SWITCH) :])
+        elif not SWITCH.startswith(self._head):  # it is another process, or stops
             self.abort()
-        self._more.set()
 
-    # ---- events of the parser ----
+    def pause_writing(self) -> None:
+        """The member does not read: let requests wait."""
+        self._writable.clear()
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header."""
-        self._headers.append((name.lower(), value))
-
-    def on_headers_complete(self) -> None:
-        """A response without a length is long: it is passed on as it comes."""
-        self.keep_alive = self._parser.should_keep_alive()
-        if not any(name == b"content-length" for name, _ in self._headers):
-            self._long = True
-            self._set_started()
-
-    def on_body(self, body: bytes) -> None:
-        """Keep a part of the body."""
-        self._parts.append(body)
-        self._size += len(body)
-        if self._long and self._size > BUFFER:
-            self._transport.pause_reading()
-
-    def on_message_complete(self) -> None:
-        """The response is complete."""
-        self._complete = True
-        self._set_started()
-
-    def _set_started(self) -> None:
-        if self._start is not None and not self._start.done():
-            self._start.set_result(None)
+    def resume_writing(self) -> None:
+        """The member reads again."""
+        self._writable.set()
 
 
-class ConnectionPool:
-    """Connections to one member."""
+class MemberLink:
+    """The connection to a member: made when it is needed, and again after it was lost."""
 
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self._idle: list[MemberConnection] = []
-        self._all: set[MemberConnection] = set()
-        self._room = asyncio.Semaphore(MAX_CONNECTIONS)
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._gone = False
+        self._connection: MemberConnection | None = None
+        self._all: set[MemberConnection] = set()  # with those that end with their last response
+        self._connecting: asyncio.Task[MemberConnection] | None = None
 
-    async def send(self, request: bytes) -> ForwardedResponse:
-        """Send a request over a free connection."""
-        await self._room.acquire()
-        connection: MemberConnection | None = None
-        try:
-            connection = await self._connection()
-            response = await connection.send(request)
-            if response.chunks is not None:
-                return response._replace(chunks=self._rest(connection, response.chunks))
-        except BaseException:
-            self._put_back(connection, reusable=False)
-            raise
-        self._put_back(connection, reusable=True)
-        return response
+    async def send(self, request: RoutedRequest) -> ForwardedResponse:
+        """Send a request, and return the response."""
+        connection = self._connection
+        if connection is None or connection.closed or connection.leaving:
+            if self._connecting is None or self._connecting.done():  # requests that come meanwhile share it
+                self._connecting = asyncio.ensure_future(self._connect())
+            connection = await asyncio.shield(self._connecting)
+        return await connection.send(request)
 
-    async def _rest(self, connection: MemberConnection, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        whole = False
-        try:
-            async for chunk in chunks:
-                yield chunk
-            whole = True
-        finally:
-            self._put_back(connection, reusable=whole)
-
-    async def _connection(self) -> MemberConnection:
-        while self._idle:
-            connection = self._idle.pop()
-            if not connection.closed:
-                return connection
-            self._all.discard(connection)
-        host, _, port = self._address.rpartition(":")
+    async def _connect(self) -> MemberConnection:
+        host, _, port = self._member.address.rpartition(":")
         loop = asyncio.get_running_loop()
+        connection = None
         try:
             async with asyncio.timeout(CONNECT_S):
-                _, connection = await loop.create_connection(MemberConnection, host.strip("[]"), int(port))
-        except (OSError, TimeoutError) as error:
+                _, connection = await loop.create_connection(
+                    lambda: MemberConnection(self._member), host.strip("[]"), int(port)
+                )
+                await connection.ready
+        except (OSError, TimeoutError, NotAnsweredError) as error:
+            if connection is not None:
+                connection.abort()
             raise NotSentError from error
-        self._all.add(connection)
+        if self._gone:
+            connection.abort()
+            raise NotSentError
+        self._connection = connection
+        self._all = {connection} | {each for each in self._all if not each.closed}
         return connection
 
-    def _put_back(self, connection: MemberConnection | None, *, reusable: bool) -> None:
-        self._room.release()
-        if connection is None:
-            return
-        if reusable and connection.keep_alive and not connection.closed:
-            self._idle.append(connection)
-        else:
-            self._all.discard(connection)
-            connection.abort()
-
     def close(self) -> None:
-        """Close all connections; requests under way are not answered."""
+        """Close the connection, the member is gone; requests under way are not answered."""
+        self._gone = True
         for connection in self._all:
             connection.abort()
-        self._idle.clear()
-
-
-def request_bytes(method: str, target: str, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> bytes:
-    """A request, ready to be sent."""
-    lines = [f"{method} {target} HTTP/1.1".encode("latin-1")]
-    lines += [name + b": " + value for name, value in headers]
-    lines.append(b"content-length: %d\r\n\r\n" % len(body))
-    return b"\r\n".join(lines) + body

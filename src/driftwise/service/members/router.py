@@ -1,49 +1,28 @@
 """From a request to the process that owns its deployment: here, or forwarded; and back.
 
-Access is checked once, where the request comes in. The owner is shown its own secret, which only the store and the
-other members have, and the id of the caller. When the owner is gone or not known, the request waits for the next one.
-A request that was sent and not answered is sent again only if it changes nothing or has an idempotency key.
+Access is checked once, where the request comes in, and the owner is told the id of the caller. When the owner is gone
+or not known, the request waits for the next one. A request that was sent and not answered is sent again only if it
+changes nothing or has an idempotency key.
 """
 
 import asyncio
-import hmac
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from driftwise.service.http.access import TOKEN_KEY, Headers
+from driftwise.service.http.access import TOKEN_KEY
 from driftwise.service.http.errors import NotOwner, Unauthorized, Unavailable
-from driftwise.service.members.forwarding import (
-    ConnectionPool,
-    ForwardedResponse,
-    NotAnsweredError,
-    NotSentError,
-    request_bytes,
-)
+from driftwise.service.members.forwarding import ForwardedResponse, MemberLink, NotAnsweredError, NotSentError
+from driftwise.service.members.frames import RoutedRequest
 from driftwise.service.members.membership import Membership
 from driftwise.service.members.roster import Member
 from driftwise.service.store.events import ApiKeyCreated
 
 T = TypeVar("T")
-FORWARDED = b"x-driftwise-forwarded"  # the secret of the owner, and the id of the caller
 MISDIRECTED = 421  # the status with which a member answers for what it does not own
 WAIT_S = 10.0  # for an owner
-COPIED = (b"content-type", b"idempotency-key", b"traceparent")
 UNKNOWN = "the process that owns this deployment did not answer; repeat the request with the same idempotency key"
-
-
-class RoutedRequest(NamedTuple):
-    """What is forwarded of a request."""
-
-    name: str  # of the deployment
-    method: str
-    target: str  # path and query
-    headers: Headers
-    body: bytes
-    request_id: bytes
-    caller: str
-    repeatable: bool  # whether it may be sent twice
 
 
 class Router:
@@ -52,18 +31,8 @@ class Router:
     def __init__(self, membership: Membership) -> None:
         self.membership = membership
         self.n_forwarded = 0
-        self._pools: dict[int, ConnectionPool] = {}
+        self._links: dict[int, MemberLink] = {}
         membership.on_gone = self._close
-
-    def forwarded_caller(self, headers: Headers) -> str | None:
-        """The id of the caller of a request that another member has forwarded; None if none has."""
-        value = headers.get(FORWARDED)
-        if value is None:
-            return None
-        secret, _, caller = value.partition(b" ")
-        if not hmac.compare_digest(secret, self.membership.secret.encode()):
-            raise Unauthorized("this is not the secret of this process")
-        return caller.decode("latin-1")
 
     async def key_of(self, id: str) -> ApiKeyCreated | None:
         """The API key with an id; None where auth is off."""
@@ -102,7 +71,7 @@ class Router:
                         raise
             if forwarded:
                 if renewed:
-                    return ForwardedResponse(MISDIRECTED, [], b"")
+                    return ForwardedResponse(MISDIRECTED)
                 await self.membership.renew_now()  # it may have been handed over to this process just now
                 renewed = True
                 continue
@@ -133,14 +102,11 @@ class Router:
 
     async def send(self, member: Member, request: RoutedRequest) -> ForwardedResponse:
         """Send a request to a member."""
-        pool = self._pools.get(member.id)
-        if pool is None:
-            pool = self._pools[member.id] = ConnectionPool(member.address)
-        headers = [(name, request.headers[name]) for name in COPIED if name in request.headers]
-        headers += [(b"host", member.address.encode()), (b"x-request-id", request.request_id)]
-        headers.append((FORWARDED, f"{member.secret} {request.caller}".encode("latin-1")))
+        link = self._links.get(member.id)
+        if link is None:
+            link = self._links[member.id] = MemberLink(member)
         self.n_forwarded += 1
-        return await pool.send(request_bytes(request.method, request.target, headers, request.body))
+        return await link.send(request)
 
     async def ask_all(self, request: RoutedRequest, seconds: float) -> AsyncIterator[tuple[Member, ForwardedResponse]]:
         """Send a request to all other members; those that do not answer in time are left out."""
@@ -155,11 +121,11 @@ class Router:
                 yield member, task.result()
 
     def _close(self, id: int) -> None:
-        pool = self._pools.pop(id, None)
-        if pool is not None:
-            pool.close()
+        link = self._links.pop(id, None)
+        if link is not None:
+            link.close()
 
     def close(self) -> None:
         """Close all connections to other members."""
-        for id in list(self._pools):
+        for id in list(self._links):
             self._close(id)

@@ -49,6 +49,8 @@ ERRORS: dict[str, type[JournalError]] = {
 }
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
+for _kind in (*WRITES.values(), *ROSTER.values()):
+    msgspec.msgpack.Decoder(_kind)  # so that msgspec knows the type before several threads need it
 
 
 def send(connection: socket.socket, *message: object) -> None:

@@ -18,6 +18,7 @@ START = 0  # the link before the first event of a stream
 ERASED = "erased"
 _EVENT = struct.Struct("<qqqqH")
 _LINK = struct.Struct("<qq")
+_ERASED = msgspec.msgpack.Decoder(Erased)
 
 
 def link(before: int, event: Event) -> int:
@@ -41,7 +42,7 @@ def content_digest(event: Event) -> int:
 def _original_digest(event: Event) -> int:
     """The digest that an erased event stores of what it was, if its own digest fits."""
     try:
-        erased = msgspec.msgpack.decode(event.body, type=Erased)
+        erased = _ERASED.decode(event.body)
     except msgspec.DecodeError:
         return ~content_digest(event)  # it fits nothing
     check = content_digest(event._replace(body=erased.body))

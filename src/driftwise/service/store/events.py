@@ -48,7 +48,7 @@ class Erased(Body):
     @property
     def decided(self) -> Decided:
         """What is left of the decision."""
-        return msgspec.msgpack.decode(self.body, type=Decided)
+        return _DECIDED.decode(self.body)
 
 
 class JournalGap(Body):
@@ -189,6 +189,7 @@ KINDS: dict[str, type[Body]] = {
 NAMES = {kind: name for name, kind in KINDS.items()}
 AUDITED = NAMES[Audited]
 _DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in KINDS.items()}
+_DECIDED = msgspec.msgpack.Decoder(Decided)
 _ENCODER = msgspec.msgpack.Encoder()
 
 

@@ -105,7 +105,10 @@ def encode(state: StatsState) -> bytes:
 
 def decode(blob: bytes) -> StatsState:
     """Deserialize a state."""
-    return msgspec.msgpack.decode(blob, type=StatsState, dec_hook=lambda _, each: array("d", each))
+    return _STATE.decode(blob)
+
+
+_STATE = msgspec.msgpack.Decoder(StatsState, dec_hook=lambda _, each: array("d", each))
 
 
 def sum_arrays(arrays: "Iterable[array[float]]") -> "array[float]":
