@@ -25,6 +25,7 @@ from driftwise.core.adapter import NOTHING, AnyAdapter
 from driftwise.core.arm_registry import plain_name
 from driftwise.core.encoding import Arm
 from driftwise.core.family import FAMILIES, caution_of, player_of
+from driftwise.core.loop import KNOWN
 from driftwise.core.outcome_status import OutcomeStatus
 from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Policy
@@ -141,7 +142,7 @@ class Agent(Rounds):
             self.t = t + 1
             if full:
                 if over is not None:
-                    self._learn(self._plain, self._address, *over)
+                    self._follow(self._plain, self._address, *over)
                 del pending[self._oldest]
                 self.forgotten += 1
             registry = adapter.registry
@@ -178,7 +179,7 @@ class Agent(Rounds):
                 known = index is not None
                 if known:
                     now = self.t - 1
-                    self._learn(self._plain, self._address, t, index, propensity, row, self._rng, value, now, True)
+                    self._follow(self._plain, self._address, t, index, propensity, row, self._rng, value, now, KNOWN)
             else:
                 known = self._learn_about(pending, value)
             del self._pending[id]

@@ -19,7 +19,7 @@ from driftwise.agent.views import add_views
 from driftwise.core import serialization as states
 from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import ArmRegistry
-from driftwise.core.loop import choose_once, decide_once, learn_once, pend_once, share_of
+from driftwise.core.loop import KNOWN, OVER, UNDER_WAY, choose_once, decide_once, follow_once, share_of
 from driftwise.core.pinned import pin
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
@@ -63,11 +63,10 @@ class Rounds:
         joint = adapter.bare and not samples  # nothing is asked between the choice and its pending
         pends = type(policy) in pend.kernels
         decide = bound(decide_once, *choice, 0, holds=quick) if joint else bound(choose_once, *choice, holds=quick)
-        wait = bound(pend_once, *decision, holds=quick) if pends and not joint else None
-        learn = bound(learn_once, *decision, example.outcome, 0, True, holds=quick)
+        follow = bound(follow_once, *decision, example.outcome, 0, KNOWN, holds=quick)
         count = bound(share_of, *choice, 0, samples, holds=True) if samples else None
         if adapter.bare and count is not None:
-            decide = _decide_and_count(decide, count, samples, wait)
+            decide = _decide_and_count(decide, count, samples, (follow, example.outcome) if pends else None)
         stored = example if adapter.repeats else example._replace(context=())  # of an example, what a step holds
         past = None if adapter.bare else Rewind(plain, pinned, tuple(stored))
         count_stale, alarms = _total(_counters(state, "stale")), _counters(state, "alarms")
@@ -76,7 +75,7 @@ class Rounds:
         self._pinned, self._address, self._advance = pinned, pinned.address, partial(_advance, state)
         self._bare, self._context, self._plain_rewards = adapter.bare, adapter.context, adapter.plain_rewards
         self._count_stale, self._alarms = count_stale, alarms
-        self._decide, self._learn, self._count, self._pends, self._pend = decide, learn, count, pends, wait
+        self._decide, self._follow, self._count, self._pends = decide, follow, count, pends
 
     # ---- pending decisions ----
 
@@ -103,11 +102,13 @@ class Rounds:
         t, chosen, propensity, row, _ = pending
         place = self._adapter.locate(chosen, row) if self._pends else None
         if place is not None:
-            plain, state, rng = self._plain, self._state, self._rng
-            own = at(rng, t)
-            self._bound(advance, plain, state, t, own)(plain, state, t, own)
-            step = t, place[0], propensity, place[1], rng
-            self._bound(pend_once, plain, state, *step)(plain, state, *step)
+            comes: Step = self._advance, (t, int(at(self._rng, t)))
+            waits = t, place[0], propensity, place[1], self._rng, self._adapter.examples.outcome, t, UNDER_WAY
+            steps = [comes, (self._follow, waits)]
+            for kernel, arguments in steps:
+                kernel(self._plain, self._address, *arguments)
+            if self._past is not None:
+                self._past.note(*steps)
         self._pending[id] = pending
 
     def _settle(self, id: int) -> list[Step]:
@@ -115,8 +116,8 @@ class Rounds:
         step = self._ends(id)
         if step is None:
             return []
-        self._learn(self._plain, self._address, *step)
-        return [(self._learn, step)]
+        self._follow(self._plain, self._address, *step)
+        return [(self._follow, step)]
 
     def _ends(self, id: int) -> tuple[Any, ...] | None:
         """What tells the policy that a decision pends no longer, though nothing came of it; None where nothing must."""
@@ -124,7 +125,7 @@ class Rounds:
         place = self._adapter.locate(chosen, row) if self._pends else None
         if place is None:
             return None
-        return t, place[0], propensity, place[1], self._rng, self._adapter.examples.outcome, self.t - 1, False
+        return t, place[0], propensity, place[1], self._rng, self._adapter.examples.outcome, self.t - 1, OVER
 
     def _find_oldest(self) -> None:
         """Find the oldest pending decision. Ids only grow, so the search never starts over."""
@@ -184,13 +185,14 @@ class Rounds:
         decision = Decision(t, action, propensity, () if action is None else adapter.context_of(row), own)
         ends = action is None  # nothing will come of it that is not known
         null = adapter.null_outcome() if ends else None
-        if self._pend is not None and (not ends or null is not None):
+        if self._pends and (not ends or null is not None):
             where = index.copy() if isinstance(index, np.ndarray) else index  # perhaps room that a policy works in
-            steps.append((self._pend, (t, where, propensity, adapter.expand(row, index), self._rng)))
-            self._pend(self._plain, self._address, *steps[-1][1])
+            waits = t, where, propensity, adapter.expand(row, index), self._rng, adapter.examples.outcome, t, UNDER_WAY
+            steps.append((self._follow, waits))
+            self._follow(self._plain, self._address, *waits)
         if null is not None:
-            steps.append((self._learn, (t, index, propensity, row, self._rng, null, t, True)))
-            self._learn(self._plain, self._address, *steps[-1][1])
+            steps.append((self._follow, (t, index, propensity, row, self._rng, null, t, KNOWN)))
+            self._follow(self._plain, self._address, *steps[-1][1])
         if self._past is not None:
             self._past.note(*steps)
         return decision, None if ends else (chosen, propensity, row)
@@ -203,10 +205,10 @@ class Rounds:
         try:
             adapter.settle(t, chosen, value)
             if place is not None:
-                step = t, place[0], propensity, place[1], self._rng, answer, self.t - 1, True
-                self._learn(self._plain, self._address, *step)
+                step = t, place[0], propensity, place[1], self._rng, answer, self.t - 1, KNOWN
+                self._follow(self._plain, self._address, *step)
                 if self._past is not None:
-                    self._past.note((self._learn, step))
+                    self._past.note((self._follow, step))
         except BaseException as error:
             raise self._undone(before, error) from None
         return place is not None
@@ -278,7 +280,7 @@ def _total(counters: list[NDArray[np.int64]]) -> Callable[[], int] | None:
 
 
 def _decide_and_count(
-    choose: Callable[..., Any], count: Callable[..., float], samples: int, pend: Callable[..., Any] | None
+    choose: Callable[..., Any], count: Callable[..., float], samples: int, pend: tuple[Callable[..., Any], Any] | None
 ) -> Callable[..., tuple[int, float, int]]:
     """What `decide_once` does, but a propensity that the policy cannot tell is counted before the decision pends."""
 
@@ -289,7 +291,8 @@ def _decide_and_count(
         elif propensity != propensity:
             propensity = count(policy, address, t, context, own, index, samples)
         if pend is not None:
-            pend(policy, address, t, index, propensity, context, rng)
+            follow, outcome = pend
+            follow(policy, address, t, index, propensity, context, rng, outcome, t, UNDER_WAY)
         return index, propensity, own
 
     return decide

@@ -27,7 +27,6 @@ def successor_of(
     for (id, (_, *pending)), t in zip(agent._pending.items(), times, strict=False):
         new._resume(id, (t, *pending))
     new.t = times[-1]
-    new._bind(policy, adapter, new._state)  # from here on a failed step goes back to this state
     return new
 
 

@@ -32,7 +32,7 @@ HERE = str(Path(__file__).parent)
 CODE = str(Path(__file__).parent.parent)
 PENDING = 6  # so few may wait that the oldest is given up
 LIFE = 12  # rounds
-KERNELS = {"decide": ("_decide",), "decide nothing": ("_decide", "_learn"), "learn": ("_learn",)}  # a verb runs
+KERNELS = {"decide": ("_decide",), "decide nothing": ("_decide", "_follow"), "learn": ("_follow",)}  # a verb runs
 
 
 DECISIONS: tuple[object, ...] = (99, -1, "first", None, 1.5, True, [])

@@ -13,6 +13,8 @@ from driftwise.core.summary import Summary
 from driftwise.core.types import Decision, Trace
 from driftwise.core.verbs import advance, deliver, observe, pend, respond, select, settle, summarise, update
 
+UNDER_WAY, OVER, KNOWN = range(3)  # stages of a decision
+
 
 @kernel
 def play(policy: Any, state: Any, tape: Any, nature: Any, rng: Any, trace: Trace, horizon: int) -> int:
@@ -44,12 +46,6 @@ def choose_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tupl
 
 
 @kernel
-def pend_once(policy: Any, state: Any, t: int, action: Any, propensity: float, context: Any, rng: Any) -> None:
-    """From now on the decision of round `t` is under way; `context` is what describes its action."""
-    pend(policy, unpin(state), Decision(t, action, propensity, context, stream(rng, t)))
-
-
-@kernel
 def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any, override: int) -> tuple[int, float, Any]:
     """The first half of a round, for a program that lives in the real world: choose one arm and let it pend.
 
@@ -75,7 +71,7 @@ def share_of(policy: Any, state: Any, t: int, context: Any, own: Any, action: in
 
 
 @kernel
-def learn_once(
+def follow_once(
     policy: Any,
     state: Any,
     t: int,
@@ -85,13 +81,19 @@ def learn_once(
     rng: Any,
     value: Any,
     now: int,
-    known: bool,
+    stage: int,
 ) -> None:
-    """The second half: the decision of round `t` is over, and, if that is `known`, what came of it by round `now`."""
+    """The second half, what becomes of the decision of round `t`: it pends, is over, or `value` came of it by `now`.
+
+    `context` is what describes its action. The three are one function, because they share most of what is compiled.
+    """
     here, decision = unpin(state), Decision(t, action, propensity, context, stream(rng, t))
-    settle(policy, here, decision)
-    if known:
-        update(policy, here, decision, outcome_of(value), now)
+    if stage == UNDER_WAY:
+        pend(policy, here, decision)
+    else:
+        settle(policy, here, decision)
+        if stage == KNOWN:
+            update(policy, here, decision, outcome_of(value), now)
 
 
 @kernel
