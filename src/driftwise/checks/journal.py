@@ -51,6 +51,21 @@ def reads_long_streams(open_it: Open) -> None:
     journal.close()
 
 
+def reads_while_it_is_written(open_it: Open) -> None:
+    """What is appended while a stream is read, also the catalogue, is no damage; a later read has it."""
+    journal = open_it()
+    try:
+        journal.append([_event(0, number) for number in range(3)])
+        events = journal.read(0)
+        first = next(events)
+        journal.append([_event(0, 3)])
+        early = [first, *events]
+        require(early in ([_event(0, n) for n in range(size)] for size in (3, 4)), f"a read beside a write gave {early}")
+        require(len([*journal.read(0)]) == 4, "what was appended while a stream was read has gone")
+    finally:
+        journal.close()
+
+
 def all_or_nothing(open_it: Open) -> None:
     """An append that cannot be whole leaves nothing behind, and the next one works."""
     journal = open_it()
@@ -254,6 +269,7 @@ JOURNAL_CHECKS: tuple[Callable[[Open], None], ...] = (
     starts_empty,
     keeps_order,
     reads_long_streams,
+    reads_while_it_is_written,
     all_or_nothing,
     finds_outcomes_and_answers,
     keeps_snapshots,

@@ -180,8 +180,12 @@ class SQLJournal(ABC):
     # ---- reading ----
 
     def read(self, stream: int, after: int = -1, upto: int | None = None) -> Iterator[Event]:
-        """The events of a stream after number `after`, up to and including `upto`; the chain is checked."""
+        """The events of a stream after number `after`, up to and including `upto`; the chain is checked.
+
+        Where the stream ends is asked before anything is read: what is written meanwhile may or may not be seen.
+        """
         origin, last, size = self._origin(stream), NO_LIMIT if upto is None else upto, PAGE
+        head = self._query(HEAD, (stream,))
         after, link = self._start(stream, after, origin)
         while True:
             try:
@@ -200,7 +204,7 @@ class SQLJournal(ABC):
                 yield event
             if len(page) < size:
                 break
-        self._check_end(stream, after + 1, last)
+        self._check_end(stream, head, after + 1, last)
 
     def _start(self, stream: int, after: int, origin: Origin | None, run: Run | None = None) -> tuple[int, int | None]:
         """After which event a read begins, and the link of that; None where that event is gone.
@@ -231,10 +235,9 @@ class SQLJournal(ABC):
             raise DamagedError(f"event {event.number} is damaged: its checksum does not fit", event.number)
         return found
 
-    def _check_end(self, stream: int, expected: int, last: int) -> None:
-        """Fail when a stream ends before its last event that is known."""
-        for row in self._query(HEAD, (stream,)):
-            _, number, link, digest = row
+    def _check_end(self, stream: int, head: list[tuple[Any, ...]], expected: int, last: int) -> None:
+        """Fail when a stream ends before the last event that was known when it was read."""
+        for _, number, link, digest in head:
             if not fits(digest, chain.head_digest, stream, number, link):
                 raise DamagedError("the record of its last event is damaged", expected)
             if expected <= min(number, last):
