@@ -11,10 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from driftwise.cli import main
-from driftwise.service.deployments import queries
+from driftwise.service.deployments import admin, queries
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.idempotency import IdempotencyKey
 from driftwise.service.http.errors import Damaged
+from driftwise.service.http.schemas.requests import ChangeRequest
 from driftwise.service.store.journal import open_journal
 from tests.fixtures.engine import create, decide, learn, running
 
@@ -80,6 +81,21 @@ BODY = f"UPDATE events SET at = at + 1 WHERE stream = 1 AND number = {DAMAGED}"
 LOST = f"DELETE FROM events WHERE stream = 1 AND number = {DAMAGED}"
 TAIL = f"DELETE FROM events WHERE stream = 1 AND number >= {N - 3}"
 NO_SNAPSHOTS = "DELETE FROM snapshots WHERE stream = 1"
+
+
+def test_a_policy_newer_than_the_snapshot_begins_there(store: str) -> None:
+    async def change() -> None:
+        async with running(store) as engine:
+            await admin.change(engine, "shop", ChangeRequest(policy="thompson"))
+            await play(engine, "shop")
+
+    asyncio.run(fill(store))
+    asyncio.run(change())
+    execute(store, f"DELETE FROM snapshots WHERE stream = 1 AND number >= {N}")
+    execute(store, LOST)
+    repaired = run("repair", store)
+    assert f"its origin; the policy since event {N} begins anew there" in repaired.output, repaired.output
+    assert run("check", store).exit_code == 0
 
 
 @pytest.mark.parametrize("damage", [BODY, LOST, TAIL], ids=["changed", "lost", "tail lost"])

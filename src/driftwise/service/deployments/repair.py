@@ -4,7 +4,7 @@ In this order, whatever loses least:
 
 1. A backup that has the damaged events: they are copied from it, and nothing is lost.
 2. A snapshot newer than the damage: it becomes the origin of replays. No decision and no outcome is lost to the
-   policy, but the damaged events are missing from the log.
+   policy, but the damaged events are missing from the log. A policy that is newer than the snapshot begins there.
 3. The event before the damage: the deployment goes on from there. What came after is set aside, and lost to the policy.
 
 Of a malformed SQLite file all rows that can be read are copied to a new one first (`salvage`).
@@ -26,7 +26,7 @@ from driftwise.service.deployments.check import (
 )
 from driftwise.service.deployments.fold import restore
 from driftwise.service.store import chain
-from driftwise.service.store.events import JournalGap, encode
+from driftwise.service.store.events import JournalGap, body_of, encode
 from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, JournalError, Origin, Snapshot
 from driftwise.service.store.upkeep import SQLUpkeep
 
@@ -102,7 +102,11 @@ def _go_on(journal: SQLUpkeep, stream: int, first: int | None, dry_run: bool) ->
     if snapshot is not None:
         if not dry_run:
             _begin_at(journal, snapshot, first)
-        return f"the snapshot after event {snapshot.number} {would}its origin; nothing is lost to the policy"
+        change = _policy_change(journal, snapshot)
+        loss = (
+            "nothing is lost to the policy" if change is None else f"the policy since event {change} begins anew there"
+        )
+        return f"the snapshot after event {snapshot.number} {would}its origin; {loss}"
     if first is None:
         return "there is no snapshot to go on from"
     last = _last_known(journal, stream, first)
@@ -123,6 +127,12 @@ def _good_snapshot(journal: SQLUpkeep, stream: int, first: int | None) -> Snapsh
             return None
         link = found
     return snapshot if link is not None else None
+
+
+def _policy_change(journal: SQLUpkeep, snapshot: Snapshot) -> int | None:
+    """The last event after a snapshot that made the policy another one."""
+    changes = (event for event, _ in journal.rows(snapshot.stream, snapshot.number) if event.kind == "changed")
+    return max((event.number for event in changes if body_of(event).policy), default=None)
 
 
 def _link_of(journal: SQLUpkeep, snapshot: Snapshot) -> int | None:
