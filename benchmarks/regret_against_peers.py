@@ -1,6 +1,6 @@
 """Regret against other libraries on the same rewards, each in its own environment.
 
-    python -m benchmarks.regret_against_peers [--horizon 3000] [--runs 5] [--peers NAME ...]
+    python -m benchmarks.regret_against_peers [--horizon 3000] [--runs 5] [--peers NAME ...] [--file FILE]
 
 Two comparisons. At equal settings: the same algorithm with the same parameters (`peers/settings.py`), where both have
 it; regrets should be equal but for luck, and a difference shows a slip on one side. At defaults: `auto`, which has
@@ -8,11 +8,13 @@ nothing to set, against what each library offers without setting anything, or wh
 
 Every pair plays the same runs, so differences are taken run by run. A side is better where the 95 % interval of the
 mean difference, by Student's t, leaves out zero.
+
+With `--file` every regret is written as soon as it is known, and one that is there is not played again: a command that
+was stopped goes on, and another peer adds its own. Delete the file when worlds or players have changed.
 """
 
 import argparse
 import itertools
-import json
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -24,7 +26,9 @@ from rich.console import Console
 from scipy.stats import t as student
 
 from benchmarks.counterparts import counterpart
+from benchmarks.peers.environments import python_of
 from benchmarks.peers.measure import ask
+from benchmarks.peers.regret_file import RegretFile
 from benchmarks.peers.timing import Options
 from benchmarks.report import table_of
 from benchmarks.sizes import FULL, Sizes
@@ -63,8 +67,6 @@ DEFAULTS: dict[str, tuple[str, ...]] = {
 FEW_RUNS = {"bayesianbandits": 3}
 PEERS = tuple(dict.fromkeys([*EQUAL, *DEFAULTS]))
 
-Regrets = dict[str, Floats]  # by case, an entry per run
-
 
 class Duel(NamedTuple):
     """Ours and theirs in one world, run by run."""
@@ -76,13 +78,18 @@ class Duel(NamedTuple):
     theirs: Floats
 
     @property
+    def half_width(self) -> float:
+        """Of the 95 % interval of the mean difference."""
+        gaps = self.theirs - self.ours
+        return float(gaps.std(ddof=1) / np.sqrt(len(gaps)) * student.ppf(0.975, len(gaps) - 1))
+
+    @property
     def winner(self) -> str:
         """The side that is better beyond luck, or nobody."""
-        gaps = self.theirs - self.ours
-        half_width = gaps.std(ddof=1) / np.sqrt(len(gaps)) * student.ppf(0.975, len(gaps) - 1)
-        if abs(gaps.mean()) <= half_width:
+        gap = (self.theirs - self.ours).mean()
+        if abs(gap) <= self.half_width:
             return ""
-        return "ours" if gaps.mean() > 0 else self.peer
+        return "ours" if gap > 0 else self.peer
 
 
 def worlds(horizon: int, runs: int) -> dict[str, DrawnWorld]:
@@ -99,7 +106,7 @@ def worlds(horizon: int, runs: int) -> dict[str, DrawnWorld]:
 
 def rows(sizes: Sizes) -> list[Row]:
     """Everybody in every world that fits."""
-    return compare(worlds(sizes.regret_rounds, sizes.regret_runs), PEERS)
+    return compare(worlds(sizes.regret_rounds, sizes.regret_runs), PEERS, RegretFile(None, sizes.regret_rounds))
 
 
 def skipped(why: str) -> list[Row]:
@@ -107,72 +114,65 @@ def skipped(why: str) -> list[Row]:
     return [not_measured(f"regret, {peer}'s / ours", why) for peer in PEERS]
 
 
-def compare(drawn: Mapping[str, DrawnWorld], peers: Iterable[str], out: Path | None = None) -> list[Row]:
-    """A row per peer and algorithm at equal settings, and a row per peer, default and world.
-
-    The rows so far are written to `out` after every world of every peer.
-    """
+def compare(drawn: Mapping[str, DrawnWorld], peers: Iterable[str], regrets: RegretFile) -> list[Row]:
+    """A row per peer and algorithm at equal settings, and a row per peer, default and world."""
     equal: list[Duel] = []
     defaults: list[Duel] = []
     failures: list[Row] = []
-    ours = OurRegrets()
-
-    def rows_so_far() -> list[Row]:
-        return [*_equal_rows(equal), *_default_rows(defaults), *failures]
-
-    for peer, (name, world) in itertools.product(peers, drawn.items()):
-        asked = _asked(peer, name)
-        if not asked:
-            continue
+    for peer in peers:
         try:
-            regrets = _regrets(peer, asked, world.first(FEW_RUNS.get(peer)))
-        except RuntimeError as why:  # it could not be installed or started; the others still play
-            print(f"bench: {peer} left out of {name}: {why}", file=sys.stderr)
-            failures.append(not_measured(f"regret, {name}, {peer}'s / ours", f"{peer} does not run here"))
+            python_of(peer)
+        except RuntimeError as why:  # it cannot be installed; the others still play
+            print(f"bench: {peer} left out: {why}", file=sys.stderr)
+            failures.append(not_measured(f"regret, {peer}'s / ours", f"{peer} does not run here"))
             continue
-        for case, theirs in regrets.items():
+        for name, case in itertools.product(drawn, _cases(peer)):
+            if _is_linear(case) != (name == LINEAR):
+                continue
             among, mine = (equal, case) if case in EQUAL.get(peer, ()) else (defaults, "auto")
-            among.append(Duel(name, case, peer, ours.of(mine, name, world)[: len(theirs)], theirs))
-        if out:
-            document = [each._asdict() for each in rows_so_far()]
-            out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    return rows_so_far()
+            try:
+                among.append(_duel(peer, case, mine, name, drawn[name], regrets))
+            except RuntimeError as why:
+                print(f"bench: {peer} {case} left out of {name}: {why}", file=sys.stderr)
+                failures.append(not_measured(f"regret, {name}, {peer} {case} / {mine}", f"{peer}'s breaks"))
+    return [*_equal_rows(equal), *_default_rows(defaults), *failures]
 
 
-def _asked(peer: str, world: str) -> list[str]:
-    """The cases of a peer that fit a world."""
-    every = [*EQUAL.get(peer, ()), *DEFAULTS.get(peer, ())]
-    return [case for case in every if _is_linear(case) == (world == LINEAR)]
+def _cases(peer: str) -> list[str]:
+    return [*EQUAL.get(peer, ()), *DEFAULTS.get(peer, ())]
 
 
 def _is_linear(case: str) -> bool:
     return case.startswith("lin") or case == "square-cb"
 
 
-def _regrets(peer: str, cases: list[str], world: DrawnWorld) -> Regrets:
+def _duel(peer: str, case: str, mine: str, name: str, world: DrawnWorld, regrets: RegretFile) -> Duel:
+    """Both sides in one world, played as far as their regrets are not known."""
+    few = world.first(FEW_RUNS.get(peer))
+    theirs = regrets.of(name, f"{peer} {case}", len(few.rewards), lambda: _their_regret(peer, case, few))
+    ours = regrets.of(name, f"driftwise {mine}", len(world.rewards), lambda: _our_regret(mine, world))
+    return Duel(name, case, peer, ours[: len(theirs)], theirs)
+
+
+def _their_regret(peer: str, case: str, world: DrawnWorld) -> Floats:
+    """By run."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tape.npz"
         world.write(file)
         words = ("--tape", str(file), "--window", str(WINDOW), "--features", str(_features(world)))
-        document = ask(peer, *words, "--cases", *cases)
-    return {case: world.regret(np.array(actions)) for case, actions in document["cases"].items()}
+        played = ask(peer, *words, "--cases", case)["cases"]
+    if case not in played:  # the peer has said why on stderr
+        raise RuntimeError(f"{peer} did not play {case} to its end")
+    return world.regret(np.array(played[case]))
 
 
 def _features(world: DrawnWorld) -> int:
     return 1 if world.contexts is None else world.contexts.shape[2]
 
 
-class OurRegrets:
-    """Our regrets, each policy played once per world."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], Floats] = {}
-
-    def of(self, case: str, name: str, world: DrawnWorld) -> Floats:
-        """By run."""
-        if (case, name) not in self._known:
-            self._known[case, name] = world.regret(play(our_policy(case, world.rewards.shape[1]), world))
-        return self._known[case, name]
+def _our_regret(case: str, world: DrawnWorld) -> Floats:
+    """By run."""
+    return world.regret(play(our_policy(case, world.rewards.shape[1]), world))
 
 
 def our_policy(case: str, horizon: int) -> Any:
@@ -211,11 +211,15 @@ def _main() -> None:
     parser.add_argument("--horizon", type=int, default=FULL.regret_rounds)
     parser.add_argument("--runs", type=int, default=FULL.regret_runs)
     parser.add_argument("--peers", nargs="*", default=PEERS, choices=PEERS, metavar="PEER")
-    parser.add_argument("--out", type=Path, help="a JSON file for the regrets by run, written as they come")
+    parser.add_argument("--file", type=Path, help="a JSON file of regrets by run: written as they come, and continued")
     options = parser.parse_args()
     if options.horizon <= WINDOW or options.runs < 2:
         parser.error(f"needs --horizon above {WINDOW} and --runs of at least 2")
-    found = compare(worlds(options.horizon, options.runs), options.peers, options.out)
+    try:
+        regrets = RegretFile(options.file, options.horizon)
+    except ValueError as error:
+        parser.error(str(error))
+    found = compare(worlds(options.horizon, options.runs), options.peers, regrets)
     Console(width=None if sys.stdout.isatty() else 150).print(table_of(found))
 
 

@@ -8,9 +8,11 @@ import pytest
 
 from benchmarks import bench, live_linear, regret_against_peers
 from benchmarks.peers import features, timing
+from benchmarks.peers.regret_file import RegretFile
 from benchmarks.peers.timing import Case, Options
-from benchmarks.regret_against_peers import EQUAL, LINEAR, Duel
+from benchmarks.regret_against_peers import DEFAULTS, EQUAL, LINEAR, Duel
 from benchmarks.sizes import QUICK
+from benchmarks.table import Row
 from benchmarks.tapes import DrawnWorld, draw_arms, draw_contexts, play
 from driftwise.families import Abrupt, Uniform
 
@@ -92,23 +94,78 @@ def test_a_side_is_better_only_beyond_luck(theirs: list[float], winner: str) -> 
     assert duel.winner == winner
 
 
-def test_peers_that_do_not_run_are_said_so_and_the_others_play(
-    monkeypatch: pytest.MonkeyPatch, abrupt: DrawnWorld
-) -> None:
-    def ask(peer: str, *words: str) -> dict[str, Any]:
-        if peer == "pymab":
-            raise RuntimeError("no wheel")
-        return {"cases": {case: np.zeros((2, 60), int).tolist() for case in words[words.index("--cases") + 1 :]}}
+class FirstArm:
+    """River and pymab as libraries that always play the first arm; what was asked of them is remembered."""
 
-    monkeypatch.setattr(regret_against_peers, "ask", ask)
-    monkeypatch.setattr(regret_against_peers, "our_policy", lambda case, horizon: Uniform())
-    monkeypatch.setattr(regret_against_peers, "worlds", lambda horizon, runs: {"abrupt": abrupt})
-    monkeypatch.setattr(regret_against_peers, "PEERS", ("river", "pymab"))
-    found = regret_against_peers.rows(QUICK)
-    names = [each.name for each in found]
-    assert "regret, abrupt, river default / auto" in names and "regret, ucb1, river's / ours" in names
-    (failure,) = (each for each in found if each.ratio is None)
-    assert failure.note == "not measured: pymab does not run here"
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, world: DrawnWorld) -> None:
+        self.world, self.requests = world, list[tuple[str, str]]()
+        self.missing: tuple[str, ...] = ()  # libraries that cannot be installed
+        self.broken: tuple[str, ...] = ()  # cases that raise
+        self.last: str | None = None  # the case at which the user stops the program
+        monkeypatch.setattr(regret_against_peers, "python_of", self.python_of)
+        monkeypatch.setattr(regret_against_peers, "ask", self.ask)
+        monkeypatch.setattr(regret_against_peers, "our_policy", lambda case, horizon: Uniform())
+
+    def python_of(self, peer: str) -> None:
+        if peer in self.missing:
+            raise RuntimeError("no wheel")
+
+    def ask(self, peer: str, *words: str) -> dict[str, Any]:
+        case = words[words.index("--cases") + 1]
+        if case == self.last:
+            raise KeyboardInterrupt
+        self.requests.append((peer, case))
+        return {"cases": {} if case in self.broken else {case: np.zeros((2, 60), int).tolist()}}
+
+    def compare(self, file: Path | None = None) -> list[Row]:
+        return regret_against_peers.compare({"abrupt": self.world}, ["river", "pymab"], RegretFile(file, 60))
+
+
+@pytest.fixture
+def libraries(monkeypatch: pytest.MonkeyPatch, abrupt: DrawnWorld) -> FirstArm:
+    return FirstArm(monkeypatch, abrupt)
+
+
+def test_peers_that_do_not_run_are_said_so_and_the_others_play(libraries: FirstArm) -> None:
+    libraries.missing, libraries.broken = ("pymab",), ("sliding-thompson",)
+    found = libraries.compare()
+    names = [each.name for each in found if each.ratio is not None]
+    assert names == [
+        "regret, ucb1, river's / ours",
+        "regret, thompson, river's / ours",
+        "regret, abrupt, river default / auto",
+    ]
+    failures = {each.name: each.note for each in found if each.ratio is None}
+    assert failures == {
+        "regret, abrupt, river sliding-thompson / sliding-thompson": "not measured: river's breaks",
+        "regret, pymab's / ours": "not measured: pymab does not run here",
+    }
+
+
+def test_a_comparison_that_was_stopped_plays_only_what_is_missing(libraries: FirstArm, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "regret.json"
+    libraries.last = "kl-ucb"
+    with pytest.raises(KeyboardInterrupt):
+        libraries.compare(file)
+    before = set(libraries.requests)
+    libraries.last, libraries.requests = None, []
+    assert libraries.compare(file) == libraries.compare()
+    assert before == {*(("river", case) for case in _of_arms("river")), ("pymab", "ucb1")}
+    after = libraries.requests[: -len(_of_arms("river") + _of_arms("pymab"))]  # the last were asked without the file
+    assert after == [("pymab", case) for case in _of_arms("pymab") if case != "ucb1"]
+
+
+def _of_arms(peer: str) -> list[str]:
+    return [case for case in (*EQUAL[peer], *DEFAULTS[peer]) if not case.startswith("lin")]
+
+
+def test_a_file_of_regrets_is_of_one_horizon(tmp_path: Path) -> None:
+    file = tmp_path / "regret.json"
+    RegretFile(file, 60).of("abrupt", "driftwise auto", 1, lambda: np.ones(1))
+    assert RegretFile(file, 60).of("abrupt", "driftwise auto", 1, lambda: np.zeros(1)) == [1.0]
+    assert len(RegretFile(file, 60).of("abrupt", "driftwise auto", 2, lambda: np.zeros(2))) == 2
+    with pytest.raises(ValueError, match="is of horizon 60, not 70; name another file"):
+        RegretFile(file, 70)
 
 
 def test_every_case_of_equal_settings_has_a_policy_of_ours() -> None:
