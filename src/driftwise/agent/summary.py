@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from driftwise.core import serialization as states
 from driftwise.core.encoding import Arm
 from driftwise.core.loop import summarise_once
 from driftwise.core.summary import Summary, new_summary
+from driftwise.core.types import Problem
 from driftwise.display.html import card, sentences, table
 from driftwise.display.svg import interval, span_of
 from driftwise.display.text import counted, number, short, text_table
@@ -34,7 +36,7 @@ class ArmSummary(msgspec.Struct, frozen=True):
     index : float, optional
         What the policy ranks by; infinite for an arm that is tried before all others.
     low, high : float, optional
-        Confidence bounds of the policy, or the central 95 % of its posterior.
+        Confidence bounds of the policy, or the central 95 % of its posterior, as far as the range of rewards reaches.
     count : float, optional
         Rewards that count, perhaps discounted; transitions from its state for a restless arm.
     pending : float, optional
@@ -65,6 +67,7 @@ def summary_of(agent: "Agent", request: dict[str, Any], t: int) -> list[ArmSumma
     except FloatingPointError as error:
         raise adapter.translate(error) from None
     pending = _pending_by_arm(agent) if adapter.registry else None
+    _clip_intervals(table, adapter.problem)
     return [_record(name, table, row, adapter.cost_units, pending) for row, name in enumerate(names)]
 
 
@@ -124,6 +127,15 @@ def _best(records: Sequence[ArmSummary], most: int) -> list[ArmSummary]:
 
 def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
+
+
+def _clip_intervals(table: Summary, problem: Problem) -> None:
+    """Cut intervals to the range of rewards, for a mean lies in it; a bound may be wider, and an index stays as it is.
+
+    A linear estimate can lie outside the range itself: its interval then ends there.
+    """
+    table.low[:] = np.maximum(table.low, np.fmin(table.estimate, problem.low))
+    table.high[:] = np.minimum(table.high, np.fmax(table.estimate, problem.high))
 
 
 def _record(name: Arm, table: Summary, row: int, units: dict[str, float], pending: Counter[Arm] | None) -> ArmSummary:

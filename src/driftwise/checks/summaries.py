@@ -35,8 +35,8 @@ def summaries_are_what_happened(policy: Policy) -> str | None:
     """With rewards from 0 to 10, all of them 5, an arm with rewards is estimated at 5.
 
     A policy that believes something beforehand, or turns rewards into random trials, is near: 5 lies in its interval.
-    Estimates lie in their intervals, and no more is counted than came, or pends than is under way. In a restless
-    problem, where states earn rewards, the index is the one that the next decision ranks by.
+    Estimates lie in their intervals, intervals in the range of rewards; no more is counted than came, or pends than is
+    under way. In a restless problem, where states earn rewards, the index is the one that the next decision ranks by.
     """
     fixtures = fixtures_of(policy)
     if not fixtures.has_arms:
@@ -156,6 +156,9 @@ def _wrong(record: ArmSummary, n_rewards: int, n_pending: int) -> str:
     estimate, low, high = record.estimate, record.low, record.high
     if low is not None and high is not None and not low <= (math.nan if estimate is None else estimate) <= high:
         return "the estimate is not in the interval"
+    ends = [end for end in (low, high) if end is not None and end != estimate]
+    if not all(RANGE[0] <= end <= RANGE[1] for end in ends):
+        return f"the interval leaves the range of rewards, {RANGE[0]:g} to {RANGE[1]:g}"
     near = low is not None and high is not None and low <= REWARD <= high
     if estimate is not None and abs(estimate - REWARD) > CLOSE * REWARD and not near:
         return f"the estimate is not {REWARD:g}, nor is that in the interval"
