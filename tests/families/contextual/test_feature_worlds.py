@@ -291,7 +291,7 @@ def test_flights_end_with_the_year() -> None:
 def test_missing_flights_are_named_and_hinder_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     flights.read_timetable.cache_clear()
-    said = "pip install '.[flights]' in a clone of driftwise"
+    said = "pip install -e '.[flights]' in a clone of driftwise"
     with pytest.raises(ParameterError) as caught:
         Flights().draw(100, 0)
     assert said in str(caught.value)
