@@ -2,6 +2,7 @@
 
     --quick         small sizes, few policies, no peers: a minute or two to see that everything runs, not to quote
     --no-peers      leave other libraries out (they are installed into .bench/ at first use)
+    --only SECTION  measure this section, and others so named; the report has no more than these
     --out FILE      where the JSON goes; default out/bench.json
 
 Processor time, neighbouring runs, medians of ratios; start-up and threads by the wall. The JSON is written after every
@@ -49,7 +50,7 @@ def main(words: list[str] | None = None) -> int:
     """Measure, write after every section, print."""
     options = _options(words)
     report = Report(options.out, quick=options.quick)
-    for title, section in _sections(QUICK if options.quick else FULL, options.peers).items():
+    for title, section in options.sections.items():
         _measure(report, title, section)
         report.write()
     report.write(finished=True)
@@ -62,10 +63,14 @@ def _options(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure every promise about speed.")
     parser.add_argument("--quick", action="store_true", help="small sizes, few policies, no peers")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, help="time other libraries too")
+    parser.add_argument("--only", nargs="+", metavar="SECTION", help="measure these sections only")
     parser.add_argument("--out", type=Path, default=Path("out/bench.json"), help="the JSON file (out/bench.json)")
     options = parser.parse_args(words)
-    if options.peers is None:
-        options.peers = not options.quick
+    peers = not options.quick if options.peers is None else options.peers
+    sections = _sections(QUICK if options.quick else FULL, peers)
+    if unknown := sorted(set(options.only or ()) - set(sections)):
+        parser.error(f"unknown sections: {', '.join(unknown)}; known: {', '.join(sections)}")
+    options.sections = {title: sections[title] for title in sections if title in (options.only or sections)}
     return options
 
 

@@ -56,6 +56,20 @@ def test_what_was_measured_is_written_though_the_rest_is_stopped(
     assert not found["finished"] and [each["name"] for each in found["rows"]] == ["speed"]
 
 
+def test_sections_are_measured_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench, "_sections", lambda sizes, peers: SECTIONS)
+    file = tmp_path / "bench.json"
+    assert bench.main(["--quick", "--only", "costs", "speed", "--out", str(file)]) == 0
+    found = measured(file)
+    assert [each["name"] for each in found["rows"]] == ["speed"] and "costs" in found
+    with pytest.raises(SystemExit) as stop:
+        bench.main(["--only", "spede"])
+    assert stop.value.code == 2
+    assert "unknown sections: spede; known: speed, broken, costs" in capsys.readouterr().err
+
+
 def test_policies_that_do_not_fit_are_left_out_of_the_costs(capsys: pytest.CaptureFixture[str]) -> None:
     misfits = "virtual-queue", "sliding-slate-ucb", "sliding-lin-ucb", "greedy-ratio", "wiql"
     costs = cost_by_arms(QUICK._replace(policies=("uniform", *misfits)))
