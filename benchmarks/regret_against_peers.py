@@ -64,7 +64,7 @@ DEFAULTS: dict[str, tuple[str, ...]] = {
     "contextualbandits": ("linear default",),
 }
 #: A peer that takes milliseconds a round plays the first runs only.
-FEW_RUNS = {"bayesianbandits": 3}
+FEW_RUNS = {"bayesianbandits": 5}
 PEERS = tuple(dict.fromkeys([*EQUAL, *DEFAULTS]))
 
 
@@ -199,9 +199,13 @@ def _default_rows(duels: list[Duel]) -> list[Row]:
 
 
 def _row(name: str, duels: list[Duel]) -> Row:
-    ours, theirs = (float(np.mean([getattr(d, side).mean() for d in duels])) for side in ("ours", "theirs"))
-    wins = {side: [d.world for d in duels if d.winner == side] for side in ("ours", duels[0].peer)}
-    note = "; ".join(f"{side} better in {', '.join(where)}" for side, where in wins.items() if where)
+    """Theirs over ours, the worlds together; the interval is that of the difference, as a share of ours."""
+    case, peer = duels[0].case, duels[0].peer
+    both = Duel("all", case, peer, *(np.mean([getattr(d, side) for d in duels], axis=0) for side in ("ours", "theirs")))
+    ours, theirs = float(both.ours.mean()), float(both.theirs.mean())
+    wins = {side: [d.world for d in duels if d.winner == side] for side in ("ours", peer)}
+    better = [f"{side} better in {', '.join(where)}" for side, where in wins.items() if where]
+    note = "; ".join([f"+- {both.half_width / ours:.2g}, {len(both.ours)} runs", *better])
     by_world = {d.world: {"ours": d.ours.tolist(), "theirs": d.theirs.tolist()} for d in duels}
     return row(name, unit="regret", ours=ours, theirs=theirs, ratio=theirs / ours, note=note, detail=by_world)
 
