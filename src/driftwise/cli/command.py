@@ -1,6 +1,6 @@
 """The group all commands belong to, and what they have in common: counts, refusals, exit codes."""
 
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -18,7 +18,10 @@ class Refusal(click.ClickException):
         click.echo(f"driftwise: {self.format_message()}", err=True)
 
 
-class Count(click.ParamType[int]):
+_Whole = click.ParamType[int] if TYPE_CHECKING else click.ParamType  # click 8.1 has no parameter there
+
+
+class Count(_Whole):
     """A whole number, which may be written 1e6 or 1_000_000."""
 
     name = "whole number"
