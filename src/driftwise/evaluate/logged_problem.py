@@ -126,7 +126,9 @@ def tape_of(policy: Policy, value: ProblemValue, rows: LoggedRows) -> tuple[Prob
         assert rows.features is not None  # `problem_of` compares their numbers
         _check_reach(rows.features.reshape(-1, rows.features.shape[2]), features.reach, "feature")
         return problem, LoggedFeatures(*base, context, np.ascontiguousarray(rows.features))
-    own = np.eye(len(rows.arms)) if features.own is None else features.own
+    own = features.own
+    if own is None:  # where every arm has a parameter of its own: the context at its place, or alone
+        own = np.ones((len(rows.arms), 1)) if features.per_arm else np.eye(len(rows.arms))
     return problem, LoggedContexts(*base, context, np.ascontiguousarray(own))
 
 

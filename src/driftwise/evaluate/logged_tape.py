@@ -26,7 +26,7 @@ class LoggedArms(NamedTuple):
 class LoggedContexts(NamedTuple):
     """The rows of a log with a context each. The features of arm k in row t are the products z_k (x) x_t.
 
-    Where every arm has parameters of its own, z_k is the unit vector of arm k.
+    Where every arm has parameters of its own, z_k is the unit vector of arm k; or 1, for a regression per arm.
     """
 
     actions: Ints
@@ -83,6 +83,14 @@ def _multiply(rows: Floats, context: Floats, out: Floats) -> None:
 register(LoggedArms, observe=_observe_arms)
 register(LoggedContexts, observe=_observe_contexts)
 register(LoggedFeatures, observe=_observe_features)
+
+
+def room_for(tape: AnyTape) -> Floats | tuple[()]:
+    """Room for the matrix that `observe` fills, a row per arm; nothing where there are no features."""
+    if isinstance(tape, LoggedArms):
+        return ()
+    n_arms, width = tape.rows.shape if isinstance(tape, LoggedContexts) else tape.features.shape[1:]
+    return np.zeros((n_arms, width * tape.contexts.shape[1]))
 
 
 def arrivals_of(rewards: Floats, times: Floats | None, rewarded_at: Floats | None) -> Ints:

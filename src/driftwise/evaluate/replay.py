@@ -28,7 +28,7 @@ from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Ints, Outcome, Problem
 from driftwise.core.validation import cast, one_of, without_text
 from driftwise.core.verbs import advance, observe, pend, select, settle, update
-from driftwise.evaluate.logged_tape import AnyTape
+from driftwise.evaluate.logged_tape import AnyTape, room_for
 
 ROUNDS = ("log", "accepted")
 
@@ -94,7 +94,7 @@ def replay_policy(
     """Replay a policy from its first round on."""
     dense = one_of("rounds", rounds, ROUNDS) == "accepted"
     n = len(tape.actions)
-    nature: Any = np.zeros((problem.n_arms, problem.dim)) if problem.dim else ()
+    nature = room_for(tape)
     out = Replay(np.full(n, -1, np.int64), np.full(n, -1, np.int64), np.full(n, np.nan))
     policy = with_numbers(cast(policy), Foresight(problem))
     state, plain = policy.init(problem), without_text(policy)
