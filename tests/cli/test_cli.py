@@ -52,7 +52,7 @@ def test_lists_as_json() -> None:
     assert policies["sliding-ucb"]["parameters"] == {"window": 1000, "xi": 0.6}
     assert set(policies["thompson"]) == {
         *("name", "class", "summary", "parameters"),
-        *("needs", "bound", "paper", "drifts", "family", "learns_rewards"),
+        *("needs", "bound", "paper", "drifts", "family", "learns_rewards", "disjoint"),
     }
     assert json.loads(driftwise("worlds", "abrupt", "--json").stdout)["class"] == "Abrupt"
 

@@ -1,5 +1,6 @@
 """Policies that go by Whittle indices of kernels they learn: each against its slow twin, and how moves are counted."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from driftwise.families.restless.transitions.counts import close_episode, count_
 from driftwise.families.restless.transitions.pooling import add_to_pool, believed_row, empty_pool
 from driftwise.study.run import run
 from driftwise.study.study import Study
-from tests.fixtures.everyday import latin
+from tests.fixtures.everyday import deep_unless, latin
 from tests.fixtures.restless_arms import follow, problem
 from tests.fixtures.verbs import update
 
@@ -39,7 +40,14 @@ POLICIES_TRIED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(("name", "late", "episode"), latin([*POLICIES_TRIED], [False, True], [0, 7]))
+EVERYDAY = {"sliding-whittle", "sliding-whittle, literal, pooled", "uc-whittle", "whittle-thompson", "adaptive-whittle"}
+
+
+@pytest.mark.parametrize(
+    ("name", "late", "episode"),
+    [*latin(sorted(EVERYDAY), [False, True], [0, 7])]
+    + [deep_unless(False, *case) for case in product(sorted({*POLICIES_TRIED} - EVERYDAY), [False, True], [0, 7])],
+)
 def test_a_policy_agrees_with_its_twin(name: str, late: bool, episode: int) -> None:
     """Where outcomes are late, those of one episode come in others; indices agree all the same."""
     follow(POLICIES_TRIED[name], problem(episode=episode), late=late)
@@ -59,7 +67,7 @@ def test_windows_and_slacks_are_those_of_each_type(window: int) -> None:
     np.testing.assert_allclose(state.slacks, state.counts.sizes[:2, 1] * [0.3, 0.02])
 
 
-@pytest.mark.parametrize("name", POLICIES_TRIED)
+@pytest.mark.parametrize("name", [deep_unless(name in EVERYDAY, name) for name in POLICIES_TRIED])
 def test_at_most_so_many_are_activated(name: str) -> None:
     """Arms with an index below 0 are left alone; in some slots that leaves fewer than there may be."""
     asked = problem(n_arms=5, size=4, episode=7, at_most=1)

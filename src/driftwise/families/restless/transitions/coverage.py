@@ -39,12 +39,7 @@ class Coverage(NamedTuple):
 
 
 def coverage(policy: SlidingWhittle, world: RestlessGroundTruth, horizon: int, seed: int) -> Coverage:
-    """Play a run, and hold every ball against the kernels of its episode.
-
-    >>> from driftwise.families import Climbing
-    >>> coverage(SlidingWhittle.algorithm1(5, epsilon=0.1), Climbing(), horizon=500, seed=0).everywhere
-    True
-    """
+    """Play a run, and compare every ball with the transitions of its episode."""
     policy, problem, nature = cast(policy), world.problem(horizon), world.nature(horizon)
     state, rng = policy.init(problem), key(seed, "coverage")
     path, segments = world.segments(horizon, seed)
