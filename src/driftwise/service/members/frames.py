@@ -20,6 +20,7 @@ A part is sent when it is wanted: a client that reads slowly fills no memory, an
 
 import asyncio
 import struct
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import msgspec
@@ -97,7 +98,7 @@ def frame_bytes(kind: int, number: int, content: bytes = b"") -> bytes:
     return HEAD.pack(len(content), kind, number) + content
 
 
-class FrameConnection(asyncio.Protocol):
+class FrameConnection(asyncio.Protocol, ABC):
     """One end of a connection: `on_frame` is called with what arrives, `on_end` when nothing can any more."""
 
     def __init__(self) -> None:
@@ -118,13 +119,13 @@ class FrameConnection(asyncio.Protocol):
         """Close at once."""
         self._transport.abort()
 
+    @abstractmethod
     def on_frame(self, frame: Frame) -> None:
         """A frame has arrived."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_end(self) -> None:
         """The connection is closed."""
-        raise NotImplementedError
 
     # ---- events of the transport ----
 
