@@ -98,7 +98,7 @@ class Handlers:
         self.begun += 1
         await self.go.wait()
         self.done += 1
-        return SnapshotResponse(1, 2)
+        return (202, LARGE) if "large" in call.query else SnapshotResponse(1, 2)
 
     async def large(self, call: Call) -> Any:
         """A body of several parts, and not of JSON's status."""
@@ -247,6 +247,16 @@ def test_a_stream_that_fails_is_cut_off_and_one_that_nobody_reads_ends(tmp_path:
             late = asyncio.ensure_future(found.link.send(routed("stream")))
             await asyncio.sleep(0)
             late.cancel()  # its response comes all the same, and is not wanted
+            connection = await found.connect()
+            early = asyncio.ensure_future(connection.send(routed("large")))
+
+            def cancel_with(frame: Frame) -> None:
+                MemberConnection.on_frame(connection, frame)
+                early.cancel()
+
+            connection.on_frame = cancel_with  # type: ignore[method-assign]
+            with pytest.raises(asyncio.CancelledError):  # in the round in which its response begins
+                await early
             assert (await found.link.send(routed("fast"))).status == 200
             await until_so(lambda: not found.server.server_state.tasks, "the end of the stream")
 
@@ -258,9 +268,12 @@ def test_a_request_that_is_cut_off_is_not_done(tmp_path: Path) -> None:
         handlers = Handlers()
         async with owner(tmp_path, handlers) as found:
             reader, writer = await found.dial()
-            writer.write(_wish(found.member.secret))
+            writer.write(_upgrade(found.member.secret))
             assert await reader.readexactly(len(SWITCH)) == SWITCH
-            whole = frame_bytes(REQUEST, 1, msgspec.msgpack.encode(routed("slow")))
+            writer.write(frame_bytes(REQUEST, 0, b"\xc1"))
+            _, kind, _ = HEAD.unpack(await reader.readexactly(HEAD.size))
+            assert kind == RESPONSE and b"cannot be read" in await reader.read(1000)
+            whole = frame_bytes(REQUEST, 1, msgspec.msgpack.encode(routed("slow", query={"large": "yes"})))
             writer.write(whole + whole[: len(whole) // 2])
             await until_so(lambda: handlers.begun == 1, "the request that is whole")
             writer.close()
@@ -273,7 +286,7 @@ def test_a_request_that_is_cut_off_is_not_done(tmp_path: Path) -> None:
     run(test())
 
 
-def _wish(secret: str) -> bytes:
+def _upgrade(secret: str) -> bytes:
     lines = [b"GET / HTTP/1.1", b"host: x", b"connection: upgrade", b"upgrade: " + PROTOCOL]
     return b"\r\n".join([*lines, SECRET + b": " + secret.encode(), b"", b""])
 
@@ -313,7 +326,7 @@ def test_a_member_that_stops_answers_what_it_has_and_passes_on_what_comes(tmp_pa
             stream = await connection.send(routed("stream"))
             await until_so(lambda: handlers.begun == 1, "a slow request")
             reader, writer = await found.dial()  # one that has not heard of it
-            writer.write(_wish(found.member.secret))
+            writer.write(_upgrade(found.member.secret))
             await reader.readexactly(len(SWITCH))
             found.receiver.leave()
             writer.write(frame_bytes(REQUEST, 5, msgspec.msgpack.encode(routed("slow"))))
@@ -341,7 +354,7 @@ def test_only_members_may_forward(tmp_path: Path) -> None:
         async with owner(tmp_path, Handlers()) as found:
             for secret in ("guess", "", found.member.secret[:-1]):
                 reader, writer = await found.dial()
-                writer.write(_wish(secret) + frame_bytes(REQUEST, 1, msgspec.msgpack.encode(routed("fast"))))
+                writer.write(_upgrade(secret) + frame_bytes(REQUEST, 1, msgspec.msgpack.encode(routed("fast"))))
                 answer = await reader.read()
                 assert answer.startswith(b"HTTP/1.1 401") and b"this is not the secret of this process" in answer
                 writer.close()
@@ -349,7 +362,7 @@ def test_only_members_may_forward(tmp_path: Path) -> None:
             with pytest.raises(NotSentError):
                 await stranger.send(routed("fast"))
             reader, writer = await found.dial()  # behind a request that is under way
-            writer.write(b"GET /v1/slow HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" + _wish(found.member.secret))
+            writer.write(b"GET /v1/slow HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" + _upgrade(found.member.secret))
             assert SWITCH not in await reader.read()
             writer.close()
             assert not found.receiver.connections

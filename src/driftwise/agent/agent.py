@@ -190,8 +190,9 @@ class Agent(Rounds):
 
     def validate_requests(self, *requests: Mapping[str, Any]) -> None:
         """Refuse, as `decide` would, requests that the next decisions cannot be made from."""
-        for i, request in enumerate(requests):
-            self._adapter.read_request(self.t + i, _without_none(**request))
+        with self._lock:  # reading writes into room that decisions share
+            for i, request in enumerate(requests):
+                self._adapter.read_request(self.t + i, _without_none(**request))
 
     def validate_outcome(self, **outcome: object) -> None:
         """Refuse, as `learn` would, an outcome that nothing can be learned from."""

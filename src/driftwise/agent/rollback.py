@@ -28,7 +28,7 @@ class Rewind:
     """A copy of a state, and what has happened to it since. `example` is like the arrays that a step is given."""
 
     def __init__(self, policy: Policy, pinned: Pinned, example: object) -> None:
-        self._policy, self._address = policy, pinned.address
+        self._policy, self._pinned = policy, pinned
         self._pairs = list(zip(_arrays(pinned.state), _arrays(states.clone(pinned.state)), strict=True))
         size = sum(array.nbytes for array, _ in self._pairs)
         self._room = (LEAST_BYTES + size) // (STEP_BYTES + _bytes(example))
@@ -47,7 +47,7 @@ class Rewind:
         for array, copy in self._pairs:
             np.copyto(array, copy)
         for kernel, arguments in self._steps:
-            kernel(self._policy, self._address, *arguments)
+            kernel(self._policy, self._pinned.address, *arguments)
 
 
 def _arrays(state: State) -> list[Any]:

@@ -61,7 +61,7 @@ class Rounds:
         decision = plain, pinned, 0, example.index, 0.0, example.row, self._rng
         samples, quick = self.propensity_samples, adapter.quick
         joint = adapter.bare and not samples  # nothing is asked between the choice and its pending
-        pends = type(policy) in pend.kernels
+        pends = pend.find(type(policy), type(state)) is not pend.default
         decide = bound(decide_once, *choice, 0, holds=quick) if joint else bound(choose_once, *choice, holds=quick)
         follow = bound(follow_once, *decision, example.outcome, 0, KNOWN, holds=quick)
         count = bound(share_of, *choice, 0, samples, holds=True) if samples else None

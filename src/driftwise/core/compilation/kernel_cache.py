@@ -43,6 +43,7 @@ UNUSED_DAYS = 30
 SUFFIX = ".kernel"
 LEVEL_3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")  # what x86-64-v3 has and earlier levels do not
 HARMLESS = ("CACHE_DIR", "CPU_FEATURES", "CPU_NAME", "DEBUG_CACHE", "NUM_THREADS", "THREADING_LAYER")
+COMPILER = ("deferred_codegen", "pinned_type")  # modules that say what compiled code looks like
 _FILLING: list["Fill"] = []
 
 
@@ -201,7 +202,7 @@ def _build() -> str:
 
     flags = [(name, value) for name, value in os.environ.items() if name.startswith("NUMBA_")]
     flags = sorted(each for each in flags if each[0].removeprefix("NUMBA_") not in HARMLESS)
-    compiler = Path(__file__).with_name("deferred_codegen.py").read_bytes()
+    compiler = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in COMPILER)
     python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')} {sys.platform}"
     return (
         f"{version('llvmlite')} {python} {flags} {OPTIONS} {_vector_library()} {hashlib.sha256(compiler).hexdigest()}"

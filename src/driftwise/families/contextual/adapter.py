@@ -29,7 +29,8 @@ class ContextualAdapter(Adapter[Floats, int, int, Floats, float]):
     def __init__(
         self, policy: Policy, problem: Problem, registry: ArmRegistry, rows: Rows, keeps_arms: bool = False
     ) -> None:
-        super().__init__(policy, problem._replace(structure=Disjoint()) if rows.per_arm else problem, registry)
+        structure = Disjoint() if rows.per_arm else () if isinstance(problem.structure, Disjoint) else problem.structure
+        super().__init__(policy, problem._replace(structure=structure), registry)
         self.rows, self.keeps_arms = rows, keeps_arms  # keeps_arms: its state remembers something of every arm
         self.context = None if rows.n_features or rows.context else rows.own
         self.examples = Examples(np.zeros((1, rows.width)), 0, np.zeros(rows.width), 0.0)

@@ -100,9 +100,9 @@ def _go_on(journal: SQLUpkeep, stream: int, first: int | None, dry_run: bool) ->
     """Go on from the newest snapshot, if all that follows it is sound; else from the event before the damage."""
     snapshot, would = _good_snapshot(journal, stream, first), "would be " if dry_run else ""
     if snapshot is not None:
+        change = _policy_change(journal, snapshot)
         if not dry_run:
             _begin_at(journal, snapshot, first)
-        change = _policy_change(journal, snapshot)
         loss = (
             "nothing is lost to the policy" if change is None else f"the policy since event {change} begins anew there"
         )

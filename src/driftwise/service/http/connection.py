@@ -10,6 +10,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from driftwise.service.http.buffered_transport import BufferedTransport
 from driftwise.service.http.connection_limits import ConnectionLimiter
 from driftwise.service.http.errors import BadRequest, HeadersTooLarge, HttpError, Unauthorized, error_reply
+from driftwise.service.http.middleware import STOPPING
 from driftwise.service.members.frames import PROTOCOL
 
 if TYPE_CHECKING:
@@ -129,7 +130,9 @@ class Connection(HttpToolsProtocol):
 
     def _check_member(self, receiver: "Receiver") -> None:
         """Refuse to switch to the protocol of members where it is none, or something else is under way."""
-        if not receiver.accepts(dict(self.headers)):
+        if receiver.leaving:
+            self._refuse(STOPPING)
+        elif not receiver.accepts(dict(self.headers)):
             self._refuse(Unauthorized("this is not the secret of this process"))
         elif self.pipeline or (self.cycle is not None and not self.cycle.response_complete):
             self._refuse(BadRequest("a connection is switched to another protocol when all requests are answered"))

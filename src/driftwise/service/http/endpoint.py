@@ -35,7 +35,7 @@ from driftwise.service.http.errors import (
     error_reply,
 )
 from driftwise.service.http.rate_limits import RateLimiter, RateLimits
-from driftwise.service.members.forwarding import ForwardedResponse
+from driftwise.service.members.forwarding import ForwardedResponse, NotAnsweredError
 from driftwise.service.members.frames import RoutedRequest
 from driftwise.service.members.router import Router
 from driftwise.service.store.events import ApiKeyCreated, Audited
@@ -153,9 +153,8 @@ class Endpoint:
         if isinstance(reply, StreamingResponse):
             try:
                 await _stream(reply, first, send)
-            except (
-                DriftwiseError
-            ) as error:  # the status is sent: the server ends the connection, the log has the reason
+            except DriftwiseError as error:
+                # The status is sent: the server ends the connection, the log has the reason.
                 log.error("a response was cut off", extra={"facts": {"endpoint": self.label, "why": str(error)}})
         else:
             await answer(send, *reply)
@@ -276,8 +275,17 @@ class Endpoint:
 def _passed_on(response: ForwardedResponse) -> FullReply:
     """The response of another member, as one of ours."""
     if response.chunks is not None:
-        return StreamingResponse(response.chunks, response.media.decode("latin-1"), response.filename)
+        return StreamingResponse(_chunks_of(response.chunks), response.media.decode("latin-1"), response.filename)
     return response.status, response.body, response.media, response.headers
+
+
+async def _chunks_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The chunks of another member; that it has gone is no fault of the request."""
+    try:
+        async for chunk in chunks:
+            yield chunk
+    except NotAnsweredError:
+        raise Unavailable("the process that answered has gone; repeat the request") from None
 
 
 class MethodRouter:

@@ -6,7 +6,6 @@ done.
 
 import asyncio
 import itertools
-import socket
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, NamedTuple
 
@@ -31,22 +30,12 @@ from driftwise.service.members.frames import (
     FrameConnection,
     ResponseMessage,
     RoutedRequest,
+    keep_alive,
 )
 from driftwise.service.members.roster import Member
 
 MAX_WAITING = 256  # requests without a response; more wait to be sent
 CONNECT_S = 2.0
-KEEP_ALIVE = [  # an idle connection is tried now and then, and one is lost when nothing has arrived there for 10 s
-    (level, getattr(socket, name), value)
-    for level, name, value in (
-        (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
-        (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 15),
-        (socket.IPPROTO_TCP, "TCP_KEEPINTVL", 5),
-        (socket.IPPROTO_TCP, "TCP_KEEPCNT", 2),
-        (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", 10_000),
-    )
-    if hasattr(socket, name)
-]
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(ResponseMessage).decode
 
@@ -85,7 +74,7 @@ class MemberConnection(FrameConnection):
         self._room = asyncio.Semaphore(MAX_WAITING)
         self._writable = asyncio.Event()
         self._writable.set()
-        self._head = b""  # the answer to the wish for another protocol, as far as it has come
+        self._head = b""  # the response to the upgrade request, as far as it has come
 
     async def send(self, request: RoutedRequest) -> ForwardedResponse:
         """Send a request and return the response; of a stream, its beginning."""
@@ -97,10 +86,12 @@ class MemberConnection(FrameConnection):
             self._open.add(number)
             try:
                 frame = await self._ask(REQUEST, number, _encode(request))
-            except BaseException:
+                message = _decode(frame.content)
+            except BaseException as error:
+                if not isinstance(error, NotAnsweredError):
+                    self.write(CANCEL, number)  # a long response may have begun
                 self._finish(number)
                 raise
-        message = _decode(frame.content)
         response = ForwardedResponse(message.status, message.body, message.media, message.headers, message.filename)
         if frame.kind == RESPONSE:
             self._finish(number)
@@ -169,16 +160,15 @@ class MemberConnection(FrameConnection):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Ask for the protocol of members."""
         self._transport = BufferedTransport(transport, self._loop)  # type: ignore[assignment]
-        for level, option, value in KEEP_ALIVE:
-            transport.get_extra_info("socket").setsockopt(level, option, value)
-        wish = (
+        keep_alive(transport)
+        upgrade = (
             f"GET / HTTP/1.1\r\nhost: {self._member.address}\r\nconnection: upgrade\r\nupgrade: {PROTOCOL.decode()}\r\n"
             f"{SECRET.decode()}: {self._member.secret}\r\n\r\n"
         )
-        transport.write(wish.encode())
+        transport.write(upgrade.encode())
 
     def data_received(self, data: bytes) -> None:
-        """Read frames, after the answer to the wish for them."""
+        """Read frames, after the response to the upgrade request."""
         if self.ready.done():
             super().data_received(data)
             return

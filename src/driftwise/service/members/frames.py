@@ -19,6 +19,7 @@ A part is sent when it is wanted: a client that reads slowly fills no memory, an
 """
 
 import asyncio
+import socket
 import struct
 from abc import ABC, abstractmethod
 from typing import NamedTuple
@@ -31,6 +32,17 @@ SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: %
 REQUEST, MORE, CANCEL, RESPONSE, START, PART, END, CUT, LEAVE = range(9)
 PART_SIZE = 1 << 16  # bytes; a longer body is sent in parts
 HEAD = struct.Struct(">IBQ")
+KEEP_ALIVE = [  # an idle connection is tried now and then, and one is lost when nothing has arrived there for 10 s
+    (level, getattr(socket, name), value)
+    for level, name, value in (
+        (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
+        (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 15),
+        (socket.IPPROTO_TCP, "TCP_KEEPINTVL", 5),
+        (socket.IPPROTO_TCP, "TCP_KEEPCNT", 2),
+        (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", 10_000),
+    )
+    if hasattr(socket, name)
+]
 
 
 class RoutedRequest(msgspec.Struct, array_like=True, gc=False):
@@ -96,6 +108,14 @@ class FrameReader:
 def frame_bytes(kind: int, number: int, content: bytes = b"") -> bytes:
     """A frame, ready to be sent."""
     return HEAD.pack(len(content), kind, number) + content
+
+
+def keep_alive(transport: asyncio.BaseTransport) -> None:
+    """Find out when the other end of a connection has gone without a word."""
+    end = transport.get_extra_info("socket")
+    if end is not None and end.family in (socket.AF_INET, socket.AF_INET6):
+        for level, option, value in KEEP_ALIVE:
+            end.setsockopt(level, option, value)
 
 
 class FrameConnection(asyncio.Protocol, ABC):

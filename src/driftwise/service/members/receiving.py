@@ -1,4 +1,4 @@
-"""Requests that other members forward to this one: see `frames`. They were let in where they arrived.
+"""Requests that other members forward to this one: see `frames`. Access is checked where a request arrives.
 
 Whoever opens the connection shows the secret of this process, which only the store and the members have.
 """
@@ -13,7 +13,7 @@ import msgspec
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.http.endpoint import JSON, Endpoint, FullReply, RawHeaders, StreamingResponse
-from driftwise.service.http.errors import NotFound, error_reply
+from driftwise.service.http.errors import BadRequest, NotFound, error_reply
 from driftwise.service.http.middleware import STOPPING, HttpMetrics
 from driftwise.service.members.frames import (
     CUT,
@@ -31,6 +31,7 @@ from driftwise.service.members.frames import (
     FrameConnection,
     ResponseMessage,
     RoutedRequest,
+    keep_alive,
 )
 from driftwise.service.members.router import MISDIRECTED, Router
 
@@ -56,6 +57,7 @@ class Receiver:
     def open(self, transport: asyncio.Transport, tasks: Tasks) -> FrameConnection:
         """Switch a connection over to frames; its requests are among the `tasks` while they are done."""
         connection = ReceivingConnection(self, transport, tasks)
+        keep_alive(transport)
         transport.write(SWITCH)
         transport.set_protocol(connection)
         return connection
@@ -79,23 +81,29 @@ class ReceivingConnection(FrameConnection):
         super().__init__()
         self._receiver, self._transport, self._tasks = receiver, transport, tasks
         self._loop = asyncio.get_running_loop()
-        self._wishes: dict[int, asyncio.Queue[bool]] = {}  # for the next part of a long response, or for no more
+        self._part_requests: dict[int, asyncio.Queue[bool]] = {}  # for the next part of a long response, or for no more
         receiver.connections.add(self)
 
     def on_frame(self, frame: Frame) -> None:
         """Begin a request, or go on with a long response."""
         if frame.kind == REQUEST:
-            task = self._loop.create_task(self._answer(frame.number, _decode(frame.content)))
+            try:
+                request = _decode(frame.content)
+            except msgspec.DecodeError:  # of another version, perhaps
+                unread = BadRequest("a forwarded request cannot be read: members have one version")
+                self.write(RESPONSE, frame.number, _encode(_whole(*error_reply(unread))))
+                return
+            task = self._loop.create_task(self._answer(frame.number, request))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        elif frame.number in self._wishes:
-            self._wishes[frame.number].put_nowait(frame.kind == MORE)
+        elif frame.number in self._part_requests:
+            self._part_requests[frame.number].put_nowait(frame.kind == MORE)
 
     def on_end(self) -> None:
         """What was begun is done all the same, but nobody reads long responses any more."""
         self._receiver.connections.discard(self)
-        for wishes in self._wishes.values():
-            wishes.put_nowait(False)
+        for wanted in self._part_requests.values():
+            wanted.put_nowait(False)
 
     async def _answer(self, number: int, request: RoutedRequest) -> None:
         start = time.perf_counter()
@@ -122,12 +130,12 @@ class ReceivingConnection(FrameConnection):
     async def _send_parts(
         self, number: int, message: ResponseMessage, parts: AsyncIterator[bytes], request: RoutedRequest
     ) -> None:
-        """Send a long response: a frame for each wish."""
-        wishes = self._wishes[number] = asyncio.Queue()
+        """Send a long response: a frame for each part that is asked for."""
+        wanted = self._part_requests[number] = asyncio.Queue()
         self.write(START, number, _encode(message))
         last = CUT
         try:
-            while await wishes.get():
+            while not self.closed and await wanted.get():  # the connection may have gone before this response
                 part = await anext(parts, None)
                 if part is None:
                     last = END
@@ -138,7 +146,7 @@ class ReceivingConnection(FrameConnection):
         except Exception:
             log.exception("a response was cut off", extra={"facts": {"endpoint": request.endpoint}})
         finally:
-            del self._wishes[number]
+            del self._part_requests[number]
             self.write(last, number)
 
 

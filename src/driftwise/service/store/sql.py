@@ -240,7 +240,7 @@ class SQLJournal(ABC):
         for _, number, link, digest in head:
             if not fits(digest, chain.head_digest, stream, number, link):
                 raise DamagedError("the record of its last event is damaged", expected)
-            if expected <= min(number, last):
+            if expected <= min(number, last) and self._query(HEAD, (stream,)):  # it may have been deleted meanwhile
                 raise DamagedError(f"it has lost event {expected}, and all that follow up to {number}", expected)
 
     def outcome(self, stream: int, ref: int) -> Event | None:
