@@ -16,12 +16,15 @@ demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML re
 serve: $(VENV)/.serve  ## the decision service with simulated clients, at http://127.0.0.1:8000
 	$(BIN)/driftwise serve --demo
 
-# worksteal: workers begin far apart in the list, so they rarely compile the same thing at the same time
+# One worker more than cores, because tests of the service wait for processes and browsers. worksteal: workers begin far
+# apart in the list, so they rarely compile the same thing at the same time.
+PYTEST := $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist worksteal
+
 test: $(VENV)/.dev  ## contracts, slow twins, doctests
-	$(BIN)/pytest -n auto --dist worksteal -m "not deep"
+	$(PYTEST) -m "not deep"
 
 deep: $(VENV)/.dev  ## the same, and what takes long to compile or to run
-	$(BIN)/pytest -n auto --dist worksteal
+	$(PYTEST)
 
 base:  ## in an environment of its own, without extras: the first commands work, and others say what they need
 	rm -rf $(VENV)-base
