@@ -302,6 +302,7 @@ def test_blocks_over_arms_agree_with_the_twin(problem: Problem, arrivals: str, l
     assert (pair.state.stale[0] > 0) == (arrivals != "immediate")
 
 
+@pytest.mark.deep  # the same blocks over arms, above, are played every day
 @pytest.mark.parametrize("literal", [0, 1])
 @pytest.mark.parametrize("arrivals", ["immediate", "lost"])
 @pytest.mark.parametrize("parameters", [{}, {"block": 11, "shortest": 3}, {"dim": 1, "horizon": 90}])
