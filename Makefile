@@ -16,9 +16,9 @@ demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML re
 serve: $(VENV)/.serve  ## the decision service with simulated clients, at http://127.0.0.1:8000
 	$(BIN)/driftwise serve --demo
 
-# One worker more than cores, because tests of the service wait for processes and browsers. worksteal: workers begin far
+# worksteal: workers begin far
 # apart in the list, so they rarely compile the same thing at the same time.
-PYTEST := $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist worksteal
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
 test: $(VENV)/.dev  ## contracts, slow twins, doctests
 	$(PYTEST) -m "not deep"
