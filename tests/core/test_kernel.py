@@ -3,10 +3,13 @@
 import gc
 import importlib
 import inspect
+import itertools
 import os
 import pkgutil
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +18,9 @@ import numpy as np
 import pytest
 
 import driftwise
-from driftwise.core.fingerprint import code_tag
+from driftwise.core.fingerprint import _tag_of, code_tag
 from driftwise.core.kernel import PARTS, kernel, load_numba
+from driftwise.core.loop import play
 from driftwise.core.validation import without_text
 from driftwise.core.verbs import register
 from driftwise.errors import KernelError, RegistrationError
@@ -81,6 +85,7 @@ def python(code: str, *, folder: Path, **environment: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.system
 def test_a_kernel_edited_in_another_file_is_never_answered_from_the_cache(tmp_path: Path) -> None:
     """Whether a policy imports the kernel or the file it is in."""
     stubborn = POLICY.format(name="Stubborn", imports="from rule import favourite", call="favourite")
@@ -94,6 +99,7 @@ def test_a_kernel_edited_in_another_file_is_never_answered_from_the_cache(tmp_pa
     assert python(PLAY, folder=tmp_path, NUMBA_BOUNDSCHECK="1") == "2 0 2 0", "flags belong to the tag too"
 
 
+@pytest.mark.system
 def test_a_tag_does_not_depend_on_what_else_was_loaded(tmp_path: Path) -> None:
     (tmp_path / "stubborn.py").write_text(POLICY.format(name="Stubborn", imports="", call="int"))
     ask = "import stubborn; {} from driftwise.core.fingerprint import code_tag; print(code_tag(stubborn.Stubborn))"
@@ -101,11 +107,13 @@ def test_a_tag_does_not_depend_on_what_else_was_loaded(tmp_path: Path) -> None:
     assert python(ask.format(""), folder=tmp_path) == python(ask.format(more), folder=tmp_path)
 
 
+@pytest.mark.system
 def test_listing_policies_imports_no_numba(tmp_path: Path) -> None:
     code = "import sys, driftwise; driftwise.POLICIES, driftwise.WORLDS; print('numba' in sys.modules)"
     assert python(code, folder=tmp_path) == "False"
 
 
+@pytest.mark.system
 def test_importing_driftwise_and_its_commands_imports_no_numpy(tmp_path: Path) -> None:
     assert python("import sys, driftwise.cli; print('numpy' in sys.modules)", folder=tmp_path) == "False"
 
@@ -219,7 +227,9 @@ def test_what_only_kernels_call_is_compiled_as_a_part() -> None:
     assert doubled(4) == 8, "and Python can call it too, by another way"
 
 
-def test_constants_do_not_compile_a_kernel_again() -> None:
+def test_constants_do_not_compile_a_kernel_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIFTWISE_CACHE_DIR", str(tmp_path))  # an empty one: from a full one nothing is compiled
+
     @kernel
     def value_of(values: Any, arm: int) -> Any:
         return values[arm]
@@ -333,3 +343,43 @@ def test_a_kernel_that_allocates_learns_how_to_say_so(monkeypatch: pytest.Monkey
     with pytest.raises(Exception, match=r"During: |No implementation of function") as told:
         _grow(3)
     assert not isinstance(told.value, KernelError)
+
+
+def test_a_tag_is_made_while_another_thread_imports() -> None:
+    """As two deployments of a service that begin at once do: importing adds names to packages.
+
+    A collection of garbage gives way too, wherever a tuple is made, if somebody is called when one begins.
+    """
+    done, failures = threading.Event(), []
+    space = vars(sys.modules["driftwise.numerics.window"])  # that the policy reads
+
+    def add_names() -> None:
+        for i in itertools.count():
+            if done.is_set() or i == 100_000:
+                return
+            space[f"just_imported_{i}"] = None
+
+    def give_way(phase: str, info: dict[str, int]) -> None:
+        time.sleep(0)
+
+    before, interval, thread = {*space}, sys.getswitchinterval(), threading.Thread(target=add_names)
+    thresholds = gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(50, 1000, 1000)
+    gc.callbacks.append(give_way)
+    thread.start()
+    try:
+        for _ in range(10):
+            try:
+                _tag_of((play, SlidingUCB))
+            except RuntimeError as error:
+                failures.append(error)
+    finally:
+        done.set()
+        thread.join()
+        gc.callbacks.remove(give_way)
+        gc.set_threshold(*thresholds)
+        sys.setswitchinterval(interval)
+        for name in space.keys() - before:
+            del space[name]
+    assert failures == []

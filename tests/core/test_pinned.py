@@ -1,13 +1,20 @@
 """A pinned state: compiled code finds by its address what it finds when the state itself is passed."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import driftwise as dw
+from driftwise.checks.contract import fixtures_of
 from driftwise.core import serialization as states
+from driftwise.core.family import ANY, family_of
+from driftwise.core.kernel import kernel, load_numba
 from driftwise.core.loop import KNOWN, choose_once, decide_once, follow_once
 from driftwise.core.pinned import pin, unpin
 from driftwise.core.types import Problem
+from driftwise.families import POLICIES
 
 RNG = np.uint64(2**63 + 5)
 
@@ -41,3 +48,63 @@ def test_what_is_written_into_its_arrays_is_seen() -> None:
 def test_a_state_that_is_not_pinned_is_what_it_is() -> None:
     state = dw.UCB1().init(Problem(3))
     assert unpin(state) is state
+
+
+class Mixed(NamedTuple):
+    """A state of arrays of several kinds, and of numbers of several sizes between them."""
+
+    flag: bool
+    rows: NDArray[np.float64]
+    small: np.int16
+    inner: Any
+    last: NDArray[np.bool_]
+
+
+class Inner(NamedTuple):
+    """A state inside a state."""
+
+    bit: bool
+    numbers: NDArray[np.int32]
+    share: float
+
+
+@kernel
+def _read(state: Any) -> tuple[bool, float, int, bool, int, float, bool, int]:
+    memory = unpin(state)
+    inner = memory.inner
+    total, stride = 0.0, memory.rows.strides[0]
+    for i in range(memory.rows.shape[0]):
+        for j in range(memory.rows.shape[1]):
+            total += (i + 2 * j) * memory.rows[i, j]
+    return memory.flag, total, memory.small, inner.bit, inner.numbers[2], inner.share, memory.last[1], stride
+
+
+@kernel
+def _rows(state: Any) -> Any:
+    return unpin(state).rows, 0.5
+
+
+def test_an_array_of_a_state_is_given_back_as_it_is() -> None:
+    state = Mixed(True, np.ones((2, 3)), np.int16(1), Inner(True, np.zeros(3, np.int32), 0.5), np.ones(2, np.bool_))
+    pinned = pin(state)
+    assert _rows.bind(pinned)(pinned.address)[0] is state.rows is _rows(state)[0]
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_memory_is_laid_out_as_compiled_code_reads_it(step: int) -> None:
+    rows = np.arange(24.0).reshape(6, 4)[::step]
+    inner = Inner(True, np.array([7, 8, 9], np.int32), 0.25)
+    state = Mixed(False, rows, np.int16(-3), inner, np.array([False, True]))
+    pinned = pin(state)
+    expected = sum((i + 2 * j) * rows[i, j] for i in range(len(rows)) for j in range(4))
+    assert _read(state) == (False, expected, -3, True, 9, 0.25, True, 32 * step)
+    assert _read.bind(pinned)(pinned.address) == _read(state)
+
+
+@pytest.mark.parametrize("name", [name for name, kind in POLICIES.items() if family_of(kind()) != ANY])
+def test_the_state_of_every_policy_takes_as_much_memory_as_in_compiled_code(name: str) -> None:
+    context = load_numba().core.registry.cpu_target.target_context
+    policy = POLICIES[name]()
+    state = policy.init(fixtures_of(policy).problem)
+    size = context.get_abi_sizeof(context.get_value_type(load_numba().typeof(state)))
+    assert pin(state).memory.itemsize == size

@@ -1,4 +1,4 @@
-"""What runs where: every module can be imported on Windows, and the service says there what to do."""
+"""What may be imported when: every module on Windows, and nothing slow before it is needed."""
 
 import ast
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 import driftwise
 from driftwise.errors import ParameterError
 
+SLOW = {"scipy"}  # up to a second of a command
 POSIX_ONLY = {"fcntl", "grp", "pwd", "resource", "termios", "uvloop"}
 
 
@@ -35,6 +36,11 @@ def test_no_module_imports_at_once_what_only_posix_has() -> None:
     files = sorted(Path(driftwise.__file__).parent.rglob("*.py"))
     assert len(files) > 300
     assert {str(file): found for file in files if (found := imported_at_once(file.read_text()) & POSIX_ONLY)} == {}
+
+
+def test_no_module_imports_at_once_what_is_slow_to_import() -> None:
+    files = sorted(Path(driftwise.__file__).parent.rglob("*.py"))
+    assert {str(file): found for file in files if (found := imported_at_once(file.read_text()) & SLOW)} == {}
 
 
 def test_on_windows_the_service_says_where_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from driftwise.core.seeding import key
 from driftwise.core.spec import parameters as parameters_of
 from driftwise.core.spec import parse
 from driftwise.core.types import Array
-from driftwise.core.validation import whole
+from driftwise.core.validation import whole, world_instance
 from driftwise.errors import ParameterError
 from driftwise.families import WORLDS
 
@@ -158,9 +158,7 @@ def _register_worlds() -> None:
 
 
 def _world(world: World | str) -> World:
-    found: World = parse(world, WORLDS, "world") if isinstance(world, str) else world
-    if isinstance(found, type) or not hasattr(found, "tapes"):
-        raise ParameterError(f"world={world!r} is not a world: give an instance, or a text such as abrupt:n_arms=3")
+    found: World = parse(world, WORLDS, "world") if isinstance(world, str) else world_instance(world)
     if hasattr(found, "delay"):
         raise ParameterError("Gymnasium has no late rewards: give the world without its delay")
     return found

@@ -30,7 +30,7 @@ from driftwise.core.outcome_status import OutcomeStatus
 from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Policy
 from driftwise.core.types import Decision, Problem, new_decision
-from driftwise.core.validation import cast, whole
+from driftwise.core.validation import cast, policy_instance, whole
 from driftwise.display.frames import frame_of
 from driftwise.errors import ArmError, DriftwiseError, ParameterError
 from driftwise.families.multi_armed.problem import MultiArmed
@@ -81,9 +81,7 @@ class Agent(Rounds):
         max_pending: int = 100_000,
         propensity_samples: int = 0,
     ) -> None:
-        if isinstance(policy, type) or not hasattr(policy, "init"):
-            raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB(window=500)")
-        value = as_problem(problem)
+        policy, value = policy_instance(policy), as_problem(problem)
         policy = player_of(cast(policy), value)
         adapter = FAMILIES[value.kind].adapter.of(policy, value)
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)

@@ -27,7 +27,7 @@ def choice_shares(agent: Agent, request: dict[str, Any], samples: int = 1000) ->
     pinned = pin(state)
     choose: Any = agent._decide
     where: Any = pinned.address
-    if adapter.bare:  # what it decides pends, too
+    if adapter.bare:  # what `decide` chooses pends, too
         choose, where = choose_once, state
     counts: Counter[Any] = Counter()
     for i in range(samples):

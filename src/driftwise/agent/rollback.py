@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core import serialization as states
-from driftwise.core.pinned import Pinned
+from driftwise.core.pinned import PinnedState
 from driftwise.core.protocols import Policy
 from driftwise.core.types import State
 
@@ -27,7 +27,7 @@ Step = tuple[Callable[..., Any], tuple[Any, ...]]  # a kernel, and its arguments
 class Rewind:
     """A copy of a state, and what has happened to it since. `example` is like the arrays that a step is given."""
 
-    def __init__(self, policy: Policy, pinned: Pinned, example: object) -> None:
+    def __init__(self, policy: Policy, pinned: PinnedState, example: object) -> None:
         self._policy, self._pinned = policy, pinned
         self._pairs = list(zip(_arrays(pinned.state), _arrays(states.clone(pinned.state)), strict=True))
         size = sum(array.nbytes for array, _ in self._pairs)

@@ -102,9 +102,9 @@ class Rounds:
         t, chosen, propensity, row, _ = pending
         place = self._adapter.locate(chosen, row) if self._pends else None
         if place is not None:
-            comes: Step = self._advance, (t, int(at(self._rng, t)))
-            waits = t, place[0], propensity, place[1], self._rng, self._adapter.examples.outcome, t, UNDER_WAY
-            steps = [comes, (self._follow, waits)]
+            clock: Step = self._advance, (t, int(at(self._rng, t)))
+            pends = t, place[0], propensity, place[1], self._rng, self._adapter.examples.outcome, t, UNDER_WAY
+            steps = [clock, (self._follow, pends)]
             for kernel, arguments in steps:
                 kernel(self._plain, self._address, *arguments)
             if self._past is not None:
@@ -187,9 +187,9 @@ class Rounds:
         null = adapter.null_outcome() if ends else None
         if self._pends and (not ends or null is not None):
             where = index.copy() if isinstance(index, np.ndarray) else index  # perhaps room that a policy works in
-            waits = t, where, propensity, adapter.expand(row, index), self._rng, adapter.examples.outcome, t, UNDER_WAY
-            steps.append((self._follow, waits))
-            self._follow(self._plain, self._address, *waits)
+            pends = t, where, propensity, adapter.expand(row, index), self._rng, adapter.examples.outcome, t, UNDER_WAY
+            steps.append((self._follow, pends))
+            self._follow(self._plain, self._address, *pends)
         if null is not None:
             steps.append((self._follow, (t, index, propensity, row, self._rng, null, t, KNOWN)))
             self._follow(self._plain, self._address, *steps[-1][1])

@@ -68,6 +68,7 @@ from driftwise.checks.units import (
 from driftwise.checks.worlds import WORLD_CHECKS as WORLD_CHECKS
 from driftwise.core.family import Family
 from driftwise.core.protocols import Policy, World
+from driftwise.core.validation import policy_instance, world_instance
 
 Check = Callable[[Policy], str | None]
 
@@ -118,11 +119,13 @@ POLICY_CHECKS: tuple[Check, ...] = (
 
 def check_policy(policy: Policy) -> list[str]:
     """Run every check of a policy; what comes back says which promises do not apply to its kind, and why."""
+    policy = policy_instance(policy)
     return [reason for check in POLICY_CHECKS if (reason := check(policy))]
 
 
 def check_world(world: World) -> None:
     """Run every check of a world."""
+    world = world_instance(world)
     for check in WORLD_CHECKS:
         check(world)
 

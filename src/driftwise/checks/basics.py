@@ -28,11 +28,13 @@ def rejects_nonsense(policy: Policy) -> None:
     for name in policy._fields:
         wrong = (np.nan, np.inf, "x", None) + ((0, -1, 2.5) if name == "window" else ())
         for value in wrong:
-            _refuses(lambda bad: cast(bad).init(problem), policy._replace(**{name: value}), f"{name}={value}")
+            bad = policy._replace(**{name: value})
+            _refuses(lambda policy: cast(policy).init(problem), bad, f"{name}={value} was accepted")
     for name in (name for name in SIZES if getattr(problem, name)):
         for size in (0, -1, 1.5):
             sizes: dict[str, Any] = {name: size}
-            _refuses(policy.init, problem._replace(**sizes), f"{name}={size}")
+            hint = f"{name}={size} was accepted: check it in `init`, dx.whole({name!r}, problem.{name})"
+            _refuses(policy.init, problem._replace(**sizes), hint)
 
 
 def refuses_other_families(policy: Policy) -> None:
@@ -73,7 +75,7 @@ def _refuses(action: Callable[[Any], object], bad: object, what: str) -> None:
         action(bad)
     except ParameterError:
         return
-    raise ContractError(f"{what} was accepted")
+    raise ContractError(what)
 
 
 def _error_of(action: Callable[..., object], *args: object) -> Exception | None:

@@ -1,7 +1,8 @@
 """What every world promises, whatever it shows and whatever is chosen in it."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def answers_every_action(world: World) -> None:
     """Every action of every round has a finite reward, within the range the problem declares."""
     problem, fixtures = world.problem(ROUNDS), fixtures_in(world)
     tape, _ = world.draw(ROUNDS, seed=4)
-    for t in range(0, ROUNDS, 37):
+    for t in range(0, ROUNDS, 97):
         for action in fixtures.every_action():
             nature = world.nature(ROUNDS)
             _, is_open = verbs.observe(tape, nature, t)
@@ -102,15 +103,19 @@ def changes_lie_inside(world: World) -> None:
 
 def nature_is_fresh(world: World) -> None:
     """Every run gets a nature of its own."""
-    problem, runs = world.problem(), []
-    policy = _player(problem)
-    for _ in range(2):
-        tape, nature = world.draw(ROUNDS, seed=6)
-        state, trace = policy.init(problem), trace_for(problem, 0, ROUNDS)
-        play(without_text(policy), state, tape, nature, key(7), trace, ROUNDS)
-        runs.append((trace, state))
-    same = np.array_equal(runs[0][0].rewards, runs[1][0].rewards, equal_nan=True)
-    require(equal(runs[0][1], runs[1][1]) and same, f"{world} remembers an earlier run")
+    require(_same_run(world, world), f"{world} remembers an earlier run")
+
+
+def unused_parameters_play_no_part(world: World) -> str | None:
+    """With another value of a parameter that is not used, the problem is the same, and every run."""
+    unused = getattr(world, "unused_parameters", ())
+    if not unused:
+        return f"{type(world).__name__} uses all of its parameters"
+    for name in unused:
+        other = replace(cast(Any, world), **{name: 2 * getattr(world, name)})
+        same = other.problem(ROUNDS) == world.problem(ROUNDS) and _same_run(world, other)
+        require(same, f"{world} says that {name} is not used, but {name}={getattr(other, name)} gives another run")
+    return None
 
 
 def moves_as_declared(world: World) -> str | None:
@@ -135,8 +140,22 @@ WORLD_CHECKS: tuple[Callable[[World], str | None], ...] = (
     shows_what_it_declares,
     changes_lie_inside,
     nature_is_fresh,
+    unused_parameters_play_no_part,
     moves_as_declared,
 )
+
+
+def _same_run(world: World, other: World) -> bool:
+    """Whether a policy earns and learns the same in both, bit for bit."""
+    policy, runs = _player(world.problem()), []
+    for each in (world, other):
+        problem = each.problem()
+        tape, nature = each.draw(ROUNDS, seed=6)
+        state, trace = policy.init(problem), trace_for(problem, 0, ROUNDS)
+        play(without_text(policy), state, tape, nature, key(7), trace, ROUNDS)
+        runs.append((trace, state))
+    same = np.array_equal(runs[0][0].rewards, runs[1][0].rewards, equal_nan=True)
+    return equal(runs[0][1], runs[1][1]) and same
 
 
 def _player(problem: Problem) -> Policy:

@@ -108,7 +108,7 @@ def functions_of(thing: object) -> list[FunctionType]:
         return [thing.function]
     if not isinstance(thing, type):
         return [thing] if isinstance(thing, FunctionType) else []
-    members = [getattr(each, "__func__", getattr(each, "func", each)) for each in vars(thing).values()]
+    members = [getattr(each, "__func__", getattr(each, "func", each)) for each in vars(thing).copy().values()]
     members += [each.fget for each in members if isinstance(each, property)]
     return [each for each in members if isinstance(each, FunctionType)]
 

@@ -33,11 +33,14 @@ def extra_error(what: str, package: str) -> ExtraError:
 
 @contextmanager
 def needed_for(what: str) -> Iterator[None]:
-    """Around imports of packages that an extra brings: if one is missing, the error says which extra."""
+    """Around imports of packages that an extra brings: if one is missing, the error says which extra.
+
+    Where a package needs another one and imports it itself, its error names it in the first word.
+    """
     try:
         yield
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
+    except ImportError as error:
+        package = (error.name or str(error)).partition(".")[0].partition(" ")[0]
         if package not in _EXTRA_OF:
             raise
         raise extra_error(what, package) from None

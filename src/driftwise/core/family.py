@@ -16,6 +16,7 @@ from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Comparator, Policy, World
 from driftwise.core.service_hooks import ServiceHooks
 from driftwise.core.types import Problem, Trace, new_trace
+from driftwise.core.validation import policy_instance
 from driftwise.core.verbs import ABOUT
 from driftwise.core.words import Words
 from driftwise.errors import ParameterError
@@ -104,7 +105,7 @@ def add_family(family: Family) -> Family:
 def family_of(policy: Policy) -> str:
     """The name of a policy's family; of a policy over policies, that of the policy inside."""
     if hasattr(policy, "policy"):
-        return family_of(_instance(policy.policy))
+        return family_of(policy_instance(policy.policy))
     about = ABOUT.get(type(policy))
     return about.family if about else Problem(1).family
 
@@ -122,12 +123,6 @@ def player_of(policy: PolicyT, value: ProblemValue) -> PolicyT:
     if not has_names(player):
         return player
     return with_numbers(player, Foresight(FAMILIES[value.kind].adapter.of(player, value).problem))
-
-
-def _instance(policy: Policy) -> Policy:
-    if isinstance(policy, type) or not hasattr(policy, "init"):
-        raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB()")
-    return policy
 
 
 def check_fit(policy: Policy, problem: Problem) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -91,7 +91,7 @@ def _sources(objects: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
             continue
         loose.append(item)
         named = {name: value for function in functions_of(item) for name, value in values_of(function).items()}
-        own = vars(item) if isinstance(item, type) else {}
+        own = vars(item).copy() if isinstance(item, type) else {}
         constants = [_constants(each, (*CONSTANTS, list, dict, set, frozenset)) for each in (named, own)]
         texts.append(f"{item.__qualname__} {_source_of(item)} {constants}")
         queue.extend([*getattr(item, "__mro__", ())[1:-1], *_things([*named.values(), *own.values()])])
@@ -124,7 +124,8 @@ def _mentioned(module: ModuleType) -> list[Any]:
     if module is root:
         return []
     own = f"{module.__name__}." if module.__name__.split(".")[0] == "driftwise" else "/"
-    named = [value for value in vars(module).values() if isinstance(value, Kernel | type | FunctionType | ModuleType)]
+    values = vars(module).copy().values()  # in one step: another thread may import something
+    named = [value for value in values if isinstance(value, Kernel | type | FunctionType | ModuleType)]
     named = [value for value in named if not (isinstance(value, ModuleType) and value.__name__.startswith(own))]
     if root in named:
         functions = [function for value in named if home_of(value) is module for function in functions_of(value)]
@@ -133,9 +134,10 @@ def _mentioned(module: ModuleType) -> list[Any]:
     return named
 
 
-def _constants(named: Mapping[str, object], kinds: tuple[type, ...]) -> list[str]:
+def _constants(named: dict[str, Any], kinds: tuple[type, ...]) -> list[str]:
     """Numbers, texts, arrays and collections of them, by value."""
-    plain = {name: value for name, value in named.items() if not name.startswith("__") and isinstance(value, kinds)}
+    now = named.copy()  # in one step: another thread may import something
+    plain = {name: value for name, value in now.items() if not name.startswith("__") and isinstance(value, kinds)}
     return sorted(f"{name}={frozen(value)!r}" for name, value in plain.items())
 
 

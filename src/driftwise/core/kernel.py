@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from driftwise.core.compile_errors import explained
+from driftwise.core.compilation.compile_errors import explained
 
 if TYPE_CHECKING:
     from numba.core.dispatcher import Dispatcher
@@ -33,7 +33,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-PARTS = [(0, minor) for minor in range(61, 69)]  # versions of numba that `core/compilation/deferred_codegen.py` knows
+PARTS = [(0, minor) for minor in range(62, 69)]  # of numba, that `core/compilation/deferred_codegen.py` knows
 _LOCK = threading.RLock()
 _COMPILED: set["Kernel[Any, Any]"] = set()  # those that have compiled something
 _READS: dict["Kernel[Any, Any]", Any] = {}  # what the user's among them read

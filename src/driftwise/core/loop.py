@@ -39,9 +39,9 @@ def play(policy: Any, state: Any, tape: Any, nature: Any, rng: Any, trace: Trace
 @kernel
 def choose_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float, Any]:
     """Time comes to round `t`, and the policy chooses; the stream it drew from comes too."""
-    here, own = unpin(state), stream(rng, t)
-    advance(policy, here, t, own)
-    action, propensity = select(policy, here, t, context, own)
+    memory, own = unpin(state), stream(rng, t)
+    advance(policy, memory, t, own)
+    action, propensity = select(policy, memory, t, context, own)
     return action, propensity, own
 
 
@@ -51,21 +51,21 @@ def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any, overrid
 
     An `override` that is not negative is the arm that was chosen outside, and takes the place of the policy's.
     """
-    here, own = unpin(state), stream(rng, t)
-    advance(policy, here, t, own)
-    action, propensity = select(policy, here, t, context, own)
+    memory, own = unpin(state), stream(rng, t)
+    advance(policy, memory, t, own)
+    action, propensity = select(policy, memory, t, context, own)
     if override >= 0:
         action = override
-    pend(policy, here, decision_of(t, action, propensity, context, action, own))
+    pend(policy, memory, decision_of(t, action, propensity, context, action, own))
     return action, propensity, own
 
 
 @kernel
 def share_of(policy: Any, state: Any, t: int, context: Any, own: Any, action: int, draws: int) -> float:
     """How likely the arm just chosen was, counted: the share of it in `draws` with other luck and in the one made."""
-    here, other, same = unpin(state), branch(branch(branch(own))), 1
+    memory, other, same = unpin(state), branch(branch(branch(own))), 1
     for i in range(draws):
-        again, _ = select(policy, here, t, context, stream(other, i))
+        again, _ = select(policy, memory, t, context, stream(other, i))
         same += again == action
     return same / (draws + 1)
 
@@ -87,13 +87,13 @@ def follow_once(
 
     `context` is what describes its action. The three are one function, because they share most of what is compiled.
     """
-    here, decision = unpin(state), Decision(t, action, propensity, context, stream(rng, t))
+    memory, decision = unpin(state), Decision(t, action, propensity, context, stream(rng, t))
     if stage == UNDER_WAY:
-        pend(policy, here, decision)
+        pend(policy, memory, decision)
     else:
-        settle(policy, here, decision)
+        settle(policy, memory, decision)
         if stage == KNOWN:
-            update(policy, here, decision, outcome_of(value), now)
+            update(policy, memory, decision, outcome_of(value), now)
 
 
 @kernel

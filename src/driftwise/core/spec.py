@@ -20,7 +20,7 @@ def catalogue(package: ModuleType) -> dict[str, Any]:
     """The classes a package imports from its own files, by the name of the file: `sliding_ucb.py`, `sliding-ucb`."""
     return {
         thing.__module__.rpartition(".")[2].replace("_", "-"): thing
-        for thing in vars(package).values()
+        for thing in vars(package).copy().values()  # in one step: another thread may import something
         if isinstance(thing, type) and thing.__module__.startswith(f"{package.__name__}.")
     }
 
@@ -42,7 +42,9 @@ def lookup(name: str, table: Mapping[str, Any], what: str) -> Any:
     if len(table) <= FEW:
         raise ParameterError(f"there is no {what} called {name!r}: there are {', '.join(table)}")
     lists = {"policy": "policies", "world": "worlds"}.get(what)
-    where = f": `driftwise {lists}` lists all {len(table)}" if lists else f" among {len(table)}"
+    where = (
+        f": `driftwise {lists}` lists all {len(table)}, yours are used in Python" if lists else f" among {len(table)}"
+    )
     raise ParameterError(f"there is no {what} called {name!r}{where}")
 
 

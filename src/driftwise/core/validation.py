@@ -4,7 +4,7 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,25 @@ from driftwise.core.foresight import is_named, names_of
 from driftwise.core.types import Floats, Problem, RecordT, with_fields
 from driftwise.errors import ParameterError
 
+T = TypeVar("T")
 LEAST, MOST = -(2**62), 2**62
+
+
+def policy_instance(policy: T) -> T:
+    """A policy, and not its class or its name."""
+    if isinstance(policy, type) or not hasattr(policy, "init"):
+        sentence = (
+            f"policy={policy!r} is not a policy: give an instance with `init`, such as Auto() or SlidingUCB(window=500)"
+        )
+        raise ParameterError(sentence)
+    return policy
+
+
+def world_instance(world: T) -> T:
+    """A world, and not its class or its name."""
+    if isinstance(world, type) or not hasattr(world, "tapes"):
+        raise ParameterError(f"world={world!r} is not a world: give an instance with `tapes`, such as Abrupt(n_arms=3)")
+    return world
 
 
 def is_finite(value: object) -> TypeGuard[float]:
@@ -21,7 +39,12 @@ def is_finite(value: object) -> TypeGuard[float]:
 
 
 def to_float(value: object) -> float:
-    """`float(value)` for any value: it raises TypeError, ValueError or OverflowError where that is not a number."""
+    """`float(value)` for any value: it raises TypeError, ValueError or OverflowError where that is not a number.
+
+    Text is none, also where it reads like one: `float` would take it.
+    """
+    if isinstance(value, str | bytes | bytearray):
+        raise TypeError("text is not a number")
     return float(value)  # type: ignore[arg-type]
 
 
@@ -108,7 +131,7 @@ def without_text(values: RecordT) -> RecordT:
 def _no_other_word(kind: type, name: str, value: object) -> object:
     """The value; refused if it is a word, and the parameter takes others."""
     if isinstance(value, str) and names_of(kind, name):
-        raise ParameterError(f"{name}={value} is not a number, or one of {', '.join(names_of(kind, name))}")
+        raise ParameterError(f"{name}={value!r} is not a number, or one of {', '.join(names_of(kind, name))}")
     return value
 
 

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftwise.core.compile_errors import mark
+from driftwise.core.compilation.compile_errors import mark
 from driftwise.core.kernel import Kernel, forget_compiled, kernel
 from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About

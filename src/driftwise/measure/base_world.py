@@ -23,6 +23,11 @@ class BaseWorld(ABC):
         """Whether action k is the same action in every round."""
         return True
 
+    @property
+    def unused_parameters(self) -> tuple[str, ...]:
+        """Names of parameters that play no part with the values of the others; reports leave them out."""
+        return ()
+
     @abstractmethod
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world."""

@@ -11,7 +11,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from driftwise.core.types import Floats, Ints
 
@@ -65,6 +64,8 @@ def interval_of(
     """The interval of a mean whose standard error is known, from `n_groups` independent ones; see `mean_interval`."""
     if size < 2.0:
         return Interval(mean, -math.inf, math.inf)
+    from scipy.special import stdtrit  # slow to import
+
     quantile = float(stdtrit(max(1.0, n_groups - 1.0), LEVEL))
     if ends is not None and (rare or ends[0] <= mean <= ends[1]):
         return _wilson(mean, error, size, ends, quantile, rare)

@@ -1,14 +1,20 @@
 """numba's side of `core/pinned.py`: the type of an address that stands for a state."""
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import NativeValue, intrinsic, models, overload, register_model, typeof_impl, unbox
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import NativeValue, lower_builtin, models, register_model, typeof_impl, unbox
+from numba.np.numpy_support import as_dtype
 
-from driftwise.core.kernel import kernel
-from driftwise.core.pinned import Pinned, unpin
+from driftwise.core.pinned import PinnedState, unpin
+from driftwise.core.types import Array, State
 
 if TYPE_CHECKING:
     from numba.core.base import BaseContext
@@ -27,8 +33,8 @@ class PinnedType(types.Type):  # type: ignore[misc]
 register_model(PinnedType)(models.OpaqueModel)
 
 
-@typeof_impl.register(Pinned)  # type: ignore[untyped-decorator]
-def _type_of(value: Pinned, context: object) -> PinnedType:
+@typeof_impl.register(PinnedState)  # type: ignore[untyped-decorator]
+def _type_of(value: PinnedState, context: object) -> PinnedType:
     return PinnedType(numba.typeof(value.state))
 
 
@@ -37,47 +43,49 @@ def _read_address(kind: PinnedType, address: ir.Value, at: Any) -> NativeValue:
     return NativeValue(at.pyapi.long_as_voidptr(address), is_error=at.pyapi.c_api_error())
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _load(typing: Any, pinned: PinnedType) -> "tuple[Signature, Any]":
+@functools.cache
+def _layout(kind: "NumbaType") -> np.dtype[Any]:
+    """How compiled code lays a state out in memory, or an array or number of it."""
+    if isinstance(kind, types.Array):  # owner of memory, Python object, size, item size, data, shape, strides
+        return np.dtype((np.intp, 5 + 2 * kind.ndim))
+    if isinstance(kind, types.BaseTuple):
+        return np.dtype([(f"f{i}", _layout(each)) for i, each in enumerate(kind)], align=True)
+    return as_dtype(kind)
+
+
+def _description(kind: "NumbaType", value: Any) -> Any:
+    """What is written there."""
+    if isinstance(kind, types.Array):
+        return 0, id(value), value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides
+    if isinstance(kind, types.BaseTuple):
+        return tuple(map(_description, kind, value))
+    return value
+
+
+def describe(state: State) -> Array:
+    """The memory in which compiled code finds the arrays of a state."""
+    kind = numba.typeof(state)
+    return np.array(_description(kind, state), _layout(kind))
+
+
+@infer_global(unpin)
+class _Unpin(AbstractTemplate):  # type: ignore[misc]
+    """What `unpin` returns. Unlike an `overload`, it is a load where it is called, not a function to be compiled."""
+
+    def generic(self, args: "tuple[NumbaType, ...]", kws: "dict[str, NumbaType]") -> "Signature":
+        (given,) = args
+        return signature(given.state if isinstance(given, PinnedType) else given, given)
+
+
+@lower_builtin(unpin, PinnedType)  # type: ignore[untyped-decorator]
+def _load(context: "BaseContext", builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]) -> ir.Value:
     """The structs at an address; those that a kernel does not use are not read."""
-
-    def generate(context: "BaseContext", builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]) -> Any:
-        where = builder.bitcast(args[0], context.get_value_type(pinned.state).as_pointer())
-        return builder.load(where)
-
-    return pinned.state(pinned), generate
+    state = signature.return_type
+    loaded = builder.load(builder.bitcast(args[0], context.get_value_type(state).as_pointer()))
+    return impl_ret_borrowed(context, builder, state, loaded)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _store(typing: Any, state: "NumbaType", address: "NumbaType") -> "tuple[Signature, Any]":
-    """Write the structs of a state to an address."""
-
-    def generate(context: "BaseContext", builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]) -> Any:
-        builder.store(args[0], builder.inttoptr(args[1], args[0].type.as_pointer()))
-        return context.get_dummy_value()
-
-    return types.void(state, types.intp), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _size(typing: Any, state: "NumbaType") -> "tuple[Signature, Any]":
-    """How many bytes the structs of a state take."""
-
-    def generate(context: "BaseContext", builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]) -> Any:
-        return context.get_constant(types.intp, context.get_abi_sizeof(args[0].type))
-
-    return types.intp(state), generate
-
-
-@kernel
-def describe(state: Any, address: int) -> int:
-    """Write the structs of a state to an address, if one is given; how many bytes they take."""
-    if address != 0:
-        _store(state, address)
-    size: int = _size(state)
-    return size
-
-
-@overload(unpin, inline="always", strict=False)  # type: ignore[untyped-decorator]
-def _unpin(state: "NumbaType") -> Any:
-    return (lambda state: _load(state)) if isinstance(state, PinnedType) else (lambda state: state)
+@lower_builtin(unpin, types.Any)  # type: ignore[untyped-decorator]
+def _pass_on(context: "BaseContext", builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]) -> ir.Value:
+    """A state that is not pinned, as it is."""
+    return impl_ret_borrowed(context, builder, signature.return_type, args[0])

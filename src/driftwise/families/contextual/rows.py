@@ -56,9 +56,9 @@ class Rows:
         if own is not None:
             self._check(own, "the rows of the arms", self._name)
         if self.disjoint:
-            self._shown = self._blocks = np.zeros((width, self.width))  # a row per arm, and where in it the context is
+            self._rows = self._blocks = np.zeros((width, self.width))  # a row per arm, and where in it the context is
             if not self.per_arm:
-                self._blocks = np.einsum("aap->ap", self._shown.reshape(width, width, context))
+                self._blocks = np.einsum("aap->ap", self._rows.reshape(width, width, context))
 
     def matrix(self, actions: object, context: object) -> Floats:
         """The matrix to choose from; a `FeatureError` or `ArmError` says what is wrong with the arguments."""
@@ -84,7 +84,7 @@ class Rows:
         """Every row multiplied by the context."""
         if self.disjoint:
             self._blocks[...] = x
-            return self._shown
+            return self._rows
         assert matrix is not None  # only the disjoint model has none
         products: Floats = (matrix[:, :, None] * x).reshape(len(matrix), -1)
         self._check(products, "the products of features and context", self._name)

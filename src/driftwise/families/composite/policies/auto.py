@@ -37,7 +37,8 @@ class Auto(NamedTuple):
         Visits to idle arms, for changes that nobody can see: more finds them sooner, and costs more where nothing
         changes. Multi-armed problems have it.
     floor : float
-        Share of decisions made uniformly at random, so that propensities are known. Multi-armed problems have it.
+        Share of decisions made uniformly at random, so that propensities are known. Multi-armed and contextual problems
+        have it.
 
     >>> import driftwise as dw
     >>> dw.Agent(dw.Auto(), ["red", "blue"]).policy

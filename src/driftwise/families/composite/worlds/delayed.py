@@ -9,7 +9,7 @@ delay: until then it pends, too.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,6 +146,8 @@ class Delayed:
     delay: float = 0.0
     kind: str = "fixed"
     lost: float = 0.0
+
+    unused_parameters: ClassVar[tuple[str, ...]] = ()  # its own: the world behind has a list for itself
 
     def __post_init__(self) -> None:
         number("lost", self.lost, above=0.0, below=1.0, closed="[")

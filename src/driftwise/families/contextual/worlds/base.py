@@ -163,6 +163,12 @@ class FeaturedWorld(BaseWorld):
         return counts.get(self.actions, self.n_actions)
 
     @property
+    def unused_parameters(self) -> tuple[str, ...]:
+        """Only linear rewards have a spread of their own; the sets of some actions have the size that `dim` gives."""
+        spread = () if self.link == "identity" else ("sd",)
+        return (*spread, "n_actions") if self.actions in ("basis", "corners") else spread
+
+    @property
     def lasting(self) -> bool:
         """Whether action k is the same action in every round; of fresh ones, no mean can be followed through time."""
         return self.actions != "fresh"

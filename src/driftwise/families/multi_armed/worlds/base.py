@@ -96,6 +96,11 @@ class ArmedWorld(BaseWorld):
         if self.rewards not in self.KINDS:
             raise ParameterError(f"rewards={self.rewards} is not one of {', '.join(self.KINDS)}")
 
+    @property
+    def unused_parameters(self) -> tuple[str, ...]:
+        """Rewards 0 and 1 have the spread that their mean gives them."""
+        return () if self.rewards == "gaussian" else ("sd",)
+
     def problem(self, horizon: int = 0) -> Problem:
         """What a policy may know of this world."""
         if self.rewards == "gaussian":

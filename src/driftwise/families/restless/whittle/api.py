@@ -8,7 +8,6 @@ Arms that are alike are worked out once, and the others on as many threads as ar
 """
 
 import functools
-import os
 import threading
 import warnings
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from driftwise.core.cores import available_cores
 from driftwise.core.kernel import kernel
 from driftwise.core.types import Floats, Ints
 from driftwise.core.validation import whole
@@ -87,7 +87,7 @@ def whittle_index(
     else:
         firsts = alike(arms)
         distinct: Ints = np.flatnonzero(firsts == np.arange(len(firsts)))
-        share(arms, memory, distinct, values, status, workers or os.cpu_count() or 1)
+        share(arms, memory, distinct, values, status, workers or available_cores())
         values, status = values[firsts], status[firsts]
     if (status.min() if len(status) > 1 else status[0]) < INDEXABLE:
         _warn(status, single, discount)
