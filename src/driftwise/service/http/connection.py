@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_HEAD = 1 << 15  # bytes of request line and headers; also of what is between or after chunks of a body
 PIECE = 1 << 12  # bytes parsed at a time
-LINGER_S = 1.0  # for a client that is still sending to read the error
+LINGER_S = 1.0  # for a client to read an error while it is still sending, or the last response of a service that stops
 
 
 class Connection(HttpToolsProtocol):
@@ -155,11 +155,19 @@ class Connection(HttpToolsProtocol):
         super().on_response_complete()
 
     def shutdown(self) -> None:
-        """Finish a request that is complete; close otherwise."""
+        """Finish a request that is complete; close otherwise. A client that does not read is waited for a moment."""
         if self.waiting:
             self.leave()
         else:
             super().shutdown()
+        self.loop.call_later(LINGER_S, self._abort_if_unread)
+
+    def _abort_if_unread(self) -> None:
+        """Abort where only the client can go on: what it has not read would keep the connection open."""
+        if self.transport.is_closing() or self.waiting:
+            self.transport.abort()
+        else:
+            self.loop.call_later(LINGER_S, self._abort_if_unread)
 
     def _refuse(self, error: HttpError) -> None:
         """Answer with an error, and close when the client had time to read it.

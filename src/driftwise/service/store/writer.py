@@ -62,6 +62,7 @@ class Writer(Generic[M]):
         self._submitted: list[WriteRequest[M]] = []
         self._queue: queue.SimpleQueue[list[WriteRequest[M]] | None] = queue.SimpleQueue()
         self._waiting = 0
+        self._last_error = JournalError("a write before this one failed")  # what ended the last era
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
@@ -171,6 +172,7 @@ class Writer(Generic[M]):
                 self.sizes.add(size)
         else:
             self.failures += 1
+            self._last_error = error
         if wrote or error is not None:
             self._on_commit(error)
         good = set() if error is not None else {id(write) for write in valid}
@@ -182,5 +184,5 @@ class Writer(Generic[M]):
             if id(write) in good:
                 write.done.set_result(more.get(id(write), False))
             else:
-                write.done.set_exception(error or JournalError("a write before this one failed"))
+                write.done.set_exception(self._last_error)
                 write.done.exception()  # mark it as retrieved, even if the request was dropped

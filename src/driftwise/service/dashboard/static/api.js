@@ -54,10 +54,15 @@ function span(seconds) {
   return `${number(1000 * seconds, 2)} ms`;
 }
 
+const MOST_DIGITS = 8; // after the point: what is smaller comes from rounding
 /** Numbers with as many digits as their interval deserves; a true minus, and a plus if `signed`. */
 function precise(value, width, signed = false) {
-  const digits = width > 0 ? Math.max(0, Math.min(8, 1 - Math.floor(Math.log10(width)))) : 3;
-  const text = Math.abs(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const size = Math.abs(value);
+  const digits = Math.max(0, 1 - Math.floor(Math.log10(width)));
+  const wide = digits <= MOST_DIGITS;
+  if (!wide && size < 10 ** -MOST_DIGITS) return "0";
+  const form = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  const text = wide ? size.toLocaleString("en", form) : number(size, 6);
   const sign = value < 0 && Number(text.replaceAll(",", "")) !== 0 ? "−" : signed ? "+" : "";
   return sign + text;
 }
