@@ -33,14 +33,15 @@ def skipped(why: str) -> list[Row]:
 
 def _peer(peer: str, pairs: int) -> list[Row]:
     options = Options(rounds=ROUNDS[peer], arms=ARMS, window=WARM_UP, seed=0)
-    return against(peer, {CASE: _game(options)}, {CASE: CASE}, pairs, rounds=options.rounds, arms=ARMS, window=WARM_UP)
+    return against(peer, {CASE: game(options)}, {CASE: CASE}, pairs, rounds=options.rounds, arms=ARMS, window=WARM_UP)
 
 
-def _game(options: Options) -> Game:
+def game(options: Options) -> Game:
+    """The same world for our policy."""
     warm_up, timed = make_linear_world(options)
     tapes = [_tape(0, warm_up), _tape(len(warm_up), timed)]
     dim = ARMS * settings.FEATURES
-    problem = Problem(ARMS, -np.inf, np.inf, settings.LINEAR_NOISE, options.horizon, dim, unit=1.0)
+    problem = Problem(ARMS, -np.inf, np.inf, settings.LINEAR_NOISE, options.horizon, dim, unit=1.0, family="contextual")
     return Game(LinUCB(ridge=settings.RIDGE), problem, tapes)
 
 

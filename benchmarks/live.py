@@ -3,7 +3,6 @@
 import gc
 import itertools
 import statistics
-import sys
 import time
 from typing import Any
 
@@ -13,17 +12,17 @@ from benchmarks.scaling import chosen
 from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
 from driftwise.agent import Agent
-from driftwise.errors import DriftwiseError
+from driftwise.core.family import FAMILIES, family_of
 from driftwise.families import POLICIES, MultiArmed
 
 ARMS, WINDOW = 10, 1000
 
 
 def rows(sizes: Sizes, *, peers: bool) -> list[Row]:
-    """A row per policy; without peers, only our own speed."""
+    """A row per policy for arms without features; without peers, only our own speed."""
     rounds = ROUNDS["river"]
     warm_up, timed = make_world(Options(rounds=rounds, arms=ARMS, window=WINDOW, seed=0))
-    names = [name for name in chosen(sizes) if _works_live(name, rounds)]
+    names = [name for name in chosen(sizes) if FAMILIES["multi-armed"].accepts(family_of(POLICIES[name]()))]
     ours = [_all_rates(names, warm_up, timed)]
     theirs = []
     for _ in range(sizes.peer_pairs if peers else 0):
@@ -45,15 +44,6 @@ def _row(name: str, ours: list[float], theirs: list[float]) -> Row:
         ratio=statistics.median(mine / its for mine, its in zip(beside, theirs, strict=True)),
         target="agent",
     )
-
-
-def _works_live(name: str, rounds: int) -> bool:
-    try:
-        _agent(name, rounds)
-    except DriftwiseError as why:  # a policy of another family
-        print(f"bench: {name} left out of the agents: {why}", file=sys.stderr)
-        return False
-    return True
 
 
 def _agent(name: str, rounds: int) -> Agent:

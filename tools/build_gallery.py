@@ -25,7 +25,13 @@ PHRASES = {  # what each notebook says, at least
     "click_log": ["It drifts (p <= 0.002): 1 sudden change.", "remembers all", "gain_mean"],
     "visits": ["with indices", "taking turns", "next week:"],
     "budget": ["prequential pacing", "greedy ratio", "pacing: 2,000 rounds, 8 runs"],
-    "own_policy": ["Decision(id=0, action='red', propensity=0.95)", "running step=0.03", "regret_ci95"],
+    "own_policy": [
+        "RunningGreedy has no window",
+        "Decision(id=0, action='red', propensity=0.95)",
+        " 0.003 ",
+        "regret_ci95",
+        "step=0.1 has the lowest mean regret",
+    ],
 }
 
 

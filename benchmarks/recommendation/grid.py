@@ -97,6 +97,7 @@ KINDS = {
         },
         policies=(
             "auto",
+            "auto:floor=0.05",
             "filter-bank-lin-ucb",
             "kalman-mixture",
             *_each("sliding-lin-thompson", "window", WINDOWS[:4]),
@@ -107,6 +108,7 @@ KINDS = {
         late_lengths=(Length(10_000, 4),),
         late_policies=(
             "auto",
+            "auto:floor=0.05",
             "filter-bank-lin-ucb",
             "kalman-mixture",
             *_each("sliding-lin-thompson", "window", WINDOWS[:4]),

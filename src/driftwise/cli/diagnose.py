@@ -24,7 +24,10 @@ def diagnose(log: str | None, seed: int, as_json: bool, out: Path | None, **wher
     """
     named = [f"--{name.replace('_', '-')}={value}" for name, value in where.items() if value is not None]
     source = shlex.join([*filter(None, [log]), *named])
-    found = read_log(log, where).diagnose(name=source, seed=seed)
+    from driftwise.cli.terminal import working
+
+    with working("looking for drift"):
+        found = read_log(log, where).diagnose(name=source, seed=seed)
     click.echo(json.dumps(found.to_dict()) if as_json else str(found))
     if out is not None:
         from driftwise.cli._progress import announce

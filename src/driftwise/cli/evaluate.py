@@ -52,19 +52,22 @@ def evaluate(
     """
     if not policy:
         raise ParameterError("no policy to evaluate: give --policy, such as sliding-thompson:window=1000 or fixed:ARM")
-    found = read_log(log, where).evaluate(
-        list(policy),
-        method=method,
-        periods=periods,
-        rounds=rounds,
-        acceptance=acceptance,
-        threshold=threshold,
-        replays=replays,
-        reward_range=None if reward_range is None else _pair(reward_range),
-        standardise=standardise,
-        estimate=estimate,
-        seed=seed,
-    )
+    from driftwise.cli.terminal import working
+
+    with working("replaying the log; a policy that is new here is compiled first"):
+        found = read_log(log, where).evaluate(
+            list(policy),
+            method=method,
+            periods=periods,
+            rounds=rounds,
+            acceptance=acceptance,
+            threshold=threshold,
+            replays=replays,
+            reward_range=None if reward_range is None else _pair(reward_range),
+            standardise=standardise,
+            estimate=estimate,
+            seed=seed,
+        )
     if as_json:
         click.echo(json.dumps(found.as_dict()))
         return

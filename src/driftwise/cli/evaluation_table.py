@@ -4,9 +4,8 @@ import math
 
 import click
 from rich import box
-from rich.console import Console
-from rich.table import Table
 
+from driftwise.cli.fitting_table import TableColumn, print_table
 from driftwise.evaluate.comparison import LOGGED
 from driftwise.evaluate.evaluation import Evaluation, PolicyEvaluation
 from driftwise.measure.intervals import Interval
@@ -17,7 +16,7 @@ MAX_BARS = 30
 
 def show_evaluation(evaluation: Evaluation) -> None:
     """Values in a table and differences between policies in sentences; notes and warnings go to standard error."""
-    Console().print(_values(evaluation))
+    _show_values(evaluation)
     for line in _differences(evaluation):
         click.echo(line)
     for note in evaluation.notes:
@@ -27,29 +26,30 @@ def show_evaluation(evaluation: Evaluation) -> None:
             click.echo(f"warning: {name}: {warning}", err=True)
 
 
-def _values(evaluation: Evaluation) -> Table:
+def _show_values(evaluation: Evaluation) -> None:
     rows = {name: each for name, each in evaluation.policies.items() if name != LOGGED}
-    means = [
-        period.value.mean
-        for each in (evaluation.logged, *rows.values())
-        for period in each.periods
-        if period.value is not None
-    ]
+    ranking = sorted(rows, key=lambda name: -(value.mean if (value := rows[name].value) else -math.inf))
+    results = {LOGGED: evaluation.logged} | {name: rows[name] for name in ranking}
+    means = [each.value.mean for result in results.values() for each in result.periods if each.value is not None]
     scale = (min(means, default=0.0), max(means, default=1.0))
-    span = f"periods from {scale[0]:.3g} to {scale[1]:.3g}" if means else ""
-    methods = sorted({each.method for each in rows.values()})
-    caption = f"± 95%; {', '.join(methods)}; {span}"
-    table = Table(title=f"{evaluation.rows:,} rows, {len(evaluation.arms)} arms", caption=caption, box=box.SIMPLE_HEAD)
-    table.add_column("policy", overflow="fold")
-    for name in ("reward per\ndecision", "against\nthe log", "effective\nrows"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("by period", no_wrap=True)
     gains = {each.policy: each.difference for each in evaluation.comparisons if each.against == LOGGED}
-    ranking = sorted(rows.items(), key=lambda item: -(item[1].value.mean if item[1].value else -math.inf))
-    for name, each in ((LOGGED, evaluation.logged), *ranking):
-        gain = _text(gains[name], "+", _digits(each.value)) if name in gains else ""
-        table.add_row(name, _text(each.value), gain, f"{each.effective_sample_size:,.0f}", _bars(each, scale))
-    return table
+    gain_texts = [
+        _text(gains[name], "+", _digits(each.value)) if name in gains else "" for name, each in results.items()
+    ]
+    bars = [_bars(each, scale) for each in results.values()]
+    span = f"periods from {scale[0]:.3g} to {scale[1]:.3g}" if means else ""
+    print_table(
+        list(results),
+        [
+            TableColumn("reward per\ndecision", [_text(each.value) for each in results.values()]),
+            TableColumn("against\nthe log", gain_texts, drop=3),
+            TableColumn("effective\nrows", [f"{each.effective_sample_size:,.0f}" for each in results.values()], drop=2),
+            TableColumn("by period", bars, drop=1, left=True, note=span),
+        ],
+        title=f"{evaluation.rows:,} rows, {len(evaluation.arms)} arms",
+        caption=f"± 95%; {', '.join(sorted({each.method for each in rows.values()}))}",
+        frame=box.SIMPLE_HEAD,
+    )
 
 
 def _differences(evaluation: Evaluation) -> list[str]:

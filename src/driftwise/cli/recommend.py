@@ -2,11 +2,13 @@
 
 import json
 import sys
+from collections.abc import Callable
 from typing import TypeVar
 
 import click
 
 from driftwise.cli.command import Count, main
+from driftwise.errors import ParameterError
 
 T = TypeVar("T")
 USUAL_KIND = "multi-armed"
@@ -38,8 +40,8 @@ def recommend(
 
     if sys.stdin.isatty() and not as_json:
         kind = _kind() if kind is None else kind
-        horizon = _answer("How many decisions will there be? (0: unknown)", 0, Count()) if horizon is None else horizon
-        delay = _answer("How many decisions pass before a reward arrives?", 0.0, float) if delay is None else delay
+        horizon = _horizon() if horizon is None else horizon
+        delay = _delay() if delay is None else delay
         drift = _drift() if drift is None else drift
         if propensities is None:
             propensities = click.confirm("Shall other policies be evaluated on the log later?", False, err=True)
@@ -56,19 +58,53 @@ def _kind() -> str:
     names = list(FAMILIES)
     for place, name in enumerate(names, 1):
         click.echo(f"  {place}  {FAMILIES[name].chooses}  ({name})", err=True)
-    usual = names.index(USUAL_KIND) + 1
-    return names[_answer("What does one decision choose?", usual, click.IntRange(1, len(names))) - 1]
+    numbers = {str(place): name for place, name in enumerate(names, 1)}
+
+    def read(text: str) -> str:
+        if (name := numbers.get(text, text)) in names:
+            return name
+        raise ParameterError(f"kind={text} is neither a number from 1 to {len(names)} nor one of {', '.join(names)}")
+
+    return _answer("What does one decision choose?", str(names.index(USUAL_KIND) + 1), read)
+
+
+def _horizon() -> int:
+    option = click.Option(["--horizon"])  # an error names it
+    question = "How many decisions will there be? (0: unknown)"
+    return _answer(question, "0", lambda text: Count().convert(text, option, None))
+
+
+def _delay() -> float:
+    from driftwise.core.validation import number
+
+    def read(text: str) -> float:
+        try:
+            return number("delay", float(text), above=0.0, closed="[")
+        except ValueError:
+            raise ParameterError(f"delay={text} is not a number of at least 0") from None
+
+    return _answer("How many decisions pass before a reward arrives?", "0", read)
 
 
 def _drift() -> str:
     """How the world drifts, from a list with explanations."""
-    from driftwise.evaluate.recommend import DRIFTS as MEANINGS
+    from driftwise.core.validation import one_of
+    from driftwise.evaluate.measured_losses import DRIFTS as MEANINGS
 
     for name, meaning in MEANINGS.items():
         click.echo(f"  {name:<7} {meaning}", err=True)
-    return str(_answer("How does it drift?", "unknown", click.Choice(DRIFTS)))
+    question = f"How does it drift? ({', '.join(DRIFTS)})"
+    return _answer(question, "unknown", lambda text: one_of("drift", text, DRIFTS))
 
 
-def _answer(question: str, default: T, kind: "click.ParamType[T] | type[T]") -> T:
-    answer: T = click.prompt(question, default=default, type=kind, err=True)
+def _answer(question: str, default: str, read: Callable[[str], T]) -> T:
+    """Ask until `read` accepts the answer; the sentence with which it refuses one is printed."""
+
+    def accept(text: str) -> T:
+        try:
+            return read(text.strip())
+        except ParameterError as refusal:
+            raise click.UsageError(str(refusal)) from None  # `click.prompt` asks again after this one only
+
+    answer: T = click.prompt(question, default=default, value_proc=accept, err=True)
     return answer

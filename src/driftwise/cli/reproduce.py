@@ -1,7 +1,6 @@
 """`driftwise papers` and `driftwise reproduce`: reproduce published numbers."""
 
 import json
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from driftwise.cli.command import Count, main
+from driftwise.core.cores import available_cores
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def reproduce(
 
     if until_settled:
         more = partial(play_missing, out=out, threads=threads, cluster=cluster)
-        evidence, verdicts = settle(judged, studies, results, more, hours=hours, threads=threads or os.cpu_count() or 1)
+        evidence, verdicts = settle(judged, studies, results, more, hours=hours, threads=threads or available_cores())
     else:
         evidence = Evidence(studies, results)
         verdicts = judged(evidence)

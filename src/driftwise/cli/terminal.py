@@ -5,8 +5,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich import box
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
+
+from driftwise.cli.fitting_table import TableColumn, print_table
 
 if TYPE_CHECKING:
     from driftwise.study.summary import StudySummary
@@ -14,6 +18,11 @@ if TYPE_CHECKING:
 
 
 FAMILY_ORDER = ("any", "multi-armed", "contextual", "knapsack", "contextual-knapsack")  # the rest as they come
+
+
+def working(what: str) -> Status:
+    """A sentence on standard error, with a sign that it goes on, while a block runs; nothing where nobody sees it."""
+    return Console(stderr=True).status(what)
 
 
 def show_summary(summary: "StudySummary") -> None:
@@ -25,16 +34,28 @@ def show_summary(summary: "StudySummary") -> None:
             for norm, size in sizes.items()
         ]
         caption = f"regret against {words.comparator}, ± 95%\nvariation of run 0: {', '.join(norms)}"
-        table = Table(title=f"{world}: {summary.horizon:,} rounds, {summary.runs} runs", caption=caption)
-        table.add_column("policy", overflow="fold")
-        for name in ("regret", f"{words.best}\nchosen", *(column.title for column in words.columns), "ns a\nround"):
-            table.add_column(name, justify="right")
-        for row in summary.of(world):
-            spread = "" if math.isnan(row.regret.ci95) else f" ± {row.regret.ci95:,.0f}"
-            more = [f"{row.more[column.name]:{'.0%' if column.percent else ',.3g'}}" for column in words.columns]
-            cost = f"{row.ns_per_round:,.0f}"
-            table.add_row(row.policy, f"{row.regret.mean:,.0f}{spread}", f"{row.optimal_rate:.0%}", *more, cost)
-        Console().print(table)
+        rows = summary.of(world)
+        spreads = ["" if math.isnan(row.regret.ci95) else f" ± {row.regret.ci95:,.0f}" for row in rows]
+        more = [
+            TableColumn(
+                each.title, [f"{row.more[each.name]:{'.0%' if each.percent else ',.3g'}}" for row in rows], drop=2
+            )
+            for each in words.columns
+        ]
+        print_table(
+            [row.policy for row in rows],
+            [
+                TableColumn(
+                    "regret", [f"{row.regret.mean:,.0f}{ends}" for row, ends in zip(rows, spreads, strict=True)]
+                ),
+                TableColumn(f"{words.best}\nchosen", [f"{row.optimal_rate:.0%}" for row in rows], drop=3),
+                *more,
+                TableColumn("ns a\nround", [f"{row.ns_per_round:,.0f}" for row in rows], drop=1),
+            ],
+            title=f"{world}: {summary.horizon:,} rounds, {summary.runs} runs",
+            caption=caption,
+            frame=box.HEAVY_HEAD,
+        )
 
 
 def show_verdicts(verdicts: "Sequence[Verdict]") -> None:

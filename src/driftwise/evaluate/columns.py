@@ -23,7 +23,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "time": ("time", "decided_at", "timestamp", "datetime", "date", "ts", "created_at", "event_time", "shown_at", "at"),
     "action": (
         *("action", "arm", "variant", "choice", "treatment", "variation", "version", "group", "option", "item"),
-        *("button", "banner", "creative", "headline", "layout", "offer", "bucket"),
+        *("button", "banner", "creative", "headline", "layout", "offer", "bucket", "price"),
     ),
     "reward": (
         *("reward", "click", "clicks", "clicked", "conversion", "converted", "success", "outcome", "payoff"),
@@ -54,15 +54,10 @@ class Columns(NamedTuple):
         single = (self.time, self.action, self.reward, self.propensity, self.unit, self.rewarded_at)
         return (*filter(None, single), *self.context, *self.costs)
 
-    def described(self) -> str:
+    def described(self, roles: Sequence[str]) -> str:
         """What is what, in words: `time 'ts', action 'variant', reward 'click'`."""
-        roles = (f"{role} {name!r}" for role, name in self._asdict().items() if name and isinstance(name, str))
-        many = (
-            f"{role} {', '.join(map(repr, getattr(self, role)))}"
-            for role in ("context", "costs")
-            if getattr(self, role)
-        )
-        return ", ".join((*roles, *many))
+        named = {role: (names,) if isinstance(names, str) else names for role, names in self._asdict().items()}
+        return ", ".join(f"{role} {', '.join(map(repr, named[role]))}" for role in named if role in roles)
 
 
 class ColumnOptions(NamedTuple):
@@ -96,7 +91,10 @@ def choose_columns(
         if name is not None:
             chosen[role] = existing(name, names, role) if name else NO_COLUMN
     context, costs = (_several(role, getattr(options, role), names) for role in ("context", "costs"))
-    taken = {*filter(None, chosen.values()), *(context or ()), *(costs or ())}
+    single = [*filter(None, chosen.values())]
+    if repeated := [name for name in single if single.count(name) > 1]:
+        raise LogError(f"{repeated[0]!r} has two roles: a column is one of {', '.join(WORDS)}")
+    taken = {*single, *(context or ()), *(costs or ())}
     guessed = []
     for role, words in WORDS.items():
         if role in chosen:

@@ -7,7 +7,6 @@ have, such as the rewards, nothing in the log can tell.
 """
 
 import numpy as np
-from scipy.optimize import minimize
 
 from driftwise.core.types import Floats, Ints
 from driftwise.evaluate.reward_model import design
@@ -57,6 +56,8 @@ def _logistic(n_arms: int, actions: Ints, context: Floats) -> Floats:
         shares[rows, actions] -= 1.0
         gradient = (shares.T @ x).ravel() + PENALTY * theta
         return (value + 0.5 * PENALTY * float(theta @ theta)) / n, gradient / n
+
+    from scipy.optimize import minimize  # slow to import
 
     found = minimize(loss, np.zeros(n_arms * x.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 200})
     out: Floats = chances(found.x)[rows, actions]

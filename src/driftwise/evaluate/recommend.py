@@ -1,18 +1,14 @@
 """What to run when there is no log yet, by tables that were measured.
 
-`recommendations.csv` has what each candidate lost in small sets of simulated worlds, by kind of problem, by how they
-drift, and by horizon: `loss` is regret as a share of the attainable reward. `benchmarks/recommendation/` measures it;
-nothing else is read here. The candidate with the least mean loss is recommended. People are often wrong about drift, so
-their answer has the weight 0.7, and how much would be lost in worlds of the other kinds of drift 0.3.
+`measured_losses.py` reads what each candidate lost in small sets of simulated worlds, by kind of problem, by how they
+drift, and by horizon; nothing else is read here. The candidate with the least mean loss is recommended. People are
+often wrong about drift, so their answer has the weight 0.7, and how much would be lost in worlds of the other kinds of
+drift 0.3.
 """
 
-import csv
-import math
-from collections import defaultdict
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
@@ -21,20 +17,14 @@ import msgspec
 from driftwise.core.family import FAMILIES, resolve
 from driftwise.core.problem import ProblemValue
 from driftwise.core.protocols import Policy
-from driftwise.core.spec import lookup, parameters, parse
+from driftwise.core.spec import parameters
 from driftwise.core.validation import number, one_of, whole
+from driftwise.core.verbs import ABOUT
 from driftwise.errors import DriftwiseError, ParameterError
-from driftwise.families import POLICIES
+from driftwise.evaluate.measured_losses import DRIFTS, Losses, MeasuredLosses, policy_of
 from driftwise.families.multi_armed.problem import MultiArmed
 
-TABLE = Path(__file__).with_name("recommendations.csv")
 UNKNOWN = "unknown"
-DRIFTS = {
-    "none": "nothing drifts",
-    "slow": "it drifts slowly: options trade places once or twice within the horizon",
-    "fast": "it drifts fast: options trade places every thousand rounds or sooner",
-    "abrupt": "it jumps: nothing moves but for a few sudden changes",
-}
 WORLDS = {
     "none": "do not drift",
     "slow": "drift slowly",
@@ -44,26 +34,8 @@ WORLDS = {
 }
 TRUST = 0.7  # the weight of what is said of the drift
 TIE = 0.005  # of losses that differ by no more than this, the candidate with less to set is better
-FAR = 5  # a horizon so many times longer or shorter than the nearest one measured is told
-ON_TIME = 10.0  # rounds within which a reward counts as on time
+TUNING = re.compile("an? .* fit for the drift")  # a need that the candidate has in its parameters: no world tells it
 ROUND_TRIP = 1000  # samples with which an agent counts propensities
-
-
-class Measurement(NamedTuple):
-    """One candidate in one world, as the table has it."""
-
-    kind: str
-    drift: str
-    delay: str
-    horizon: int
-    runs: int
-    seed: int
-    world: str
-    policy: str
-    propensities: str
-    loss: float
-    ci95: float
-    version: str
 
 
 class Cost(NamedTuple):
@@ -110,7 +82,7 @@ class Recommendation:
 
     def build(self) -> Policy:
         """The policy itself, for an agent or a study."""
-        return _policy(self.spec)
+        return policy_of(self.spec)
 
     def as_dict(self) -> dict[str, object]:
         """Plain data, for JSON."""
@@ -174,7 +146,7 @@ def recommend(
     horizon = whole("horizon", horizon if horizon is not None else value.horizon if value else 0, low=0)
     delay = number("delay", 0.0 if delay is None else delay, above=0.0, closed="[")
     stated = one_of("drift", UNKNOWN if drift is None else drift, (UNKNOWN, *DRIFTS))
-    table = _Table.of(kind, horizon, delay)
+    table = MeasuredLosses.of(kind, horizon, delay)
     losses = table.losses()
     notes = list(table.notes)
     if stated not in (UNKNOWN, *table.drifts):
@@ -183,73 +155,8 @@ def recommend(
     fitting = _fitting(losses, kind, value, horizon)
     chosen, note = _with_propensities(fitting, table) if needs_propensities else (fitting, "")
     ranked = _ranked(chosen, stated)
-    notes += [note] if note else []
+    notes = [each for each in (_knowledge(ranked, kind), *notes, note) if each]
     return _recommendation(kind, stated, horizon, ranked, fitting, table, tuple(notes), needs_propensities)
-
-
-Losses = dict[str, dict[str, float]]  # by policy, by drift
-
-
-class _Table(NamedTuple):
-    """The rows that match what is known of horizon and delay."""
-
-    rows: tuple[Measurement, ...]
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, kind: str, horizon: int, delay: float) -> "_Table":
-        lookup(kind, FAMILIES, "kind of problem")
-        rows, notes = [row for row in read_table() if row.kind == kind], []
-        if not rows:
-            raise ParameterError(f"nothing was measured for {kind} problems: see benchmarks/recommendation")
-        late = delay > ON_TIME
-        if late and not any(row.delay != "0" for row in rows):
-            notes.append(f"late rewards were not measured for {kind} problems: the numbers are those without delay")
-            late = False
-        rows = [row for row in rows if (row.delay != "0") == late]
-        if horizon:
-            nearest = min({row.horizon for row in rows}, key=lambda each: abs(math.log(each / horizon)))
-            rows = [row for row in rows if row.horizon == nearest]
-            if not nearest / FAR <= horizon <= nearest * FAR:
-                notes.append(f"the nearest horizon that was measured is {nearest:,}")
-        return cls(tuple(rows), tuple(notes))
-
-    @property
-    def drifts(self) -> list[str]:
-        """How the measured worlds drift."""
-        return [drift for drift in DRIFTS if any(row.drift == drift for row in self.rows)]
-
-    def losses(self) -> Losses:
-        """Mean losses of the candidates that were measured everywhere and that this version has."""
-        places = {(row.world, row.horizon) for row in self.rows}
-        found: dict[str, dict[tuple[str, int], Measurement]] = defaultdict(dict)
-        for row in self.rows:
-            found[row.policy][row.world, row.horizon] = row
-        return {
-            policy: {drift: fmean(row.loss for row in rows.values() if row.drift == drift) for drift in self.drifts}
-            for policy, rows in found.items()
-            if rows.keys() == places and _exists(policy)
-        }
-
-
-def mean_losses(kind: str = "multi-armed", *, horizon: int = 0, delay: float = 0.0) -> dict[str, dict[str, float]]:
-    """The measured losses of all candidates for a kind of problem, by policy and by drift, least first.
-
-    >>> next(iter(mean_losses("multi-armed")))
-    'auto'
-    """
-    losses = _Table.of(kind, whole("horizon", horizon, low=0), number("delay", delay, above=0.0, closed="[")).losses()
-    return dict(sorted(losses.items(), key=lambda each: fmean(each[1].values())))
-
-
-@cache
-def read_table(path: Path = TABLE) -> tuple[Measurement, ...]:
-    """All that was measured."""
-    kinds = Measurement.__annotations__
-    with path.open(newline="", encoding="utf-8") as file:
-        return tuple(
-            Measurement(**{name: kinds[name](text) for name, text in row.items()}) for row in csv.DictReader(file)
-        )
 
 
 def _problem_of(problem: ProblemValue | Iterable[str] | str | int) -> ProblemValue | None:
@@ -269,7 +176,7 @@ def _fitting(losses: Losses, kind: str, value: ProblemValue | None, horizon: int
     fitting = {}
     for policy, by_drift in losses.items():
         try:
-            candidate = resolve(_policy(policy), kind)
+            candidate = resolve(policy_of(policy), kind)
             candidate.init(family.adapter.of(candidate, known).problem)
         except DriftwiseError as error:
             reason = error
@@ -280,7 +187,7 @@ def _fitting(losses: Losses, kind: str, value: ProblemValue | None, horizon: int
     return fitting
 
 
-def _with_propensities(losses: Losses, table: _Table) -> tuple[Losses, str]:
+def _with_propensities(losses: Losses, table: MeasuredLosses) -> tuple[Losses, str]:
     """The candidates whose propensities are known, or can be counted; all, with a note, where there are none."""
     random = {row.policy for row in table.rows if row.propensities != "none"}
     chosen = {policy: by_drift for policy, by_drift in losses.items() if policy in random}
@@ -307,18 +214,34 @@ def _expected(by_drift: Mapping[str, float], stated: str) -> float:
     return TRUST * by_drift[stated] + (1.0 - TRUST) * fmean(others)
 
 
+def _knowledge(ranked: list[str], kind: str) -> str:
+    """What the best candidate was told in the measured worlds, and what to run without; empty if it needs nothing."""
+    needs = _needs(ranked[0], kind)
+    if not needs:
+        return ""
+    without = next((p for p in ranked if p.partition(":")[0] == "auto" and not _needs(p, kind)), "")
+    instead = f"; where you do not know that, run {without}" if without else ""
+    return f"in the measured worlds it was told what it needs to know ({needs}){instead}"
+
+
+def _needs(spec: str, kind: str) -> str:
+    """What a problem must tell, by the registry; of `auto`, what the policy needs that it stands for."""
+    needs = ABOUT[type(resolve(policy_of(spec), kind))].needs.split("; ")
+    return "; ".join(each for each in needs if not each.startswith("nothing") and not TUNING.fullmatch(each))
+
+
 def _recommendation(
     kind: str,
     stated: str,
     horizon: int,
     ranked: list[str],
     losses: Losses,
-    table: _Table,
+    table: MeasuredLosses,
     notes: tuple[str, ...],
     needs_propensities: bool,
 ) -> Recommendation:
     best, by_drift = ranked[0], losses[ranked[0]]
-    policy = _policy(best)
+    policy = policy_of(best)
     known = by_drift[stated] if stated != UNKNOWN else fmean(by_drift.values())
     lengths = sorted({row.horizon for row in table.rows})
     rounds = " or ".join(f"{length:,}" for length in lengths)
@@ -348,7 +271,7 @@ def _recommendation(
     )
 
 
-def _command(table: _Table, stated: str, policies: list[str]) -> str:
+def _command(table: MeasuredLosses, stated: str, policies: list[str]) -> str:
     """The two best candidates in a measured world that drifts as stated."""
     drift = stated if stated != UNKNOWN else table.drifts[-1]
     row = next(row for row in table.rows if row.drift == drift)
@@ -359,20 +282,6 @@ def _command(table: _Table, stated: str, policies: list[str]) -> str:
 
 def _quoted(text: str) -> str:
     return f"'{text}'" if "(" in text else text
-
-
-@cache
-def _policy(spec: str) -> Policy:
-    policy: Policy = parse(spec, POLICIES, "policy")
-    return policy
-
-
-def _exists(spec: str) -> bool:
-    try:
-        _policy(spec)
-    except ParameterError:
-        return False
-    return True
 
 
 def _code(policy: Policy) -> str:
@@ -387,7 +296,7 @@ def _code(policy: Policy) -> str:
 
 def _changed(spec: str) -> dict[str, float | str]:
     """The parameters of a policy that are not at their defaults."""
-    policy = _policy(spec)
+    policy = policy_of(spec)
     defaults = parameters(type(policy))
     changed = {name: getattr(policy, name) for name, default in defaults.items() if getattr(policy, name) != default}
     return {name: value if isinstance(value, int | float | str) else repr(value) for name, value in changed.items()}

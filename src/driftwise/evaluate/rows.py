@@ -139,7 +139,9 @@ def _layout(scan: Scan, options: ColumnOptions) -> tuple[Layout, list[str]]:
     notes = [*scan.notes]
     by_arm = f"features {', '.join(map(repr, features.columns[:6]))}" if features and options.features is None else ""
     if guessed or by_arm:
-        notes.append(f"columns guessed by name or content: {', '.join(filter(None, (columns.described(), by_arm)))}")
+        notes.append(
+            f"columns guessed by name or content: {', '.join(filter(None, (columns.described(guessed), by_arm)))}"
+        )
     unused = [name for name in head.columns if name not in layout.names]
     if unused:
         notes.append(f"columns not used: {', '.join(unused)}")

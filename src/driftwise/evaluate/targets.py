@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from driftwise.core.protocols import Policy
 from driftwise.core.spec import describe, lookup, parse
 from driftwise.core.types import Floats, Ints
+from driftwise.core.validation import policy_instance
 from driftwise.errors import ParameterError
 from driftwise.evaluate.reward_model import RewardModel
 from driftwise.families import POLICIES
@@ -95,9 +96,7 @@ def read_policy(policy: object, arms: Sequence[str], n_rows: int) -> Candidate:
     if isinstance(policy, np.ndarray):
         return Mixture(_probabilities(policy, len(arms), n_rows))
     if not isinstance(policy, str):
-        if isinstance(policy, type) or not hasattr(policy, "init"):
-            raise ParameterError(f"policy={policy!r} is not a policy: give an instance, such as SlidingUCB(window=500)")
-        return Learner(cast(Policy, policy))
+        return Learner(cast(Policy, policy_instance(policy)))
     kind, _, rest = (part.strip() for part in policy.partition(":"))
     if kind == "fixed":
         if not rest:

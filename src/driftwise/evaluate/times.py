@@ -133,7 +133,7 @@ def _localised(clock: "pl.Expr", zone: str) -> "pl.Expr":
 def _assumed(head: "pl.Series", timezone: str | None, zone: str) -> str:
     if timezone is not None:
         return f"times in {head.name!r} carry no zone; they are read as {zone}, as asked"
-    return f"times in {head.name!r} carry no zone; UTC is assumed (timezone=... says otherwise)"
+    return f"times in {head.name!r} carry no zone; UTC is assumed (--timezone, or timezone= in Python, says otherwise)"
 
 
 def offset_note(name: str, counts: dict[str, int], timezone: str | None) -> str:
@@ -141,7 +141,11 @@ def offset_note(name: str, counts: dict[str, int], timezone: str | None) -> str:
     zone = zone_name(timezone)
     bare, written = counts.get(NO_OFFSET, 0), {each: n for each, n in counts.items() if each != NO_OFFSET}
     if not written:
-        reading = f"they are read as {zone}, as asked" if timezone else "UTC is assumed (timezone=... says otherwise)"
+        reading = (
+            f"they are read as {zone}, as asked"
+            if timezone
+            else "UTC is assumed (--timezone, or timezone= in Python, says otherwise)"
+        )
         return f"times in {name!r} carry no zone; {reading}"
     offsets = ", ".join(sorted(written))
     if bare:

@@ -8,7 +8,6 @@ Needs the extra `cluster`. Dask sends pickles: use it on networks you trust, or 
 """
 
 import logging
-import os
 import platform
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from importlib.metadata import version
 from threading import Event
 from typing import NamedTuple
 
+from driftwise.core.cores import available_cores
 from driftwise.core.extras import needed_for
 from driftwise.core.fingerprint import importable
 from driftwise.errors import DriftwiseError, ParameterError
@@ -33,7 +33,7 @@ TIMEOUT = 10.0  # seconds for a scheduler to answer
 PATIENCE = 60.0  # seconds for the first worker to come
 BATCHES = 8  # for each thread of the cluster, if all were as large as the first; each costs 10 ms
 RETRIES = 3
-SETTINGS = {  # of workers on this machine; Dask's own take 5 % of two cores, and the last one up to 25 % of a run
+LOCAL_WORKERS = {  # of workers on this machine; Dask's own take 5 % of two cores, and the last one up to 25 % of a run
     "distributed.worker.profile.enabled": False,  # or every stack is read a hundred times a second
     "distributed.admin.tick.interval": "1s",  # or every process wakes up fifty times a second
     "distributed.admin.system-monitor.interval": "10s",
@@ -155,7 +155,7 @@ def connect(address: str) -> Iterator[Cluster]:
 
     It is refused where a worker has another version of Python, numba, NumPy or driftwise.
     """
-    with _quiet(), local(os.cpu_count() or 1) if address == LOCAL else _remote(address) as client:
+    with _quiet(), local(available_cores()) if address == LOCAL else _remote(address) as client:
         cluster = Cluster(client, address)
         cluster.check_versions()
         yield cluster
@@ -165,7 +165,7 @@ def connect(address: str) -> Iterator[Cluster]:
 def local(n_workers: int) -> Iterator[Client]:
     """Processes of this machine, without the measurements for Dask's dashboard and without a limit on their memory."""
     options = {"threads_per_worker": 1, "memory_limit": 0, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
-    with config.set(SETTINGS), LocalCluster(n_workers=n_workers, **options) as workers, Client(workers) as client:
+    with config.set(LOCAL_WORKERS), LocalCluster(n_workers=n_workers, **options) as workers, Client(workers) as client:
         yield client
 
 

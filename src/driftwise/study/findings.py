@@ -3,13 +3,14 @@
 Each says what came out with its standard error, and leaves judging to `study/verdicts.py`.
 """
 
+import bisect
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from driftwise.core.types import Floats
 from driftwise.study.claims import Claim, Evidence, Finding, Range
@@ -68,7 +69,7 @@ def row_of(row: str, cells: Sequence[Claim]) -> Claim:
     agree. Rows of fewer than five cells cannot fail and are not judged.
     """
     n = len(cells)
-    low, high = stats.binom.interval(0.9, n, 0.5)
+    low, high = usual_heads(n)
     return Claim(
         id=f"row/{row}",
         says=f"the {n} cells of {row} lie on both sides of the printed ones",
@@ -93,3 +94,13 @@ def not_judged(reason: str) -> Callable[[Evidence], Finding]:
 
 def _silent(evidence: Evidence, *, reason: str) -> Finding:
     return Finding(math.nan, not_judged=reason)
+
+
+def usual_heads(n: int) -> tuple[int, int]:
+    """The ends of the central 90 % of heads among `n` tosses of a fair coin.
+
+    >>> usual_heads(5), usual_heads(100)
+    ((1, 4), (42, 58))
+    """
+    upto = list(itertools.accumulate(math.comb(n, heads) for heads in range(n + 1)))  # of 2 ** n sequences
+    return bisect.bisect_left(upto, 2**n / 20), bisect.bisect_left(upto, 2**n * 19 / 20)

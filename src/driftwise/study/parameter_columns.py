@@ -16,12 +16,12 @@ class PolicyFacts(NamedTuple):
     policy: Mapping[str, Any]
 
 
-def parameter_columns(rows: Sequence[PolicyFacts], taken: Collection[str]) -> dict[str, list[object]]:
+def parameter_columns(rows: Sequence[PolicyFacts], reserved: Collection[str]) -> dict[str, list[object]]:
     """A column for each parameter that varies; None in the rows of policies without it.
 
     >>> policies = [{"class": "UCB", "window": 10, "scale": 1.0}, {"class": "UCB", "window": 20, "scale": 1.0}]
     >>> policies += [{"class": "TS"}]
-    >>> parameter_columns([PolicyFacts("s", each) for each in policies], taken=["policy"])
+    >>> parameter_columns([PolicyFacts("s", each) for each in policies], reserved=["policy"])
     {'window': [10, 20, None]}
     """
     seen: dict[tuple[str, str, str], set[str]] = {}
@@ -30,14 +30,16 @@ def parameter_columns(rows: Sequence[PolicyFacts], taken: Collection[str]) -> di
             seen.setdefault((name, study, policy["class"]), set()).add(repr(value))
     varying = dict.fromkeys(name for (name, _, _), values in seen.items() if len(values) > 1)
     return {
-        column_name(name, taken): of_one_kind([plain(policy[name]) if name in policy else None for _, policy in rows])
+        column_name(name, reserved): of_one_kind(
+            [plain(policy[name]) if name in policy else None for _, policy in rows]
+        )
         for name in varying
     }
 
 
-def column_name(parameter: str, taken: Collection[str]) -> str:
+def column_name(parameter: str, reserved: Collection[str]) -> str:
     """The name of a parameter, or another where the table has a column of that name, as `policy`."""
-    return f"parameter_{parameter}" if parameter in taken else parameter
+    return f"parameter_{parameter}" if parameter in reserved else parameter
 
 
 def plain(value: object) -> object:

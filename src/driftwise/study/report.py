@@ -104,6 +104,8 @@ def render(study: Study, results: Results, *, title: str | None = None) -> str:
         recipe=recipe(study),
         best=best_of_all(sections),
         words=sections[0].words,
+        norms={norm for section in sections for norm, size in section.norms.items() if size is not None},
+        recovers=any(row.recovery for section in sections for row in section.rows),
         first_seed=_seed_of_run_0(study),
     )
 
@@ -279,13 +281,15 @@ def _listing(name: str, things: Mapping[str, object]) -> Iterator[str]:
 
 def _entry(label: str, thing: object) -> Entry:
     kinds = [type(each).__name__ for each in inside(thing)]
-    return Entry(label, " around ".join(kinds), dict(_flat(values(thing))), ABOUT.get(type(thing)))
+    return Entry(label, " around ".join(kinds), dict(_flat(thing)), ABOUT.get(type(thing)))
 
 
-def _flat(parameters: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Parameters of what is inside get a dotted name."""
-    for name, value in parameters.items():
+def _flat(thing: object, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Parameters that play a part; those of what is inside get a dotted name."""
+    for name, value in values(thing).items():
+        if name == "class" or name in getattr(thing, "unused_parameters", ()):
+            continue
         if isinstance(value, dict):
-            yield from _flat(value, f"{above}{name}.")
-        elif name != "class":
+            yield from _flat(getattr(thing, name), f"{above}{name}.")
+        else:
             yield f"{above}{name}", value

@@ -180,7 +180,7 @@ class Results:
         facts = [PolicyFacts(row["study"], json.loads(row.pop("facts"))["policy"]) for row in rows]
         columns = {name: [row[name] for row in rows] for name in NAMES if name != "facts"}
         head = {name: columns[name] for name in ("key", "study", "world", "policy")}
-        return frame_of_columns(head | parameter_columns(facts, taken=columns) | columns, library)
+        return frame_of_columns(head | parameter_columns(facts, reserved=columns) | columns, library)
 
     def plot(self, study: Study, world: str | None = None, outcome: str = "regret") -> Plot:
         """Cumulative regret (or `reward`, or `optimal` choices) over time, in one world; the first unless given."""

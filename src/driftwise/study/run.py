@@ -5,7 +5,6 @@ streams are named (see `core/seeding.py`), so results are the same bits on one t
 cluster (`study/cluster.py`), alone or in company.
 """
 
-import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from driftwise.core.cores import available_cores
 from driftwise.core.family import FAMILIES, trace_for
 from driftwise.core.loop import play
 from driftwise.core.protocols import Comparator, Policy, Tape, World
@@ -87,7 +87,7 @@ def run(
     if cluster is not None and threads is not None:
         raise ParameterError(f"threads={threads} goes with this machine only: the workers of a cluster have their own")
     results = results if isinstance(results, Results) else Results(results)
-    pool: Pool = cluster or Threads(whole("threads", threads) if threads is not None else os.cpu_count() or 1)
+    pool: Pool = cluster or Threads(whole("threads", threads) if threads is not None else available_cores())
     jobs = missing(study, results)
     runs = sum(map(len, jobs))
     with displayed(progress) as display:

@@ -45,8 +45,8 @@ class PolicySummary(NamedTuple):
         regret = {"runs": self.runs, "regret": self.regret.mean, "regret_ci95": self.regret.ci95}
         rest = {"optimal_rate": self.optimal_rate, "seconds": self.seconds, "ns_per_round": self.ns_per_round}
         head, tail = {"world": self.world, "policy": self.policy}, regret | rest | self.more
-        swept = {column_name(name, head | tail): plain(value) for name, value in self.parameters.items()}
-        return head | swept | tail
+        parameters = {column_name(name, head | tail): plain(value) for name, value in self.parameters.items()}
+        return head | parameters | tail
 
 
 class StudySummary:

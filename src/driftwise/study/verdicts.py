@@ -15,9 +15,8 @@ import csv
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from statistics import NormalDist
 from typing import NamedTuple
-
-from scipy import special, stats
 
 from driftwise.errors import ParameterError
 from driftwise.study.claims import ANYTHING, Claim, Evidence, Finding, Range
@@ -26,7 +25,7 @@ MATCHES, DIFFERS, KNOWN = "matches", "differs", "known-deviation"
 UNEXPLAINED, INCONCLUSIVE, NOT_JUDGED = "unexplained", "inconclusive", "not-judged"
 VERDICTS = (MATCHES, KNOWN, UNEXPLAINED, INCONCLUSIVE, NOT_JUDGED, DIFFERS)
 CONFIDENCE = 0.9
-NORMAL = float(stats.norm.ppf(0.5 + CONFIDENCE / 2))
+NORMAL = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
 
 class Expected(NamedTuple):
@@ -103,7 +102,9 @@ def runs_to_settle(claim: Claim, finding: Finding) -> int | None:
 
 
 def _quantile(runs: int) -> float:
-    return float(special.stdtrit(runs - 1, 0.5 + CONFIDENCE / 2)) if runs > 1 else NORMAL
+    from scipy.special import stdtrit  # slow to import
+
+    return float(stdtrit(runs - 1, 0.5 + CONFIDENCE / 2)) if runs > 1 else NORMAL
 
 
 def _how_many(claim: Claim, finding: Finding, runs: int | None) -> str:
@@ -168,7 +169,9 @@ def _plain(each: Verdict) -> dict[str, object]:
 
 
 def _quantile_95(runs: int) -> float:
-    return float(special.stdtrit(runs - 1, 0.975)) if runs > 1 else 1.96
+    from scipy.special import stdtrit  # slow to import
+
+    return float(stdtrit(runs - 1, 0.975)) if runs > 1 else 1.96
 
 
 def _finite(value: float | None) -> float | None:

@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from driftwise.core.family import trace_for
 from driftwise.core.loop import play
@@ -83,6 +82,8 @@ def claims() -> Iterator[Claim]:
 
 def _measure_sums(_: Evidence) -> Finding:
     """Exact for Gaussian noise and mean rewards of 1, the most there is."""
+    from scipy.special import ndtr  # slow to import
+
     chances = {}
     for figure, (horizon, dim) in SIZES.items():
         block = math.floor(dim * math.sqrt(horizon))

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from driftwise.families import SinePair, SlidingLinUCB
 from driftwise.measure.variation import variation
@@ -94,6 +93,8 @@ def _measure_window(_: Evidence, *, square: bool) -> Finding:
     def bound(log_window: float) -> float:
         window = math.exp(log_window)
         return 2.0 * window * moved + 2.0 * beta * horizon * math.sqrt(known / window)
+
+    from scipy.optimize import minimize_scalar  # slow to import
 
     least = math.exp(float(minimize_scalar(bound, bounds=(0.0, math.log(horizon)), method="bounded").x))
     mended = int(SlidingLinUCB.optimal(horizon, dim, moved, noise, ridge=RIDGE).window)

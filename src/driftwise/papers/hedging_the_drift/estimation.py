@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
@@ -66,6 +65,8 @@ class Deviation(NamedTuple):
     @property
     def chance(self) -> float:
         """How likely the error is larger than allowed."""
+        from scipy.special import ndtr  # slow to import
+
         outside = ndtr((-self.allowed - self.mean) / self.spread) + ndtr((self.mean - self.allowed) / self.spread)
         return float(outside)
 

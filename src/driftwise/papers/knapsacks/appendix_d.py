@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from functools import cache, partial
 
 import numpy as np
-from scipy import stats
 
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
@@ -47,6 +46,8 @@ SAMPLES = (10, 100, 1_000, 10_000)
 
 def chance_of_failure(coin: float, samples: int, gamma: float) -> float:
     """The probability that |mean - coin| <= rad(mean) <= 3 rad(coin) does not hold for so many tosses."""
+    from scipy import stats  # slow to import
+
     heads = np.arange(samples + 1)
     mean, chance = heads / samples, stats.binom.pmf(heads, samples, coin)
     rad = np.sqrt(gamma * mean / samples) + gamma / samples

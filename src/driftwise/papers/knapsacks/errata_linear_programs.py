@@ -4,7 +4,6 @@ import math
 from functools import partial
 
 import numpy as np
-from scipy.optimize import linprog
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
@@ -62,6 +61,8 @@ def _claim1(_: Evidence) -> Finding:
 
 def _least_in_hull(points: Floats) -> float:
     """The least sum of largest distances from a mixture of the points: one distance a point, one weight a point."""
+    from scipy.optimize import linprog  # slow to import
+
     many, dim = points.shape
     above = np.hstack([np.repeat(-np.eye(many), dim, axis=0), np.tile(points.T, (many, 1))])
     below = np.hstack([np.repeat(-np.eye(many), dim, axis=0), np.tile(-points.T, (many, 1))])
