@@ -3,8 +3,9 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: each would compile 600 modules again
 
-.PHONY: help demo serve test deep base matrix lint bench bench-quick docs constraints clean
+.PHONY: help demo serve test system deep base matrix lint bench bench-quick docs constraints clean
 .DEFAULT_GOAL := demo
 
 help:  ## what there is to make
@@ -16,15 +17,17 @@ demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML re
 serve: $(VENV)/.serve  ## the decision service with simulated clients, at http://127.0.0.1:8000
 	$(BIN)/driftwise serve --demo
 
-# worksteal: workers begin far
-# apart in the list, so they rarely compile the same thing at the same time.
-PYTEST := $(BIN)/pytest -n auto --dist worksteal
+# worksteal: workers begin far apart in the list, so they rarely compile the same thing at the same time.
+PYTEST := $(BIN)/pytest --dist worksteal
 
-test: $(VENV)/.dev  ## contracts, slow twins, doctests
-	$(PYTEST) -m "not deep"
+test: $(VENV)/.dev  ## contracts, slow twins, doctests: what one process can tell
+	$(PYTEST) -n auto -m "not deep and not system"
 
-deep: $(VENV)/.dev  ## the same, and what takes long to compile or to run
-	$(PYTEST)
+system: $(VENV)/.dev  ## services, commands, databases, browsers, clusters and papers, as people run and kill them
+	$(PYTEST) -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)') -m "system and not deep"
+
+deep: $(VENV)/.dev  ## all of these, and what takes long to compile or to run
+	$(PYTEST) -n auto
 
 base:  ## in an environment of its own, without extras: the first commands work, and others say what they need
 	rm -rf $(VENV)-base

@@ -1,6 +1,7 @@
-"""What tests of several files are given: stores of every kind."""
+"""What tests of several files are given: stores of every kind. What starts a program or plays a paper is `system`."""
 
 import gc
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,41 @@ def pytest_collection_finish() -> None:
     """All that was imported and collected stays: from here on the garbage collector need not look through it."""
     gc.collect()
     gc.freeze()
+
+
+WHOLE = {"postgres_server", "durable_server", "evidence"}  # servers, and papers that are played
+QUESTIONS = {"uname", "/sbin/ldconfig", "ldconfig"}  # programs that libraries ask, once a process, what machine this is
+_running: list[pytest.Item] = []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who asks for a server starts a program, and a paper is many studies."""
+    for item in items:
+        if WHOLE & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.system)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    _running.append(item)
+    try:
+        return (yield)
+    finally:
+        _running.clear()
+
+
+class _MarkedPopen(subprocess.Popen[Any]):
+    """A program, which only a test that is marked may start: `make test` stays quick."""
+
+    def __init__(self, args: Any, *more: Any, **options: Any) -> None:
+        marked = not _running or any(_running[0].get_closest_marker(name) for name in ("system", "deep"))
+        if not marked and args[0] not in QUESTIONS:
+            pytest.fail(f"a test that starts a program is marked `system`: {args}")
+        super().__init__(args, *more, **options)
+
+
+subprocess.Popen = _MarkedPopen  # type: ignore[misc]
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +70,7 @@ def durable_server() -> Iterator[postgres.Server]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.system)])
 def store(request: Any, tmp_path: Path) -> str:
     """The URL of a new, empty store, of each kind."""
     if request.param == "sqlite":

@@ -63,7 +63,7 @@ def test_bad_input_is_one_sentence() -> None:
         (lambda: estimator().set_params(windw=3), ParameterError, "'windw' is not a parameter"),
         (lambda: estimator().set_params(policy__windw=3), ParameterError, "policy__windw is not a parameter"),
         (
-            lambda: BanditEstimator(arms=["a"]).fit(ROWS, ACTIONS, REWARDS),
+            lambda: estimator(["a"]).fit(ROWS, ACTIONS, REWARDS),
             ArmError,
             "action 'sun' is not one of the arms a",
         ),

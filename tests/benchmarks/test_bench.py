@@ -6,11 +6,18 @@ from typing import Any
 
 import pytest
 
-from benchmarks import bench
+from benchmarks import against_linear_peers, bench
+from benchmarks.peers.timing import Options
 from benchmarks.report import Curve
 from benchmarks.scaling import cost_by_arms
 from benchmarks.sizes import QUICK
 from benchmarks.table import row
+from driftwise.core.family import check_fit
+
+
+def test_the_games_against_peers_are_for_the_policies_that_play_them() -> None:
+    game = against_linear_peers.game(Options(rounds=4, arms=against_linear_peers.ARMS, window=4, seed=0))
+    check_fit(game.policy, game.problem)
 
 
 def broken() -> Any:

@@ -25,6 +25,8 @@ from driftwise.families.knapsack.means import Means
 from driftwise.families.knapsack.worlds.base import EXACT, TOGETHER, BudgetWorld
 from tests.fixtures.verbs import play
 
+pytestmark = pytest.mark.system
+
 SOURCE = Path(__file__).parents[2] / "benchmarks" / "twin" / "twin.py"
 ROUNDS = 5000
 POLICIES: dict[str, Any] = {

@@ -6,9 +6,10 @@ import pytest
 
 from benchmarks.recommendation.grid import KINDS, matches, propensities_of
 from benchmarks.recommendation.measure import KEY, key_of, play
-from driftwise.core.family import FAMILIES
-from driftwise.evaluate.recommend import Measurement, read_table
+from driftwise.core.family import FAMILIES, resolve
+from driftwise.evaluate.measured_losses import Measurement, read_table
 from driftwise.families import POLICIES
+from driftwise.families.composite.policies.auto import Auto
 
 QUICK = ("multi-armed", "convex")  # tables of the other kinds take long to compile
 
@@ -29,6 +30,16 @@ def test_every_row_names_a_policy_that_exists() -> None:
     for row in read_table():
         assert row.policy.partition(":")[0] in POLICIES
         assert row.propensities == propensities_of(row.policy)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_auto_with_a_floor_is_measured_wherever_auto_is_if_the_kind_has_one(kind: str) -> None:
+    auto, floor = (
+        {row[:7] for row in read_table() if row.kind == kind and row.policy == policy}
+        for policy in ("auto", "auto:floor=0.05")
+    )
+    assert auto
+    assert floor == (auto if "floor" in type(resolve(Auto(), kind))._fields else set())
 
 
 def first_rows(kind: str) -> Iterator[Measurement]:

@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import fields, replace
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from driftwise.checks import FAMILY_CHECKS, POLICY_CHECKS, WORLD_CHECKS
+from driftwise.checks import FAMILY_CHECKS, POLICY_CHECKS, WORLD_CHECKS, check_policy, check_world
 from driftwise.core.family import ANY, FAMILIES, family_of, resolve
 from driftwise.errors import ParameterError
 from driftwise.families import (
     POLICIES,
+    UCB1,
     WIQL,
     WORLDS,
     Auto,
@@ -113,3 +114,17 @@ def test_family(name: str, check: Any) -> None:
 def test_world(name: str, check: Any) -> None:
     if why_not := check(EVERY_WORLD[name]):
         pytest.skip(why_not)
+
+
+class Unfinished(NamedTuple):
+    """A policy that was only begun."""
+
+    step: float = 0.1
+
+
+@pytest.mark.parametrize("wrong", [Unfinished(), Unfinished, 3, "ucb1", UCB1])
+def test_what_cannot_be_checked_is_refused_in_one_sentence(wrong: Any) -> None:
+    with pytest.raises(ParameterError, match=r"is not a policy: give an instance with `init`, such as Auto\(\)"):
+        check_policy(wrong)
+    with pytest.raises(ParameterError, match=r"is not a world: give an instance with `tapes`, such as Abrupt"):
+        check_world(wrong)

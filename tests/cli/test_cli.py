@@ -7,10 +7,13 @@ import json
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from driftwise.cli import main
 from tests.fixtures.command_line import driftwise
 
 SIMULATE = ["simulate", "--world", "abrupt", "--horizon", "500", "--runs", "3"]
@@ -23,6 +26,7 @@ def in_a_process(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]
     return done
 
 
+@pytest.mark.system
 def test_help_teaches() -> None:
     text = in_a_process("--help").stdout
     for word in ("demo", "simulate", "policies", "worlds", "driftwise simulate --world abrupt"):
@@ -36,6 +40,7 @@ def test_policies_and_worlds_are_listed_with_what_they_need() -> None:
     assert "index_k = mean_k + span sqrt(xi ln(min(t, w)) / n_k)" in driftwise("policies", "sliding-ucb").stdout
 
 
+@pytest.mark.system
 def test_lists_are_short_grouped_by_family_and_filtered() -> None:
     lines = in_a_process("policies").stdout.splitlines()
     assert lines[0] == "any" and lines[1].split()[0] == "auto" and "multi-armed" in lines
@@ -57,6 +62,7 @@ def test_lists_as_json() -> None:
     assert json.loads(driftwise("worlds", "abrupt", "--json").stdout)["class"] == "Abrupt"
 
 
+@pytest.mark.system
 def test_simulate_json_is_one_document_and_nothing_else() -> None:
     done = in_a_process(*SIMULATE, "--policy", "ucb1", "--policy", "sliding-ucb:window=100,xi=0.5", "--json")
     document = json.loads(done.stdout)
@@ -74,6 +80,7 @@ def test_one_seed_has_no_interval() -> None:
     assert document["policies"]["ucb1"]["regret"]["ci95"] is None
 
 
+@pytest.mark.system
 def test_the_same_command_gives_the_same_numbers() -> None:
     def regret(*more: str, alone: bool = False) -> float:
         words = [*SIMULATE, "--policy", "thompson", "--json", *more]
@@ -119,7 +126,7 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
         (["--world", "abrupt", "--policy", "ucb1", "--delay", "2.5"], "delay=2.5 is not a whole number"),
         (["--world", "abrupt", "--policy", "ucb1", "--delay", "weekly:3"], "delay kind 'weekly' is not one of"),
         (["--world", "abrupt", "--policy", "ucb1", "--out", "/proc/nowhere"], "--out /proc/nowhere cannot be made"),
-        (["--world", "abrupt"], "Missing option '--policy'"),
+        (["--world", "abrupt"], "driftwise: missing option '--policy'. Help: driftwise simulate --help"),
         (["--world", "abrupt", "--policy", "ucb1", "--seed", "1e300"], "is not a whole number"),
         (
             ["--world", "abrupt", "--policy", "ucb1", "--horizon", "1e15"],
@@ -134,6 +141,32 @@ def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], says: str) 
     assert done.stdout == ""
 
 
+def commands(group: click.Group, *words: str) -> Iterator[list[str]]:
+    """The words of every command, and of groups of them."""
+    yield [*words]
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, *words, name)
+        else:
+            yield [*words, name]
+
+
+@pytest.mark.parametrize("words", [*commands(main)], ids=" ".join)
+def test_what_a_command_does_not_understand_is_one_line(words: list[str]) -> None:
+    for wrong in ("--no-such-option", "-Q"):
+        done = driftwise(*words, wrong, code=2)
+        assert done.stderr == f"driftwise: no such option '{wrong}'. Help: {' '.join(['driftwise', *words])} --help\n"
+        assert done.stdout == ""
+
+
+def test_a_misspelt_word_is_answered_with_the_right_one() -> None:
+    said = driftwise("simulat", code=2).stderr
+    assert said == "driftwise: no such command 'simulat'. Did you mean 'simulate'? Help: driftwise --help\n"
+    said = driftwise("simulate", "--hroizon", "5", code=2).stderr
+    assert "no such option '--hroizon'. Did you mean '--horizon'? Help: driftwise simulate --help" in said
+
+
+@pytest.mark.system
 def test_a_process_that_refuses_ends_with_exit_code_2() -> None:
     done = in_a_process("simulate", "--world", "abrubt", "--policy", "ucb1", code=2)
     assert done.stderr == "driftwise: there is no world called 'abrubt'; did you mean abrupt?\n" and done.stdout == ""

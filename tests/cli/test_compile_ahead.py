@@ -62,6 +62,7 @@ def compiled_into(layer: Path) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
+@pytest.mark.system
 def test_a_layer_serves_another_user_who_can_write_nowhere(public: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled by one user; loaded by another, from another copy of driftwise, with nothing left behind."""
     monkeypatch.setenv("DRIFTWISE_CACHE_DIR", str(public / "own"))
@@ -85,6 +86,7 @@ def test_a_layer_serves_another_user_who_can_write_nowhere(public: Path, monkeyp
         pytest.skip("no other user can run this Python: tried as this one")
 
 
+@pytest.mark.system
 def test_without_a_folder_to_write_code_stays_in_memory(tmp_path: Path) -> None:
     own = tmp_path / "own"
     assert python(STREAM, DRIFTWISE_CACHE_DIR=str(own)).split()[1] == "0"
@@ -96,6 +98,7 @@ def test_without_a_folder_to_write_code_stays_in_memory(tmp_path: Path) -> None:
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+@pytest.mark.system
 def test_a_damaged_file_is_compiled_anew(tmp_path: Path) -> None:
     value, _ = python(STREAM, DRIFTWISE_CACHE_DIR=str(tmp_path)).split()
     (file,) = tmp_path.iterdir()

@@ -21,6 +21,7 @@ def test_every_notebook_is_in_the_index() -> None:
     assert names == set(PHRASES) == set(re.findall(r"\]\((\w+)\.md\)", index))
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", [deep_unless(name == "own_policy", name) for name in sorted(PHRASES)])
 def test_a_notebook_runs_and_says_what_it_should(name: str, tmp_path: Path) -> None:
     """In a process of its own: the client of notebooks leaves sockets open."""

@@ -72,7 +72,8 @@ def test_the_reference_has_every_public_name() -> None:
         assert "numpy.ndarray[" not in page and "<class" not in page and " at 0x" not in page, path
 
 
-def test_search_works_without_a_server(tmp_path: Path) -> None:
+@pytest.mark.system
+def test_search_works_without_a_server_and_code_is_not_cut(tmp_path: Path) -> None:
     """A small site with the settings of the real one, opened from a folder, with no network."""
     if not CHROMIUM.exists():
         pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
@@ -80,7 +81,8 @@ def test_search_works_without_a_server(tmp_path: Path) -> None:
     (docs / "assets").mkdir(parents=True)
     for name in ("iframe-worker.js", "site.css"):
         (docs / "assets" / name).write_bytes((ROOT / "docs" / "assets" / name).read_bytes())
-    (docs / "index.md").write_text("# Home\n\nNothing here.\n")
+    code = [f"```\n{'x' * width}\n```\n" for width in (5, 100, 200)]
+    (docs / "index.md").write_text("\n".join(["# Home\n", *code]))
     (docs / "tides.md").write_text("# Tides\n\nThe moon moves the sea.\n")
     settings: dict[str, Any] = {
         "docs_dir": str(docs),
@@ -95,6 +97,11 @@ def test_search_works_without_a_server(tmp_path: Path) -> None:
         requests: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
         page.goto((tmp_path / "site" / "index.html").as_uri())
+        page.set_viewport_size({"width": 1300, "height": 900})
+        blocks = page.locator("pre > code")
+        assert blocks.evaluate_all("all => all.every((each) => each.scrollWidth <= each.clientWidth)")
+        one_line, hundred, longer = blocks.evaluate_all("all => all.map((each) => each.clientHeight)")
+        assert one_line == hundred < longer  # which wraps
         page.locator("input.md-search__input").click()
         page.keyboard.type("moon")
         page.locator(".md-search-result__link", has_text="Tides").first.wait_for(timeout=60_000)

@@ -19,11 +19,13 @@ def console(tmp_path: Path) -> Iterator[Console]:
     opened.close()
 
 
-@pytest.mark.parametrize(("page", "least"), [("pricing", 6), ("research", 5)])
+@pytest.mark.system
+@pytest.mark.parametrize(("page", "least"), [("pricing", 6), ("research", 6)])
 def test_a_tutorial_works_as_printed(console: Console, page: str, least: int) -> None:
     assert console.follow((TUTORIALS / f"{page}.md").read_text(encoding="utf-8")) >= least
 
 
+@pytest.mark.system
 def test_the_tutorial_of_the_service_works_as_printed(console: Console, request: pytest.FixtureRequest) -> None:
     """Its last part needs PostgreSQL, and is skipped where there is none."""
     text = (TUTORIALS / "service.md").read_text(encoding="utf-8")
@@ -34,6 +36,7 @@ def test_the_tutorial_of_the_service_works_as_printed(console: Console, request:
     assert console.follow(after) >= 5
 
 
+@pytest.mark.system
 def test_a_page_that_says_something_else_is_found(console: Console) -> None:
     with pytest.raises(AssertionError, match="the page says"):
         console.follow("```console\n$ echo one\ntwo\n```\n")

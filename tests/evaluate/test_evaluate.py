@@ -113,11 +113,11 @@ def contextual_log(n: int = 4000, scale: float = 1.0) -> dw.Log:
 
 
 def test_contextual_policies_use_the_context() -> None:
-    found = contextual_log().evaluate(["lin-ucb", "fixed:y"])
-    assert value(found, "lin-ucb").mean > 0.7
+    found = contextual_log().evaluate(["discounted-lin-ucb", "fixed:y"])
+    assert value(found, "discounted-lin-ucb").mean > 0.7
     assert value(found, "fixed:y").mean == pytest.approx(0.5, abs=0.05)
-    scaled = contextual_log(scale=1e5).evaluate(["lin-ucb"], standardise=True)
-    assert value(scaled, "lin-ucb").mean > 0.7
+    scaled = contextual_log(scale=1e5).evaluate(["discounted-lin-ucb"], standardise=True)
+    assert value(scaled, "discounted-lin-ucb").mean > 0.7
 
 
 def test_auto_is_the_policy_of_the_family() -> None:
@@ -130,9 +130,11 @@ def test_auto_is_the_policy_of_the_family() -> None:
 
 def test_a_problem_may_bring_rows_of_features() -> None:
     problem = dw.Contextual({"y": [1.0, 0.0], "n": [0.0, 1.0]}, context_dim=1)
-    shared = contextual_log().evaluate(["lin-ucb"], problem=problem)
-    disjoint = contextual_log().evaluate(["lin-ucb"])
-    assert value(shared, "lin-ucb").mean == pytest.approx(value(disjoint, "lin-ucb").mean, abs=0.05)
+    shared = contextual_log().evaluate(["discounted-lin-ucb"], problem=problem)
+    disjoint = contextual_log().evaluate(["discounted-lin-ucb"])
+    assert value(shared, "discounted-lin-ucb").mean == pytest.approx(
+        value(disjoint, "discounted-lin-ucb").mean, abs=0.05
+    )
 
 
 def test_propensities_are_estimated_where_there_are_none() -> None:

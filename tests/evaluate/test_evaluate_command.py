@@ -60,6 +60,34 @@ def test_a_table_for_people(clicks: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("columns", "missing"),
+    [
+        (120, ""),
+        (90, ""),
+        (80, "by period"),
+        (70, "by period, effective rows"),
+        (50, "by period, effective rows, against the log"),
+    ],
+)
+def test_names_stay_whole_in_a_narrow_terminal(
+    clicks: Path, monkeypatch: pytest.MonkeyPatch, columns: int, missing: str
+) -> None:
+    """They break after `:` and `,` only; columns that have no room are left out, and named below the table."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    policies = ["--policy", "sliding-gaussian-thompson:window=1024", "--policy", "fixed:red"]
+    table = driftwise("evaluate", str(clicks), *policies).stdout
+    table = table[: table.index(" earns ")].rsplit("\n", 1)[0]
+    assert all(len(line) <= columns for line in table.splitlines())
+    first, second = "sliding-gaussian-thompson:", "window=1024"
+    assert (f"{first}{second} " in table) != (f" {first} " in table and f" {second} " in table)
+    assert " fixed:red " in table
+    body, _, left_out = " ".join(table.split()).partition(" no room for: ")
+    assert left_out == missing
+    for column, title in (("by period", "by period"), ("effective rows", "effective"), ("against the log", "against")):
+        assert (title in body) == (column not in missing)
+
+
+@pytest.mark.parametrize(
     ("words", "why"),
     [
         (["LOG"], "no policy to evaluate: give --policy"),

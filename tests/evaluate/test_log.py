@@ -103,12 +103,22 @@ def test_optional_columns(tmp_path: Path) -> None:
     assert np.isnan(log.rewards[1]) and log.units is not None and len(set(log.units)) == 2
 
 
+def test_only_what_was_guessed_is_said_to_be(tmp_path: Path) -> None:
+    text = "ordered_at,segment,price_shown,sold\n2026-09-01,new,9,1\n2026-09-02,old,12,0\n"
+    log = dw.Log.read(write(tmp_path, text), reward="sold", context=["segment"])
+    assert log.arms == ("9", "12") and said(
+        log, "columns guessed by name or content: time 'ordered_at', action 'price_shown'"
+    )
+
+
 def test_columns_by_option_and_none(tmp_path: Path) -> None:
     text = "a,b,c\nx,1,2026-09-01\ny,0,2026-09-02\n"
     log = dw.Log.read(write(tmp_path, text), action="a", reward="b", time="")
     assert log.times is None and log.arms == ("x", "y")
     with pytest.raises(LogError, match="action='z' is not a column; columns: a, b, c"):
         dw.Log.read(write(tmp_path, text), action="z")
+    with pytest.raises(LogError, match=r"'b' has two roles: a column is one of .*action, reward"):
+        dw.Log.read(write(tmp_path, text), action="b", reward="b")
     with pytest.raises(
         LogError, match=r"no column looks like the action: name it .--action COLUMN, or action= in Python."
     ):

@@ -168,14 +168,14 @@ def test_a_tape_shows_what_an_agent_is_asked_with() -> None:
 
 def test_policies_that_read_features_earn_more_and_the_interval_has_the_truth() -> None:
     log, means = priced()
-    found = log.evaluate(["auto", "lin-ucb", "thompson", "fixed:plain"])
+    found = log.evaluate(["auto", "discounted-lin-ucb", "thompson", "fixed:plain"])
     best, value = float(means.max(axis=1).mean()), {name: each.value for name, each in found.policies.items()}
-    assert value["auto"] is not None and value["lin-ucb"] is not None and value["thompson"] is not None
-    assert value["auto"].low > 0.6 and value["lin-ucb"].low > 0.6  # best and uniform: 0.7, 0.5
+    assert value["auto"] is not None and value["discounted-lin-ucb"] is not None and value["thompson"] is not None
+    assert value["auto"].low > 0.6 and value["discounted-lin-ucb"].low > 0.6  # best and uniform: 0.7, 0.5
     assert value["auto"].low <= best and value["thompson"].high < 0.6
     plain = value["fixed:plain"]
     assert plain is not None and plain.low <= float(means[:, 0].mean()) <= plain.high
-    scaled = log.evaluate(["lin-ucb"], standardise=True).policies["lin-ucb"].value
+    scaled = log.evaluate(["discounted-lin-ucb"], standardise=True).policies["discounted-lin-ucb"].value
     assert scaled is not None and scaled.low > 0.6
 
 

@@ -16,8 +16,9 @@ import pytest
 import driftwise as dw
 from driftwise.core.family import FAMILIES, resolve
 from driftwise.core.spec import parse
+from driftwise.core.verbs import ABOUT
 from driftwise.errors import ParameterError
-from driftwise.evaluate.recommend import DRIFTS, mean_losses, read_table
+from driftwise.evaluate.measured_losses import DRIFTS, mean_losses, read_table
 from driftwise.families import POLICIES, WORLDS
 from tests.fixtures.command_line import driftwise
 
@@ -77,6 +78,35 @@ def test_a_problem_that_a_candidate_refuses_has_another_recommendation() -> None
     assert dw.recommend(["red", "blue"]).kind == dw.recommend(2).kind == "multi-armed"
 
 
+@pytest.mark.parametrize("kind", ["multi-armed", "contextual"])
+@pytest.mark.parametrize("horizon", [None, 1000, 10_000, 30_000])
+def test_auto_with_a_floor_has_propensities_with_and_without_features(kind: str, horizon: int | None) -> None:
+    found = dw.recommend(kind, horizon=horizon, needs_propensities=True)
+    assert found.spec == "auto:floor=0.05" and found.notes == ()
+
+
+@pytest.mark.parametrize("kind", sorted(FAMILIES))
+def test_what_a_policy_was_told_in_the_measured_worlds_is_a_note(kind: str) -> None:
+    for drift, horizon, delay, propensities in KNOWN:
+        found = dw.recommend(kind, drift=drift, horizon=horizon, delay=delay, needs_propensities=propensities)
+        needs = ABOUT[type(resolve(found.build(), kind))].needs
+        told = [each for each in needs.split("; ") if "nothing" not in each and "fit for the drift" not in each]
+        notes = [note for note in found.notes if note.startswith("in the measured worlds it was told")]
+        assert len(notes) == bool(told)
+        assert all(f"({'; '.join(told)})" in note and note in str(found) for note in notes)
+
+
+def test_where_the_noise_is_not_known_auto_is_named() -> None:
+    told = "in the measured worlds it was told what it needs to know (the reward range, or the noise)"
+    found = dw.recommend("contextual", horizon=10_000)
+    assert (found.spec, found.notes) == ("kalman-mixture", (f"{told}; where you do not know that, run auto",))
+    late = dw.recommend("contextual", horizon=10_000, delay=100.0, needs_propensities=True)
+    assert late.notes == (f"{told}; where you do not know that, run auto:floor=0.05",)
+    assert dw.recommend("knapsack").notes == (
+        f"{told.partition(' (')[0]} (horizon and budgets)",
+    )  # auto needs them too
+
+
 def test_propensities_are_those_of_a_policy_that_draws() -> None:
     random = {row.policy for row in read_table() if row.propensities != "none"}
     found = dw.recommend("multi-armed", needs_propensities=True, drift="abrupt")
@@ -98,6 +128,7 @@ def test_bad_input_is_refused_in_a_sentence(options: dict[str, object], sentence
         dw.recommend(**options)  # type: ignore[arg-type]
 
 
+@pytest.mark.system
 def test_the_command_without_a_terminal_takes_defaults_and_prints_one_document() -> None:
     done = subprocess.run([*COMMAND, "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == json.loads(json.dumps(dw.recommend().as_dict()))
@@ -105,15 +136,43 @@ def test_the_command_without_a_terminal_takes_defaults_and_prints_one_document()
     assert "no kind of problem called 'roulette'" in refused.stderr
 
 
-def test_on_a_terminal_it_asks_for_what_is_missing() -> None:
+def on_a_terminal(*answers: str) -> "subprocess.CompletedProcess[str]":
+    """What the command prints to somebody who types these answers."""
     ours, theirs = pty.openpty()
-    os.write(ours, b"\n10000\n\nabrupt\ny\n")  # the usual kind, a horizon, no delay, a drift, propensities
-    done = subprocess.run(COMMAND, stdin=theirs, capture_output=True, text=True, check=True)
+    os.write(ours, "".join(f"{answer}\n" for answer in answers).encode())
+    done = subprocess.run(COMMAND, stdin=theirs, capture_output=True, text=True, check=True, timeout=60)
     os.close(ours)
     os.close(theirs)
+    return done
+
+
+@pytest.mark.system
+def test_on_a_terminal_it_asks_for_what_is_missing() -> None:
+    done = on_a_terminal("", "10000", "", "abrupt", "y")  # the usual kind, a horizon, no delay, a drift, propensities
     asked = dw.recommend(horizon=10_000, drift="abrupt", needs_propensities=True)
     assert done.stdout.strip() == str(asked)
     assert "How does it drift?" in done.stderr and "one arm, without features" in done.stderr
+
+
+@pytest.mark.system
+def test_a_kind_has_a_name_and_a_number_and_a_bad_answer_is_asked_for_again() -> None:
+    rule = f"neither a number from 1 to {len(FAMILIES)} nor one of {', '.join(FAMILIES)}"
+    refusals = [
+        f"kind=0 is {rule}",
+        f"kind=multi-arm is {rule}",
+        "horizon=soon is not a whole number of at least 0",
+        "horizon=-3 is not a whole number of at least 0",
+        "delay=later is not a number of at least 0",
+        "delay=-2 is not a number of at least 0",
+        "drift=quick is not one of unknown, none, slow, fast, abrupt",
+    ]
+    done = on_a_terminal(
+        *("0", "multi-arm", "contextual"), *("soon", "-3", "1e4"), *("later", "-2", "100"), *("quick", "slow"), "n"
+    )
+    assert re.findall(r"Error: (.*)", done.stderr) == refusals
+    assert done.stdout.strip() == str(dw.recommend("contextual", horizon=10_000, delay=100.0, drift="slow"))
+    by_number = on_a_terminal(str(list(FAMILIES).index("contextual") + 1), "1e4", "100", "slow", "n")
+    assert by_number.stdout == done.stdout
 
 
 def test_the_numbers_of_the_readme_are_those_of_the_table() -> None:

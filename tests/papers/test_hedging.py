@@ -343,6 +343,7 @@ def test_figures_of_what_was_not_played_are_left_out(evidence: Evidence) -> None
     ]
 
 
+@pytest.mark.system
 def test_the_command_says_what_was_played(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "driftwise.cli", "reproduce", NAME, "--claim", "erratum", "--json"]
     done = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True, check=False)

@@ -275,6 +275,7 @@ def reproduce(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.system
 def test_a_file_is_played_and_said_to_be(table: list[list[str]], tmp_path: Path) -> None:
     path = write_table(tmp_path / "my loans.csv", table)
     words = ("hedging-the-drift", "--claim", "figure5", "--runs", "1", "--data", str(path), "--json")

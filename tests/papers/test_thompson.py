@@ -262,6 +262,7 @@ def reproduce(*words: str, out: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.system
 def test_reproduce_prints_one_document_and_writes_a_page(tmp_path: Path) -> None:
     done = reproduce(PAPER, "--claim", "table4/K=5", "--runs", "8", "--json", out=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -278,6 +279,7 @@ def test_reproduce_prints_one_document_and_writes_a_page(tmp_path: Path) -> None
     assert json.loads(again.stdout) == document, "nothing is played twice, and nothing changes"
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("words", "says"),
     [

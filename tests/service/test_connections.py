@@ -24,6 +24,8 @@ from tests.fixtures.patience import HANG_S, patient, until_so
 from tests.fixtures.service_process import Service as Process
 from tests.service.test_service import OPEN
 
+pytestmark = pytest.mark.system
+
 LONG_S = 3600.0
 PATIENT = Limits(head_s=LONG_S, body_s=LONG_S, idle_s=LONG_S)
 

@@ -15,6 +15,8 @@ from tests.fixtures.kills import torture
 from tests.fixtures.postgres import Server
 from tests.fixtures.service_process import SOURCE
 
+pytestmark = pytest.mark.system
+
 CLEAN = {"lost_decisions": 0, "lost_outcomes": 0, "doubled": 0, "not_asked_for": 0, "identical_to_replay": True}
 
 

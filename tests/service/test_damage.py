@@ -251,6 +251,7 @@ def test_a_damaged_outcome_is_told_to_whoever_repeats_it(store: str) -> None:
     asyncio.run(test())
 
 
+@pytest.mark.system
 def test_a_log_is_cut_off_where_damage_is_met_on_the_way(store: str, tmp_path: Path) -> None:
     """Too late to refuse: the client sees that the answer is not whole. The next time it is refused at once."""
 
@@ -275,6 +276,7 @@ def test_a_log_is_cut_off_where_damage_is_met_on_the_way(store: str, tmp_path: P
     assert "Traceback" not in service.log.read_text()
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("damage", ["of other types", "of an unknown kind", "lost"])
 def test_a_damaged_catalogue_is_one_sentence(store: str, damage: str) -> None:
     asyncio.run(fill(store))

@@ -32,6 +32,8 @@ from tests.fixtures.engine import create, decide, deployment_spec, running
 from tests.fixtures.patience import HANG_S, get, patient, post, until, until_so
 from tests.fixtures.service_process import SOURCE, Service, admin_key, free_port
 
+pytestmark = pytest.mark.system
+
 CHROMIUM = Path("/usr/bin/chromium")
 NASTY = "<img src=x onerror=document.title='taken'>"
 INKED = """place => {

@@ -18,6 +18,8 @@ from tests.fixtures.patience import get, patient, post
 from tests.fixtures.service_process import Service, admin_key
 from tests.service.test_dashboard import Tab, browser
 
+pytestmark = pytest.mark.system
+
 LONG = "n" * 64
 STEP_S, ROUNDS = 30, 150
 PHONE, DESK = {"width": 390, "height": 800}, {"width": 1200, "height": 800}
@@ -223,6 +225,26 @@ def test_many_changes_are_drawn_as_few_marks(service: tuple[Service, str, str]) 
         tab.open("/deployments/good")
         groups = tab.page.evaluate(MANY)
         assert sum(groups) == 50 and len(groups) <= 390 / 18
+
+
+def test_estimates_have_the_digits_that_their_intervals_deserve(service: tuple[Service, str, str]) -> None:
+    """A lift of equal propensities is 0 but for rounding; what rounding leaves is shown as 0."""
+    running, _, key = service
+    texts = {
+        (1e-17, -1e-10, 1e-10): "0 (0 to 0)",
+        (0.0, 0.0, 0.0): "0 (0 to 0)",
+        (1234.5, 1234.5, 1234.5): "+1,234.5 (1,234.5 to 1,234.5)",
+        (-0.25, -0.25, -0.25): "−0.25 (−0.25 to −0.25)",
+        (0.001, -0.1, 0.1): "+0.00 (−0.10 to 0.10)",
+        (0.0123, 0.0, 0.03): "+0.012 (0.000 to 0.030)",
+        (2e-6, 1e-6, 3e-6): "+0.0000020 (0.0000010 to 0.0000030)",
+    }
+    with browser(running.url) as tab:
+        signed_in(tab, key)
+        tab.open("/deployments/good")
+        for (mean, low, high), text in texts.items():
+            estimate = {"mean": mean, "low": low, "high": high}
+            assert tab.page.evaluate("(each) => estimate(each, true).textContent", estimate) == text
 
 
 def test_a_decision_is_explained(service: tuple[Service, str, str]) -> None:

@@ -88,6 +88,7 @@ def test_probes_ask_for_what_there_is(tmp_path: Path) -> None:
     assert set(compose["services"]) == {"database", "driftwise"}
 
 
+@pytest.mark.system
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("there is no systemd-analyze")

@@ -139,6 +139,7 @@ def test_loopback() -> None:
         assert not is_loopback(host) and not is_local(host)
 
 
+@pytest.mark.system
 def test_from_the_token_to_the_first_key_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
     driftwise("keys", "token", "--store", store, code=2)
@@ -180,6 +181,7 @@ def test_from_the_token_to_the_first_key_on_the_command_line(tmp_path: Path, mon
         driftwise("keys", "create", "--url", service.url)
 
 
+@pytest.mark.system
 def test_without_auth_there_are_warnings_and_any_loopback_address_serves(tmp_path: Path) -> None:
     with Process(tmp_path / "store.db", host="127.0.0.2") as service:
         assert httpx.get(f"{service.url}/v1/deployments", timeout=HANG_S).status_code == 200

@@ -17,6 +17,8 @@ from driftwise.service.http.schemas import requests, responses
 from tests.fixtures.patience import get
 from tests.fixtures.service_process import Service
 
+pytestmark = pytest.mark.system
+
 PROGRAM = """
 import createClient from "openapi-fetch";
 import type { paths } from "./driftwise.js";

@@ -35,7 +35,7 @@ class Gated:
     def append(self, *args: Any) -> None:
         self.gate.wait()
         if self.fails():
-            raise JournalError("no space left")
+            raise JournalError("no space left", "the disk is full")
         self._journal.append(*args)
 
 
@@ -156,3 +156,21 @@ async def test_nothing_is_answered_while_commits_fail(engine: Engine, journal: G
     assert [(await decide(engine, key=IdempotencyKey("me", f"k{n}", b"")))["id"] for n in range(5)] == list(
         range(5, 10)
     )
+
+
+@everywhere
+async def test_what_was_queued_behind_a_commit_that_failed_has_its_reason(engine: Engine, journal: Gated) -> None:
+    await create(engine)
+    failures = iter([True])
+    journal.fails = lambda: next(failures, False)
+    journal.gate.clear()
+    asks = []
+    for _ in range(3):
+        asks.append(asyncio.ensure_future(decide(engine)))
+        while engine.entry("shop").writing < len(asks):
+            await asyncio.sleep(0.001)
+    journal.gate.set()
+    for told in await asyncio.gather(*asks, return_exceptions=True):
+        assert isinstance(told, Unavailable) and "(the disk is full)" in str(told)
+    assert engine.writer.failures == 1
+    assert (await decide(engine))["id"] == 0

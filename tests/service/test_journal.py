@@ -27,6 +27,7 @@ def test_journal(check: Any, store: str) -> None:
     check(lambda: open_journal(store))
 
 
+@pytest.mark.system
 def test_a_second_process_is_refused_in_one_sentence(store: str) -> None:
     journal = open_journal(store)
     program = f"from driftwise.service.store.journal import open_journal; open_journal({store!r}).close()"
@@ -36,6 +37,7 @@ def test_a_second_process_is_refused_in_one_sentence(store: str) -> None:
     assert not subprocess.run([sys.executable, "-c", program], check=False, env=HERE).returncode
 
 
+@pytest.mark.system
 def test_a_lock_goes_with_its_process(store: str) -> None:
     opens = f"from driftwise.service.store.journal import open_journal; open_journal({store!r})"
     program = f"import os; {opens}; os.kill(os.getpid(), 9)"

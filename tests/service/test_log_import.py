@@ -18,6 +18,8 @@ from driftwise.service.store.journal import open_journal
 from tests.fixtures.engine import deployment_spec
 from tests.fixtures.service_process import Service
 
+pytestmark = pytest.mark.system
+
 DAY_US = 86_400_000_000
 START = 1_750_000_000_000_000
 ARMS = ["red", "blue", "green"]

@@ -107,6 +107,7 @@ def _is_refused(url: str, key: str) -> bool:
     return HTTP.post(url, json={}, headers={"authorization": f"Bearer {key}"}).status_code == 401
 
 
+@pytest.mark.system
 def test_takeovers_under_load(pair: Processes) -> None:
     """One is killed; then one sleeps until another has taken over, and wakes up."""
     first, second = pair.services
@@ -142,12 +143,14 @@ def _decided(log: bytes) -> dict[int, Any]:
     return {row["id"]: row["action"] for row in map(json.loads, log.splitlines())}
 
 
+@pytest.mark.system
 def test_twins_decide_the_same(pair: Processes) -> None:
     for service in pair.services:
         assert service.stop() == 0
     assert differences_of_twins(pair.services[0].store) == 0
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.deep)])
 def test_workers_are_replaced_without_a_refused_request(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path

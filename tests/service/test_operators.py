@@ -150,6 +150,7 @@ def test_rates_and_quotas_count_each_key_for_itself() -> None:
     assert RateLimiter(RateLimits(0.0, 0)).check("a") is None  # type: ignore[func-returns-value]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -166,6 +167,7 @@ def test_a_bad_configuration_is_one_sentence(tmp_path: Path, text: str, says: st
     assert done.returncode == 2 and says in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.system
 def test_options_come_from_the_command_line_the_environment_and_a_file_in_this_order(tmp_path: Path) -> None:
     path = tmp_path / "service.toml"
     path.write_text('port = 70000\nhost = "host.of.file"\nstore = "file://x"\n', encoding="utf-8")

@@ -80,6 +80,7 @@ def by_hand(engine: Engine) -> Agent:
     return agent
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     "policy", [UCB, "auto", *(deep_unless(False, name) for name in ("thompson", "exp3:gamma=0.2", "glr-kl-ucb"))]
 )
@@ -270,7 +271,7 @@ def test_a_unit_can_be_erased_before_and_after(store: str) -> None:
 PROBLEMS: dict[str, Any] = {
     "contextual": (
         dw.Contextual({"low": [1.0, 0.0], "high": [0.5, 1.0]}, context_dim=2),
-        ("lin-ucb", "sliding-lin-thompson:window=50", "auto"),
+        ("lin-ucb", "discounted-lin-ucb", "auto"),
         lambda n: {"context": [1.0, (n % 5) / 5]},
         lambda n: {"reward": float(n % 2)},
     ),
@@ -294,7 +295,7 @@ PROBLEMS: dict[str, Any] = {
     ),
     "restless": (
         dw.Restless(["ana", "bea", "cleo"], n_active=1, states=2, state_rewards=[0.0, 1.0]),
-        ("wiql", "myopic", "auto"),
+        ("wiql", "myopic", "round-robin"),
         lambda n: {"states": [n % 2, 0, 1]},
         lambda n: {"states": [0, n % 2, 1]},
     ),

@@ -23,6 +23,8 @@ from tests.fixtures.patience import HANG_S, get, until, until_more, until_so
 from tests.fixtures.postgres import Server, binary
 from tests.fixtures.service_process import Service
 
+pytestmark = pytest.mark.system
+
 
 async def refused_then_served(engine: Engine, key: IdempotencyKey) -> tuple[int, Any]:
     """Ask with a key until it is answered; how often it was not."""

@@ -13,6 +13,8 @@ from tests.fixtures.patience import HANG_S, patient, until
 from tests.fixtures.service_process import Service, admin_key, free_port
 from tests.service.test_dashboard import browser
 
+pytestmark = pytest.mark.system
+
 NGINX = Path("/usr/sbin/nginx")
 SAMPLE = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 CONFIG = """

@@ -98,10 +98,10 @@ def on_every_store(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
     def run(store: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
         caplog.set_level(logging.INFO, "driftwise.service")
-        monkeypatch.setattr(
-            "driftwise.service.deployments.readiness.IDLE_S", HANG_S
-        )  # the store is tried when a test wants it
-        monkeypatch.setattr("driftwise.service.deployments.background_tasks.ANSWER_S", HANG_S)
+        deployments = "driftwise.service.deployments"
+        for seconds in ("readiness.IDLE_S", "background_tasks.SWEEP_S", "background_tasks.TEND_S"):
+            monkeypatch.setattr(f"{deployments}.{seconds}", HANG_S)  # the store is tried when a test wants it
+        monkeypatch.setattr(f"{deployments}.background_tasks.ANSWER_S", HANG_S)
 
         async def look() -> None:
             async with asked(store) as service:
@@ -227,6 +227,7 @@ def about_store(service: Process) -> list[str]:
     return [line["event"] for line in lines(service) if line["event"].startswith("the store")]
 
 
+@pytest.mark.system
 def test_a_full_disk_is_told_and_over_when_it_is_over(tmp_path: Path) -> None:
     with Process(tmp_path / "store.db") as service, httpx.Client(base_url=service.url, timeout=HANG_S) as http:
         shop = {"name": "shop", "policy": "sliding-ucb:window=50", "problem": {"kind": "multi-armed", "arms": 3}}
@@ -253,6 +254,7 @@ def test_a_full_disk_is_told_and_over_when_it_is_over(tmp_path: Path) -> None:
         assert http.post("/v1/deployments/shop/verify").json()["identical"]
 
 
+@pytest.mark.system
 def test_a_database_that_is_gone_is_told_and_over_when_it_is_over(durable_server: Server, tmp_path: Path) -> None:
     with (
         Process(durable_server.store(), log=tmp_path / "log") as service,

@@ -81,6 +81,7 @@ async def history(store: str, n_rounds: int = 20) -> None:
         await play(engine, n_rounds)
 
 
+@pytest.mark.system
 def test_a_process_replays_like_a_thread(store: str) -> None:
     change = ChangeRequest(policy="sliding-ucb:window=20")
 
@@ -100,6 +101,7 @@ def test_a_process_replays_like_a_thread(store: str) -> None:
     assert asyncio.run(test(0)) == asyncio.run(test(1000))
 
 
+@pytest.mark.system
 def test_a_process_that_is_killed_costs_nothing_but_its_replay(store: str, blocked: BlockedReplay) -> None:
     blocked.go_on.set()
 
@@ -116,6 +118,7 @@ def test_a_process_that_is_killed_costs_nothing_but_its_replay(store: str, block
     asyncio.run(test())
 
 
+@pytest.mark.system
 def test_a_process_finds_what_is_damaged(store: str) -> None:
     async def test() -> None:
         await history(store)
@@ -129,6 +132,7 @@ def test_a_process_finds_what_is_damaged(store: str) -> None:
     asyncio.run(test())
 
 
+@pytest.mark.system
 def test_a_policy_that_cannot_replay_the_journal_is_refused_in_a_process(store: str) -> None:
     async def test() -> None:
         async with running(store) as engine:
@@ -143,6 +147,7 @@ def test_a_policy_that_cannot_replay_the_journal_is_refused_in_a_process(store: 
     asyncio.run(test())
 
 
+@pytest.mark.system
 def test_a_snapshot_of_other_code_decides_until_the_fold_is_done(store: str, blocked: BlockedReplay) -> None:
     async def test() -> None:
         await history(store)
@@ -185,6 +190,7 @@ def test_a_service_that_stops_meanwhile_has_no_snapshot_of_the_provisional_state
     asyncio.run(test())
 
 
+@pytest.mark.system
 def test_who_waits_for_a_replay_is_told_how_far_it_is(store: str, blocked: BlockedReplay) -> None:
     async def test() -> None:
         await history(store)
@@ -258,6 +264,7 @@ replay_process.main()
 """
 
 
+@pytest.mark.system
 def test_the_process_ends_with_the_service() -> None:
     with subprocess.Popen([sys.executable, "-c", ENDLESS], stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -278,6 +285,7 @@ print(*(sum(sum(getattr(each.stats, what).values()) for each in kernels) for wha
 """
 
 
+@pytest.mark.system
 def test_the_process_compiles_nothing(tmp_path: Path) -> None:
     async def test() -> None:
         async with running(tmp_path / "store.db") as engine:

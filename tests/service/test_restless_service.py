@@ -437,6 +437,7 @@ async def test_readiness_waits_for_the_policies_in_force(store: Path) -> None:
 # ---- over HTTP ----
 
 
+@pytest.mark.system
 def test_arms_that_move_over_http_with_both_clients(tmp_path: Path) -> None:
     with Service(tmp_path / "store.db") as service:
         with patient(service.url) as client:

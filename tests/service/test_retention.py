@@ -118,9 +118,9 @@ def test_retention_by_age_keeps_the_reward_window(store: str, tmp_path: Path) ->
     async def test() -> None:
         async with twins(store, tmp_path, clock, retention={"seconds": 100}, reward_window=50) as (engine, twin):
             for _ in range(6):
+                clock.wait(40)  # before decisions: each engine then records the rewards that are overdue
                 assert await play(engine, 20) == await play(twin, 20)
                 engine.save(engine.entry("shop"))
-                clock.wait(40)
             await tend_once(engine)
             young = [event for event in twin.journal.read(1) if event.at > clock() - 100e6]
             left = [*engine.journal.read(1)]

@@ -33,7 +33,7 @@ EMPTY: Counter[int] = Counter()
 Membered = tuple[Any, Roster]  # a journal that several write to, and its roster
 
 
-@pytest.fixture(params=["postgresql", "sqlite"])
+@pytest.fixture(params=[pytest.param("postgresql", marks=pytest.mark.system), "sqlite"])
 def members(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Membered]]:
     """Two members of one store, in one process."""
     with ExitStack() as stack:

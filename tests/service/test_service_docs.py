@@ -11,6 +11,8 @@ import pytest
 
 from tests.fixtures.service_process import SOURCE, Service
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).parents[2]
 
 

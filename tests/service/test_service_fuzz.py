@@ -55,6 +55,7 @@ def fuzz(store: Path, examples: int) -> None:
     assert '"status": 5' not in service.log.read_text()
 
 
+@pytest.mark.system
 def test_requests_that_the_document_allows(tmp_path: Path) -> None:
     fuzz(tmp_path / "store.db", 4)
 

@@ -95,6 +95,7 @@ def renamed(store: Path, folder: Path) -> Path:
     return store.rename(folder / "renamed.db")
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("rename", [symlink, symlink_to_folder, hard_link, renamed], ids=lambda rename: rename.__name__)
 def test_another_name_does_not_get_round_the_lock(tmp_path: Path, rename: Callable[[Path, Path], Path]) -> None:
     folder = tmp_path / "folder"
@@ -108,6 +109,7 @@ def test_another_name_does_not_get_round_the_lock(tmp_path: Path, rename: Callab
             assert re.search(f"is in use by process {process}", opened(store))
 
 
+@pytest.mark.system
 def test_the_lock_goes_with_its_process_whatever_the_name(tmp_path: Path) -> None:
     store = tmp_path / "store.db"
     with held(store):
@@ -145,6 +147,7 @@ def test_a_refusal_leaves_the_locks_of_this_process_alone(tmp_path: Path) -> Non
     journal.close()
 
 
+@pytest.mark.system
 def test_a_store_that_is_taken_away_is_noticed(tmp_path: Path) -> None:
     store = tmp_path / "store.db"
     journal = open_journal(f"sqlite:///{store}")

@@ -20,7 +20,7 @@ from tests.fixtures import store_versions
 from tests.fixtures.engine import START, Clock, decide, running
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.system)])
 def old_store(request: Any, tmp_path: Path) -> str:
     """A store of format 2."""
     if request.param == "sqlite":

@@ -81,6 +81,7 @@ def same(ours: dw.Results, theirs: dw.Results, of: dw.Study) -> bool:
     return columns and bool((ours.curves(cells)[1] == theirs.curves(cells)[1]).all())
 
 
+@pytest.mark.system
 def test_a_killed_worker_costs_its_batch_and_an_interrupted_driver_resumes(tmp_path: Path) -> None:
     whole = study()
     alone = dw.run(whole, threads=1)
@@ -114,6 +115,7 @@ def simulated(*options: str) -> dict[str, object]:
     return document | {"policies": {name: policy[name] for name in ("regret", "optimal_rate")}}
 
 
+@pytest.mark.system
 def test_processes_of_this_machine_give_the_same_results() -> None:
     options = ("--policy", "sliding-ucb:window=100", "--horizon", "500", "--runs", "4")
     assert simulated(*options, "--cluster", "local") == simulated(*options)
@@ -124,6 +126,7 @@ def settings_of(dask_worker: Worker) -> tuple[object, ...]:
     return profile, dask_worker.memory_manager.memory_limit, os.environ.get("MALLOC_TRIM_THRESHOLD_")
 
 
+@pytest.mark.system
 def test_a_process_of_this_machine_plays_without_the_measurements_of_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
     before = dask.config.get("distributed")
@@ -159,6 +162,7 @@ def test_a_cluster_that_cannot_be_reached_is_one_sentence(
         dw.run(study(), cluster=address)
 
 
+@pytest.mark.system
 def test_a_cluster_without_workers_or_with_another_version_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

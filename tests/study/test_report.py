@@ -87,6 +87,34 @@ def test_everything_that_was_played_is_on_the_page(study: Study, page: str) -> N
     assert "Lower regret is better" in page
 
 
+def test_parameters_without_a_part_are_not_shown() -> None:
+    coins, noisy = dw.worlds.Abrupt(sd=0.3), dw.worlds.Abrupt(rewards="gaussian", sd=0.3)
+    assert "sd" not in report._entry("", coins).parameters
+    assert report._entry("", noisy).parameters["sd"] == 0.3
+    assert report._entry("", dw.worlds.Delayed(world=noisy, delay=3)).parameters["world.sd"] == 0.3
+    late = report._entry("", dw.worlds.Delayed(world=coins, delay=3)).parameters
+    assert "world.sd" not in late and late["world.n_arms"] == 5
+
+
+def explained(world: Any, policy: Any) -> str:
+    study = small({"only": world}, {"one": policy}, runs=1)
+    page = report.render(study, run(study))
+    text = page[page.index("How to read this") : page.index("What was played")]
+    assert not re.search(r"[a-z]\.[A-Z]", text)  # a blank between sentences
+    return text
+
+
+def test_only_terms_of_the_page_are_explained() -> None:
+    jumps = explained(dw.worlds.Abrupt(), dw.UCB1())
+    assert "Recovery" in jumps and "l2 norm" in jumps and "sup norm" in jumps
+    assert "psilon" not in jumps and "W adds up" not in jumps
+    assert "Recovery" not in explained(dw.worlds.Sinusoidal(), dw.UCB1())
+    points = explained(dw.worlds.ConvexLinear(), dw.VirtualQueue())
+    assert "W adds up" in points and "norm" not in points and "psilon" not in points
+    arms = explained(dw.worlds.Climbing(), dw.RoundRobin())
+    assert "Epsilon is" in arms and "norm" not in arms and "W adds up" not in arms
+
+
 def test_labels_are_escaped(page: str) -> None:
     assert NASTY not in page
     assert "<b>mean</b>" not in page

@@ -67,6 +67,7 @@ def test_only_missing_cells_are_played(tmp_path: Path) -> None:
     assert {cell.policy for cells in missing(study(runs=2, policies=new), results) for cell in cells} == {"wide"}
 
 
+@pytest.mark.system
 def test_a_killed_study_goes_on_where_it_was(tmp_path: Path) -> None:
     file = tmp_path / "results.sqlite"
     script = f"""
@@ -171,6 +172,7 @@ def test_a_crooked_world_is_refused(means: str) -> None:
         dw.run(study(worlds={"crooked": Crooked()}))
 
 
+@pytest.mark.system
 def test_a_world_edited_is_played_again(tmp_path: Path) -> None:
     """The tag knows a user's own file, though it holds no kernel, and the constants it imports."""
     world = """

@@ -27,9 +27,7 @@ from driftwise.families import (
     POLICIES,
     Abrupt,
     BanditOverBandit,
-    Contextual,
     MultiArmed,
-    PiecewiseLinear,
     SlidingArmedUCB,
     SlidingLinUCB,
     SlidingSlateUCB,
@@ -41,6 +39,7 @@ from driftwise.families.composite.hedge import new_hedge, plan
 from driftwise.families.composite.policies.bandit_over_bandit import FIRST, LONGEST
 from driftwise.study.study import Study
 from tests.families.composite.twins.bandit_over_bandit import BanditOverBanditTwin
+from tests.fixtures.everyday import is_compared, latin
 from tests.fixtures.twins import TWINS
 from tests.fixtures.verbs import advance, play, restart, select, update
 
@@ -243,8 +242,8 @@ def reward_of(problem: Problem, luck: np.random.Generator) -> float:
     return float(luck.uniform(problem.low, problem.high) if problem.bounded else luck.normal(0.2, 1.0))
 
 
-def drive(pair: Beside, rounds: int, arrivals: str, seed: int, *, every: int = 1) -> list[int]:
-    """Lead both through the policy's own choices; compare them at every `every`-th decision. The windows drawn."""
+def drive(pair: Beside, rounds: int, arrivals: str, seed: int, *, every: int = 0) -> list[int]:
+    """Lead both through the policy's own choices and compare them, at every `every`-th if given. The windows drawn."""
     rng, luck = key(seed, "blocks"), np.random.default_rng(seed)
     due: dict[int, list[tuple[Decision, float]]] = {}
     drawn = []
@@ -256,7 +255,7 @@ def drive(pair: Beside, rounds: int, arrivals: str, seed: int, *, every: int = 1
             drawn.append(int(pair.state.hedge.windows[pair.state.hedge.chosen[0]]))
         context = pair.shown(luck)
         action, propensity = select(pair.policy, pair.state, t, context, own)
-        if t % every == 0:
+        if t % every == 0 if every else is_compared(t):
             assert_agree(pair, t, context, action)
         row = context[action] if pair.problem.dim else ()
         reward = reward_of(pair.problem, luck)
@@ -291,9 +290,14 @@ def chances(hedge: Any) -> Floats:
     return np.array((1.0 - gamma) * powers / powers.sum() + gamma / len(powers))
 
 
-@pytest.mark.parametrize("literal", [0, 1])
-@pytest.mark.parametrize("arrivals", ["immediate", "shuffled", "lost", "duplicated"])
-@pytest.mark.parametrize("problem", [Problem(3, horizon=200), Problem(2, -1.0, 4.0), Problem(3, **BELL, horizon=200)])
+@pytest.mark.parametrize(
+    ("problem", "arrivals", "literal"),
+    latin(
+        [Problem(3, horizon=200), Problem(2, -1.0, 4.0), Problem(3, **BELL, horizon=200)],
+        ["immediate", "shuffled", "lost", "duplicated"],
+        [0, 1],
+    ),
+)
 def test_blocks_over_arms_agree_with_the_twin(problem: Problem, arrivals: str, literal: int) -> None:
     pair = Beside.of(BanditOverBandit(literal=literal, scale=1.5), problem)
     drawn = drive(pair, 200, arrivals, seed=literal)
@@ -500,13 +504,13 @@ def test_it_says_where_it_cannot_learn_a_window() -> None:
 
 
 def test_agents_studies_and_commands_pass_it_on_once() -> None:
-    policy, world = BanditOverBandit(policy=SlidingLinUCB()), PiecewiseLinear(n_actions=3)
+    policy, world = BanditOverBandit(block=300), Abrupt(n_arms=3)
     with pytest.warns(UserWarning, match="learns nothing of its 7 windows"):
-        Agent(policy, Contextual(n_features=5, horizon=1_000, noise=0.1))
+        Agent(policy, MultiArmed(3, horizon=1_000))
     study = Study(name="s", worlds={"w": world}, policies={"bob": policy}, horizon=1_000, runs=2)
     assert study.cautions() == [f"bob: {policy.caution(world.problem(1_000))}"]
-    words = ["simulate", "--world", "piecewise-linear:n_actions=3", "--horizon", "1000", "--runs", "1"]
-    told = CliRunner().invoke(main, [*words, "--policy", "bandit-over-bandit:policy=sliding-lin-ucb"])
+    words = ["simulate", "--world", "abrupt:n_arms=3", "--horizon", "1000", "--runs", "1"]
+    told = CliRunner().invoke(main, [*words, "--policy", "bandit-over-bandit:block=300"])
     assert told.exit_code == 0 and told.stderr.count("learns nothing of its 7 windows") == 1
 
 

@@ -375,6 +375,7 @@ def test_the_loop_plays_what_the_twin_would_and_follows_the_surface() -> None:
     assert equal(load(dump(state), cast(policy).init(WORLD.problem(ROUNDS))), state)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("literal", [0, 1])
 def test_bandit_over_bandit_learns_the_window(literal: int) -> None:
     state, trace, tape = played(BanditOverBandit(policy=SlidingGPUCB(), literal=literal))

@@ -17,6 +17,7 @@ from driftwise.core.validation import cast
 from driftwise.core.verbs import restart
 from driftwise.families import POLICIES, SlidingGPUCB
 from driftwise.families.contextual.gp_pending import MOST
+from tests.fixtures.everyday import deep_unless
 from tests.fixtures.twins import FEATURE_TWINS
 from tests.fixtures.verbs import advance, pend, select, settle, update
 
@@ -117,9 +118,9 @@ KINDS: dict[str, tuple[str, Problem, dict[str, Any]]] = {
 
 
 def scenarios() -> Iterator[Any]:
-    for kind in KINDS:
-        for fate in FATES:
-            yield pytest.param(kind, fate, id=f"{kind}, {fate}")
+    for i, kind in enumerate(KINDS):
+        for j, fate in enumerate(FATES):
+            yield deep_unless((i + j) % 2 == 0, kind, fate, id=f"{kind}, {fate}")
 
 
 @pytest.mark.parametrize(("kind", "fate"), [*scenarios()])

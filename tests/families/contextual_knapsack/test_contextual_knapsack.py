@@ -194,7 +194,8 @@ def test_the_best_plan_is_the_linear_program_over_steps_kinds_and_prices(kind: t
     assert plan.value == pytest.approx(best, rel=1e-6)
 
 
-@pytest.mark.parametrize("delay", [0, deep_unless(False, 100)])
+@pytest.mark.deep
+@pytest.mark.parametrize("delay", [0, 100])
 def test_features_and_pacing_are_each_worth_something(delay: int) -> None:
     world: Any = CustomerKinds()
     world = dw.worlds.Delayed(world=world, delay=delay) if delay else world
@@ -371,6 +372,7 @@ def test_neither_rewards_nor_costs_have_a_unit(factor: float) -> None:
 # ---- the service ----
 
 
+@pytest.mark.system
 def test_a_deployment_decides_by_context_and_keeps_within_its_budget(tmp_path: Path) -> None:
     with Service(tmp_path / "shop.db") as service, httpx.Client(base_url=service.url, timeout=HANG_S) as client:
         problem = {"kind": "contextual-knapsack", "arms": ["19", "29"], "context_dim": 2, "budgets": {"units": 8.0}}

@@ -23,7 +23,7 @@ from driftwise.numerics import detectors
 from tests.families.multi_armed.twins.glr_kl_ucb import GLRKLUCBTwin
 from tests.families.multi_armed.twins.glr_kl_ucb import price as slow_price
 from tests.families.multi_armed.twins.pair import Pair
-from tests.fixtures.everyday import deep_unless
+from tests.fixtures.everyday import deep_unless, is_compared
 from tests.fixtures.verbs import advance, select, update
 
 CLOSE = 1e-9
@@ -53,12 +53,8 @@ class History(NamedTuple):
 
 
 def drive(pair: Pair, history: History) -> None:
-    """Play the policy's own choices (now and then another), and compare it with its twin.
-
-    Twins that read the whole log anew are asked in the first thirty rounds and in every third one after: the counts,
-    restarts and alarms of a state stay wrong once they are.
-    """
-    often = 1 if pair.name == "practical-ad-switch" else 3  # its twin plays along
+    """Play the policy's own choices (now and then another), and compare it with its twin."""
+    plays_along = pair.name == "practical-ad-switch"  # as its twin does
     luck, rng = np.random.default_rng(history.seed), key(history.seed, "change")
     due: dict[int, list[tuple[Decision, float]]] = {}
     means = luck.random(history.n_arms)
@@ -68,7 +64,7 @@ def drive(pair: Pair, history: History) -> None:
         own = at(rng, t)
         advance(pair.policy, pair.state, t, own)
         chosen, propensity = select(pair.policy, pair.state, t, (), own)
-        if t < 30 or t % often == 0:
+        if plays_along or is_compared(t):
             COMPARE[pair.name](pair, t, chosen, propensity)
         arm = chosen if luck.random() < 0.8 else int(luck.integers(history.n_arms))
         reward = random_reward(history.rewards, means[arm], luck)

@@ -20,7 +20,7 @@ from tests.families.multi_armed.twins.log import readable
 from tests.families.multi_armed.twins.pair import Pair
 from tests.families.slate.twins.sliding_slate_ucb import SlidingSlateUCBTwin
 from tests.fixtures.by_family import ARMED
-from tests.fixtures.everyday import deep_unless
+from tests.fixtures.everyday import deep_unless, is_compared
 from tests.fixtures.verbs import advance, pend, select, settle, update
 
 CLOSE = 1e-9
@@ -49,7 +49,7 @@ class Fate(NamedTuple):
 
 
 def drive(pair: Pair, fate: Fate) -> None:
-    """Play the policy's own choices, now and then another, and compare it with its twin at every decision."""
+    """Play the policy's own choices, now and then another, and compare it with its twin."""
     luck, rng = np.random.default_rng(fate.seed), key(fate.seed, "pending")
     means = luck.permutation(np.linspace(0.1, 0.9, fate.n_arms))
     ends: dict[int, list[tuple[Decision, float | None]]] = {}
@@ -61,7 +61,8 @@ def drive(pair: Pair, fate: Fate) -> None:
             pair.twin.begin(t, int(own))
         advance(pair.policy, pair.state, t, own)
         chosen, propensity = select(pair.policy, pair.state, t, (), own)
-        assert_chosen_well(pair, t, chosen, propensity)
+        if is_compared(t):
+            assert_chosen_well(pair, t, chosen, propensity)
         arm = chosen if luck.random() < 0.9 else int(luck.integers(fate.n_arms))
         decision = Decision(t, arm, propensity, (), own)
         pend(pair.policy, pair.state, decision)
@@ -141,7 +142,7 @@ def test_arms_that_left_the_window_are_tried_in_turn(name: str, n_arms: int) -> 
         update(policy, state, Decision(t, arm, propensity, (), own), Outcome(0.0), t)
 
 
-@pytest.mark.parametrize("name", COUNTING)
+@pytest.mark.parametrize("name", [deep_unless(name != "bandit-over-bandit", name) for name in COUNTING])
 def test_a_world_that_delays_and_loses_rewards_says_what_is_pending(name: str) -> None:
     """`play` beside the twin, which reads the delays off the tape; what is lost pends for the longest delay."""
     rounds, n_arms = 200, 4

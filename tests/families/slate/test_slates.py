@@ -340,6 +340,7 @@ def test_the_command_line_plays_slates() -> None:
 # ---- Bandit-over-Bandit ----
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("literal", [0, 1])
 def test_bandit_over_bandit_learns_the_window_of_slates(literal: int) -> None:
     over = BanditOverBandit(policy=POLICY, literal=literal)
