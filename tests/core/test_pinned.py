@@ -12,8 +12,8 @@ from driftwise.core import serialization as states
 from driftwise.core.family import ANY, family_of
 from driftwise.core.kernel import kernel, load_numba
 from driftwise.core.loop import KNOWN, choose_once, decide_once, follow_once
-from driftwise.core.pinned import pin, unpin
-from driftwise.core.types import Problem
+from driftwise.core.pinned import PinnedState, pin, pin_arrays
+from driftwise.core.types import Decision, Problem
 from driftwise.families import POLICIES
 
 RNG = np.uint64(2**63 + 5)
@@ -25,11 +25,13 @@ def test_an_address_stands_for_a_state(policy: dw.SlidingUCB | dw.SlidingThompso
     pinned = pin(state)
     decide = decide_once.bind(policy, pinned, 0, (), RNG, 0)
     follow = follow_once.bind(policy, pinned, 0, 0, 0.0, (), RNG, 0.0, 0, KNOWN)
+    decide_twin = decide_once.bind(policy, twin, 0, (), RNG, 0)
+    follow_twin = follow_once.bind(policy, twin, 0, 0, 0.0, (), RNG, 0.0, 0, KNOWN)
     for t in range(60):
         action, propensity, own = decide(policy, pinned.address, t, (), RNG, -1)
-        assert (action, own) == decide_once(policy, twin, t, (), RNG, -1)[::2]
+        assert (action, own) == decide_twin(policy, twin, t, (), RNG, -1)[::2]
         follow(policy, pinned.address, t, action, propensity, (), RNG, float(t % 3 == 0), t, KNOWN)
-        follow_once(policy, twin, t, action, propensity, (), RNG, float(t % 3 == 0), t, KNOWN)
+        follow_twin(policy, twin, t, action, propensity, (), RNG, float(t % 3 == 0), t, KNOWN)
         assert states.equal(state, twin)
 
 
@@ -45,9 +47,13 @@ def test_what_is_written_into_its_arrays_is_seen() -> None:
     assert choose(policy, pinned.address, 9, (), RNG)[0] == 2
 
 
-def test_a_state_that_is_not_pinned_is_what_it_is() -> None:
+def test_tuples_that_hold_arrays_are_pinned_when_python_calls_a_kernel_and_nothing_else_is() -> None:
     state = dw.UCB1().init(Problem(3))
-    assert unpin(state) is state
+    pinned = pin_arrays(state)
+    assert isinstance(pinned, PinnedState)
+    assert pinned.state is state
+    for value in (pinned, state[0], (), 3, dw.UCB1(), Decision(0, 1, 1.0, np.ones(2), RNG)):
+        assert pin_arrays(value) is value
 
 
 class Mixed(NamedTuple):
@@ -70,24 +76,58 @@ class Inner(NamedTuple):
 
 @kernel
 def _read(state: Any) -> tuple[bool, float, int, bool, int, float, bool, int]:
-    memory = unpin(state)
-    inner = memory.inner
-    total, stride = 0.0, memory.rows.strides[0]
-    for i in range(memory.rows.shape[0]):
-        for j in range(memory.rows.shape[1]):
-            total += (i + 2 * j) * memory.rows[i, j]
-    return memory.flag, total, memory.small, inner.bit, inner.numbers[2], inner.share, memory.last[1], stride
+    inner = state.inner
+    total, stride = 0.0, state.rows.strides[0]
+    for i in range(state.rows.shape[0]):
+        for j in range(state.rows.shape[1]):
+            total += (i + 2 * j) * state.rows[i, j]
+    return state.flag, total, state.small, inner.bit, inner.numbers[2], inner.share, state.last[1], stride
 
 
 @kernel
 def _rows(state: Any) -> Any:
-    return unpin(state).rows, 0.5
+    return state.rows, 0.5
 
 
 def test_an_array_of_a_state_is_given_back_as_it_is() -> None:
     state = Mixed(True, np.ones((2, 3)), np.int16(1), Inner(True, np.zeros(3, np.int32), 0.5), np.ones(2, np.bool_))
     pinned = pin(state)
     assert _rows.bind(pinned)(pinned.address)[0] is state.rows is _rows(state)[0]
+
+
+@kernel
+def _unpack(state: Any) -> tuple[int, float, bool, int]:
+    _, rows, _, inner, last = state
+    _, numbers, share = inner
+    return numbers[0] + state[3][1][1], share * rows[0, 0], state[-1][0] and last[1], len(state)
+
+
+def test_a_pinned_tuple_can_be_unpacked_and_asked_by_index() -> None:
+    inner = Inner(True, np.array([7, 8], np.int32), 0.25)
+    state = Mixed(False, np.full((1, 1), 4.0), np.int16(-3), inner, np.array([True, True]))
+    assert _unpack(state) == _unpack.bind(state)(state) == (15, 1.0, True, 5)
+
+
+class Pair(NamedTuple):
+    """A state of nothing but arrays."""
+
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+
+@kernel
+def _sum(state: Any) -> float:
+    total = 0.0
+    for value in state.first:
+        total += value
+    for value in state.second:
+        total += value
+    return total
+
+
+@pytest.mark.parametrize("second", [np.empty(0), np.frombuffer(np.array([5.0, 6.0]).tobytes()), np.ones(4)])
+def test_arrays_that_are_empty_or_cannot_be_written_are_found_too(second: NDArray[np.float64]) -> None:
+    assert _sum(Pair(np.array([1.0, 2.0]), second)) == 3.0 + second.sum()
 
 
 @pytest.mark.parametrize("step", [1, 2])
@@ -107,4 +147,4 @@ def test_the_state_of_every_policy_takes_as_much_memory_as_in_compiled_code(name
     policy = POLICIES[name]()
     state = policy.init(fixtures_of(policy).problem)
     size = context.get_abi_sizeof(context.get_value_type(load_numba().typeof(state)))
-    assert pin(state).memory.itemsize == size
+    assert pin(state).memory.nbytes == size

@@ -55,8 +55,8 @@ class Rounds:
     def _bind(self, policy: Policy, adapter: AnyAdapter, state: State) -> None:
         """Take a policy, an adapter and a state, and the compiled halves of a round for their types."""
         plain, example, bound = without_text(policy), adapter.examples, self._bound
-        adapter.attach(bound, plain, state)
         pinned = pin(state)
+        adapter.attach(bound, plain, pinned)
         choice = plain, pinned, 0, example.context, self._rng
         decision = plain, pinned, 0, example.index, 0.0, example.row, self._rng
         samples, quick = self.propensity_samples, adapter.quick

@@ -32,9 +32,10 @@ import numpy as np
 
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Facts
+from driftwise.core.pinned import PinnedState
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
-from driftwise.core.types import Problem, State
+from driftwise.core.types import Problem
 from driftwise.core.validation import number, to_float, whole
 from driftwise.errors import FeatureError, ParameterError, RewardError, StateError
 
@@ -89,7 +90,7 @@ class Adapter(ABC, Generic[ContextT, ChoiceT, KeyT, RowT, ValueT]):
     def of(cls, policy: Policy, problem: Any) -> "AnyAdapter":
         """An adapter for a problem value of the family; refuses what does not fit together."""
 
-    def attach(self, bind: Callable[..., Callable[..., Any]], policy: Policy, state: State) -> None:
+    def attach(self, bind: Callable[..., Callable[..., Any]], policy: Policy, pinned: PinnedState) -> None:
         """Take what the adapter needs of a policy's state and of its compiled code, before it is used."""
 
     @property

@@ -9,7 +9,7 @@ Three things are added to `numba.njit`:
   source file the compiled classes depend on, numba's version and its flags (`core/compilation/kernel_cache.py`). In a
   running process, what was compiled is forgotten when a kernel is registered anew or something it reads has changed.
 * **Half the wait.** What only other kernels call is optimised where it is called from, not before
-  (`core/compilation/deferred_codegen.py`).
+  (`core/compilation/deferred_codegen.py`), and states are passed by address (`core/pinned.py`).
 
 Kernels are compiled with `nogil` (runs go in parallel on threads), `error_model="numpy"` (no zero checks), and
 without reference counts: counting the arrays of a state in and out made the loop forty times slower (measured).
@@ -25,6 +25,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from driftwise.core.compilation.compile_errors import explained
+from driftwise.core.pinned import pin_arrays
 
 if TYPE_CHECKING:
     from numba.core.dispatcher import Dispatcher
@@ -43,10 +44,9 @@ _GENERATION = [0]
 class Kernel(Generic[P, R]):
     """A function that compiles on demand. Called from Python it runs compiled too."""
 
-    def __init__(self, function: Callable[P, R], *, inline: bool = True, allocates: bool = False) -> None:
+    def __init__(self, function: Callable[P, R], *, allocates: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.function = cast(FunctionType, function)
-        self.inline = inline and not allocates
         self.options = OPTIONS | {"_nrt": allocates}
         self._entries: dict[tuple[bool, *tuple[type, ...]], Any] = {}
 
@@ -55,7 +55,7 @@ class Kernel(Generic[P, R]):
         """The dispatcher that other kernels link against; kept in memory only."""
         numba = load_numba()
         self._remember()
-        compiled: Dispatcher = numba.njit(self.function, forceinline=self.inline, **part_options(numba), **self.options)
+        compiled: Dispatcher = numba.njit(self.function, **part_options(numba), **self.options)
         return compiled
 
     def entry(self, *classes: type, holds: bool = False) -> "Dispatcher":
@@ -104,7 +104,7 @@ class Kernel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         with explained():
-            return cast(R, self.entry(*kinds(args))(*args, **kwargs))
+            return cast(R, self.entry(*kinds(args))(*map(pin_arrays, args), **kwargs))
 
 
 def generation() -> int:
@@ -138,15 +138,13 @@ def kinds(values: Iterable[Any]) -> Iterator[type]:
 @overload
 def kernel(function: Callable[P, R]) -> Kernel[P, R]: ...
 @overload
-def kernel(*, inline: bool = True, allocates: bool = False) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
+def kernel(*, allocates: bool = False) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
 def kernel(
-    function: Callable[P, R] | None = None, *, inline: bool = True, allocates: bool = False
+    function: Callable[P, R] | None = None, *, allocates: bool = False
 ) -> Kernel[P, R] | Callable[[Callable[P, R]], Kernel[P, R]]:
-    """Mark a function as compiled. Calls between kernels are inlined: passing a state of a dozen arrays by
-    value would cost more than most policies do. `inline=False` is for long code that runs seldom.
-    """
+    """Mark a function as compiled; one that makes an array of its own says that it `allocates`."""
     if function is None:
-        return functools.partial(Kernel, inline=inline, allocates=allocates)
+        return functools.partial(Kernel, allocates=allocates)
     return Kernel(function)
 
 

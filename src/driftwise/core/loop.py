@@ -1,13 +1,9 @@
-"""The one loop. Every policy meets every world here; production calls the same verbs one at a time.
-
-The state of a decision or an outcome in production may be pinned (`core/pinned.py`).
-"""
+"""The one loop. Every policy meets every world here; production calls the same verbs one at a time."""
 
 from typing import Any
 
 from driftwise.core.dispatch import decision_of, note, outcome_of
 from driftwise.core.kernel import kernel
-from driftwise.core.pinned import unpin
 from driftwise.core.random import branch, stream
 from driftwise.core.summary import Summary
 from driftwise.core.types import Decision, Trace
@@ -39,9 +35,9 @@ def play(policy: Any, state: Any, tape: Any, nature: Any, rng: Any, trace: Trace
 @kernel
 def choose_once(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[Any, float, Any]:
     """Time comes to round `t`, and the policy chooses; the stream it drew from comes too."""
-    memory, own = unpin(state), stream(rng, t)
-    advance(policy, memory, t, own)
-    action, propensity = select(policy, memory, t, context, own)
+    own = stream(rng, t)
+    advance(policy, state, t, own)
+    action, propensity = select(policy, state, t, context, own)
     return action, propensity, own
 
 
@@ -51,21 +47,21 @@ def decide_once(policy: Any, state: Any, t: int, context: Any, rng: Any, overrid
 
     An `override` that is not negative is the arm that was chosen outside, and takes the place of the policy's.
     """
-    memory, own = unpin(state), stream(rng, t)
-    advance(policy, memory, t, own)
-    action, propensity = select(policy, memory, t, context, own)
+    own = stream(rng, t)
+    advance(policy, state, t, own)
+    action, propensity = select(policy, state, t, context, own)
     if override >= 0:
         action = override
-    pend(policy, memory, decision_of(t, action, propensity, context, action, own))
+    pend(policy, state, decision_of(t, action, propensity, context, action, own))
     return action, propensity, own
 
 
 @kernel
 def share_of(policy: Any, state: Any, t: int, context: Any, own: Any, action: int, draws: int) -> float:
     """How likely the arm just chosen was, counted: the share of it in `draws` with other luck and in the one made."""
-    memory, other, same = unpin(state), branch(branch(branch(own))), 1
+    other, same = branch(branch(branch(own))), 1
     for i in range(draws):
-        again, _ = select(policy, memory, t, context, stream(other, i))
+        again, _ = select(policy, state, t, context, stream(other, i))
         same += again == action
     return same / (draws + 1)
 
@@ -87,13 +83,13 @@ def follow_once(
 
     `context` is what describes its action. The three are one function, because they share most of what is compiled.
     """
-    memory, decision = unpin(state), Decision(t, action, propensity, context, stream(rng, t))
+    decision = Decision(t, action, propensity, context, stream(rng, t))
     if stage == UNDER_WAY:
-        pend(policy, memory, decision)
+        pend(policy, state, decision)
     else:
-        settle(policy, memory, decision)
+        settle(policy, state, decision)
         if stage == KNOWN:
-            update(policy, memory, decision, outcome_of(value), now)
+            update(policy, state, decision, outcome_of(value), now)
 
 
 @kernel

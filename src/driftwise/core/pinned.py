@@ -1,14 +1,21 @@
-"""A state that compiled code finds by its address.
+"""The arrays of a state, described once, and passed to compiled code by their address.
 
-When Python calls a kernel, numba makes a struct of every array of a state, each time anew: that was up to a third of a
-round of a live agent. A state is *pinned* when these structs have been written to memory once. From then on its address
-stands for it: an entry point that was bound with a `PinnedState` is called with its `address`, and `unpin` inside reads
-what the kernel needs. Nothing is copied: kernels work on the same arrays, which must stay where they are.
+numba passes a tuple of arrays as a list of all their sizes, strides and places, from Python and between functions: that
+was a third of a round of a live agent, and of the time to compile one. A tuple is *pinned* when all that has been
+written to memory once. From then on the address of that memory stands for it: compiled code reads the fields that it
+uses, and passes the address on. Nothing is copied: kernels work on the same arrays, which must stay where they are.
+
+`Kernel.__call__` pins what it is given. An entry point that was bound with a `PinnedState` is called with its
+`address`.
 """
 
 from typing import Any, NamedTuple
 
-from driftwise.core.types import Array, State
+import numpy as np
+
+from driftwise.core.types import Array, Decision, Moves, Outcome, SlateOutcome, Slopes, Spent, State
+
+MADE_BY_KERNELS = (Decision, Outcome, SlateOutcome, Spent, Slopes, Moves)  # these they pass on as they are
 
 
 class PinnedState(NamedTuple):
@@ -17,6 +24,9 @@ class PinnedState(NamedTuple):
     state: State
     memory: Array
     address: int
+
+    def __index__(self) -> int:
+        return self.address
 
 
 def pin(state: State) -> PinnedState:
@@ -27,6 +37,12 @@ def pin(state: State) -> PinnedState:
     return PinnedState(state, memory, memory.ctypes.data)
 
 
-def unpin(state: Any) -> Any:
-    """The state that an address stands for, inside compiled code; a state that is not pinned as it is."""
-    return state
+def pin_arrays(value: Any) -> Any:
+    """A state, or any other NamedTuple that holds arrays, pinned; all else as it is."""
+    if not hasattr(value, "_fields") or isinstance(value, (PinnedState, *MADE_BY_KERNELS)) or not _has_arrays(value):
+        return value
+    return pin(value)
+
+
+def _has_arrays(value: object) -> bool:
+    return isinstance(value, np.ndarray) or (isinstance(value, tuple) and any(map(_has_arrays, value)))

@@ -143,7 +143,7 @@ def empty(window: Window, memory: int) -> None:
 
 @kernel
 def _settle(state: Any, arm: int) -> None:
-    """Refresh what an expiry touched: one arm, none, or all. `refresh` stands here once, as it is inlined."""
+    """Refresh what an expiry touched: one arm, none, or all."""
     first, end = arm, arm + 1
     if arm < 0:
         first, end = 0, len(state.window.counts) if arm == ALL else 0

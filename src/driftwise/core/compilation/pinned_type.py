@@ -1,19 +1,25 @@
-"""numba's side of `core/pinned.py`: the type of an address that stands for a state."""
+"""numba's side of `core/pinned.py`: the type of an address that stands for a tuple of arrays.
+
+In kernels it is a NamedTuple like any other. A field that is such a tuple is an address again, inside the first.
+
+The memory is written before a kernel is called and never again, and the loads say so (`invariant.load`): the compiler
+need not read the place of an array anew after a number was written into another.
+"""
 
 import functools
+import hashlib
+from ctypes import addressof, c_char
 from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.imputils import impl_ret_borrowed
-from numba.core.typing import signature
-from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
 from numba.extending import NativeValue, lower_builtin, models, register_model, typeof_impl, unbox
 from numba.np.numpy_support import as_dtype
 
-from driftwise.core.pinned import PinnedState, unpin
+from driftwise.core.pinned import PinnedState
 from driftwise.core.types import Array, State
 
 if TYPE_CHECKING:
@@ -21,16 +27,36 @@ if TYPE_CHECKING:
     from numba.core.typing import Signature
     from numba.types import Type as NumbaType
 
+_INDEX = ir.IntType(32)
 
-class PinnedType(types.Type):  # type: ignore[misc]
-    """The address of a state of some type."""
+
+class PinnedType(types.NamedTuple):  # type: ignore[misc]
+    """The address of a NamedTuple of some type. Its name is short: it is part of the name of every function."""
 
     def __init__(self, state: "NumbaType") -> None:
         self.state = state
-        super().__init__(f"pinned({state})")
+        super().__init__([in_memory(each) for each in state], state.instance_class)
+        self.name = f"{state.instance_class.__name__}@{hashlib.sha256(str(state).encode()).hexdigest()[:8]}"
+
+    @property
+    def key(self) -> "NumbaType":
+        return self.state
 
 
 register_model(PinnedType)(models.OpaqueModel)
+
+
+@functools.cache
+def in_memory(kind: "NumbaType") -> "NumbaType":
+    """What a field of this type is read as."""
+    return PinnedType(kind) if isinstance(kind, types.BaseNamedTuple) and _has_arrays(kind) else kind
+
+
+def _has_arrays(kind: "NumbaType") -> bool:
+    return isinstance(kind, types.Array) or (isinstance(kind, types.BaseTuple) and any(map(_has_arrays, kind)))
+
+
+# ---- from Python ----
 
 
 @typeof_impl.register(PinnedState)  # type: ignore[untyped-decorator]
@@ -39,8 +65,9 @@ def _type_of(value: PinnedState, context: object) -> PinnedType:
 
 
 @unbox(PinnedType)  # type: ignore[untyped-decorator]
-def _read_address(kind: PinnedType, address: ir.Value, at: Any) -> NativeValue:
-    return NativeValue(at.pyapi.long_as_voidptr(address), is_error=at.pyapi.c_api_error())
+def _read_address(kind: PinnedType, given: ir.Value, at: Any) -> NativeValue:
+    address = at.pyapi.number_as_ssize_t(given)
+    return NativeValue(at.builder.inttoptr(address, at.pyapi.voidptr), is_error=at.pyapi.c_api_error())
 
 
 @functools.cache
@@ -53,39 +80,84 @@ def _layout(kind: "NumbaType") -> np.dtype[Any]:
     return as_dtype(kind)
 
 
+def describe(state: State) -> Array:
+    """The memory in which compiled code finds the arrays of a state."""
+    words: list[int] = []
+    if _note(state, words):
+        return np.array(words, np.intp)
+    kind = numba.typeof(state)
+    return np.array(_description(kind, state), _layout(kind))
+
+
+def _note(value: Any, words: list[int]) -> bool:
+    """Note down tuples of arrays and whole numbers, all of which are words; False where anything else is found.
+
+    numba would take a hundred times as long to find out the type of a state, which is not needed for that.
+    """
+    if isinstance(value, np.ndarray):
+        words += _words(value)
+    elif type(value) is int:
+        words.append(value)
+    else:
+        return isinstance(value, tuple) and all(_note(each, words) for each in value)
+    return True
+
+
+def _words(array: Array) -> tuple[int, ...]:
+    return 0, id(array), array.size, array.itemsize, _place(array), *array.shape, *array.strides
+
+
+def _place(array: Array) -> int:
+    """Where the numbers of an array begin; the quick way is for those that are not empty and can be written."""
+    try:
+        return addressof(c_char.from_buffer(array))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return array.ctypes.data
+
+
 def _description(kind: "NumbaType", value: Any) -> Any:
-    """What is written there."""
+    """What is written there, in general."""
     if isinstance(kind, types.Array):
-        return 0, id(value), value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides
+        return _words(value)
     if isinstance(kind, types.BaseTuple):
         return tuple(map(_description, kind, value))
     return value
 
 
-def describe(state: State) -> Array:
-    """The memory in which compiled code finds the arrays of a state."""
-    kind = numba.typeof(state)
-    return np.array(_description(kind, state), _layout(kind))
+# ---- in kernels ----
 
 
-@infer_global(unpin)
-class _Unpin(AbstractTemplate):  # type: ignore[misc]
-    """What `unpin` returns. Unlike an `overload`, it is a load where it is called, not a function to be compiled."""
-
-    def generic(self, args: "tuple[NumbaType, ...]", kws: "dict[str, NumbaType]") -> "Signature":
-        (given,) = args
-        return signature(given.state if isinstance(given, PinnedType) else given, given)
+@lower_getattr_generic(PinnedType)  # type: ignore[untyped-decorator]
+def _field(context: "BaseContext", builder: ir.IRBuilder, kind: PinnedType, address: ir.Value, name: str) -> ir.Value:
+    return _read(context, builder, kind, address, kind.fields.index(name))
 
 
-@lower_builtin(unpin, PinnedType)  # type: ignore[untyped-decorator]
-def _load(context: "BaseContext", builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]) -> ir.Value:
-    """The structs at an address; those that a kernel does not use are not read."""
-    state = signature.return_type
-    loaded = builder.load(builder.bitcast(args[0], context.get_value_type(state).as_pointer()))
-    return impl_ret_borrowed(context, builder, state, loaded)
+@lower_builtin("static_getitem", PinnedType, types.IntegerLiteral)  # type: ignore[untyped-decorator]
+def _item(context: "BaseContext", builder: ir.IRBuilder, signature: "Signature", args: list[Any]) -> ir.Value:
+    (address, index), kind = args, signature.args[0]
+    return _read(context, builder, kind, address, index % len(kind))
 
 
-@lower_builtin(unpin, types.Any)  # type: ignore[untyped-decorator]
-def _pass_on(context: "BaseContext", builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]) -> ir.Value:
-    """A state that is not pinned, as it is."""
-    return impl_ret_borrowed(context, builder, signature.return_type, args[0])
+def _read(context: "BaseContext", builder: ir.IRBuilder, kind: PinnedType, address: ir.Value, index: int) -> ir.Value:
+    """A field: the address of what is pinned too, and all else as it stands in memory."""
+    whole = builder.bitcast(address, context.get_value_type(kind.state).as_pointer())
+    place, read = _inner(builder, whole, index), kind[index]
+    value = builder.bitcast(place, address.type) if isinstance(read, PinnedType) else _load(builder, place)
+    return impl_ret_borrowed(context, builder, read, value)
+
+
+def _load(builder: ir.IRBuilder, place: ir.Value) -> ir.Value:
+    """A number, or a struct piece by piece: a struct that is loaded as a whole takes long to compile."""
+    kind = place.type.pointee
+    if not isinstance(kind, ir.Aggregate):
+        loaded = builder.load(place)
+        loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return loaded
+    value = ir.Constant(kind, ir.Undefined)
+    for i in range(len(kind)):
+        value = builder.insert_value(value, _load(builder, _inner(builder, place, i)), i)
+    return value
+
+
+def _inner(builder: ir.IRBuilder, place: ir.Value, index: int) -> ir.Value:
+    return builder.gep(place, [ir.Constant(_INDEX, 0), ir.Constant(_INDEX, index)], inbounds=True)

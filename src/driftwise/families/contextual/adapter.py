@@ -9,9 +9,10 @@ from driftwise.core.adapter import Adapter, Examples, finite_range, single_key
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Facts, packed, unpacked
 from driftwise.core.family import check_fit, family_of
+from driftwise.core.pinned import PinnedState
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed, arrays
-from driftwise.core.types import ArmIds, Floats, PerArm, Problem, Scratch, State
+from driftwise.core.types import ArmIds, Floats, PerArm, Problem, Scratch
 from driftwise.core.validation import whole
 from driftwise.core.verbs import ABOUT
 from driftwise.errors import ArmError, FeatureError, ParameterError, StateError
@@ -47,10 +48,10 @@ class ContextualAdapter(Adapter[Floats, int, int, Floats, float]):
         check_fit(policy, base)
         return cls(policy, base, registry, rows)
 
-    def attach(self, bind: Callable[..., Callable[..., Any]], policy: Policy, state: State) -> None:
+    def attach(self, bind: Callable[..., Callable[..., Any]], policy: Policy, pinned: PinnedState) -> None:
         """Whether the state remembers something of every arm: then arms must have names."""
-        shared = [path for path, _ in arrays(state, but=(Scratch, PerArm, ArmIds))]
-        self.keeps_arms = len(list(arrays(state))) > len(shared)
+        shared = [path for path, _ in arrays(pinned.state, but=(Scratch, PerArm, ArmIds))]
+        self.keeps_arms = len(list(arrays(pinned.state))) > len(shared)
         if self.keeps_arms and not self.registry:
             raise ParameterError(f"{self.name} remembers something of every arm: name the arms")
 

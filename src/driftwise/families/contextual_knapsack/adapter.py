@@ -19,9 +19,10 @@ from driftwise.core.adapter import Examples
 from driftwise.core.arm_registry import ArmRegistry, registry_of
 from driftwise.core.encoding import Facts, unpacked
 from driftwise.core.family import check_fit, family_of
+from driftwise.core.pinned import PinnedState
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
-from driftwise.core.types import Floats, Problem, Spent, State
+from driftwise.core.types import Floats, Problem, Spent
 from driftwise.core.verbs import appraise
 from driftwise.errors import ParameterError, StateError
 from driftwise.families.contextual.adapter import ContextualAdapter, rows_of
@@ -65,13 +66,13 @@ class ContextualKnapsackAdapter(KnapsackAdapter):
         check_fit(policy, base)
         return cls(policy, base, registry, account, ContextualAdapter(policy, base, registry, rows))
 
-    def attach(self, bind: Callable[..., Callable[..., Any]], policy: Policy, state: State) -> None:
+    def attach(self, bind: Callable[..., Callable[..., Any]], policy: Policy, pinned: PinnedState) -> None:
         """Whether the state remembers something of every arm; and be able to ask the policy for its prices."""
-        self.featured.attach(bind, policy, state)
-        example = policy, state, 0, self.examples.context, self.account.spent
+        self.featured.attach(bind, policy, pinned)
+        example = policy, pinned, 0, self.examples.context, self.account.spent
         nothing = np.zeros((1, self.rows.dim))
         self._appraise = lambda t, rates, prices: bind(appraise, *example)(
-            policy, state, t, _beside(nothing, rates), prices
+            policy, pinned.address, t, _beside(nothing, rates), prices
         )
 
     # ---- a decision ----

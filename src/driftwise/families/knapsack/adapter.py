@@ -33,9 +33,10 @@ from driftwise.core.adapter import Adapter, Examples, single_key
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Facts, packed, unpacked
 from driftwise.core.family import check_fit, family_of
+from driftwise.core.pinned import PinnedState
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
-from driftwise.core.types import Floats, Problem, Spent, State
+from driftwise.core.types import Floats, Problem, Spent
 from driftwise.core.validation import to_float
 from driftwise.core.verbs import appraise
 from driftwise.errors import BudgetError, ParameterError, StateError
@@ -77,10 +78,10 @@ class KnapsackAdapter(Adapter[Floats, int, int, Floats, Spent]):
         check_fit(policy, base)
         return cls(policy, base, registry, account)
 
-    def attach(self, bind: Callable[..., Callable[..., Any]], policy: Policy, state: State) -> None:
+    def attach(self, bind: Callable[..., Callable[..., Any]], policy: Policy, pinned: PinnedState) -> None:
         """Be able to ask the policy for its prices."""
-        example = policy, state, 0, self.examples.row, self.examples.row
-        self._appraise = lambda t, rates, prices: bind(appraise, *example)(policy, state, t, rates, prices)
+        example = policy, pinned, 0, self.examples.row, self.examples.row
+        self._appraise = lambda t, rates, prices: bind(appraise, *example)(policy, pinned.address, t, rates, prices)
 
     def views(self) -> Mapping[str, Callable[[int], Any]]:
         """What is left of each resource, what of that is reserved, whether one more can be paid for, and prices."""

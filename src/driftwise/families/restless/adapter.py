@@ -20,6 +20,7 @@ from driftwise.core.adapter import Adapter, Examples
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Arm, Facts, packed, unpacked
 from driftwise.core.family import check_fit
+from driftwise.core.pinned import PinnedState
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Ints, Moves, Problem, State
@@ -82,12 +83,12 @@ class RestlessAdapter(Adapter[Ints, Ints, tuple[int, ...], Ints, TransitionRepor
         check_fit(policy, base)
         return cls(policy, base, registry, words)
 
-    def attach(self, bind: Callable[..., Callable[..., Any]], policy: Policy, state: State) -> None:
+    def attach(self, bind: Callable[..., Callable[..., Any]], policy: Policy, pinned: PinnedState) -> None:
         """Be able to ask the policy for the index of every arm."""
         states = self.examples.row
-        kernel = bind(rank, policy, state, 0, states, np.zeros(len(states)))
-        self.rank = lambda t, context, indices: kernel(policy, state, t, context, indices)
-        self.state = state
+        kernel = bind(rank, policy, pinned, 0, states, np.zeros(len(states)))
+        self.rank = lambda t, context, indices: kernel(policy, pinned.address, t, context, indices)
+        self.state = pinned.state
 
     def refine(
         self, index: Ints, propensity: float, context: Ints, t: int, rng: np.uint64, outside: bool
