@@ -58,7 +58,7 @@ def favourite():
 """
 PLAY = """
 import driftwise as dw
-from driftwise.core.kernel import kinds
+from driftwise.core.pinned import kinds
 from driftwise.core.loop import play
 from driftwise.core.seeding import key
 from driftwise.core.types import new_trace

@@ -56,6 +56,15 @@ def test_tuples_that_hold_arrays_are_pinned_when_python_calls_a_kernel_and_nothi
         assert pin_arrays(value) is value
 
 
+def test_a_tuple_that_is_passed_again_is_pinned_once_and_a_large_one_is_not_held() -> None:
+    state = dw.UCB1().init(Problem(3))
+    other = type(state)(*state)
+    assert pin_arrays(state) is pin_arrays(state)
+    assert pin_arrays(other).state is other
+    large = Pair(np.zeros(1 << 17), np.zeros(1 << 17))
+    assert pin_arrays(large) is not pin_arrays(large)
+
+
 class Mixed(NamedTuple):
     """A state of arrays of several kinds, and of numbers of several sizes between them."""
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from driftwise.core.fingerprint import code_tag
-from driftwise.core.kernel import Kernel, kinds, load_numba
+from driftwise.core.kernel import Kernel, load_numba
+from driftwise.core.pinned import kinds
 from driftwise.core.protocols import Policy
 from driftwise.core.types import State
 from driftwise.core.verbs import VERBS, Verb

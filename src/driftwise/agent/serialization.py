@@ -16,7 +16,7 @@ from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import KINDS, Arm, Facts, packed, unpacked
 from driftwise.core.family import FAMILIES
 from driftwise.core.fingerprint import code_tag
-from driftwise.core.kernel import kinds
+from driftwise.core.pinned import kinds
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed, arrays, pack, roles, seal, unseal
 from driftwise.core.types import Problem

@@ -9,8 +9,8 @@ from driftwise.checks._helpers import inside
 from driftwise.checks.contract import ContractError, fixtures_of, require, short_run
 from driftwise.core.family import FAMILIES, check_fit, family_of
 from driftwise.core.fixtures import ROUNDS
-from driftwise.core.kernel import kinds
 from driftwise.core.loop import play
+from driftwise.core.pinned import kinds
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
 from driftwise.core.serialization import arrays

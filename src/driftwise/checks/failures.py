@@ -21,7 +21,8 @@ from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import ContractError, agent_for, fixtures_of, require
 from driftwise.core.family import FAMILIES, family_of
 from driftwise.core.fixtures import Arguments, Fixtures, Rng, Usage
-from driftwise.core.kernel import Kernel, kinds
+from driftwise.core.kernel import Kernel
+from driftwise.core.pinned import kinds
 from driftwise.core.protocols import Policy
 from driftwise.core.validation import cast
 from driftwise.core.verbs import kernels_of

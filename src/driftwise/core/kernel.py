@@ -20,12 +20,12 @@ A kernel that makes an array of its own says so: `@kernel(allocates=True)`, and 
 import functools
 import importlib
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from driftwise.core.compilation.compile_errors import explained
-from driftwise.core.pinned import pin_arrays
+from driftwise.core.pinned import kinds, pin_arrays
 
 if TYPE_CHECKING:
     from numba.core.dispatcher import Dispatcher
@@ -104,7 +104,8 @@ class Kernel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         with explained():
-            return cast(R, self.entry(*kinds(args))(*map(pin_arrays, args), **kwargs))
+            pinned = [*map(pin_arrays, args)]
+            return cast(R, self.entry(*kinds(pinned))(*pinned, **kwargs))
 
 
 def generation() -> int:
@@ -125,14 +126,6 @@ def forget_compiled() -> None:
         _COMPILED.clear()
         _READS.clear()
         _GENERATION[0] += 1
-
-
-def kinds(values: Iterable[Any]) -> Iterator[type]:
-    """The classes of values and of the tuples inside them: what the code compiled for them depends on."""
-    for value in values:
-        yield type(value)
-        if isinstance(value, tuple):
-            yield from kinds(inner for inner in value if isinstance(inner, tuple))
 
 
 @overload

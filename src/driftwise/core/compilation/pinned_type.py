@@ -36,11 +36,11 @@ class PinnedType(types.NamedTuple):  # type: ignore[misc]
     def __init__(self, state: "NumbaType") -> None:
         self.state = state
         super().__init__([in_memory(each) for each in state], state.instance_class)
-        self.name = f"{state.instance_class.__name__}@{hashlib.sha256(str(state).encode()).hexdigest()[:8]}"
+        self.name = f"{state.instance_class.__name__}@{hashlib.sha256(str(state).encode()).hexdigest()[:12]}"
 
     @property
-    def key(self) -> "NumbaType":
-        return self.state
+    def key(self) -> tuple[type, str]:
+        return self.instance_class, self.name
 
 
 register_model(PinnedType)(models.OpaqueModel)
@@ -61,7 +61,9 @@ def _has_arrays(kind: "NumbaType") -> bool:
 
 @typeof_impl.register(PinnedState)  # type: ignore[untyped-decorator]
 def _type_of(value: PinnedState, context: object) -> PinnedType:
-    return PinnedType(numba.typeof(value.state))
+    kind: PinnedType = value.kind or PinnedType(numba.typeof(value.state))
+    value.kind = kind
+    return kind
 
 
 @unbox(PinnedType)  # type: ignore[untyped-decorator]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from driftwise.core.family import player_of
-from driftwise.core.kernel import kinds
+from driftwise.core.pinned import kinds
 from driftwise.core.spec import parse
 from driftwise.errors import DriftwiseError
 from driftwise.families import POLICIES
