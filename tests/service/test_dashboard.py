@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from driftwise.service.deployments import spec
 from driftwise.service.deployments.catalogue import Catalogue
 from driftwise.service.deployments.clock import now_us
 from driftwise.service.deployments.stats.collector import StatsCollector
+from driftwise.service.http.server import temporary_folder
 from driftwise.service.store.events import Created
 from driftwise.service.store.journal import open_journal
 from tests.fixtures.engine import create, decide, deployment_spec, running
@@ -328,6 +329,22 @@ def test_without_a_store_the_demonstration_leaves_nothing(tmp_path: Path) -> Non
         process.terminate()
         assert '"event": "stopped"' in process.stderr.read() and process.wait(HANG_S) == 0
     assert [*here.iterdir()] == [] and [*scratch.glob("driftwise-demo-*")] == []
+
+
+def test_a_signal_that_comes_as_the_folder_is_made_leaves_none_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mkdir = Path.mkdir
+
+    def interrupted(folder: Path, mode: int = 0o777) -> None:
+        mkdir(folder, mode)
+        raise SystemExit(0)
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(Path, "mkdir", interrupted)
+    with pytest.raises(SystemExit), ExitStack() as stack:
+        temporary_folder(stack)
+    assert [*tmp_path.iterdir()] == []
 
 
 def _answers(url: str) -> bool:

@@ -153,7 +153,7 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(exit_on_sigterm())
         if temporary:
-            store = f"sqlite:///{stack.enter_context(temporary_folder())}/demo.db"
+            store = f"sqlite:///{temporary_folder(stack)}/demo.db"
         warm_up(store, durability, deployment, policy, log, columns)
         if workers is not None:
             auth, keep_s = not no_auth, 3600 * keep_keys

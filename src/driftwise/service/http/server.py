@@ -7,9 +7,11 @@ import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from secrets import token_hex
+from shutil import rmtree
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -76,17 +78,15 @@ def exit_on_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@contextmanager
-def temporary_folder() -> Iterator[str]:
-    """A temporary folder; signals are blocked while it is created, or it could be left behind."""
-    signs = {signal.SIGINT, signal.SIGTERM}
-    signal.pthread_sigmask(signal.SIG_BLOCK, signs)
-    folder = TemporaryDirectory(prefix="driftwise-demo-", ignore_cleanup_errors=True)
-    try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, signs)
-        yield folder.name
-    finally:
-        folder.cleanup()
+def temporary_folder(stack: ExitStack) -> Path:
+    """A new folder that goes with the stack. How it goes is settled before it is there: a signal may come at any time.
+
+    Blocking signals meanwhile would not do: another thread takes them, and Python's own handler runs in this one.
+    """
+    folder = Path(gettempdir()) / f"driftwise-demo-{token_hex(8)}"
+    stack.callback(rmtree, folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 def serve(
