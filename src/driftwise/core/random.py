@@ -103,7 +103,7 @@ def normal(rng: Any) -> tuple[float, Any]:
             return (x if (word >> EIGHT) & ONE else -x), rng
 
 
-@kernel
+@kernel(inline=False)
 def _normal_edge(x: float, layer: Any, rng: Any) -> tuple[float, Any]:
     """The one draw in a hundred that falls beside a layer's rectangle; -1 means draw again."""
     if layer == 0:

@@ -65,7 +65,7 @@ def _match(tree: Ints, scores: Floats, node: int) -> None:
     tree[node] = right if right_wins else left
 
 
-@kernel
+@kernel(inline=False)
 def _build(tree: Ints, scores: Floats) -> None:
     leaves = len(tree) // 2
     for k in range(len(scores)):

@@ -15,7 +15,7 @@ CLOSE = 1e-15
 TINY = 1e-300
 
 
-@kernel
+@kernel(inline=False)
 def beta_quantile(a: float, b: float, share: float) -> float:
     """The x below which a Beta(a, b) lies with this probability."""
     low, high = 0.0, 1.0
@@ -30,7 +30,7 @@ def beta_quantile(a: float, b: float, share: float) -> float:
     return 0.5 * (low + high)
 
 
-@kernel
+@kernel(inline=False)
 def beta_below(a: float, b: float, x: float) -> float:
     """The probability that a Beta(a, b) lies below x."""
     if x <= 0.0 or x >= 1.0:
@@ -41,7 +41,7 @@ def beta_below(a: float, b: float, x: float) -> float:
     return 1.0 - math.exp(front) * _fraction(b, a, 1.0 - x) / b
 
 
-@kernel
+@kernel(inline=False)
 def _fraction(a: float, b: float, x: float) -> float:
     """The continued fraction, from the front (modified Lentz)."""
     above, below = 1.0, _away(1.0 - (a + b) * x / (a + 1.0))

@@ -271,7 +271,7 @@ def _power(powers: Floats, x: float) -> float:
     return x * math.log(x) if x > 0.0 else 0.0
 
 
-@kernel
+@kernel(inline=False)
 def _scan(sums: Floats, powers: Floats, n: int, threshold: float, stride: int) -> float:
     """The largest G over the splits, or a bound of it that lies below the threshold."""
     top = 0.0
@@ -289,7 +289,7 @@ def _scan(sums: Floats, powers: Floats, n: int, threshold: float, stride: int) -
     return top
 
 
-@kernel
+@kernel(inline=False)
 def _drop_half(prefixes: Prefixes, arm: int) -> None:
     """Forget the older half of what is kept. Every split has another G now: no bound is known until the next scan."""
     size = prefixes.sums.shape[1] - 1

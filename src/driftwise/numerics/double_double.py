@@ -44,7 +44,7 @@ def times_long(factor: float, value: float, rest: float) -> tuple[float, float]:
     return two_sum(product, left + factor * rest)
 
 
-@kernel
+@kernel(inline=False)
 def dot_long(weights: Floats, values: Floats, rests: Floats, column: int) -> tuple[float, float]:
     """The sum of `weights` times a column of long numbers (Ogita, Rump & Oishi 2005)."""
     total, rest = 0.0, 0.0

@@ -54,7 +54,7 @@ def kl_upper(mean: float, level: float) -> float:
     return max(mean, 1.0 - kl_gap(mean, level))
 
 
-@kernel
+@kernel(inline=False)
 def kl_gap(mean: float, level: float) -> float:
     """One minus the largest q with kl(mean, q) <= level."""
     rest = 1.0 - mean

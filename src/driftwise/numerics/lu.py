@@ -17,7 +17,7 @@ from driftwise.core.types import Floats, Ints
 BLOCK = 32
 
 
-@kernel
+@kernel(inline=False)
 def less_product(out: Floats, weights: Floats, rows: Floats, first: int, last: int) -> None:
     """Take away from `out` the sum of `weights[l] * rows[l]` over l = first .. last - 1, of rows as much as fits, from
     their ends.
@@ -38,7 +38,7 @@ def less_product(out: Floats, weights: Floats, rows: Floats, first: int, last: i
         index += 1
 
 
-@kernel
+@kernel(inline=False)
 def factor(matrix: Floats, right: Floats, pivots: Ints) -> float:
     """Write L, below the diagonal, and U in place of `matrix`, and L^-1 times `right` in place of it.
 
@@ -81,7 +81,7 @@ def _exchange(matrix: Floats, right: Floats, pivots: Ints, k: int) -> float:
     return float(matrix[k, k])
 
 
-@kernel
+@kernel(inline=False)
 def back_substitute(matrix: Floats, right: Floats) -> None:
     """Write X in place of `right`, both as `factor` has left them."""
     size, wide = len(matrix), right.shape[1]
@@ -97,7 +97,7 @@ def back_substitute(matrix: Floats, right: Floats) -> None:
             less_product(right[i, 0:wide], matrix[i], right, start, stop)
 
 
-@kernel
+@kernel(inline=False)
 def solve_factored(matrix: Floats, pivots: Ints, vector: Floats) -> None:
     """Write A^-1 b in place of b; `matrix` holds the factors of A."""
     size = len(matrix)

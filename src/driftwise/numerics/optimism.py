@@ -28,7 +28,7 @@ def tally(
         means[arm], roots[arm] = untried(left), 0.0
 
 
-@kernel
+@kernel(inline=False)
 def tally_weighted(
     means: Floats, roots: Floats, arm: int, count: float, total: float, pending: float, number: float, middle: float
 ) -> None:

@@ -38,7 +38,7 @@ def new_row_forms(dim: int) -> RowForms:
     )
 
 
-@kernel
+@kernel(inline=False)
 def measure_rows(forms: RowForms, matrix: Floats, vector: Floats, rows: Floats, first: int, count: int) -> None:
     """Write both forms of rows `first` .. `first + count - 1`, at most LANES of them."""
     if count < FEW or _mostly_zero(rows[first]):

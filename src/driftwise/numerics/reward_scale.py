@@ -55,7 +55,7 @@ def measure(scale: RewardScale, reward: float) -> None:
         _measure(scale, reward)
 
 
-@kernel
+@kernel(inline=False)
 def _measure(scale: RewardScale, reward: float) -> None:
     seen = scale.seen
     seen[COUNT] += 1.0

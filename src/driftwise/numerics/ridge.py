@@ -92,7 +92,7 @@ def new_ridge(dim: int, prior: float) -> Ridge:
     )
 
 
-@kernel
+@kernel(inline=False)
 def clear(ridge: Ridge) -> None:
     """As if no pair had ever come."""
     dim = len(ridge.moment)
@@ -110,7 +110,7 @@ def clear(ridge: Ridge) -> None:
     ridge.refused[0] = False
 
 
-@kernel
+@kernel(inline=False)
 def absorb(ridge: Ridge, x: Floats, y: float) -> None:
     """Take the pair (x, y) in."""
     _add(ridge, x, y, 1.0)
@@ -122,7 +122,7 @@ def absorb(ridge: Ridge, x: Floats, y: float) -> None:
         repair(ridge)
 
 
-@kernel
+@kernel(inline=False)
 def release(ridge: Ridge, x: Floats, y: float) -> None:
     """Give the pair (x, y) back."""
     _add(ridge, x, y, -1.0)
@@ -144,7 +144,7 @@ def solve(ridge: Ridge) -> None:
         _refine(ridge)
 
 
-@kernel
+@kernel(inline=False)
 def _refine(ridge: Ridge) -> None:
     """A step from `theta` towards V^-1 b: what is left of its error is the square of what it was, relatively."""
     _multiply(ridge, ridge.gram, ridge.theta, ridge.answer)
@@ -272,7 +272,7 @@ def _check(ridge: Ridge, x: Floats, left: float) -> None:
         ridge.errors[last] = max(ridge.errors[last], wrong / whole if whole > 0.0 else 0.0)
 
 
-@kernel
+@kernel(inline=False)
 def audit(ridge: Ridge) -> None:
     """Measure the next column of E, and mend the inverse when the columns as last measured ask for it."""
     column = ridge.cursor[0]
@@ -319,7 +319,7 @@ def _strain(ridge: Ridge) -> float:
     return total
 
 
-@kernel
+@kernel(inline=False)
 def repair(ridge: Ridge) -> None:
     """V^-1 from V by Cholesky, measured whole."""
     ridge.repairs[0] += 1

@@ -20,7 +20,7 @@ def summarise_bounds(
     summarise_scaled_bounds(out, counts, sums, pending, means, roots, scale, 0.0, 1.0)
 
 
-@kernel
+@kernel(inline=False)
 def summarise_scaled_bounds(
     out: Summary,
     counts: Any,
@@ -42,7 +42,7 @@ def summarise_scaled_bounds(
             put_interval(out, arm, mean, mean - bonus, mean + bonus)
 
 
-@kernel
+@kernel(inline=False)
 def summarise_kl_bound(
     out: Summary,
     arm: int,

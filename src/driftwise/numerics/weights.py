@@ -52,7 +52,7 @@ def raise_weight(weights: Weights, arm: int, exponent: float) -> None:
         _recentre(weights)
 
 
-@kernel
+@kernel(inline=False)
 def _recentre(weights: Weights) -> None:
     """Bring the largest logarithm back to zero if it has left [-SLACK, SLACK]."""
     top = weights.logs[0]

@@ -23,7 +23,10 @@ from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder, Flags, StateDict
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
+
+from driftwise.core.compilation.pinned_type import PinnedType
 
 _SAME = hash(Flags())  # numba hashes the names of the flags, which are always the same
 
@@ -64,8 +67,35 @@ class PartLibrary(EntryLibrary):
         self._finalized = True
 
 
+class KernelLower(Lower):  # type: ignore[misc]
+    """As numba's own; says of an address how much can be read there, so that a loop may read it before it begins."""
+
+    def setup_function(self, about: Any) -> None:
+        """Declare the function."""
+        super().setup_function(about)
+        arguments = iter(self.call_conv.get_arguments(self.function))
+        for kind in about.argtypes:
+            first, *_ = [next(arguments) for _ in range(_n_leaves(self.context.get_argument_type(kind)))] or [None]
+            if isinstance(kind, PinnedType):
+                struct = self.context.get_value_type(kind.state)
+                first.attributes.dereferenceable = self.context.get_abi_sizeof(struct)
+
+
+def _n_leaves(argument: Any) -> int:
+    """How many arguments of LLVM an argument becomes."""
+    return sum(map(_n_leaves, argument)) if isinstance(argument, tuple) else 1
+
+
+class KernelLowering(NativeLowering):  # type: ignore[misc]
+    """As numba's own, with ours for each function."""
+
+    @property
+    def lowering_class(self) -> type[KernelLower]:
+        return KernelLower
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
-class EntryLowering(NativeLowering):  # type: ignore[misc]
+class EntryLowering(KernelLowering):
     """As numba's own, into a library of ours."""
 
     _name = "entry_lowering"
@@ -78,7 +108,7 @@ class EntryLowering(NativeLowering):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class PartLowering(NativeLowering):  # type: ignore[misc]
+class PartLowering(KernelLowering):
     """As numba's own, into a library of parts; what stands for it in Python cannot be called."""
 
     _name = "part_lowering"

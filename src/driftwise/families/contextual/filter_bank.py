@@ -177,7 +177,7 @@ def mix_means(bank: LinearFilterBank) -> None:
             bank.mean[i] += bank.weights[j] * bank.means[j, i]
 
 
-@kernel
+@kernel(inline=False)
 def mix(bank: LinearFilterBank, noise: float, ahead: int, ceiling: float) -> None:
     """Write mean and covariance of the mixture, `ahead` rounds from now, for noise R^2.
 

@@ -107,7 +107,7 @@ def _integral(link: int, score: float, mean: float) -> float:
     return 0.5 * score * score
 
 
-@kernel
+@kernel(inline=False)
 def estimate(fit: GLMFit, link: int, tally: Tally, window: FeatureWindow, ridge: float) -> int:
     """Bring `theta` to the maximum of the quasi-likelihood; how often all pairs were looked at."""
     dim = len(fit.theta)
@@ -146,7 +146,7 @@ def _cautious(fit: GLMFit, length: float) -> float:
     return min(1.0, (2.0 + math.sqrt(dot(fit.theta, fit.theta))) / max(length, TOLERANCE))
 
 
-@kernel
+@kernel(inline=False)
 def _look(fit: GLMFit, link: int, tally: Tally, window: FeatureWindow, ridge: float) -> float:
     """Write gradient and curvature at `trial`; return the quasi-likelihood there."""
     dim = len(fit.trial)
@@ -184,7 +184,7 @@ def _weigh(fit: GLMFit, link: int, x: Floats, count: float, total: float) -> flo
     return total * score - count * _integral(link, score, mean)
 
 
-@kernel
+@kernel(inline=False)
 def _newton_step(fit: GLMFit) -> float:
     """Write the gradient to `slope`, curvature^-1 gradient to `step`; the length of the step."""
     factorise(fit.curvature, fit.factor)

@@ -94,7 +94,7 @@ def covariance(process: Process, x: Floats, z: Floats) -> float:
     return float(process.variance[0] * math.exp(-0.5 * square / (process.length[0] * process.length[0])))
 
 
-@kernel
+@kernel(inline=False)
 def include(process: Process, features: Floats, slot: int) -> None:
     """Add a row for the pair in `slot`."""
     count, factor, row = process.n_pairs[0], process.factor, process.row
@@ -126,7 +126,7 @@ def _compare(process: Process, features: Floats, place: int) -> None:
         process.gram[other, slot] = process.gram[slot, other]
 
 
-@kernel
+@kernel(inline=False)
 def exclude(process: Process, slot: int) -> None:
     """Take the row of `slot` away; nothing happens when it has none."""
     place = 0
@@ -167,7 +167,7 @@ def audit(process: Process, turn: int) -> None:
         refactor(process, turn)
 
 
-@kernel
+@kernel(inline=False)
 def _felt(process: Process, turn: int) -> float:
     """|E z| / rho for random signs z."""
     count, factor, row, signs, image = process.n_pairs[0], process.factor, process.row, process.signs, process.image
@@ -193,7 +193,7 @@ def _felt(process: Process, turn: int) -> float:
     return float(math.sqrt(total) / process.ridge[0])
 
 
-@kernel
+@kernel(inline=False)
 def refactor(process: Process, turn: int) -> None:
     """The factor from K itself, and its error."""
     count, factor = process.n_pairs[0], process.factor
@@ -217,7 +217,7 @@ def refactor(process: Process, turn: int) -> None:
         raise FloatingPointError("the noise is too small beside the variance for this window: raise the ridge")
 
 
-@kernel
+@kernel(inline=False)
 def rebuild(process: Process, features: Floats, filled: Floats, size: int) -> None:
     """A row for every filled slot of the ring, when the factor knows of others than these."""
     there = 0
@@ -234,7 +234,7 @@ def rebuild(process: Process, features: Floats, filled: Floats, size: int) -> No
     refactor(process, size)
 
 
-@kernel
+@kernel(inline=False)
 def solve(process: Process, rewards: Floats) -> None:
     """Write L^-1 y to `weights`."""
     count, factor, weights = process.n_pairs[0], process.factor, process.weights
@@ -246,7 +246,7 @@ def solve(process: Process, rewards: Floats) -> None:
             weights[j] -= weights[k] * factor[k, j]
 
 
-@kernel
+@kernel(inline=False)
 def predict(process: Process, features: Floats, context: Floats, start: int, stop: int) -> None:
     """Write means and squared spreads of rows start .. stop - 1, at most COLUMNS; `weights` must be solved for."""
     count, block, wide = process.n_pairs[0], process.block, stop - start

@@ -48,7 +48,7 @@ def new_pending_points(window: int) -> PendingPoints:
     )
 
 
-@kernel
+@kernel(inline=False)
 def prepare(points: PendingPoints, ring: PendingRing, process: Process, window: FeatureWindow) -> int:
     """Gather what is under way, and factorise; how many different rows there are."""
     n_points = _gather(points, ring, window)
@@ -102,7 +102,7 @@ def _same(x: Floats, y: Floats) -> bool:
     return i == len(x)
 
 
-@kernel
+@kernel(inline=False)
 def narrow(
     points: PendingPoints, ring: PendingRing, process: Process, n_points: int, context: Floats, start: int
 ) -> None:

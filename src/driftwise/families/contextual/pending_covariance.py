@@ -23,7 +23,7 @@ def new_narrow_room(dim: int) -> NarrowRoom:
     return NarrowRoom(np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(dim))
 
 
-@kernel
+@kernel(inline=False)
 def narrow_covariance(covariance: Floats, pairs: Floats, variance: float, room: NarrowRoom) -> None:
     """Replace C by (C^-1 + P / variance)^-1, for P = `pairs`, zero for coordinates it does not have.
 

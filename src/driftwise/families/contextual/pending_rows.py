@@ -77,7 +77,7 @@ def forgo_pair(state: Any, slot: int) -> None:
     drop_row(state.pending, state.window.features[slot], 1.0)
 
 
-@kernel
+@kernel(inline=False)
 def add_row(pending: PendingRows, x: Floats, share: float) -> None:
     """Count a row, at this weight."""
     _add(pending, x, share)
@@ -85,7 +85,7 @@ def add_row(pending: PendingRows, x: Floats, share: float) -> None:
         pending.counts[i] += x[i] != 0.0
 
 
-@kernel
+@kernel(inline=False)
 def drop_row(pending: PendingRows, x: Floats, share: float) -> None:
     """Count a row no longer; a feature that no other has leaves nothing behind."""
     _add(pending, x, -share)
@@ -147,7 +147,7 @@ def fade_rows(pending: PendingRows, left: float) -> None:
             pending.rests[i, j] *= left
 
 
-@kernel
+@kernel(inline=False)
 def invert_with(pending: PendingRows, gram: Floats, inverse: Floats) -> None:
     """Write M^-1 = (V + P)^-1 to `inverse`, for V = `gram`."""
     for i in range(len(gram)):
@@ -156,7 +156,7 @@ def invert_with(pending: PendingRows, gram: Floats, inverse: Floats) -> None:
     invert(pending.gram, pending.factor, inverse)
 
 
-@kernel
+@kernel(inline=False)
 def narrow(pending: PendingRows, ridge: Ridge) -> None:
     """Write M^-1 V M^-1 to `covariance`; zeros of M^-1, between blocks, cost little."""
     invert_with(pending, ridge.gram, pending.inverse)

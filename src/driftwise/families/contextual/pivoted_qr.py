@@ -32,7 +32,7 @@ def new_span(dim: int) -> Span:
     return Span(np.zeros((dim, dim)), np.zeros(dim))
 
 
-@kernel
+@kernel(inline=False)
 def widen(span: Span, rank: int, x: Floats) -> int:
     """Add the direction of x to the `rank` there are, unless it is among them; how many there are now."""
     if rank == len(span.rest):
@@ -45,7 +45,7 @@ def widen(span: Span, rank: int, x: Floats) -> int:
     return rank + 1
 
 
-@kernel
+@kernel(inline=False)
 def farthest(span: Span, rank: int, rows: Floats) -> int:
     """The row farthest from the span of the `rank` directions; NO_ROW when all rows lie in it."""
     best, top, longest = NO_ROW, 0.0, 0.0

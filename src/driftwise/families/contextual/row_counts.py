@@ -67,7 +67,7 @@ def tally_turned(state: Any) -> None:
     state.tally.built[0] = False
 
 
-@kernel
+@kernel(inline=False)
 def build(tally: Tally, window: FeatureWindow) -> None:
     """Count the whole window."""
     for place in range(len(tally.counts)):
@@ -83,7 +83,7 @@ def build(tally: Tally, window: FeatureWindow) -> None:
     tally.built[0] = True
 
 
-@kernel
+@kernel(inline=False)
 def _join(tally: Tally, window: FeatureWindow, slot: int) -> None:
     x = window.features[slot]
     place = _place_for(tally, x)
@@ -99,7 +99,7 @@ def _join(tally: Tally, window: FeatureWindow, slot: int) -> None:
     tally.sums[place] += window.rewards[slot]
 
 
-@kernel
+@kernel(inline=False)
 def _leave(tally: Tally, window: FeatureWindow, slot: int) -> None:
     place = tally.members[slot]
     add_outer(tally.gram, window.features[slot], -1.0)

@@ -65,7 +65,7 @@ def _is_due(variogram: ParameterVariogram, q: int, now: int) -> bool:
     return bool(variogram.rounds[q] == NEVER or now - variogram.rounds[q] >= SHORTEST * 2**q)
 
 
-@kernel
+@kernel(inline=False)
 def compare(variogram: ParameterVariogram, bank: LinearFilterBank, x: Floats, unit: float, now: int) -> None:
     """Compare what is due with the mixture in `bank`, and note the row x / unit in its place."""
     for q in range(len(variogram.rounds)):

@@ -24,7 +24,7 @@ def rewards_worth(square: float, before: float) -> float:
     return max(0.0, 1.0 / square - 1.0 / before) if square > 0.0 else math.nan
 
 
-@kernel
+@kernel(inline=False)
 def summarise_rows(
     out: Summary, ridge: Ridge, pending: PendingRows, context: Floats, radius: float, optimistic: bool
 ) -> None:
@@ -63,7 +63,7 @@ def put_row(out: Summary, row: int, mean: float, reach: float, optimistic: bool)
         out.index[row] = mean + reach
 
 
-@kernel
+@kernel(inline=False)
 def summarise_faded_rows(
     out: Summary,
     ridge: FadingRidge,

@@ -148,7 +148,7 @@ def _share(ridge: JointRidge, gamma: float, t: int) -> float:
     return float(1.0 if age == 0 else gamma**age)
 
 
-@kernel
+@kernel(inline=False)
 def solve(ridge: JointRidge, prior: float) -> None:
     """Solve for this round: V and V^-1, every theta, and the covariance and M^-1 where rows are under way."""
     dim = len(ridge.awaited)

@@ -119,7 +119,7 @@ def settle_spending(policy: Any, state: Any, decision: Decision) -> None:
         _forget_pending(state, slot)
 
 
-@kernel
+@kernel(inline=False)
 def _forget_pending(state: Any, slot: int) -> None:
     """The round in a slot, which was under way, no longer counts."""
     window = state.window
@@ -269,7 +269,7 @@ def _count(window: Spending, arm: int, view: int, reward: float, costs: Floats, 
         window.spent[arm, view, resource] = 0.0 if gone else spent
 
 
-@kernel
+@kernel(inline=False)
 def _recount(state: Any) -> None:
     """Count and sum every view that ends anew, from the ring."""
     window = state.window

@@ -56,7 +56,7 @@ def solve_step(lp: StepLP, rewards: Floats, costs: Floats, budget: Floats) -> fl
     return _simplex(lp, rewards, costs, budget)
 
 
-@kernel
+@kernel(inline=False)
 def _one_resource(lp: StepLP, rewards: Floats, costs: Floats, budget: float) -> float:
     """Two arms at most: `rich` spends more than the budget, `lean` does not (-1: the null arm)."""
     for arm in range(len(rewards)):
@@ -103,7 +103,7 @@ def _best_at(rewards: Floats, costs: Floats, price: float) -> int:
     return best
 
 
-@kernel
+@kernel(inline=False)
 def _simplex(lp: StepLP, rewards: Floats, costs: Floats, budget: Floats) -> float:
     _set_up(lp, rewards, costs, budget)
     idle, gains = 0, lp.tableau[len(lp.basis)]
@@ -162,7 +162,7 @@ def _least(gains: Floats) -> float:
     return min(min(a, b), min(c, d))
 
 
-@kernel
+@kernel(inline=False)
 def _first(gains: Floats) -> int:
     for column in range(len(gains) - 1):
         if gains[column] < -ZERO:

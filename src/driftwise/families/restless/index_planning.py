@@ -91,7 +91,7 @@ def set_up(room: PlanRoom, arms: Arms, own: int) -> None:
                 room.centre[action, here, there] = arms.known[own, action, here, there]
 
 
-@kernel
+@kernel(inline=False)
 def hopeful_indices(
     room: PlanRoom, arms: Arms, own: int, sizes: Any, slacks: Any, unseen: float, charge: float, out: Floats
 ) -> int:

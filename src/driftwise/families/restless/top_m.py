@@ -69,7 +69,7 @@ def _solid(index: float) -> float:
     return index if index == index else -math.inf
 
 
-@kernel
+@kernel(inline=False)
 def kth_largest(values: Floats, room: Floats, k: int) -> float:
     """The k-th largest of some numbers, counted from 1; `room` is written over."""
     for i in range(len(values)):

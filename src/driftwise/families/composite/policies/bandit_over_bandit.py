@@ -227,7 +227,7 @@ def _advance(policy: BanditOverBandit, state: BanditOverBanditState, t: int, rng
     advance(policy.policy, state.inner, t - state.start[0], rng)
 
 
-@kernel
+@kernel(inline=False)
 def _enter_epoch(policy: BanditOverBandit, state: BanditOverBanditState, t: int) -> None:
     """Plan anew for the epoch of round `t`."""
     rounds = state.hedge.rounds[0]
@@ -238,7 +238,7 @@ def _enter_epoch(policy: BanditOverBandit, state: BanditOverBanditState, t: int)
     plan(state.hedge, _block(policy.block, state.laws, rounds), rounds, policy.shortest)
 
 
-@kernel
+@kernel(inline=False)
 def _credit_block(state: BanditOverBanditState) -> None:
     """Credit the window of the block that ends."""
     if state.arrived[0] == 0:
@@ -251,7 +251,7 @@ def _credit_block(state: BanditOverBanditState) -> None:
     credit(hedge, 0.5 + total / (2.0 * largest * block + 4.0 * noise))
 
 
-@kernel
+@kernel(inline=False)
 def _enter_block(policy: BanditOverBandit, state: BanditOverBanditState, t: int, rng: Any) -> None:
     """Draw a window for the block of round `t`, and start the policy inside over."""
     block = state.hedge.block[0]

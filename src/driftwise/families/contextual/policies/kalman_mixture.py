@@ -125,7 +125,7 @@ class KalmanMixture(NamedTuple):
         return state
 
 
-@kernel
+@kernel(inline=False)
 def _set_paces(policy: KalmanMixture, state: KalmanMixtureState) -> None:
     """R^2 and the paces, by the noise in units."""
     noise, steps = state.scale.noise[0] / state.scale.unit[0], len(state.paces) - 1

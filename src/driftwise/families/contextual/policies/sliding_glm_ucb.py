@@ -247,7 +247,7 @@ def _advance(policy: SlidingGLMUCB, state: SlidingGLMUCBState, t: int, rng: Any)
         _refit(policy, state)
 
 
-@kernel
+@kernel(inline=False)
 def _refit(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> None:
     """Bring theta and V^-1 up to what the window holds."""
     tally, fit = state.tally, state.fit
@@ -312,7 +312,7 @@ def _cut(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> float:
     return float(longest / max(math.sqrt(dot(theta, theta)), longest))
 
 
-@kernel
+@kernel(inline=False)
 def _narrow(policy: SlidingGLMUCB, state: SlidingGLMUCBState) -> None:
     """Write (V + P)^-1 V (V + P)^-1 to `spread`, P = sum x x' over the rows under way."""
     ring, gram, product = state.pending, state.fit.curvature, state.fit.factor

@@ -66,7 +66,7 @@ def _respond(tape: FeatureTape, nature: Any, t: int, action: int) -> Outcome:
     return Outcome(_count(mean, tape.noise[i]))
 
 
-@kernel
+@kernel(inline=False)
 def _count(mean: float, level: float) -> float:
     """The Poisson count at a level of its distribution function."""
     chance = math.exp(-mean)

@@ -172,7 +172,7 @@ def _charge(state: PrequentialPacingState, rates: Floats) -> None:
             state.charges[resource] = min(max(price, 0.0), state.limits[resource])
 
 
-@kernel
+@kernel(inline=False)
 def _expected(state: PrequentialPacingState, resource: int) -> float:
     """What all that is under way will cost."""
     window, total = state.window, 0.0

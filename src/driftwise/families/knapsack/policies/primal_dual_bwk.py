@@ -144,7 +144,7 @@ def _weigh(policy: PrimalDualBwK, state: PrimalDualBwKState) -> bool:
     return under_way > 0
 
 
-@kernel
+@kernel(inline=False)
 def _anticipate(policy: PrimalDualBwK, state: PrimalDualBwKState, under_way: int) -> None:
     """Write the logarithms into `shares`, with what the decisions under way will add to them."""
     outlay, shares = state.outlay, state.shares

@@ -290,7 +290,7 @@ def _owe(policy: PracticalAdSwitch, state: PracticalAdSwitchState, horizon: int,
                 state.owed[k] = max(state.owed[k], plays)
 
 
-@kernel
+@kernel(inline=False)
 def _new_episode(state: PracticalAdSwitchState, start: int) -> None:
     state.start[0] = start
     for k in range(len(state.counts)):

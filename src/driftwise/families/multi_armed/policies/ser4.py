@@ -133,7 +133,7 @@ def _advance(policy: SER4, state: SER4State, t: int, rng: Any) -> None:
     _shuffle(state, rng)
 
 
-@kernel
+@kernel(inline=False)
 def _reset(state: SER4State, t: int) -> None:
     """Forget everything: all arms are active."""
     state.episode[0] = t
@@ -142,7 +142,7 @@ def _reset(state: SER4State, t: int) -> None:
         state.places[k], state.counts[k], state.sums[k] = 0, 0, 0.0
 
 
-@kernel
+@kernel(inline=False)
 def _remove(state: SER4State) -> None:
     """Take the arms that fell behind out of the active set."""
     best, top = -1, -1.0
@@ -169,7 +169,7 @@ def _radius(state: SER4State, seen: int) -> float:
     return float(state.rates[SCALE] * math.sqrt(math.log(state.rates[WIDTH] * seen * seen) / seen))
 
 
-@kernel
+@kernel(inline=False)
 def _shuffle(state: SER4State, rng: Any) -> None:
     """Give the active arms new places, every order with the same chance."""
     size = 0

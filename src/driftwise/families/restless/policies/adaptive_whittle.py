@@ -121,7 +121,7 @@ def _advance(policy: AdaptiveWhittle, state: AdaptiveWhittleState, t: int, rng: 
         state.fresh[0] = 0
 
 
-@kernel
+@kernel(inline=False)
 def _score(policy: AdaptiveWhittle, state: AdaptiveWhittleState) -> None:
     """Charge every expert for the episode that ends, and use the best from now on."""
     for own in range(len(state.table)):
@@ -136,7 +136,7 @@ def _score(policy: AdaptiveWhittle, state: AdaptiveWhittleState) -> None:
             state.used[own, action] = best
 
 
-@kernel
+@kernel(inline=False)
 def _loss(state: AdaptiveWhittleState, own: int, action: int, window: int, borrow: float) -> float:
     """Minus the logarithm of the chance that an expert gave to what happened in this episode."""
     arms, now, loss = state.arms, state.counts.current[own, action], 0.0
@@ -166,7 +166,7 @@ def _fill_pool(state: AdaptiveWhittleState, own: int, action: int, drifting: Flo
             add_to_pool(state.pool, allowed, drifting[here] if kind == DRIFTING else lasting[here])
 
 
-@kernel
+@kernel(inline=False)
 def _plan(state: AdaptiveWhittleState, rng: Any) -> None:
     """Draw a kernel for every class, and look up its indices."""
     arms, room = state.arms, state.room
@@ -176,7 +176,7 @@ def _plan(state: AdaptiveWhittleState, rng: Any) -> None:
         indices_of(room, arms, own, room.kernel, state.table[own])
 
 
-@kernel
+@kernel(inline=False)
 def _draw_kernel(state: AdaptiveWhittleState, own: int, action: int, rng: Any) -> Any:
     """What the expert in use believes of an action, with what is borrowed drawn at random; the stream moved on."""
     arms, room, counts, expert = state.arms, state.room, state.counts, state.used[own, action]

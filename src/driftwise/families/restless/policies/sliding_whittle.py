@@ -206,7 +206,7 @@ def _advance(policy: SlidingWhittle, state: SlidingWhittleState, t: int, rng: An
         _plan(policy, state)
 
 
-@kernel
+@kernel(inline=False)
 def _plan(policy: SlidingWhittle, state: SlidingWhittleState) -> None:
     """The indices of every group under the most hopeful kernel of its ball."""
     counts, room, kinds = state.counts, state.room, state.arms.kinds

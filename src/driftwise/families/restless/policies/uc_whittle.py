@@ -116,7 +116,7 @@ def _advance(policy: UCWhittle, state: UCWhittleState, t: int, rng: Any) -> None
         _plan(policy, state)
 
 
-@kernel
+@kernel(inline=False)
 def _plan(policy: UCWhittle, state: UCWhittleState) -> None:
     counts, room = state.counts, state.room
     size = policy.size

@@ -96,7 +96,7 @@ def _advance(policy: WhittleThompson, state: WhittleThompsonState, t: int, rng: 
         _plan(state, branch(branch(rng)))
 
 
-@kernel
+@kernel(inline=False)
 def _plan(state: WhittleThompsonState, rng: Any) -> None:
     """Draw a kernel for every class, and look up its indices."""
     arms, room = state.arms, state.room
@@ -107,7 +107,7 @@ def _plan(state: WhittleThompsonState, rng: Any) -> None:
         indices_of(room, arms, own, room.kernel, state.table[own])
 
 
-@kernel
+@kernel(inline=False)
 def _draw_row(state: WhittleThompsonState, own: int, action: int, here: int, rng: Any) -> Any:
     """A row of a kernel; the stream moved on."""
     arms, out, total = state.arms, state.room.kernel[action, here], 0.0

@@ -100,7 +100,7 @@ def count_moves(counts: Any, decision: Decision, outcome: Moves) -> None:
         counts.stale[0] += 1
 
 
-@kernel
+@kernel(inline=False)
 def close_episode(counts: Any) -> None:
     """The episode at hand has ended: it enters every view, and the oldest of each leaves."""
     now, room = counts.episode[0], counts.ring.shape[1]

@@ -76,7 +76,7 @@ def ball_size(n_states: int, n_pairs: int, n_arms: int, n_episodes: int, eta: fl
     return 2.0 * n_states * math.log(2.0 * max(n_pairs, 1) * n_arms * n_episodes / eta)
 
 
-@kernel
+@kernel(inline=False)
 def estimate(ball: KernelBall, counts: Counts, kinds: Ints, sizes: Floats, slacks: Floats, unseen: float) -> None:
     """The ball around what has been counted; rows of known pairs stay as they are.
 
@@ -133,7 +133,7 @@ def hopeful_row(centre: Floats, allowed: Flags, radius: float, order: Ints, out:
         left -= taken
 
 
-@kernel
+@kernel(inline=False)
 def hopeful_in_order(ball: KernelBall, order: Ints, out: Floats) -> None:
     """The most hopeful kernel where the order of states by value is known: one pass, nothing is solved."""
     for action in range(2):
@@ -142,7 +142,7 @@ def hopeful_in_order(ball: KernelBall, order: Ints, out: Floats) -> None:
             hopeful_row(ball.centre[action, state], ball.allowed[action, state], radius, order, out[action, state])
 
 
-@kernel
+@kernel(inline=False)
 def hopeful_kernel(
     room: HopeRoom, ball: KernelBall, rewards: Floats, discount: float, charge: float, values: Floats, out: Floats
 ) -> int:

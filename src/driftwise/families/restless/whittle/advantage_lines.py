@@ -77,7 +77,7 @@ def reward_scale(arm: RestlessArm) -> float:
     return largest
 
 
-@kernel
+@kernel(inline=False)
 def draw_lines(room: LinesRoom, arm: RestlessArm, charge: float) -> tuple[float, float]:
     """Gaps at `charge`, and slopes, of the policy at hand.
 
@@ -104,7 +104,7 @@ def draw_lines(room: LinesRoom, arm: RestlessArm, charge: float) -> tuple[float,
     return blurs
 
 
-@kernel
+@kernel(inline=False)
 def _refine(room: LinesRoom, arm: RestlessArm, charge: float, column: int) -> bool:
     """Solve for what is left until nothing is; False when there is always more."""
     size, rest, values, tails = len(arm.idle), room.lines[2], room.values, room.tails
@@ -135,7 +135,7 @@ def _refine(room: LinesRoom, arm: RestlessArm, charge: float, column: int) -> bo
     return False
 
 
-@kernel
+@kernel(inline=False)
 def _read_line(room: LinesRoom, arm: RestlessArm, charge: float, column: int) -> float:
     """Gaps, or slopes, from the values; return what rounding the kernels alone may make of 0."""
     size, low, high = len(arm.idle), np.inf, -np.inf

@@ -19,7 +19,7 @@ from driftwise.core.validation import number
 from driftwise.errors import ParameterError
 
 
-@kernel
+@kernel(inline=False)
 def age_indices(costs: Floats, success: float, out: Floats) -> None:
     """Write W(1) .. W(S) for the costs f(1) .. f(S) of ages and the chance q > 0 that activating succeeds."""
     size = len(costs)

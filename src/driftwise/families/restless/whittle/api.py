@@ -137,7 +137,7 @@ def _arm(arms: ValidArms, n: int) -> RestlessArm:
     return RestlessArm(arms.passive[n], arms.active[n], arms.idle[n], arms.busy[n], arms.discount)
 
 
-@kernel
+@kernel(inline=False)
 def index_arms(arms: ValidArms, which: Ints, room: WhittleRoom, values: Floats, status: Ints) -> None:
     """The indices and the status of the arms `which`."""
     for k in range(len(which)):
@@ -145,7 +145,7 @@ def index_arms(arms: ValidArms, which: Ints, room: WhittleRoom, values: Floats, 
         status[n] = whittle_indices(room, _arm(arms, n), values[n])
 
 
-@kernel
+@kernel(inline=False)
 def index_again(
     memory: WhittleMemory, arms: ValidArms, which: Ints, room: WhittleRoom, values: Floats, status: Ints
 ) -> None:

@@ -103,7 +103,7 @@ def _take() -> Callable[..., Any]:
     return take.bind(ValidArms(one, one, one[0], one[0], 0.5), one)
 
 
-@kernel
+@kernel(inline=False)
 def take(arms: ValidArms, pays: Floats) -> tuple[int, int]:
     """Scale the rows and take the rewards; what is wrong, 0 for nothing, and in which row."""
     wrong = scale_rows(arms.passive)
@@ -121,7 +121,7 @@ def take(arms: ValidArms, pays: Floats) -> tuple[int, int]:
     return (0 if total == 0.0 else REWARD), 0
 
 
-@kernel
+@kernel(inline=False)
 def scale_rows(kernels: Floats) -> int:
     """Let all rows sum to one exactly; return the number of the first that is far from it, -1 when none is."""
     size = kernels.shape[1]
@@ -151,7 +151,7 @@ def alike(arms: ValidArms) -> Ints:
     return firsts
 
 
-@kernel
+@kernel(inline=False)
 def mark(arms: ValidArms, marks: NDArray[np.uint64]) -> None:
     """A number per arm, the same for arms that are alike, and hardly ever for others."""
     size = arms.idle.shape[1]
@@ -170,7 +170,7 @@ def _mixed(number: Any, value: float) -> Any:
     return number ^ (number >> HALF)
 
 
-@kernel
+@kernel(inline=False)
 def _confirm(arms: ValidArms, firsts: Ints) -> None:
     """An arm that only has the mark of another stands for itself."""
     size = arms.idle.shape[1]

@@ -84,7 +84,7 @@ def new_whittle_room(n_states: int) -> WhittleRoom:
     )
 
 
-@kernel
+@kernel(inline=False)
 def whittle_indices(room: WhittleRoom, arm: RestlessArm, out: Floats) -> int:
     """Write the index of every state to `out`; return INDEXABLE, NOT_INDEXABLE or UNDEFINED (see `whittle_sweep`)."""
     if set_up(room, arm) and run_pass(room, arm, out):
@@ -108,7 +108,7 @@ def set_up(room: WhittleRoom, arm: RestlessArm) -> bool:
     return True
 
 
-@kernel
+@kernel(inline=False)
 def run_pass(room: WhittleRoom, arm: RestlessArm, out: Floats) -> bool:
     """The pass, from the tableau on; False as soon as something is not as it should be."""
     size, scale = len(out), reward_scale(arm)
@@ -229,7 +229,7 @@ def _holds(room: WhittleRoom, charge: float, slack: float) -> bool:
     return True
 
 
-@kernel
+@kernel(inline=False)
 def _weigh(room: WhittleRoom, state: int, count: int) -> None:
     """How much of each of the last `count` steps the column of `state` has still to take."""
     weights, row = room.weights[state], room.tableau[state]

@@ -42,7 +42,7 @@ class Doubt(NamedTuple):
     charge: float
 
 
-@kernel
+@kernel(inline=False)
 def sweep(room: LinesRoom, arm: RestlessArm, out: Floats) -> int:
     """Write the index of every state to `out`; return INDEXABLE, NOT_INDEXABLE or UNDEFINED."""
     size, status, charge, step = len(out), INDEXABLE, 0.0, -np.inf

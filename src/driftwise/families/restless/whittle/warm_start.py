@@ -45,7 +45,7 @@ def new_whittle_memory(n_arms: int, n_states: int) -> WhittleMemory:
     return WhittleMemory(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(n_arms))
 
 
-@kernel
+@kernel(inline=False)
 def whittle_again(room: WhittleRoom, memory: WhittleMemory, n: int, arm: RestlessArm, out: Floats) -> int:
     """As `whittle_indices`, for arm `n`, whose last kernels are remembered."""
     known = memory.discounts[n] == arm.discount and _few(memory, n, arm) and _follow(room, memory, n, arm)
@@ -75,7 +75,7 @@ def _changed(old: Floats, new: Floats) -> bool:
     return changed
 
 
-@kernel
+@kernel(inline=False)
 def _few(memory: WhittleMemory, n: int, arm: RestlessArm) -> bool:
     """Whether so few rows have changed that it is worth following them."""
     cost, size = 0, len(arm.idle)
@@ -86,7 +86,7 @@ def _few(memory: WhittleMemory, n: int, arm: RestlessArm) -> bool:
     return 2 * cost <= size
 
 
-@kernel
+@kernel(inline=False)
 def _follow(room: WhittleRoom, memory: WhittleMemory, n: int, arm: RestlessArm) -> bool:
     """Bring what is remembered up to date; False when a change leaves no inverse."""
     size, inverse, tableau, image = len(arm.idle), memory.inverses[n], memory.tableaus[n], room.lines.lines[2]
@@ -126,7 +126,7 @@ def _less_outer(matrix: Floats, image: Floats, pivot: float, row: Floats, s: int
                 target[i] -= weight * row[i]
 
 
-@kernel
+@kernel(inline=False)
 def _afresh(room: WhittleRoom, memory: WhittleMemory, n: int, arm: RestlessArm) -> bool:
     """Remember these kernels, the inverse and the tableau; False when there are none."""
     size, spread, inverse, tableau = len(arm.idle), 1.0 / len(arm.idle), memory.inverses[n], memory.tableaus[n]
