@@ -18,7 +18,7 @@ def pytest_collection_finish() -> None:
 
 
 WHOLE = {"postgres_server", "durable_server", "evidence"}  # servers, and papers that are played
-QUESTIONS = {"uname", "/sbin/ldconfig", "ldconfig"}  # programs that libraries ask, once a process, what machine this is
+QUESTIONS = {"uname", "/sbin/ldconfig", "ldconfig", "fc-list"}  # programs that libraries ask about this machine
 _running: list[pytest.Item] = []
 
 

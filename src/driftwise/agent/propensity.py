@@ -22,16 +22,12 @@ def choice_shares(agent: Agent, request: dict[str, Any], samples: int = 1000) ->
     >>> choice_shares(dw.Agent(dw.UCB1(), ["red", "blue"]), {})
     {'red': 1.0}
     """
-    adapter, state = agent.adapter, states.clone(agent._state)
+    adapter, pinned = agent.adapter, pin(states.clone(agent._state))
     context = adapter.read_request(agent.t, request)
-    pinned = pin(state)
-    choose: Any = agent._decide
-    where: Any = pinned.address
-    if adapter.bare:  # what `decide` chooses pends, too
-        choose, where = choose_once, state
+    choose: Any = choose_once if adapter.bare else agent._decide  # of bare arms, what `decide` chooses pends, too
     counts: Counter[Any] = Counter()
     for i in range(samples):
-        index, _, _ = choose(agent._plain, where, agent.t, context, key(agent.seed, "odds", i))
+        index, _, _ = choose(agent._plain, pinned, agent.t, context, key(agent.seed, "odds", i))
         if isinstance(index, np.ndarray) and index.dtype.kind == "f":
             return {}  # a point: no two are the same
         for each in index.tolist() if isinstance(index, np.ndarray) else [index]:

@@ -4,13 +4,14 @@ One compiled function has all five, so that a policy is compiled once for whoeve
 that time goes into what the verbs share and into taking the arrays of a state out of Python.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from driftwise.core.fixtures import Fixtures
 from driftwise.core.kernel import kernel
+from driftwise.core.pinned import PinnedState, pin
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import key
 from driftwise.core.types import Decision, Record
@@ -38,7 +39,7 @@ def _call(
     return action, propensity
 
 
-@dataclass(frozen=True)
+@dataclass
 class VerbCalls:
     """The verbs of a policy. Verbs that take no context, decision or outcome are given one that they do not read."""
 
@@ -46,6 +47,7 @@ class VerbCalls:
     context: Any
     decision: Decision
     outcome: Any
+    _last: PinnedState | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def of(cls, policy: Policy, fixtures: Fixtures) -> Self:
@@ -56,20 +58,26 @@ class VerbCalls:
 
     def advance(self, state: Record, t: int, rng: np.uint64) -> None:
         """Time has come to round t."""
-        _call(ADVANCE, self.policy, state, self.context, self.decision._replace(rng=rng), self.outcome, t)
+        _call(ADVANCE, self.policy, self._pin(state), self.context, self.decision._replace(rng=rng), self.outcome, t)
 
     def select(self, state: Record, t: int, context: object, rng: np.uint64) -> tuple[Any, float]:
         """What the policy chooses, and how likely that was."""
-        return _call(SELECT, self.policy, state, context, self.decision._replace(rng=rng), self.outcome, t)
+        return _call(SELECT, self.policy, self._pin(state), context, self.decision._replace(rng=rng), self.outcome, t)
 
     def pend(self, state: Record, decision: Decision) -> None:
         """The outcome of a decision is under way."""
-        _call(PEND, self.policy, state, self.context, decision, self.outcome, decision.t)
+        _call(PEND, self.policy, self._pin(state), self.context, decision, self.outcome, decision.t)
 
     def settle(self, state: Record, decision: Decision) -> None:
         """It is no longer."""
-        _call(SETTLE, self.policy, state, self.context, decision, self.outcome, decision.t)
+        _call(SETTLE, self.policy, self._pin(state), self.context, decision, self.outcome, decision.t)
 
     def update(self, state: Record, decision: Decision, outcome: Any, now: int) -> None:
         """What came of a decision."""
-        _call(UPDATE, self.policy, state, self.context, decision, outcome, now)
+        _call(UPDATE, self.policy, self._pin(state), self.context, decision, outcome, now)
+
+    def _pin(self, state: Record) -> PinnedState:
+        """A state, pinned once for as long as it is the one that is asked about."""
+        if self._last is None or self._last.state is not state:
+            self._last = pin(state)
+        return self._last

@@ -1,14 +1,15 @@
 """The arrays of a state, described once, and passed to compiled code by their address.
 
-numba passes a tuple of arrays as a list of all their sizes, strides and places, from Python and between functions: that
-was a third of a round of a live agent, and of the time to compile one. A tuple is *pinned* when all that has been
+numba passes a tuple of arrays as all that it knows of each: sizes, strides, places. From Python that was a third of a
+round of a live agent, and between functions it makes them long to compile. A tuple is *pinned* when all that has been
 written to memory once. From then on the address of that memory stands for it: compiled code reads the fields that it
 uses, and passes the address on. Nothing is copied: kernels work on the same arrays, which must stay where they are.
 
-`Kernel.__call__` pins what it is given. An entry point that was bound with a `PinnedState` is called with its
-`address`.
+`Kernel.__call__` pins what it is given; who calls again and again pins first. An entry point that was bound with a
+`PinnedState` is called with its `address`.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -16,9 +17,8 @@ import numpy as np
 
 from driftwise.core.types import Array, Decision, Moves, Outcome, SlateOutcome, Slopes, Spent, State
 
-SMALL, FEW = 1 << 20, 16  # bytes of a tuple, and tuples, that stay pinned
 MADE_BY_KERNELS = (Decision, Outcome, SlateOutcome, Spent, Slopes, Moves)  # these they pass on as they are
-_RECENT: dict[int, "PinnedState"] = {}  # by the id of the tuple, which lives as long as it is here
+NUMBERS = (int, float, np.number, np.bool_)
 
 
 class PinnedState:
@@ -26,11 +26,10 @@ class PinnedState:
 
     __slots__ = "address", "classes", "kind", "memory", "state"
 
-    def __init__(self, state: State, memory: Array) -> None:
-        self.state, self.memory = state, memory
-        self.address: int = memory.ctypes.data
+    def __init__(self, state: State, memory: "array[int] | Array", address: int, kind: object) -> None:
+        self.state, self.memory, self.address = state, memory, address
+        self.kind = kind  # numba's type of it
         self.classes = tuple(kinds([state]))
-        self.kind: Any = None  # numba's type of it, once it was asked for
 
     def __index__(self) -> int:
         return self.address
@@ -40,7 +39,16 @@ def pin(state: State) -> PinnedState:
     """Describe the arrays of a state in memory."""
     from driftwise.core.compilation.pinned_type import describe
 
-    return PinnedState(state, describe(state))
+    return PinnedState(state, *describe(state))
+
+
+def pin_arrays(value: Any) -> Any:
+    """A state, or any other NamedTuple of arrays and numbers, pinned; all else as it is."""
+    if not hasattr(value, "_fields") or isinstance(value, MADE_BY_KERNELS):
+        return value
+    leaves = [*_leaves(value)]
+    holds_arrays = any(isinstance(each, np.ndarray) for each in leaves)
+    return pin(value) if holds_arrays and all(isinstance(each, (np.ndarray, *NUMBERS)) for each in leaves) else value
 
 
 def kinds(values: Iterable[Any]) -> Iterator[type]:
@@ -54,30 +62,10 @@ def kinds(values: Iterable[Any]) -> Iterator[type]:
             yield from kinds(inner for inner in value if isinstance(inner, tuple))
 
 
-def pin_arrays(value: Any) -> Any:
-    """A state, or any other NamedTuple that holds arrays, pinned; all else as it is.
-
-    Who calls verbs one at a time passes the same few tuples again and again: they are pinned once, if they are small.
-    """
-    known = _RECENT.get(id(value))
-    if known is not None and known.state is value:
-        return known
-    if not hasattr(value, "_fields") or isinstance(value, (PinnedState, *MADE_BY_KERNELS)):
-        return value
-    arrays = list(_arrays(value))
-    if not arrays:
-        return value
-    pinned = pin(value)
-    if sum(each.nbytes for each in arrays) <= SMALL:
-        if len(_RECENT) >= FEW:
-            _RECENT.clear()
-        _RECENT[id(value)] = pinned
-    return pinned
-
-
-def _arrays(value: object) -> Iterator[Array]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from _arrays(each)
+def _leaves(value: tuple[Any, ...]) -> Iterator[object]:
+    """What is in a tuple, and in the tuples inside it."""
+    for each in value:
+        if isinstance(each, tuple):
+            yield from _leaves(each)
+        else:
+            yield each

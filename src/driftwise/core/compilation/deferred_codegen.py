@@ -73,12 +73,12 @@ class KernelLower(Lower):  # type: ignore[misc]
     def setup_function(self, about: Any) -> None:
         """Declare the function."""
         super().setup_function(about)
-        arguments = iter(self.call_conv.get_arguments(self.function))
+        arguments, position = self.call_conv.get_arguments(self.function), 0
         for kind in about.argtypes:
-            first, *_ = [next(arguments) for _ in range(_n_leaves(self.context.get_argument_type(kind)))] or [None]
             if isinstance(kind, PinnedType):
-                struct = self.context.get_value_type(kind.state)
-                first.attributes.dereferenceable = self.context.get_abi_sizeof(struct)
+                size = self.context.get_abi_sizeof(self.context.get_value_type(kind.state))
+                arguments[position].attributes.dereferenceable = size
+            position += _n_leaves(self.context.get_argument_type(kind))
 
 
 def _n_leaves(argument: Any) -> int:

@@ -8,6 +8,7 @@ need not read the place of an array anew after a number was written into another
 
 import functools
 import hashlib
+from array import array
 from collections.abc import Iterable
 from ctypes import addressof, c_char
 from typing import TYPE_CHECKING, Any
@@ -61,22 +62,9 @@ def _has_arrays(kind: "NumbaType") -> bool:
 # ---- from Python ----
 
 
-_KNOWN: dict[bytes, PinnedType] = {}
-
-
 @typeof_impl.register(PinnedState)  # type: ignore[untyped-decorator]
-def _type_of(value: PinnedState, context: object) -> PinnedType:
-    """The type; numba takes fifty times as long to find it as to tell that it was found before."""
-    if value.kind is None:
-        try:
-            fingerprint: bytes = compute_fingerprint(value.state)  # type: ignore[arg-type]
-        except NotImplementedError:  # it holds what numba has no fingerprint of
-            return PinnedType(numba.typeof(value.state))
-        if fingerprint not in _KNOWN:
-            _KNOWN[fingerprint] = PinnedType(numba.typeof(value.state))
-        value.kind = _KNOWN[fingerprint]
-    kind: PinnedType = value.kind
-    return kind
+def _type_of(value: PinnedState, context: object) -> object:
+    return value.kind
 
 
 @unbox(PinnedType)  # type: ignore[untyped-decorator]
@@ -95,40 +83,50 @@ def _layout(kind: "NumbaType") -> np.dtype[Any]:
     return as_dtype(kind)
 
 
-def describe(state: State) -> Array:
-    """The memory in which compiled code finds the arrays of a state."""
-    words: list[int] = []
-    if _note(state, words):
-        return np.array(words, np.intp)
-    kind = numba.typeof(state)
-    return np.array(_description(kind, state), _layout(kind))
+_KNOWN: dict[bytes, PinnedType] = {}  # by numba's fingerprint, which takes a fiftieth of the time to find a type
 
 
-def _note(value: Iterable[Any], words: list[int]) -> bool:
-    """Note down tuples of arrays and whole numbers, all of which are words; False where anything else is found.
+def describe(state: State) -> "tuple[array[int] | Array, int, PinnedType]":
+    """Memory in which compiled code finds the arrays of a state, its address, and the type of what it describes."""
+    kind, words = _kind(state), array("q")
+    if _add_words(state, words):
+        return words, words.buffer_info()[0], kind
+    memory = np.array(_description(kind.state, state), _layout(kind.state))
+    return memory, memory.ctypes.data, kind
 
-    numba would take a hundred times as long to find out the type of a state, which is not needed for that.
-    """
-    for each in value:
+
+def _kind(state: State) -> PinnedType:
+    try:
+        fingerprint: bytes = compute_fingerprint(state)  # type: ignore[arg-type]
+    except NotImplementedError:  # an array that numba has no type for: its `typeof` says so
+        return PinnedType(numba.typeof(state))
+    if fingerprint not in _KNOWN:
+        _KNOWN[fingerprint] = PinnedType(numba.typeof(state))
+    return _KNOWN[fingerprint]
+
+
+def _add_words(state: Iterable[Any], words: "array[int]") -> bool:
+    """Write down arrays and whole numbers, all of which are words of memory; False where anything else is found."""
+    for each in state:
         if isinstance(each, np.ndarray):
-            words += _words(each)
+            words.extend(_words(each))
         elif type(each) is int:
             words.append(each)
-        elif not isinstance(each, tuple) or not _note(each, words):
+        elif not isinstance(each, tuple) or not _add_words(each, words):
             return False
     return True
 
 
-def _words(array: Array) -> tuple[int, ...]:
+def _words(values: Array) -> tuple[int, ...]:
     try:  # the quick way to where its numbers begin, for arrays that are not empty and can be written
-        place = addressof(c_char.from_buffer(array))  # type: ignore[arg-type]
+        place = addressof(c_char.from_buffer(values))  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        place = array.ctypes.data
-    return 0, id(array), array.size, array.itemsize, place, *array.shape, *array.strides
+        place = values.ctypes.data
+    return 0, id(values), values.size, values.itemsize, place, *values.shape, *values.strides
 
 
 def _description(kind: "NumbaType", value: Any) -> Any:
-    """What is written there, in general."""
+    """What is written where a state holds other numbers too."""
     if isinstance(kind, types.Array):
         return _words(value)
     if isinstance(kind, types.BaseTuple):
