@@ -114,6 +114,16 @@ def test_listing_policies_imports_no_numba(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
+def test_compiling_imports_no_scipy_linalg(tmp_path: Path) -> None:
+    code = """import sys, driftwise as dw
+agent = dw.Agent(dw.SlidingUCB(window=100), ["red", "blue"])
+agent.learn(agent.decide(), reward=1.0)
+print("numba.np.arraymath" in sys.modules, "scipy.linalg" in sys.modules)
+"""
+    assert python(code, folder=tmp_path) == "True False"
+
+
+@pytest.mark.system
 def test_importing_driftwise_and_its_commands_imports_no_numpy(tmp_path: Path) -> None:
     assert python("import sys, driftwise.cli; print('numpy' in sys.modules)", folder=tmp_path) == "False"
 

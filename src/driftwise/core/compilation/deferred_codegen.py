@@ -5,16 +5,18 @@ its callers, where the same is done again. A loop over a policy is five levels d
 went into code that nobody runs. A *part* is a kernel that other kernels call: it is simplified and left as it is. All
 of it is optimised once, in the *entry* that Python calls. The results are the same to the last bit.
 
-Three more things are left out that cost time and change nothing:
+More is left out that costs time and changes nothing:
 
 * The garbage collector rests: what a compiler makes is used until it is done (a tenth of the time or more, measured).
 * numba finds the code of `max` and the like by the flags of the function that is compiled, and compares all thirty
   of them each time; here only those that were set are compared.
 * numba finds out for every function anew in which order its passes can run.
+* numba imports scipy.linalg, a third of a second, only to see that it is there; what calls BLAS imports it anyway.
 """
 
 import functools
 import gc
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -136,6 +138,7 @@ class EntryCompiler(CompilerBase):  # type: ignore[misc]
     lowering: Any = EntryLowering
 
     def __init__(self, *arguments: Any) -> None:
+        _import_arraymath()
         *others, flags, variables = arguments
         super().__init__(*others, QuickFlags(flags), variables)
 
@@ -164,6 +167,19 @@ def _passes(lowering: Any, no_rewrites: bool) -> PassManager:
     passes.passes = [(lowering if each is NativeLowering else each, words) for each, words in passes.passes]
     passes.finalize()
     return passes
+
+
+@functools.cache
+def _import_arraymath() -> None:
+    """Import what numba compiles sums and products of arrays with, and not scipy.linalg beside it."""
+    from numba.np import linalg
+
+    check = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None  # scipy is there: driftwise depends on it
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = check
 
 
 @contextmanager
