@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 import driftwise as dw
 from driftwise.checks.contract import fixtures_of
 from driftwise.core import serialization as states
+from driftwise.core import verbs
 from driftwise.core.family import ANY, family_of
 from driftwise.core.kernel import kernel, load_numba
 from driftwise.core.loop import KNOWN, choose_once, decide_once, follow_once
 from driftwise.core.pinned import PinnedState, pin, pin_arrays
 from driftwise.core.types import Decision, Problem
 from driftwise.errors import KernelError
-from driftwise.families import POLICIES
+from driftwise.families import POLICIES, Abrupt
 
 RNG = np.uint64(2**63 + 5)
 
@@ -171,3 +172,9 @@ def test_a_tuple_that_holds_something_else_is_read_too(other: object) -> None:
 def test_an_array_that_numba_has_no_type_for_is_refused_in_a_sentence() -> None:
     with pytest.raises(KernelError, match="Unsupported array dtype"):
         _first(Odd(np.array([0.5, 1.0]), np.zeros(3, np.longdouble)))
+
+
+def test_a_verb_is_found_for_what_is_pinned() -> None:
+    tape, nature = Abrupt(n_arms=3).draw(5, seed=0)
+    for t in range(5):
+        assert verbs.respond(pin(tape), nature, t, 1) == verbs.respond(tape, nature, t, 1)

@@ -43,6 +43,7 @@ import numpy as np
 
 from driftwise.core.compilation.compile_errors import mark
 from driftwise.core.kernel import Kernel, forget_compiled, kernel
+from driftwise.core.pinned import kinds
 from driftwise.core.summary import Summary, clear_summary
 from driftwise.core.types import About
 from driftwise.errors import RegistrationError
@@ -72,7 +73,8 @@ class Verb:
         return registered
 
     def __call__(self, subject: object, *args: object) -> Any:
-        return self.kernel_for(type(subject), type(args[0]) if args else None)(subject, *args)
+        classes = (next(kinds([each])) for each in (subject, *args[:1]))  # of what is pinned, too
+        return self.kernel_for(*classes)(subject, *args)
 
     def __repr__(self) -> str:
         return f"<verb {self.__name__}: {len(self.kernels)} kernels>"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.core.pinned import pin
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.types import Decision, Floats, Problem, Spent
@@ -164,11 +165,12 @@ def test_sales_are_as_frequent_as_the_world_says(kind: type[CustomerWorld]) -> N
     world, horizon = kind(units=1.0, money=1.0), 20_000
     tape, nature = world.draw(horizon, seed=2)
     sold, expected, variance = np.zeros(2), np.zeros(2), np.zeros(2)
+    pinned = pin(tape), pin(nature)
     for t in range(horizon):
-        observe(tape, nature, t)
+        observe(*pinned, t)
         arm = t % world.prices
         means, takes = tape.costs[tape.levels.rows[t], :, arm], tape.takes[tape.which[t]]
-        sold += respond(tape, nature, t, arm).costs
+        sold += respond(*pinned, t, arm).costs
         expected, variance = expected + means, variance + means[0] * (1.0 - means[0]) * takes**2
     assert (np.abs(sold - expected) < 5.0 * np.sqrt(variance)).all()
 

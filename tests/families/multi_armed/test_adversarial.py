@@ -137,7 +137,7 @@ def test_policy_agrees_with_its_twin(
     name: str, parameters: dict[str, Any], arrivals: str, n_arms: int, seed: int
 ) -> None:
     pair = Pair.of(name, Problem(n_arms, horizon=HORIZON), **parameters)
-    drive(pair, 320, arrivals, seed)
+    drive(pair, 240, arrivals, seed)
 
 
 @pytest.mark.parametrize("name", EVERY)

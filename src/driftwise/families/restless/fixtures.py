@@ -74,8 +74,9 @@ class RestlessFixtures(Fixtures):
 
     def every_action(self) -> Iterator[Ints]:
         """Sets that together hold every arm."""
-        for first in range(self.problem.n_arms):
-            yield np.sort((first + np.arange(self.problem.slate)) % self.problem.n_arms)
+        problem = self.problem
+        for first in range(problem.n_arms):
+            yield np.sort((first + np.arange(problem.slate)) % problem.n_arms)
 
     def kernel_outcome(self, rng: Rng) -> Moves:
         """Where arms went, which is what they earn."""

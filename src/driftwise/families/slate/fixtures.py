@@ -33,8 +33,9 @@ class SlateFixtures(Fixtures):
 
     def every_action(self) -> Iterator[Ints]:
         """Slates that together hold every item."""
-        for first in range(self.problem.n_arms):
-            yield (first + np.arange(self.problem.slate)) % self.problem.n_arms
+        problem = self.problem
+        for first in range(problem.n_arms):
+            yield (first + np.arange(problem.slate)) % problem.n_arms
 
     def kernel_outcome(self, rng: Rng) -> SlateOutcome:
         """The reward of every item."""

@@ -64,8 +64,9 @@ class RestlessTwin:
         return [
             Passage(slot.t, arm, slot.states[arm], int(arm in slot.active), slot.after[arm], slot.rewards[arm])
             for slot in self.log
+            if slot.arrival < t
             for arm in range(self.problem.n_arms)
-            if slot.arrival < t and slot.states[arm] >= 0 and slot.after[arm] >= 0
+            if slot.states[arm] >= 0 and slot.after[arm] >= 0
         ]
 
     def indices(self, t: int, states: Ints) -> Floats | None:
