@@ -150,8 +150,8 @@ def equal(one: State, other: State) -> bool:
 
 
 def clone(state: RecordT) -> RecordT:
-    """A copy that shares nothing."""
-    return type(state)(*(clone(value) if hasattr(value, "_fields") else value.copy() for value in state))
+    """A copy that shares nothing; a record may hold records, and the `()` of a part that keeps nothing."""
+    return type(state)(*(clone(value) if isinstance(value, tuple) else value.copy() for value in state))
 
 
 def regroup(
