@@ -6,12 +6,13 @@ byte, what it was before; and in the end both must be the same.
 
 import dis
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from inspect import CO_GENERATOR
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ HERE = str(Path(__file__).parent)
 CODE = str(Path(__file__).parent.parent)
 PENDING = 6  # so few may wait that the oldest is given up
 LIFE = 12  # rounds
+OFTEN = 10  # times that one function breaks within one call
 KERNELS = {"decide": ("_decide",), "decide nothing": ("_decide", "_follow"), "learn": ("_follow",)}  # a verb runs
 
 
@@ -159,42 +161,53 @@ def _call(verb: str, arguments: Arguments, agent: Agent) -> object:
 
 
 def _break_functions(agent: Agent, call: Call, what: str) -> object:
-    """Let the call break at every function it runs, one after another; what it gives when it is left alone."""
+    """Let the call break at the functions it runs, one after another; what it gives when it is left alone.
+
+    A function that it runs again and again breaks the first `OFTEN` times.
+    """
     before = agent.dumps()  # each call that breaks leaves the agent as it was then
-    for at in range(100_000):
-        where: list[str] = []
+    breaks = _Breaks()
+    while True:
         try:
-            with _broken(at, where):
+            with breaks.next():
                 return call(agent)
         except Broken:
-            require(agent.dumps() == before, f"{what} changed the agent although {where[0]} broke")
-    raise ContractError(f"{what} runs more functions than can be tried")
+            require(agent.dumps() == before, f"{what} changed the agent although {breaks.where} broke")
 
 
-@contextmanager
-def _broken(at: int, where: list[str]) -> Iterator[None]:
-    """Raise where function number `at` of driftwise begins; its name is added to `where`."""
-    left = at
+class _Breaks:
+    """Where a call has broken so far: in `where` the last time."""
 
-    def profile(frame: FrameType, event: str, arg: object) -> None:
-        nonlocal left
-        if event != "call":
-            return
-        code = frame.f_code
-        ours = code.co_filename.startswith(CODE) and not code.co_filename.startswith(HERE)
-        if ours and not code.co_flags & CO_GENERATOR:  # which is called to be closed, too
-            left -= 1
-            if left < 0:
-                sys.setprofile(None)
-                where.append(code.co_qualname)
-                raise Broken
+    def __init__(self) -> None:
+        self.where = ""
+        self._done = 0  # functions that the call began, up to the one that broke last
+        self._times: Counter[CodeType] = Counter()
 
-    former = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        yield
-    finally:
-        sys.setprofile(former)
+    @contextmanager
+    def next(self) -> Iterator[None]:
+        """Raise where a function of driftwise begins that comes after the last."""
+        begun = 0
+
+        def profile(frame: FrameType, event: str, arg: object) -> None:
+            nonlocal begun
+            if event != "call":
+                return
+            code = frame.f_code
+            ours = code.co_filename.startswith(CODE) and not code.co_filename.startswith(HERE)
+            if ours and not code.co_flags & CO_GENERATOR:  # which is called to be closed, too
+                begun += 1
+                if begun > self._done and self._times[code] < OFTEN:
+                    sys.setprofile(None)
+                    self.where, self._done = code.co_qualname, begun
+                    self._times[code] += 1
+                    raise Broken
+
+        former = sys.getprofile()
+        sys.setprofile(profile)
+        try:
+            yield
+        finally:
+            sys.setprofile(former)
 
 
 def _break_kernel(agent: Agent, name: str, call: Call, what: str, *, writes: bool) -> None:

@@ -151,7 +151,7 @@ def equal(one: State, other: State) -> bool:
 
 def clone(state: RecordT) -> RecordT:
     """A copy that shares nothing; a record may hold records, and the `()` of a part that keeps nothing."""
-    return type(state)(*(clone(value) if isinstance(value, tuple) else value.copy() for value in state))
+    return type(state)(*(value.copy() if hasattr(value, "copy") else clone(value) for value in state))
 
 
 def regroup(

@@ -88,12 +88,12 @@ def sweep_plot(summary: "StudySummary", world: str | None) -> Plot:
     if not names:
         raise ParameterError(f"{summary.name!r} has nothing swept to draw: make the study with `sweep`")
     first, *others = names
-    swept = [row for row in rows if row.parameters[first] is not None]
-    words = list(dict.fromkeys(row.parameters[first] for row in swept))
+    sweep = [row for row in rows if row.parameters[first] is not None]
+    words = list(dict.fromkeys(row.parameters[first] for row in sweep))
     numeric = all(isinstance(each, int | float | np.number) for each in words)
     places = {each: float(each) if numeric else float(place) for place, each in enumerate(words)}  # type: ignore[arg-type]
     lines = []
-    for label, members in _by_line(swept, first, others).items():
+    for label, members in _by_line(sweep, first, others).items():
         ordered = sorted(members, key=lambda row: places[row.parameters[first]])
         lines.append(_line(label, [places[row.parameters[first]] for row in ordered], [row.regret for row in ordered]))
     ends = [min(places.values()), max(places.values())]

@@ -68,8 +68,8 @@ def _type_of(value: PinnedState, context: object) -> object:
 
 
 @unbox(PinnedType)  # type: ignore[untyped-decorator]
-def _read_address(kind: PinnedType, given: ir.Value, at: Any) -> NativeValue:
-    address = at.pyapi.number_as_ssize_t(given)
+def _read_address(kind: PinnedType, value: ir.Value, at: Any) -> NativeValue:
+    address = at.pyapi.number_as_ssize_t(value)
     return NativeValue(at.builder.inttoptr(address, at.pyapi.voidptr), is_error=at.pyapi.c_api_error())
 
 
