@@ -17,17 +17,16 @@ demo: $(VENV)/.report  ## a minute: drift, five policies, a table and an HTML re
 serve: $(VENV)/.serve  ## the decision service with simulated clients, at http://127.0.0.1:8000
 	$(BIN)/driftwise serve --demo
 
-# worksteal: workers begin far apart in the list, so they rarely compile the same thing at the same time.
-PYTEST := $(BIN)/pytest --dist worksteal
-
+# worksteal: workers begin far apart in the list, so they rarely compile the same thing at the same time. Tests of the
+# system are few and long, and many of a file share what they set up and compile: those go to one worker.
 test: $(VENV)/.dev  ## contracts, slow twins, doctests: what one process can tell
-	$(PYTEST) -n auto -m "not deep and not system"
+	$(BIN)/pytest --dist worksteal -n auto -m "not deep and not system"
 
 system: $(VENV)/.dev  ## services, commands, databases, browsers, clusters and papers, as people run and kill them
-	$(PYTEST) -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)') -m "system and not deep"
+	$(BIN)/pytest --dist loadgroup -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)') -m "system and not deep"
 
 deep: $(VENV)/.dev  ## all of these, and what takes long to compile or to run
-	$(PYTEST) -n auto
+	$(BIN)/pytest --dist worksteal -n auto
 
 base:  ## in an environment of its own, without extras: the first commands work, and others say what they need
 	rm -rf $(VENV)-base

@@ -24,10 +24,22 @@ _running: list[pytest.Item] = []
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Who asks for a server starts a program, and a paper is many studies."""
+    """Who asks for a server starts a program, and a paper is many studies.
+
+    `make system` gives tests of a file to one worker if they set something up together, or compile the same.
+    """
     for item in items:
         if WHOLE & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.system)
+        if item.get_closest_marker("system") and _shares(item):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def _shares(item: pytest.Item) -> bool:
+    """Whether a test uses what is set up once for its file, or a store, whose tests play the same policies."""
+    fixtures = getattr(item, "_fixtureinfo", None)
+    defined = {} if fixtures is None else fixtures.name2fixturedefs
+    return "store" in defined or any(each[-1].scope == "module" for each in defined.values())
 
 
 @pytest.hookimpl(wrapper=True)

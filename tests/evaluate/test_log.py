@@ -194,16 +194,30 @@ def test_a_count_is_no_date(tmp_path: Path) -> None:
 
 
 def test_bad_rows_are_counted_and_the_first_is_quoted(tmp_path: Path) -> None:
-    text = SMALL + "oops\n2026-13-01,a,1\n2026-09-01T13:00:00Z,a,many\n2026-09-01T14:00:00Z,b,inf\n"
+    good = "".join(f"2026-09-02T{i // 60:02}:{i % 60:02}:00Z,b,1\n" for i in range(60))
+    text = SMALL + "oops\n2026-13-01,a,1\n2026-09-01T13:00:00Z,a,many\n2026-09-01T14:00:00Z,b,inf\n" + good
     log = dw.Log.read(write(tmp_path, text))
-    assert len(log) == 3
-    assert said(log, "1 of 7 rows have no action and are left out; the first is row 4: action=None")
+    assert len(log) == 63
+    assert said(log, "1 of 67 rows have no action and are left out; the first is row 4: action=None")
     assert said(
-        log, "1 of 7 rows have a time that cannot be read and are left out; the first is row 5: time='2026-13-01'"
+        log, "1 of 67 rows have a time that cannot be read and are left out; the first is row 5: time='2026-13-01'"
     )
-    assert said(
-        log, "2 of 7 rows have a reward that is not a finite number and are left out; the first is row 6: reward='many'"
-    )
+    assert said(log, "2 of 67 rows have a reward that is not a finite number and are left out; the first is row 6: rew")
+
+
+def test_a_log_of_which_much_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    rows = [f"2026-09-02T00:{i:02}:00Z,a,{'5.00 EUR' if i % 3 else 5.0}" for i in range(60)]
+    with pytest.raises(LogError, match=r"40 of 60 rows have a reward .* first is row 2: reward='5.00 EUR'; write num"):
+        dw.Log.read(write(tmp_path, "\n".join(["time,action,reward", *rows])))
+    rows = [f"{'noon' if i % 3 else '2026-09-02T00'}:{i:02}:00Z,a,1" for i in range(60)]
+    with pytest.raises(LogError, match=r"40 of 60 rows have a time that cannot be read; .*--time-format"):
+        dw.Log.read(write(tmp_path, "\n".join(["time,action,reward", *rows])), time="time")
+
+
+def test_arms_that_are_one_number_are_noted(tmp_path: Path) -> None:
+    log = dw.Log.read(write(tmp_path, "action,reward\n5,1\n5.00,0\n7,1\n"))
+    assert log.arms == ("5", "5.00", "7")
+    assert said(log, "arms that are written differently are different arms, even if equal as numbers: '5' and '5.00'")
 
 
 def test_unsorted_times_are_sorted(tmp_path: Path) -> None:
@@ -215,10 +229,10 @@ def test_unsorted_times_are_sorted(tmp_path: Path) -> None:
 def test_rows_twice(tmp_path: Path) -> None:
     lines = SMALL.splitlines()
     log = dw.Log.read(write(tmp_path, "\n".join([*lines, lines[-1]])))
-    assert len(log) == 4 and said(log, "1 of 4 rows repeat another in every column; they are kept")
+    assert len(log) == 4 and said(log, "1 of 4 rows repeat another in every column that is used; they are kept")
     named = [line + f",{i}" for i, line in enumerate(lines[1:])]
     log = dw.Log.read(write(tmp_path, "\n".join([lines[0] + ",event_id", *named, named[0]])))
-    assert len(log) == 3 and said(log, "1 of 4 rows repeat another in every column and are left out")
+    assert len(log) == 3 and said(log, "1 of 4 rows repeat another in every column that is used and are left out")
 
 
 def test_propensities_that_cannot_be(tmp_path: Path) -> None:
@@ -358,6 +372,15 @@ def test_feeding_lets_rounds_pass_and_rewards_come_late() -> None:
     assert log.feed(agent, round_seconds=60) == 2 and agent.t == 4 and agent.pending == ()
     with pytest.raises(LogError, match="arm 'b' of the log is not one of the agent's arms: a, c"):
         log.feed(dw.Agent(dw.SlidingUCB(), ["a", "c"]))
+
+
+def test_an_agent_learns_the_whole_log_or_nothing() -> None:
+    log = dw.Log.from_arrays([0, 1, 0], [0.5, 1.0, 5.5])
+    agent = dw.Agent(dw.SlidingUCB(), ["0", "1"])
+    before = agent.dumps()
+    with pytest.raises(LogError, match=r"row 3 of the log has the reward 5.5, .* \[0, 1\]: .*_range=\(0.5, 5.5\)"):
+        log.feed(agent)
+    assert agent.dumps() == before
 
 
 def test_feedback_of_the_open_bandit_pipeline() -> None:

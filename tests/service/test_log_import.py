@@ -11,6 +11,7 @@ import pytest
 import driftwise as dw
 from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.service.client.client import Client
+from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.export import rows as exported
 from driftwise.service.deployments.log_import import LoggedOutcome, import_log
@@ -45,10 +46,22 @@ def test_a_deployment_has_learned_the_log_at_its_own_times(tmp_path: Path, caplo
     assert len(log) == len(month) and all(row["override"] for row in log)
     assert [row["action"] for row in log] == [row.action for row in month]
     assert [row["reward"] for row in log] == [row.reward for row in month]
-    days = np.array([str(row["decided_at"])[:10] for row in log], "datetime64[D]")
-    assert (days[-1] - days[0]).astype(int) >= 25
+    assert [row["decided_at"] for row in log] == [utc(row.at) for row in month]
     assert not asyncio.run(import_log(open_journal(store), deployment_spec(), month))
     assert "ahead of the clock" not in caplog.text
+
+
+def test_rewards_come_when_the_log_says(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/shop.db"
+    month = [row._replace(rewarded_at=row.at + (i % 4) * DAY_US) for i, row in enumerate(a_month())]
+    asyncio.run(import_log(open_journal(store), deployment_spec(), month))
+    journal = open_journal(store)
+    log = list(exported(journal, Engine(journal).catalogue.entries["shop"].stream, -1, 2**62))
+    journal.close()
+    assert [(row["decided_at"], row["outcome_at"]) for row in log] == [
+        (utc(row.at), utc(row.rewarded_at or row.at)) for row in month
+    ]
+    assert [row["reward"] for row in log] == [row.reward for row in month]
 
 
 def test_an_interrupted_import_is_noticed(tmp_path: Path) -> None:

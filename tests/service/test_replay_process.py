@@ -153,8 +153,9 @@ def test_a_snapshot_of_other_code_decides_until_the_fold_is_done(store: str, blo
         await history(store)
         with_other_tag(store)
         async with running(store) as engine:
-            provisional = await play(engine)  # while the replay waits
+            await engine.live("shop")
             await until_so(blocked.begun.is_set, "the replay")
+            provisional = await play(engine)  # while the replay waits
             assert (await queries.get_decision(engine, "shop", provisional[0][0])).provisional
             assert engine.entry("shop").replay is not None
             with pytest.raises(Replaying, match=r"shop is being replayed \(new code\): 0 of 33 events; repeat"):

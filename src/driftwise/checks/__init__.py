@@ -20,6 +20,7 @@ from driftwise.checks.basics import compiles_once, memory_is_bounded, refuses_ot
 from driftwise.checks.changes import a_changed_problem_is_planned_anew
 from driftwise.checks.failures import (
     bare_kernels_cannot_fail,
+    blocks_that_fail_change_nothing,
     broken_calls_change_nothing,
     refused_calls_change_nothing,
 )
@@ -92,6 +93,7 @@ POLICY_CHECKS: tuple[Check, ...] = (
     resumes_exactly,
     refused_calls_change_nothing,
     broken_calls_change_nothing,
+    blocks_that_fail_change_nothing,
     bare_kernels_cannot_fail,
     rewards_have_no_unit,
     rewards_have_no_origin,
@@ -120,7 +122,7 @@ POLICY_CHECKS: tuple[Check, ...] = (
 def check_policy(policy: Policy) -> list[str]:
     """Run every check of a policy; what comes back says which promises do not apply to its kind, and why."""
     policy = policy_instance(policy)
-    return [reason for check in POLICY_CHECKS if (reason := check(policy))]
+    return [*dict.fromkeys(reason for check in POLICY_CHECKS if (reason := check(policy)))]
 
 
 def check_world(world: World) -> None:

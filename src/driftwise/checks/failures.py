@@ -8,7 +8,7 @@ import dis
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from inspect import CO_GENERATOR
 from pathlib import Path
@@ -86,6 +86,20 @@ def broken_calls_change_nothing(policy: Policy) -> None:
             result = _break_functions(agent, call, f"{who}, {verb}")
             require(result == expected, f"{who}: {verb} gave {result}, not {expected}, after calls that broke")
             require(agent.dumps() == twin.dumps(), f"{who}: {verb} ended otherwise after calls that broke")
+        _live((agent, twin), fixtures, usage, luck, who)
+
+
+def blocks_that_fail_change_nothing(policy: Policy) -> None:
+    """Calls of every verb within `Agent.atomic` leave no trace where the block fails after them."""
+    fixtures = fixtures_of(policy)
+    for how, usage in fixtures.usages.items():
+        who, luck = f"{policy} ({how})", np.random.default_rng(5)
+        agent, twin = _pair(policy, fixtures, usage, luck)
+        with suppress(Broken), agent.atomic():
+            for _, call in _good_calls(agent, fixtures, usage, luck):
+                call(agent)
+            raise Broken
+        require(agent.dumps() == twin.dumps(), f"{who} changed in a block that failed")
         _live((agent, twin), fixtures, usage, luck, who)
 
 

@@ -49,7 +49,8 @@ def warm_up(
     spec, reads = _spec(name, policy, log)
     rows = _rows(log, reads)
     if asyncio.run(import_log(open_journal(store, durability), spec, rows)):
-        click.echo(f"deployment {name}: {policy} has learned from {len(rows):,} rows of {path}", err=True)
+        without = f"; {len(log) - len(rows):,} without a reward are left out" if len(log) > len(rows) else ""
+        click.echo(f"deployment {name}: {policy} has learned from {len(rows):,} rows of {path}{without}", err=True)
         for line in _expectations(log, reads):
             click.echo(line, err=True)
     else:
@@ -87,7 +88,10 @@ def _rows(log: "Log", reads: "Rows | None") -> "list[LoggedOutcome]":
     from driftwise.service.deployments.clock import now_us
     from driftwise.service.deployments.log_import import LoggedOutcome
 
-    times = (1e6 * log.times).astype(np.int64) if log.dated and log.times is not None else None
+    dated = log.dated and log.times is not None
+    times, arrivals = (
+        None if each is None or not dated else np.rint(1e6 * each) for each in (log.times, log.rewarded_at)
+    )
     chances = log.propensities
     return [
         LoggedOutcome(
@@ -96,6 +100,7 @@ def _rows(log: "Log", reads: "Rows | None") -> "list[LoggedOutcome]":
             None if chances is None or np.isnan(chances[row]) else float(chances[row]),
             float(log.rewards[row]),
             request_of(log, row, log.arms, reads),
+            None if arrivals is None or np.isnan(arrivals[row]) else int(arrivals[row]),
         )
         for row in np.flatnonzero(~np.isnan(log.rewards)).tolist()
     ]

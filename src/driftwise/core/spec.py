@@ -32,11 +32,20 @@ def parameters(kind: type) -> dict[str, Any]:
     return {name: kind._field_defaults[name] for name in kind._fields}  # type: ignore[attr-defined]
 
 
+def same_number(one: str, other: str) -> bool:
+    """Whether two texts are one number, such as 5 and 5.0."""
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        return False
+
+
 def lookup(name: str, table: Mapping[str, Any], what: str) -> Any:
     """The class called `name`; the error guesses what was meant, or lists what there is where that is short."""
     if name in table:
         return table[name]
-    close = difflib.get_close_matches(name, table, n=3) or [each for each in table if name and name in each][:3]
+    close = [each for each in table if same_number(name, each)] or difflib.get_close_matches(name, table, n=3)
+    close = close or [each for each in table if name and name in each][:3]
     if close:
         raise ParameterError(f"there is no {what} called {name!r}; did you mean {' or '.join(close)}?")
     if len(table) <= FEW:

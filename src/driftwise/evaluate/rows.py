@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.core.extras import needed_for
+from driftwise.core.spec import same_number
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
 from driftwise.evaluate.arm_features import FeatureColumns, find_features, read_features
@@ -23,6 +25,7 @@ with needed_for("reading a log"):
 HEAD = 1000
 ID = re.compile(r"(.*_)?(id|uuid)", re.IGNORECASE)  # a column that names rows or units
 MOST_ARMS = 10_000
+MOST_UNREADABLE = 0.05  # of the times or rewards: with more, the log is misread, and what is left of it misleads
 NO_TIME = "have a time that cannot be read"
 WRITTEN = "say how times are written, as in --time-format '%m/%d/%Y %H:%M' (time_format= in Python)"
 
@@ -49,11 +52,13 @@ class LogRows(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Why a row is left out, and the columns to quote."""
+    """Why a row is left out, and the columns to quote; a log with more than `most` of such rows is refused."""
 
     why: str
     broken: "pl.Expr"
     columns: tuple[str, ...]
+    most: float = 1.0
+    cure: str = ""
 
 
 def read_rows(
@@ -76,7 +81,7 @@ def read_rows(
         notes.append(_incomplete(scan, layout, complete, keep))
         keep[np.flatnonzero(keep)[~complete]] = False
         table, by_arm = table.filter(pl.Series(complete)), by_arm._replace(values=by_arm.values[complete])
-    arms, actions = _arms(table["action"])
+    arms, actions = _arms(table["action"], notes)
     propensities = None
     if columns.propensity:
         propensities = _possible(scan, columns, _array(table, "propensity"), keep, notes)
@@ -188,10 +193,11 @@ def _rules(scan: Scan, layout: Layout, time: TimeColumn | None) -> list[Rule]:
     rules = [Rule("have no action", label(columns.action, kinds[columns.action]).is_null(), (columns.action,))]
     if time:
         broken = time.microseconds.is_null()
-        rules.append(Rule(NO_TIME, broken, (columns.time,)))
+        rules.append(Rule(NO_TIME, broken, (columns.time,), MOST_UNREADABLE, WRITTEN))
     reward = number(columns.reward, kinds[columns.reward], comma)
     broken = ~missing(columns.reward, kinds[columns.reward]) & ~reward.is_finite().fill_null(False)
-    rules.append(Rule("have a reward that is not a finite number", broken, (columns.reward,)))
+    cure = "write numbers alone, and leave the cell empty where there is no reward"
+    rules.append(Rule("have a reward that is not a finite number", broken, (columns.reward,), MOST_UNREADABLE, cure))
     for what, names in layout.numbers.items():
         for name in names:
             value = number(name, kinds[name], comma)
@@ -261,11 +267,13 @@ def _usable(scan: Scan, table: "pl.DataFrame", rules: Sequence[Rule], notes: lis
     for place, each in enumerate(rules, start=1):
         if counts[place]:
             row = int(np.argmax(rule == place))
-            quoted = _quote(scan, row, each.columns)
-            notes.append(f"{counts[place]:,} of {len(rule):,} rows {each.why} and are left out; the first is {quoted}")
+            quoted, cure = _quote(scan, row, each.columns), f"; {each.cure}" if each.cure else ""
+            count = f"{counts[place]:,} of {len(rule):,} rows {each.why}"
+            if counts[place] > each.most * len(rule):
+                raise LogError(f"{scan.place}: {count}; the first is {quoted}{cure}")
+            notes.append(f"{count} and are left out; the first is {quoted}")
     if counts[0] == 0:
-        hint = f"; {WRITTEN}" if any(counts[i] and each.why == NO_TIME for i, each in enumerate(rules, start=1)) else ""
-        raise LogError(f"{scan.place} has no row that can be used: {notes[-1]}{hint}")
+        raise LogError(f"{scan.place} has no row that can be used: {notes[-1]}")
     keep: NDArray[np.bool_] = rule == 0
     return keep
 
@@ -284,7 +292,7 @@ def _first_of_equals(
     n_equal = int((keep & ~first).sum())
     if not n_equal:
         return everything
-    repeats = f"{n_equal:,} of {len(table):,} rows repeat another in every column"
+    repeats = f"{n_equal:,} of {len(table):,} rows repeat another in every column that is used"
     if ids or columns.unit or bool((table["time"] % 1_000_000 != 0).any()):
         notes.append(f"{repeats} and are left out")
         return first
@@ -333,7 +341,7 @@ def _possible(scan: Scan, columns: Columns, propensities: Floats, keep: NDArray[
 # ---- arrays ----
 
 
-def _arms(column: "pl.Series") -> tuple[tuple[str, ...], Ints]:
+def _arms(column: "pl.Series", notes: list[str]) -> tuple[tuple[str, ...], Ints]:
     """Names of the arms in order, numbers as numbers, and the index of each row's."""
     names = column.unique().cast(pl.String).drop_nulls().to_list()
     if len(names) > MOST_ARMS:
@@ -342,6 +350,9 @@ def _arms(column: "pl.Series") -> tuple[tuple[str, ...], Ints]:
         names.sort(key=float)
     except ValueError:
         names.sort()
+    alike = [f"{one!r} and {other!r}" for one, other in pairwise(names) if same_number(one, other)]
+    if alike:
+        notes.append(f"arms that are written differently are different arms, even if equal as numbers: {alike[0]}")
     return tuple(names), np.asarray(column.cast(pl.Enum(names)).to_physical().to_numpy(), np.int64)
 
 

@@ -53,11 +53,18 @@ def feed(log: "Log", agent: Agent, *, round_seconds: float | None = None) -> int
     """Let an agent learn from a log; returns how many rewards it learned.
 
     A row is a round; with `round_seconds`, a round lasts so long, so that pauses age what was learned. Rewards come
-    when the log says, else at once; a row without a reward only lets its round pass.
+    when the log says, else at once; a row without a reward only lets its round pass. An agent learns the whole log, or
+    nothing where a row is refused.
     """
+    with agent.atomic():
+        return _feed(log, agent, round_seconds)
+
+
+def _feed(log: "Log", agent: Agent, round_seconds: float | None) -> int:
     arms, reads = _arms_of(log, agent), getattr(agent.adapter, "rows", None)
     start, rounds = agent.t, _rounds(log, round_seconds)
     rewarded = np.flatnonzero(~np.isnan(log.rewards))
+    _check_range(log, agent)
     late = log.rewarded_at is not None and log.times is not None
     waiting: list[tuple[float, int, int]] = []  # when the reward comes, its row, its decision
     arrival = log.rewarded_at if late else None
@@ -118,6 +125,18 @@ def _arms_of(log: "Log", agent: Agent) -> list[Arm]:
         there = ", ".join(known) or "none: its actions have no names"
         raise LogError(f"arm {unknown[0]!r} of the log is not one of the agent's arms: {there}")
     return [known[name] for name in log.arms]
+
+
+def _check_range(log: "Log", agent: Agent) -> None:
+    """Refuse a log with rewards outside the range that the agent's problem declares."""
+    low, high = agent.problem.low, agent.problem.high
+    outside = np.flatnonzero((log.rewards < low) | (log.rewards > high))
+    if len(outside):
+        row, least, most = outside[0], np.nanmin(log.rewards), np.nanmax(log.rewards)
+        raise LogError(
+            f"row {row + 1:,} of the log has the reward {log.rewards[row]:g}, and rewards of this agent lie in "
+            f"[{low:g}, {high:g}]: declare a range, as in dw.MultiArmed(log.arms, reward_range=({least:g}, {most:g}))"
+        )
 
 
 def _learn_until(agent: Agent, log: "Log", waiting: list[tuple[float, int, int]], time: float) -> int:

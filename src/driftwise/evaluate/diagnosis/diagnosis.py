@@ -150,7 +150,9 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
     cuts = change_points(arms, rows, level, local, edges, penalty) if drifting else []
     changes, gradual = split_gradual(cuts, arms, rows, level, local, edges)
     counts, sums = binned(rows, arms, level, edges, n_arms)
-    each, total = variations(counts, sums, local, penalty, found=drifting, gradual=gradual, edges=edges, seed=seed)
+    each, total = variations(
+        counts, sums, local, penalty, found=drifting, edges=edges, changes=changes, gradual=gradual, seed=seed
+    )
     raw_counts, raw_sums = binned(rows, arms, values, edges, n_arms)
     found = Diagnosis(
         rows=len(log),

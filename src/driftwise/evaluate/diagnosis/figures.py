@@ -72,7 +72,7 @@ def window_figure(found: "Diagnosis", sheet: Sheet) -> Figure:
             axes.axvline(np.log2(curve.best), color=INK, alpha=0.45, lw=0.8, ls=(0, (3, 3)))
         low, high = float(gain.max() - 3.0 * max(gain.max(), float(half.min()), 0.05)), float((gain + half).max())
         axes.set_ylim(max(low, float((gain - half).min())), high + 0.08 * (high - low))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: compact(float(f"{2.0**value:.2g}"))))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(2.0**value):,}"))
         axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
         axes.set_xlabel("window, rows", fontsize=sheet.letters, color=INK, alpha=0.75)
     return figure

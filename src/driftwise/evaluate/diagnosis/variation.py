@@ -7,14 +7,16 @@ least `unseen`, the step at mid-log that would be found with 95 %. Many moves sm
 any log.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats, Ints
-from driftwise.evaluate.diagnosis.change_points import segments
+from driftwise.evaluate.diagnosis.change_points import ChangePoint, segments
 from driftwise.evaluate.diagnosis.gradual import GradualChange
 
 DRAWS = 200
@@ -36,19 +38,20 @@ def variations(
     penalty: float,
     *,
     found: bool,
+    edges: Ints,
+    changes: Sequence[ChangePoint] = (),
     gradual: Sequence[GradualChange] = (),
-    edges: Ints | None = None,
     seed: int = 0,
 ) -> tuple[list[MeanVariation], MeanVariation]:
     """Of each arm, and of all: the sum over time of the largest step of any arm.
 
-    `noise` is that of each bin and arm; `found` tells whether the log drifts; `gradual` changes stand in rows of the
-    log, of which bins end at `edges`.
+    `noise` is that of each bin and arm; `found` tells whether the log drifts; changes stand in rows of the log, of
+    which bins end at `edges`. Arms that changed at one date took one step together, wherever each is cut by itself.
     """
     n_arms, cut = counts.shape[1], penalty if found else np.inf
     path = np.stack([_fitted(counts[:, k], sums[:, k], noise[:, k], cut) for k in range(n_arms)], axis=1)
-    if edges is not None:
-        _put_ramps(path, gradual, edges)
+    _put_ramps(path, gradual, edges)
+    compared = _compared(changes, gradual, edges)
     unseen = 2.0 * noise.mean(axis=0) * (np.sqrt(penalty) + 1.645) / np.sqrt(np.maximum(counts.sum(axis=0), 1.0))
     own, moving = np.abs(np.diff(path, axis=0)).sum(axis=0), np.ptp(path, axis=0) > 0.0
     random, draws = generator(seed, "variation"), max(20, min(DRAWS, MOST_PATHS // max(1, moving.sum())))
@@ -58,13 +61,13 @@ def variations(
         for k in np.flatnonzero(moving):
             luck = noise[:, k] * np.sqrt(counts[:, k]) * random.standard_normal(len(counts))
             again[:, k] = _fitted(counts[:, k], path[:, k] * counts[:, k] + luck, noise[:, k], cut)
-        each[i], whole[i] = np.abs(np.diff(again, axis=0)).sum(axis=0), _together(again)
+        each[i], whole[i] = np.abs(np.diff(again, axis=0)).sum(axis=0), _together(again[compared])
     if gradual:
         ramped = [*{move.arm for move in gradual}]
         each[:, ramped] += own[ramped] - np.median(each[:, ramped], axis=0)
-        whole += _together(path) - np.median(whole)
+        whole += _together(path[compared]) - np.median(whole)
     arms = [_interval(float(own[k]), each[:, k], float(unseen[k])) for k in range(n_arms)]
-    return arms, _interval(_together(path), whole, float(unseen.max()))
+    return arms, _interval(_together(path[compared]), whole, float(unseen.max()))
 
 
 def _fitted(counts: Floats, sums: Floats, noise: Floats, penalty: float) -> Floats:
@@ -82,6 +85,19 @@ def _put_ramps(path: Floats, gradual: Sequence[GradualChange], edges: Ints) -> N
         bins = slice(int(first), int(last) + 1)
         share = np.clip((middles[bins] - move.start) / max(1, move.end - move.start), 0.0, 1.0)
         path[bins, move.arm] = move.before + move.size * share
+
+
+def _compared(changes: Sequence[ChangePoint], gradual: Sequence[GradualChange], edges: Ints) -> NDArray[np.bool_]:
+    """Which bins to compare with the next: not those about a date of several arms, up to half way to other dates."""
+    compared = np.ones(len(edges), np.bool_)
+    dates = Counter(change.row for change in changes)
+    moves = (row for move in gradual for row in (move.start, move.end))
+    rows = sorted({0, *dates, *moves, int(edges[-1])})
+    for before, row, after in zip(rows, rows[1:], rows[2:], strict=False):
+        if dates[row] > 1:
+            first, last = np.searchsorted(edges, ((before + row) / 2.0, (row + after) / 2.0))
+            compared[first + 1 : last] = False
+    return compared
 
 
 def _together(path: Floats) -> float:
