@@ -101,7 +101,8 @@ def test_where_the_noise_is_not_known_auto_is_named() -> None:
     found = dw.recommend("contextual", horizon=10_000)
     assert (found.spec, found.notes) == ("kalman-mixture", (f"{told}; where you do not know that, run auto",))
     late = dw.recommend("contextual", horizon=10_000, delay=100.0, needs_propensities=True)
-    assert late.notes == (f"{told}; where you do not know that, run auto:floor=0.05",)
+    measured = "late rewards were measured with delays in rounds that are geometric:100"
+    assert late.notes == (f"{told}; where you do not know that, run auto:floor=0.05", measured)
     assert dw.recommend("knapsack").notes == (
         f"{told.partition(' (')[0]} (horizon and budgets)",
     )  # auto needs them too

@@ -23,6 +23,7 @@ ROOT_PAGES = {
     "CONTRIBUTING.md": "contributing.md",
 }
 ROOT_LINK = re.compile(r"\]\((?:docs/|(?=[A-Z]+\.md))([\w./-]+)")
+FROM_DOCS = re.compile(r"\]\(\.\./((?:\.\./)*)(" + "|".join(map(re.escape, ROOT_PAGES)) + r")")
 Nav = list[object]
 
 
@@ -41,6 +42,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Let links to files of the root, which are right where the folder is read, lead to their pages."""
+    return FROM_DOCS.sub(lambda match: f"]({match[1]}{ROOT_PAGES[match[2]]}", markdown)
 
 
 def executed_notebooks() -> list[Path]:

@@ -33,7 +33,7 @@ from driftwise.core.protocols import Policy
 from driftwise.core.types import Decision, Problem, new_decision
 from driftwise.core.validation import cast, policy_instance, whole
 from driftwise.display.frames import frame_of
-from driftwise.errors import ArmError, DriftwiseError, ParameterError
+from driftwise.errors import ArmError, DriftwiseError, ParameterError, StateError
 from driftwise.families.multi_armed.problem import MultiArmed
 
 # Members of an enum are looked up slowly in Python 3.11.
@@ -396,7 +396,10 @@ class Agent(Rounds):
     @classmethod
     def load(cls, path: str | PathLike[str], *, policy: type | None = None) -> "Agent":
         """The agent that a file holds; see `loads`."""
-        return cls.loads(Path(path).read_bytes(), policy=policy)
+        try:
+            return cls.loads(Path(path).read_bytes(), policy=policy)
+        except StateError as error:
+            raise StateError(f"{path}: {error}") from None
 
 
 def as_problem(problem: ProblemValue | Iterable[Arm] | int) -> ProblemValue:

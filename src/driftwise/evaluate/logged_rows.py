@@ -63,7 +63,7 @@ def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows
         raise LogError("no row that has a propensity has a reward")
     lost = int((~rows.known).sum())
     if lost:
-        notes.append(f"{lost:,} rows without a reward count for no value: as if it were lost whatever was chosen")
+        notes.append(f"{lost:,} rows without a reward are left out of every value, as if rewards were lost at random")
     return rows, notes + check_randomness(log.arms, rows.actions, rows.rewards, rows.propensities, estimate)
 
 

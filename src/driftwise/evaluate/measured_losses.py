@@ -66,6 +66,9 @@ class MeasuredLosses(NamedTuple):
             notes.append(f"late rewards were not measured for {kind} problems: the numbers are those without delay")
             late = False
         rows = [row for row in rows if (row.delay != "0") == late]
+        if late:
+            delays = sorted({row.delay for row in rows})
+            notes.append(f"late rewards were measured with delays in rounds that are {' and '.join(delays)}")
         if horizon:
             nearest = min({row.horizon for row in rows}, key=lambda each: abs(math.log(each / horizon)))
             rows = [row for row in rows if row.horizon == nearest]

@@ -110,7 +110,7 @@ def evaluate(
     learners = any(isinstance(each, Learner) for each in candidates.values())
     span = reward_range_of(rows.rewards) if reward_range is None else check_reward_range(reward_range, rows.rewards)
     if learners and reward_range is None and span != (0.0, 1.0):
-        notes.append(f"policies read that rewards lie in [{span[0]:g}, {span[1]:g}], as all of these do")
+        notes.append(f"policies are told that rewards lie in [{span[0]:g}, {span[1]:g}], as all in this log do")
     if not standardise and _lacks_constant(rows, candidates):
         notes.append(
             "no column of features is constant, so that linear policies have no intercept; standardise adds one"

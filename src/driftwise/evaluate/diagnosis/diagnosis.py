@@ -135,7 +135,8 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
     """Everything that can be said of the drift of a log; `name` stands in the command that is recommended."""
     rows = np.flatnonzero(~np.isnan(log.rewards))
     if len(rows) < LEAST_ROWS:
-        raise LogError(f"{len(rows)} rewards are too few to look for drift: {LEAST_ROWS} are needed")
+        lost = "".join(f"; {note}" for note in log.notes if "left out" in note)
+        raise LogError(f"{len(rows)} rewards are too few to look for drift: {LEAST_ROWS} are needed{lost}")
     arms, values, n_arms = log.actions[rows], log.rewards[rows], len(log.arms)
     times = None if log.times is None or not log.dated else log.times[rows]
     constant = bool(values.min() == values.max())

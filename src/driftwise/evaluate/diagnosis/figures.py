@@ -92,12 +92,15 @@ def _span(x: Floats) -> tuple[float, float]:
 
 
 def _mark_changes(axes: Axes, found: "Diagnosis", k: int, x: Floats, colour: str) -> None:
+    """Mark when an arm changed; arms that did so at one date take turns with their dashes."""
     rows = np.concatenate([[0], found.edges])
     for change in found.changes:
         if change.arm == k:
             low, row, high = np.interp([change.low, change.row, change.high], rows, x)
+            together = [each.arm for each in found.changes if each.row == change.row]
+            dashes = (6 * together.index(k), (3, 6 * len(together) - 3))
             axes.axvspan(low, high, color=colour, alpha=0.08, lw=0)
-            axes.axvline(row, color=colour, alpha=0.8, lw=0.9, ls=(0, (3, 3)), zorder=1)
+            axes.axvline(row, color=colour, alpha=0.8, lw=0.9, ls=dashes, zorder=1)
     for move in found.gradual:
         if move.arm == k:
             ends = np.interp([move.start, move.end], rows, x)
