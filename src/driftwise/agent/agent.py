@@ -7,8 +7,7 @@ The code is bound when the agent is made: kernels registered later are used by a
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -248,34 +247,6 @@ class Agent(Rounds):
             if self.t:
                 state = self._replanned(state, adapter.problem)
             self._bind(self.policy, adapter, state)
-
-    @contextmanager
-    def atomic(self) -> Iterator[None]:
-        """Do all calls of a block, or none of them where it fails. Nobody else may use the agent meanwhile.
-
-        >>> import driftwise as dw
-        >>> agent = dw.Agent(dw.SlidingUCB(window=10), ["a", "b"])
-        >>> with agent.atomic():
-        ...     for reward in (1.0, 7.0):
-        ...         _ = agent.learn(agent.decide(), reward=reward)
-        Traceback (most recent call last):
-        driftwise.errors.RewardError: reward=7 is outside [0, 1]
-        >>> agent.t
-        0
-        """
-        with self._lock:
-            policy, adapter, state = self.policy, self._adapter, states.clone(self._state)
-            checkpoint, pending, oldest = adapter.checkpoint(), self._pending.copy(), self._oldest
-            counters = self.t, self.forgotten, self.ignored
-        try:
-            yield
-        except BaseException:
-            with self._lock:
-                adapter.rollback(checkpoint)
-                self._bind(policy, adapter, state)
-                self._pending, self._oldest = pending, oldest
-                self.t, self.forgotten, self.ignored = counters
-            raise
 
     # ---- what can be asked ----
 

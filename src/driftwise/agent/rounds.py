@@ -4,7 +4,8 @@
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -76,6 +77,36 @@ class Rounds:
         self._bare, self._context, self._plain_rewards = adapter.bare, adapter.context, adapter.plain_rewards
         self._count_stale, self._alarms = count_stale, alarms
         self._decide, self._follow, self._count, self._pends = decide, follow, count, pends
+
+    # ---- many calls as one ----
+
+    @contextmanager
+    def atomic(self) -> Iterator[None]:
+        """Do all calls of a block, or none of them where it fails. Nobody else may use the agent meanwhile.
+
+        >>> import driftwise as dw
+        >>> agent = dw.Agent(dw.SlidingUCB(window=10), ["a", "b"])
+        >>> with agent.atomic():
+        ...     for reward in (1.0, 7.0):
+        ...         _ = agent.learn(agent.decide(), reward=reward)
+        Traceback (most recent call last):
+        driftwise.errors.RewardError: reward=7 is outside [0, 1]
+        >>> agent.t
+        0
+        """
+        with self._lock:
+            policy, adapter, state = self.policy, self._adapter, states.clone(self._state)
+            checkpoint, pending, oldest = adapter.checkpoint(), self._pending.copy(), self._oldest
+            counters = self.t, self.forgotten, self.ignored
+        try:
+            yield
+        except BaseException:
+            with self._lock:
+                adapter.rollback(checkpoint)
+                self._bind(policy, adapter, state)
+                self._pending, self._oldest = pending, oldest
+                self.t, self.forgotten, self.ignored = counters
+            raise
 
     # ---- pending decisions ----
 
