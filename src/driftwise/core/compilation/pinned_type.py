@@ -39,11 +39,11 @@ class PinnedType(types.NamedTuple):  # type: ignore[misc]
     def __init__(self, state: "NumbaType") -> None:
         self.state = state
         super().__init__([in_memory(each) for each in state], state.instance_class)
-        self.name = f"{state.instance_class.__name__}@{hashlib.sha256(str(state).encode()).hexdigest()[:12]}"
+        self.name = f"{state.instance_class.__name__}@{hashlib.sha256(_text(state).encode()).hexdigest()[:12]}"
 
     @property
-    def key(self) -> tuple[type, str]:
-        return self.instance_class, self.name
+    def key(self) -> tuple[type, tuple["NumbaType", ...]]:
+        return self.instance_class, self.types
 
 
 register_model(PinnedType)(models.OpaqueModel)
@@ -53,6 +53,13 @@ register_model(PinnedType)(models.OpaqueModel)
 def in_memory(kind: "NumbaType") -> "NumbaType":
     """What a field of this type is read as."""
     return PinnedType(kind) if isinstance(kind, types.BaseNamedTuple) and _has_arrays(kind) else kind
+
+
+def _text(kind: "NumbaType") -> str:
+    """All that tells a type from another but the identity of classes: the fields of tuples inside it too."""
+    if not isinstance(kind, types.BaseTuple):
+        return str(kind)
+    return f"{getattr(kind, 'fields', '')} {kind} {[*map(_text, kind)]}"
 
 
 def _has_arrays(kind: "NumbaType") -> bool:
