@@ -48,12 +48,12 @@ class Proposer:
         with agent._lock:
             context = adapter.read_request(t, request)
             if self._state is not agent._state:  # it is another one after a change of arms, or of the problem
-                examples = agent._plain, agent._state, 0, adapter.examples.context, agent._rng, luck
+                examples = agent._plain, agent._pinned, 0, adapter.examples.context, agent._rng, luck
                 self._propose = agent._bound(propose_once, *examples, holds=adapter.quick)
                 self._state = agent._state
             before = adapter.checkpoint()
             try:
-                index, propensity, own = self._propose(agent._plain, agent._state, t, context, agent._rng, luck)
+                index, propensity, own = self._propose(agent._plain, agent._address, t, context, agent._rng, luck)
                 index, _ = adapter.refine(index, propensity, context, t, np.uint64(own), False)
                 return adapter.publish(index, context)[0]
             except FloatingPointError as error:

@@ -11,6 +11,7 @@ import numpy as np
 from driftwise.core import serialization as states
 from driftwise.core.encoding import Arm
 from driftwise.core.loop import summarise_once
+from driftwise.core.pinned import pin
 from driftwise.core.summary import Summary, new_summary
 from driftwise.core.types import Problem
 from driftwise.display.html import card, sentences, table
@@ -61,9 +62,9 @@ def summary_of(agent: "Agent", request: dict[str, Any], t: int) -> list[ArmSumma
     context = adapter.read_request(t, request)
     names = adapter.registry.names or range(len(context))
     table = new_summary(len(names), len(adapter.cost_units))
-    arguments = agent._plain, states.clone(agent._state), t, context, agent._rng, table
+    pinned, others = pin(states.clone(agent._state)), (t, context, agent._rng, pin(table))
     try:
-        agent._bound(summarise_once, *arguments)(*arguments)
+        agent._bound(summarise_once, agent._plain, pinned, *others)(agent._plain, pinned, *others)
     except FloatingPointError as error:
         raise adapter.translate(error) from None
     pending = _pending_by_arm(agent) if adapter.registry else None
