@@ -30,7 +30,7 @@ class DecisionError(DriftwiseError, LookupError):
 
 
 class ArmError(DriftwiseError, LookupError):
-    """An arm is unknown, already there, or the last one left."""
+    """An arm is unknown, already there, the last one left, or not one that a policy may choose."""
 
 
 class LogError(DriftwiseError, ValueError):

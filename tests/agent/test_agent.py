@@ -3,6 +3,7 @@
 import math
 import threading
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -289,3 +290,24 @@ def test_prices_can_be_arms() -> None:
 def test_a_decision_shows_its_id() -> None:
     decision = dw.Agent(dw.UCB1(), ["a"]).decide()
     assert repr(decision) == f"Decision(id=0, action='a', propensity={decision.propensity:.4g})"
+
+
+def test_a_file_that_cannot_be_written_is_the_one_that_was_named(tmp_path: Path) -> None:
+    agent = dw.Agent(dw.UCB1(), ["a"])
+    with pytest.raises(FileNotFoundError, match=r"No such file or directory: '.*/nowhere/agent'$"):
+        agent.save(tmp_path / "nowhere" / "agent")
+    with pytest.raises(IsADirectoryError, match=rf"'{tmp_path}'$"):
+        agent.save(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_view_of_notes_lives_on_after_a_block_that_failed() -> None:
+    agent = dw.Agent(dw.UCB1(), ["a", "b"])
+    agent.decide(note="first")
+    notes = agent.notes
+    with pytest.raises(ZeroDivisionError), agent.atomic():
+        agent.decide(note="never")
+        raise ZeroDivisionError
+    agent.learn(0, reward=1.0)
+    agent.decide(note="second")
+    assert dict(notes) == dict(agent.notes) == {1: "second"}

@@ -23,7 +23,7 @@ from driftwise.core.kernel import PARTS, kernel, load_numba
 from driftwise.core.loop import play
 from driftwise.core.validation import without_text
 from driftwise.core.verbs import register
-from driftwise.errors import KernelError, RegistrationError
+from driftwise.errors import ArmError, KernelError, RegistrationError
 from driftwise.families import BanditOverBandit, SlidingKnapsackUCB, SlidingUCB, Thompson, Uniform
 
 POLICY = """
@@ -171,7 +171,7 @@ def test_a_class_written_anew_runs_its_new_kernels_and_the_old_its_own() -> None
 def test_a_policy_that_chooses_no_arm_is_stopped_before_it_writes() -> None:
     policy, world = written(9), driftwise.worlds.Abrupt(n_arms=4)
     study = driftwise.Study(name="x", worlds={"w": world}, policies={"p": policy}, horizon=100, runs=1)
-    with pytest.raises(IndexError, match="chose an arm that does not exist"):
+    with pytest.raises(ArmError, match="chose an arm that does not exist"):
         driftwise.run(study)
 
 

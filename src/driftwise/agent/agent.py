@@ -132,6 +132,13 @@ class Agent(Rounds):
             over = self._ends(self._oldest) if full else None
             chosen = -1 if outside is None else outside[0]
             index, propensity, own = self._decide(self._plain, self._address, t, context, self._rng, chosen)
+            registry = adapter.registry
+            try:
+                if index < 0:
+                    raise IndexError
+                chosen, name = registry.uids[index], registry.names[index]
+            except (IndexError, TypeError):
+                raise self._no_such_arm(index) from None
             # From here on nothing can fail: a decision is made as a whole or not at all.
             if outside is not None:
                 propensity = outside[1]
@@ -143,9 +150,8 @@ class Agent(Rounds):
                     self._follow(self._plain, self._address, *over)
                 del pending[self._oldest]
                 self.forgotten += 1
-            registry = adapter.registry
-            pending[id] = t, registry.uids[index], propensity, NOTHING, note
-            return new_decision((t, registry.names[index], propensity, NOTHING, own))
+            pending[id] = t, chosen, propensity, NOTHING, note
+            return new_decision((t, name, propensity, NOTHING, own))
 
     def learn(self, decision: Decision | int, reward: object = None, **outcome: object) -> OutcomeStatus:
         """Report the outcome of a decision, now or later, in any order; what became of it comes back.

@@ -55,6 +55,7 @@ class Rounds:
 
     def _bind(self, policy: Policy, adapter: AnyAdapter, state: State) -> None:
         """Take a policy, an adapter and a state, and the compiled halves of a round for their types."""
+        states.check_state(state, policy)
         plain, example, bound = without_text(policy), adapter.examples, self._bound
         pinned = pin(state)
         adapter.attach(bound, plain, pinned)
@@ -104,7 +105,9 @@ class Rounds:
             with self._lock:
                 adapter.rollback(checkpoint)
                 self._bind(policy, adapter, state)
-                self._pending, self._oldest = pending, oldest
+                self._pending.clear()  # the table itself stays: `notes` is a view of it
+                self._pending.update(pending)
+                self._oldest = oldest
                 self.t, self.forgotten, self.ignored = counters
             raise
 
@@ -157,6 +160,10 @@ class Rounds:
         if place is None:
             return None
         return t, place[0], propensity, place[1], self._rng, self._adapter.examples.outcome, self.t - 1, OVER
+
+    def _no_such_arm(self, index: object) -> ArmError:
+        names = self._adapter.registry.names
+        return ArmError(f"{self.policy}: select returned {index!r}, not the number of an arm, 0 to {len(names) - 1}")
 
     def _find_oldest(self) -> None:
         """Find the oldest pending decision. Ids only grow, so the search never starts over."""

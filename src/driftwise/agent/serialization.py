@@ -159,16 +159,19 @@ def decode_agent(blob: bytes, kind: type | None, note: Any = Any) -> AgentParts:
 
 
 def write_whole(path: Path, blob: bytes) -> None:
-    """Write a file as a whole or not at all: beside its place first, then moved there."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(blob)
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink()
-            raise
+    """Write a file as a whole or not at all: beside its place first, then moved there. Errors name the file itself."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            try:
+                file.write(blob)
+                file.flush()
+                os.fsync(file.fileno())
+                Path(file.name).replace(path)
+            except BaseException:
+                Path(file.name).unlink()
+                raise
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 def _encode_structure(problem: Problem) -> list[Packed]:

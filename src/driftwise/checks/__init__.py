@@ -50,6 +50,7 @@ from driftwise.checks.runs import (
     blocks_join,
     bytes_come_back,
     loop_equals_verbs,
+    no_index_is_out_of_bounds,
     propensities_are_frequencies,
     same_seed_same_run,
     select_reads_only,
@@ -76,6 +77,7 @@ Check = Callable[[Policy], str | None]
 POLICY_CHECKS: tuple[Check, ...] = (
     rejects_nonsense,
     refuses_other_families,
+    no_index_is_out_of_bounds,
     compiles_once,
     memory_is_bounded,
     select_reads_only,

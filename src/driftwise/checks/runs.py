@@ -5,18 +5,28 @@ from typing import Any
 import numpy as np
 
 from driftwise.checks._helpers import kind_name
-from driftwise.checks.contract import fixtures_of, require, select, short_run
+from driftwise.checks.contract import ContractError, fixtures_of, require, select, short_run
 from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core import verbs
 from driftwise.core.dispatch import decision_of
 from driftwise.core.family import trace_for
 from driftwise.core.fixtures import ROUNDS
+from driftwise.core.kernel import bounds_checked
 from driftwise.core.loop import play
 from driftwise.core.protocols import Policy
 from driftwise.core.seeding import at, key
 from driftwise.core.serialization import clone, dump, equal, load
 from driftwise.core.types import Decision
 from driftwise.core.validation import cast, without_text
+
+
+def no_index_is_out_of_bounds(policy: Policy) -> None:
+    """No kernel reads or writes outside of an array, which compiled code would do without a word."""
+    with bounds_checked():
+        try:
+            short_run(policy)
+        except IndexError as error:
+            raise ContractError(f"{policy}: a kernel reads or writes outside of an array ({error})") from None
 
 
 def select_reads_only(policy: Policy) -> None:

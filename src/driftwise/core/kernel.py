@@ -20,7 +20,8 @@ A kernel that makes an array of its own says so: `@kernel(allocates=True)`, and 
 import functools
 import importlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
@@ -39,6 +40,7 @@ _LOCK = threading.RLock()
 _COMPILED: set["Kernel[Any, Any]"] = set()  # those that have compiled something
 _READS: dict["Kernel[Any, Any]", Any] = {}  # what the user's among them read
 _GENERATION = [0]
+_BOUNDS_CHECKED = [False]
 
 
 class Kernel(Generic[P, R]):
@@ -49,25 +51,30 @@ class Kernel(Generic[P, R]):
         self.function = cast(FunctionType, function)
         self.inline = inline and not allocates
         self.options = OPTIONS | {"_nrt": allocates}
-        self._entries: dict[tuple[bool, *tuple[type, ...]], Any] = {}
+        self._parts: dict[bool, Dispatcher] = {}
+        self._entries: dict[tuple[object, ...], Any] = {}
 
-    @functools.cached_property
+    @property
     def compiled(self) -> "Dispatcher":
         """The dispatcher that other kernels link against; kept in memory only."""
-        numba = load_numba()
-        self._remember()
-        compiled: Dispatcher = numba.njit(self.function, forceinline=self.inline, **part_options(numba), **self.options)
-        return compiled
+        checked = _BOUNDS_CHECKED[0]
+        if checked not in self._parts:
+            numba = load_numba()
+            self._remember()
+            options = self.options | part_options(numba) | {"forceinline": self.inline, "boundscheck": checked or None}
+            self._parts[checked] = numba.njit(self.function, **options)
+        return self._parts[checked]
 
     def entry(self, *classes: type, holds: bool = False) -> "Dispatcher":
         """The dispatcher that Python calls, cached on disk under the tag of all that `classes` depend on."""
         with _LOCK:
             if _READS and any(each.changed() for each in _READS.values()):
                 forget_compiled()
-            if (holds, *classes) not in self._entries:
+            key = holds, _BOUNDS_CHECKED[0], *classes
+            if key not in self._entries:
                 self._remember()
-                self._entries[holds, *classes] = self._cached(classes, holds)
-            entry: Dispatcher = self._entries[holds, *classes]
+                self._entries[key] = self._cached(classes, holds)
+            entry: Dispatcher = self._entries[key]
             return entry
 
     def _remember(self) -> None:
@@ -83,11 +90,12 @@ class Kernel(Generic[P, R]):
         from driftwise.core.fingerprint import code_tag, importable
 
         numba = load_numba()
-        options = self.options | {"nogil": not holds} | entry_options(numba)
+        checked = _BOUNDS_CHECKED[0]
+        options = self.options | {"nogil": not holds, "boundscheck": checked or None} | entry_options(numba)
         entry: Any = numba.njit(self.function, **options)
         if all(map(importable, classes)):
             module, name, line = self.__module__, self.function.__qualname__, self.function.__code__.co_firstlineno
-            tag = f"{code_tag(self, *classes)} {module}.{name}:{line} {holds}"
+            tag = f"{code_tag(self, *classes)} {module}.{name}:{line} {holds}{' checked' if checked else ''}"
             entry._cache = KernelCache(name.rpartition(".")[2], tag)
         return cast("Dispatcher", entry)
 
@@ -109,6 +117,19 @@ class Kernel(Generic[P, R]):
             return cast(R, self.entry(*kinds(pinned))(*pinned, **kwargs))
 
 
+@contextmanager
+def bounds_checked() -> Iterator[None]:
+    """What is called in this block raises an `IndexError` where it reads or writes outside of an array.
+
+    Otherwise compiled code does not notice, and what else is in memory is overwritten. It takes compiling once more.
+    """
+    before, _BOUNDS_CHECKED[0] = _BOUNDS_CHECKED[0], True
+    try:
+        yield
+    finally:
+        _BOUNDS_CHECKED[0] = before
+
+
 def generation() -> int:
     """How often what was compiled has been forgotten."""
     return _GENERATION[0]
@@ -123,7 +144,7 @@ def forget_compiled() -> None:
     with _LOCK:
         for each in _COMPILED:
             each._entries.clear()
-            vars(each).pop("compiled", None)
+            each._parts.clear()
         _COMPILED.clear()
         _READS.clear()
         _GENERATION[0] += 1

@@ -28,7 +28,7 @@ from driftwise.core.types import (
     Shared,
     State,
 )
-from driftwise.errors import StateError
+from driftwise.errors import KernelError, StateError
 
 FORMAT = 2  # 2: agents keep what only their family has apart from what all have
 MAGIC = "driftwise"
@@ -98,6 +98,18 @@ def arrays(state: State, *, but: tuple[Any, ...] = (Scratch,), path: str = "") -
             yield from arrays(value, but=but, path=here)
         elif role[name] not in but:
             yield here, value
+
+
+def check_state(state: Any, who: object) -> None:
+    """Refuse what kernels and saved bytes have no place for: a state is a NamedTuple of arrays of numbers."""
+    if not hasattr(state, "_fields"):
+        raise KernelError(f"init of {who} returns {state!r}, not a NamedTuple of arrays")
+    for path, value in arrays(state, but=()):
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
+            raise KernelError(
+                f"the state of {who} holds {path}={value!r}: it must be an array of numbers; "
+                "a number that changes is an array of shape (1,)"
+            )
 
 
 def lasting(state: State) -> Iterator[tuple[str, Any]]:

@@ -204,6 +204,14 @@ def teach(numba: ModuleType) -> None:
             plain = (types.unliteral(each) if isinstance(each, types.IntegerLiteral) else each for each in args)
             return super().get_call_type(context, tuple(plain), kws)
 
+    def check_choice(returned: "NumbaType") -> None:
+        """Refuse what a `select` must not return, before the loop fails to use it."""
+        if not isinstance(returned, types.BaseTuple) or len(returned) != 2:
+            raise numba.TypingError(f"it returns {returned}, not an action and its propensity (nan where unknown)")
+        action = types.unliteral(returned[0])
+        if not isinstance(action, types.Integer | types.Array):
+            raise numba.TypingError(f"it returns {action} for an action, which is a whole number or an array")
+
     class VerbType(types.Callable, types.Dummy):  # type: ignore[misc, name-defined]
         """numba's type of a verb. Unlike an `overload` it asks the table at every compilation, and adds no stub."""
 
@@ -224,9 +232,12 @@ def teach(numba: ModuleType) -> None:
         ) -> "Signature":
             called = self.kernel_type(args)
             try:
-                return called.get_call_type(context, args, kws)
-            except Exception as error:
-                mark(error, self.verb.__name__, args[0].instance_class, self.kernel_for(args))
+                signature = called.get_call_type(context, args, kws)
+                if self.verb is select:
+                    check_choice(signature.return_type)
+                return signature
+            except Exception:
+                mark(self.verb.__name__, args[0].instance_class, self.kernel_for(args))
                 raise
 
         def get_call_signatures(self) -> "tuple[list[Signature], bool]":

@@ -7,8 +7,9 @@ cluster (`study/cluster.py`), alone or in company.
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -23,7 +24,7 @@ from driftwise.core.protocols import Comparator, Policy, Tape, World
 from driftwise.core.seeding import key
 from driftwise.core.types import Record, Trace
 from driftwise.core.validation import whole, without_text
-from driftwise.errors import ParameterError
+from driftwise.errors import ArmError, ParameterError
 from driftwise.measure.ledger import OPTIMAL, REGRET, REWARD, Ledger, enter, new_ledger
 from driftwise.measure.recovery import recovery_times
 from driftwise.study.progress import Progress as Progress
@@ -139,7 +140,8 @@ def warm(study: Study, progress: Progress) -> None:
         for player in (study.player(label, each) for each in study.policies):
             policy = with_foresight(player, world, study.horizon, 0)
             state, trace = state_of(policy, world, study.horizon, 0), trace_for(problem, 0, 1)
-            play(without_text(policy), state, tape, world.nature(study.horizon), key(0), trace, 1)
+            with _of(policy):
+                play(without_text(policy), state, tape, world.nature(study.horizon), key(0), trace, 1)
             done += 1
             progress.compiled(done, pairs)
 
@@ -177,10 +179,20 @@ def play_job(study: Study, cells: Job, progress: Progress, stop: Event) -> list[
     return [_played(runner, comparator, changes) for runner in runners]
 
 
+@contextmanager
+def _of(policy: Policy) -> Iterator[None]:
+    """What a world refuses in this block is a choice of this policy."""
+    try:
+        yield
+    except ArmError as error:
+        raise ArmError(f"{policy}: {error}") from None
+
+
 def _play_block(runner: Runner, tape: Tape, trace: Trace, horizon: int) -> None:
     """Play the rounds of a tape; those after a world has closed pay nothing."""
     before = time.perf_counter()
-    played = play(runner.policy, runner.state, tape, runner.nature, runner.rng, trace, horizon)
+    with _of(runner.policy):
+        played = play(runner.policy, runner.state, tape, runner.nature, runner.rng, trace, horizon)
     runner.seconds[0] += time.perf_counter() - before
     runner.rounds[0] += played
     trace.actions[played:] = -1

@@ -18,7 +18,7 @@ from scipy import stats
 from driftwise.cli import main
 from driftwise.core import verbs
 from driftwise.core.types import Floats
-from driftwise.errors import ParameterError
+from driftwise.errors import ArmError, ParameterError
 from driftwise.families import Flights, Hypercube, PiecewiseLinear, Rotating, SinePair
 from driftwise.families.composite.worlds import flights
 from driftwise.families.contextual.worlds.base import LAWS, FeaturedWorld
@@ -111,7 +111,7 @@ def test_an_action_that_does_not_exist_is_refused() -> None:
     world = Rotating(dim=3, n_actions=4)
     tape, nature = world.draw(10, 0)
     for action in (-1, 4):
-        with pytest.raises(IndexError, match="an action that does not exist"):
+        with pytest.raises(ArmError, match="an action that does not exist"):
             verbs.respond(tape, nature, 0, action)
 
 

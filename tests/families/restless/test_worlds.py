@@ -12,7 +12,7 @@ from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Trace
 from driftwise.core.validation import cast
 from driftwise.core.verbs import observe, respond
-from driftwise.errors import ParameterError
+from driftwise.errors import ArmError, ParameterError
 from driftwise.families import (
     AgeOfInformation,
     Climbing,
@@ -104,7 +104,7 @@ def test_arms_that_never_start_over_go_on_where_they_were() -> None:
 def test_arms_out_of_order_or_unknown_are_refused(action: list[int]) -> None:
     world = Climbing(n_arms=4)
     tape, herd = world.draw(3, 0)
-    with pytest.raises(IndexError, match="the policy activated"):
+    with pytest.raises(ArmError, match="the policy activated"):
         respond(tape, herd, 0, np.array(action))
 
 

@@ -21,7 +21,7 @@ from driftwise.core.spec import describe, parse
 from driftwise.core.types import Decision, Floats, Ints, Problem, SlateOutcome, new_trace
 from driftwise.core.validation import cast
 from driftwise.core.verbs import observe, respond, restart
-from driftwise.errors import ParameterError
+from driftwise.errors import ArmError, ParameterError
 from driftwise.families import POLICIES, WORLDS, Abrupt, BanditOverBandit, Slates, SlidingSlateUCB
 from driftwise.families.composite.worlds.delayed import Delayed
 from driftwise.measure.comparator import BestChoice
@@ -201,7 +201,7 @@ def test_the_world_is_named_in_words() -> None:
 )
 def test_a_slate_that_cannot_be_is_an_error(slate: list[int]) -> None:
     tape, nature = Slates().draw(10, seed=0)
-    with pytest.raises(IndexError, match="the policy chose"):
+    with pytest.raises(ArmError, match="the policy chose"):
         respond(tape, nature, 0, np.array(slate, np.int64))
 
 

@@ -24,7 +24,7 @@ from driftwise.core.seeding import generator, key
 from driftwise.core.types import Floats, Outcome, Problem
 from driftwise.core.validation import cast_fields, number, whole
 from driftwise.core.verbs import register
-from driftwise.errors import ParameterError
+from driftwise.errors import ArmError, ParameterError
 from driftwise.measure.base_world import BaseWorld
 from driftwise.measure.levels import BLOCK, BLOCK_NUMBERS, Levels
 from driftwise.measure.variation import Course
@@ -57,7 +57,7 @@ def _observe(tape: FeatureTape, nature: Any, t: int) -> Any:
 def _respond(tape: FeatureTape, nature: Any, t: int, action: int) -> Outcome:
     i = t - tape.start
     if action < 0 or action >= tape.levels.table.shape[1]:
-        raise IndexError("the policy chose an action that does not exist")
+        raise ArmError("the policy chose an action that does not exist")
     mean = tape.levels.table[tape.levels.rows[i], action]
     if tape.law == GAUSSIAN:
         return Outcome(mean + tape.sd * tape.noise[i])

@@ -24,6 +24,7 @@ from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Ints, Problem, Spent
 from driftwise.core.validation import cast_fields, number, one_of, whole
 from driftwise.core.verbs import register
+from driftwise.errors import ArmError
 from driftwise.families.knapsack.means import Means
 from driftwise.families.knapsack.problem import Budgets
 from driftwise.measure.base_world import BaseWorld
@@ -97,7 +98,7 @@ def _respond(tape: BudgetTape, till: Till, t: int, action: int) -> Spent:
 def check_arm(tape: Any, action: int) -> None:
     """Refuse an arm that does not exist; -1 is the null arm."""
     if action < -1 or action >= tape.levels.table.shape[1]:
-        raise IndexError("the policy chose an arm that does not exist")
+        raise ArmError("the policy chose an arm that does not exist")
 
 
 @kernel

@@ -19,7 +19,7 @@ from driftwise.core.seeding import key
 from driftwise.core.types import Floats, Outcome, Problem
 from driftwise.core.validation import cast_fields, number, whole
 from driftwise.core.verbs import register
-from driftwise.errors import ParameterError
+from driftwise.errors import ArmError, ParameterError
 from driftwise.measure.base_world import BaseWorld
 from driftwise.measure.levels import Drift, Levels
 
@@ -44,7 +44,7 @@ class GaussianTape(NamedTuple):
 @kernel
 def _mean(tape: Any, i: int, action: int) -> float:
     if action < 0 or action >= tape.levels.table.shape[1]:
-        raise IndexError("the policy chose an arm that does not exist")
+        raise ArmError("the policy chose an arm that does not exist")
     return float(tape.levels.table[tape.levels.rows[i], action])
 
 

@@ -24,7 +24,7 @@ from driftwise.core.seeding import generator, key
 from driftwise.core.types import Floats, Ints, Moves, Problem
 from driftwise.core.validation import cast_fields, number, one_of, whole
 from driftwise.core.verbs import register
-from driftwise.errors import ParameterError
+from driftwise.errors import ArmError, ParameterError
 from driftwise.families.restless.structure import (
     KNOWLEDGE,
     RestlessStructure,
@@ -114,9 +114,9 @@ def _first_above(sums: Floats, level: float) -> int:
 def _check(action: Ints, n_arms: int) -> None:
     for place in range(len(action)):
         if action[place] < NOBODY or action[place] >= n_arms:
-            raise IndexError("the policy activated an arm that does not exist")
+            raise ArmError("the policy activated an arm that does not exist")
         if place > 0 and action[place] > NOBODY and (action[place] <= action[place - 1] or action[place - 1] == NOBODY):
-            raise IndexError("the policy activated arms out of order, or one twice")
+            raise ArmError("the policy activated arms out of order, or one twice")
 
 
 register(RestlessTape, observe=_observe, respond=_respond)

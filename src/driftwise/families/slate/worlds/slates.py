@@ -20,7 +20,7 @@ from driftwise.core.spec import parse
 from driftwise.core.types import Floats, Ints, Problem, SlateOutcome
 from driftwise.core.validation import cast_fields, whole
 from driftwise.core.verbs import register
-from driftwise.errors import ParameterError
+from driftwise.errors import ArmError, ParameterError
 from driftwise.families.multi_armed.worlds.abrupt import Abrupt
 from driftwise.families.multi_armed.worlds.base import ArmedWorld
 from driftwise.families.multi_armed.worlds.random_walk import RandomWalk
@@ -77,13 +77,13 @@ def _respond(tape: SlateTape, nature: Tray, t: int, action: Ints) -> SlateOutcom
 @kernel
 def _check(action: Ints, size: int, n_items: int) -> None:
     if len(action) != size:
-        raise IndexError("the policy chose a slate of another size")
+        raise ArmError("the policy chose a slate of another size")
     for place in range(size):
         if action[place] < 0 or action[place] >= n_items:
-            raise IndexError("the policy chose an item that does not exist")
+            raise ArmError("the policy chose an item that does not exist")
         for before in range(place):
             if action[before] == action[place]:
-                raise IndexError("the policy chose an item twice")
+                raise ArmError("the policy chose an item twice")
 
 
 register(SlateTape, observe=_observe, respond=_respond)
