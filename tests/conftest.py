@@ -11,8 +11,11 @@ import pytest
 from tests.fixtures import postgres
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """All that was imported and collected stays: from here on the garbage collector need not look through it."""
+    if getattr(session.config.option, "loadgroup", False):
+        grouped = [each for each in session.items if each.get_closest_marker("xdist_group")]
+        assert all("@" in each.nodeid for each in grouped), "xdist knows no groups: this pytest is too new for it"
     gc.collect()
     gc.freeze()
 
@@ -22,17 +25,16 @@ QUESTIONS = {"uname", "/sbin/ldconfig", "ldconfig", "fc-list"}  # programs that 
 _running: list[pytest.Item] = []
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Who asks for a server starts a program, and a paper is many studies.
 
-    `make system` gives tests of a file to one worker if they set something up together, or compile the same.
+    `make system` gives tests of a file to one worker if they set something up together, or compile the same. When all
+    items are collected would be too late to say so: xdist reads the groups before this file is asked.
     """
-    for item in items:
-        if WHOLE & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.system)
-        if item.get_closest_marker("system") and _shares(item):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    if WHOLE & set(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.system)
+    if item.get_closest_marker("system") and _shares(item):
+        item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 def _shares(item: pytest.Item) -> bool:
