@@ -42,7 +42,8 @@ def at_most(found: "Diagnosis") -> str:
 def _lines(found: "Diagnosis") -> Iterator[str]:
     zone = f" ({found.timezone})" if found.dated else ""
     span = f", {short_date(found.span[0])} to {short_date(found.span[1])}{zone}" if found.span else ""
-    yield f"{found.rows:,} rows, {len(found.arms)} {'arm' if len(found.arms) == 1 else 'arms'}{span}"
+    guess = f"; {found.arm_guess}" if found.arm_guess else ""
+    yield f"{found.rows:,} rows, {len(found.arms)} {'arm' if len(found.arms) == 1 else 'arms'}{span}{guess}"
     yield ""
     yield verdict(found)
     for change, texts in [*zip(found.changes, found.dates, strict=True)][:MOST_CHANGES]:
@@ -79,11 +80,15 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
     yield f"  {found.recommendation.command}"
     if found.recommendation.serve:
         yield f"  {found.recommendation.serve}"
-    notes = (*found.notes, *found.overlap.notes)
-    if notes:
+    if notes := notes_of(found):
         yield ""
         yield "Notes"
         yield from (f"  - {note}" for note in notes)
+
+
+def notes_of(found: "Diagnosis") -> list[str]:
+    """What was guessed, assumed and left out, but for the guess that stands first."""
+    return [note for note in (*found.notes, *found.overlap.notes) if note != str(found.arm_guess)]
 
 
 def short_date(text: str) -> str:
@@ -223,6 +228,7 @@ def to_dict(found: "Diagnosis") -> Mapping[str, object]:
             "deterministic": found.overlap.deterministic,
         },
         "recommendation": found.recommendation._asdict(),
+        "arm_guess": None if found.arm_guess is None else found.arm_guess._asdict(),
         "notes": [*found.notes, *found.overlap.notes],
     }
 
