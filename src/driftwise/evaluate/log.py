@@ -200,7 +200,7 @@ class Log:
 
         With `arms`, whole numbers in `actions` are indices into them; otherwise actions are the names of arms.
         """
-        names, index = _named(actions, arms)
+        names, index = _arm_indices(actions, arms)
         n = len(index)
         matrix, prices = _floats("context", context, n, 2), _floats("costs", costs, n, 2)
         table = _floats("features", features, n, 3)
@@ -353,7 +353,9 @@ class Log:
             self.notes += (f"every reward is {rewards[0]:g}: there is nothing to learn",)
 
 
-def _named(actions: Sequence[object] | NDArray[np.generic], arms: Sequence[str] | None) -> tuple[tuple[str, ...], Ints]:
+def _arm_indices(
+    actions: Sequence[object] | NDArray[np.generic], arms: Sequence[str] | None
+) -> tuple[tuple[str, ...], Ints]:
     """Names of arms, and an index per row."""
     values = np.asarray(actions)
     if values.ndim != 1 or not len(values):
