@@ -1,5 +1,6 @@
 """The map of ARCHITECTURE.md is the tree, class names are unique, and families are named in their own place only."""
 
+import ast
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -12,6 +13,7 @@ from driftwise.core.family import FAMILIES
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "driftwise"
 ONE_FILE_PER_IDEA = ("policies", "worlds", "oracles")
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 FILES = sorted(SOURCE.rglob("*.py"))
 
 
@@ -73,6 +75,20 @@ def test_msgpack_is_decoded_by_decoders_that_are_made_at_import() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_files_fit_in_the_head(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_functions_fit_on_a_screen(path: Path) -> None:
+    functions = [each for each in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(each, FUNCTIONS)]
+    assert not {each.name: n for each in functions if (n := own_lines(each)) > 60}
+
+
+def own_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of the body, without the docstring and the functions inside."""
+    body = function.body[bool(ast.get_docstring(function)) :]
+    inside = [each for each in body if isinstance(each, FUNCTIONS)]
+    lines = function.end_lineno - body[0].lineno + 1 if body and function.end_lineno else 0
+    return lines - sum(each.end_lineno - each.lineno + 1 for each in inside if each.end_lineno)
 
 
 def test_folders_fit_in_the_head() -> None:

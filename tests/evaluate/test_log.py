@@ -1,5 +1,6 @@
 """Logs from files, frames and arrays: the same rows whatever they come in, and a sentence for whatever is odd."""
 
+import html
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ import pytest
 import driftwise as dw
 from driftwise.errors import LogError
 from driftwise.evaluate.columns import ColumnOptions, choose_columns
+from driftwise.evaluate.diagnosis.page import render
 from tests.fixtures.clicks import START, clicks_csv
 
 SMALL = "time,action,reward\n2026-09-01T10:00:00Z,a,1\n2026-09-01T11:00:00Z,b,0\n2026-09-01T12:00:00Z,a,0\n"
@@ -139,6 +141,41 @@ def test_columns_by_option_and_none(tmp_path: Path) -> None:
 def test_names_are_guessed(names: list[str], action: str, reward: str) -> None:
     columns, _ = choose_columns(ColumnOptions(), names, {})
     assert (columns.action, columns.reward) == (action, reward)
+
+
+@pytest.mark.parametrize(
+    ("header", "first_line"),
+    [
+        (
+            "app_version,headline_id",
+            "arms from 'app_version' (a guess; 'headline_id' could be it: --action headline_id)",
+        ),
+        ("group,banner", "arms from 'group' (a guess; 'banner' could be it: --action banner)"),
+        ("item,price", "arms from 'item' (a guess; 'price' could be it: --action price)"),
+        ("group,banner,my price", "arms from 'group' (a guess; 'banner' or 'my price' could be it: --action banner)"),
+        ("my group,The Country", "arms from 'my group' (a guess; 'The Country' could be it: --action 'The Country')"),
+        ("country", "arms from 'country' (a guess by content alone; to name it: --action COLUMN)"),
+        ("group", ""),
+        ("variant,country", ""),
+    ],
+)
+def test_a_guess_of_the_arm_that_could_be_wrong_stands_first(tmp_path: Path, header: str, first_line: str) -> None:
+    width = len(header.split(","))
+    rows = "".join(f"2026-09-01 00:{i % 60:02},{','.join(['ab'[i % 2]] * width)},{i % 3 // 2}\n" for i in range(60))
+    log = dw.Log.read(write(tmp_path, f"ts,{header},click\n{rows}"))
+    found = log.diagnose()
+    text, page = str(found).splitlines(), render(found, title="t")
+    assert text[0].partition("; ")[2] == first_line
+    assert log.notes[0] == first_line if first_line else not any("arms from" in note for note in log.notes)
+    assert not any("arms from" in line for line in text[1:])
+    assert (first_line == "") == (found.to_dict()["arm_guess"] is None) == ("arms from" not in page)
+    assert html.escape(first_line).replace("&#x27;", "&#39;") in page.partition('<p class="lead">')[0]
+
+
+def test_a_column_of_many_values_is_no_arm(tmp_path: Path) -> None:
+    rows = "".join(f"2026-09-01 00:{i % 60:02},{'ab'[i % 2]},{i / 7:.2f},{i % 3 // 2}\n" for i in range(60))
+    log = dw.Log.read(write(tmp_path, f"ts,group,purchase_price,click\n{rows}"))
+    assert log.arm_guess is None and log.arms == ("a", "b")
 
 
 # ---- times ----

@@ -54,7 +54,37 @@ def test_cells_that_an_earlier_study_played_have_their_parameters(tmp_path: Path
     results = dw.run(whole, tmp_path / "results.sqlite")
     assert "window" not in results.frame(), "nothing varies"
     dw.run(whole.sweep(window=[20, 50]), results)
-    assert sorted(results.frame()["window"]) == [20, 50]
+    table = table_of(results.frame())
+    assert table["policy"] == ["ts", "ts window=20", "ts window=50"]
+    assert table["window"] == [20, 20, 50]
+
+
+def test_cells_that_another_study_played_have_the_labels_of_each(tmp_path: Path) -> None:
+    file = tmp_path / "results.sqlite"
+    first = dw.Study(
+        name="first", worlds={"here": WORLDS["w"]}, policies={"mine": dw.SlidingUCB(window=20)}, horizon=300, runs=2
+    )
+    dw.run(first, file).close()
+    sweep = study({"ucb": dw.SlidingUCB(window=30)}, runs=2).sweep(window=[20, 50])
+    results = dw.run(sweep, file)
+    table = table_of(results.frame())
+    rows = list(zip(table["study"], table["world"], table["policy"], table["window"], table["run"], strict=True))
+    labels = [("first", "here", "mine", 20), ("s", "w", "ucb window=20", 20), ("s", "w", "ucb window=50", 50)]
+    assert rows == [(*each, run) for each in labels for run in range(2)]
+    assert table["key"][:2] == table["key"][2:4] and len(set(table["key"])) == 4
+    groups = {(each.study, each.world, each.policy): len(each.rows) for each in results.groups()}
+    assert groups == {each[:3]: 2 for each in labels}
+    assert "ucb window=20" in repr(results) and "4 runs" in results._repr_html_()
+    assert sorted(results.summary(sweep).frame()["policy"]) == ["ucb window=20", "ucb window=50"]
+
+
+def test_a_study_that_is_complete_writes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "results.sqlite"
+    whole = study({"ts": dw.SlidingThompson(window=20)})
+    dw.run(whole, file).close()
+    before = file.read_bytes()
+    dw.run(whole, file).close()
+    assert file.read_bytes() == before
 
 
 def test_no_results_are_an_empty_frame() -> None:

@@ -226,7 +226,7 @@ def test_a_results_file_of_the_first_version_is_converted(tmp_path: Path) -> Non
         assert len(points) == values.size
         connection.executescript(
             """
-            drop view curves; drop table curve_columns; pragma user_version = 0;
+            drop view curves; drop table curve_columns; drop table labels; pragma user_version = 0;
             create table curves (key text, t integer, regret real, reward real, optimal real, primary key (key, t));
             """
         )
@@ -234,10 +234,22 @@ def test_a_results_file_of_the_first_version_is_converted(tmp_path: Path) -> Non
     again = Results(file)
     assert np.array_equal(again.curves(cells)[0], rounds) and np.array_equal(again.curves(cells)[1], values)
     assert np.array_equal(again.at(cells, int(rounds[-1])), values[:, -1])
+    assert [*again.frame()["policy"]] == ["u", "u"]
     with pytest.raises(ParameterError, match="'nothing' is not a curve: there are regret, reward, optimal"):
         again.curves(cells, "nothing")
     again.close()
     with sqlite3.connect(file) as connection:
-        connection.execute("pragma user_version = 3")
+        connection.execute("pragma user_version = 4")
     with pytest.raises(ParameterError, match="cannot be used as a results file: it was written by a later driftwise"):
         Results(file)
+
+
+def test_a_results_file_of_the_second_version_keeps_its_labels(tmp_path: Path) -> None:
+    file = tmp_path / "results.sqlite"
+    dw.run(study(runs=1), file).close()
+    with sqlite3.connect(file) as connection:  # as the second version wrote it
+        connection.executescript("drop table labels; pragma user_version = 2;")
+    results = Results(file)
+    labels = {(world, policy) for world in WORLDS for policy in POLICIES}
+    assert set(results.frame()[["world", "policy"]].itertuples(index=False, name=None)) == labels
+    assert missing(study(runs=1), results) == []

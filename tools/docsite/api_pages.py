@@ -201,16 +201,17 @@ def _class_signature(name: str, kind: type) -> str:
         bases = ", ".join(base.__name__ for base in kind.__bases__ if base is not object)
         return f"class {name}({bases})"
     if hasattr(kind, "_fields") or is_dataclass(kind):
-        fields = [
-            each for base in reversed(kind.__mro__) if base.__module__.startswith("driftwise") for each in _fields(base)
-        ]
-        return _wrapped(name, fields)
+        bases_first = [base for base in reversed(kind.__mro__) if base.__module__.startswith("driftwise")]
+        fields = {field: text for base in bases_first for field, text in _fields(base).items()}
+        return _wrapped(name, [*fields.values()])
     initial = vars(kind).get("__init__")
     return _signature(name, initial) if inspect.isfunction(initial) else f"class {name}"
 
 
-def _fields(kind: type) -> list[str]:
-    return [ast.unparse(node) for node in _definition(kind).body if isinstance(node, ast.AnnAssign)]
+def _fields(kind: type) -> dict[str, str]:
+    """The fields that a class declares, by name: one of a class above has the default that the class below gives it."""
+    declared = [node for node in _definition(kind).body if isinstance(node, ast.AnnAssign)]
+    return {ast.unparse(node.target): ast.unparse(node) for node in declared}
 
 
 def _members(kind: type) -> list[str]:

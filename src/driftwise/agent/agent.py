@@ -24,7 +24,7 @@ from driftwise.core import serialization as states
 from driftwise.core.adapter import NOTHING, AnyAdapter
 from driftwise.core.arm_registry import plain_name
 from driftwise.core.encoding import Arm
-from driftwise.core.family import FAMILIES, caution_of, player_of
+from driftwise.core.family import FAMILIES, caution_of, display_name, errors_about, player_of, resolve
 from driftwise.core.loop import KNOWN
 from driftwise.core.outcome_status import OutcomeStatus
 from driftwise.core.problem import ProblemValue
@@ -81,12 +81,15 @@ class Agent(Rounds):
         max_pending: int = 100_000,
         propensity_samples: int = 0,
     ) -> None:
-        policy, value = policy_instance(policy), as_problem(problem)
-        policy = player_of(cast(policy), value)
-        adapter = FAMILIES[value.kind].adapter.of(policy, value)
+        chosen, value = cast(policy_instance(policy)), as_problem(problem)
+        policy = resolve(chosen, value.kind)
         seed, max_pending = whole("seed", seed, low=0, high=2**63 - 1), whole("max_pending", max_pending, high=10**9)
         samples = whole("propensity_samples", propensity_samples, low=0, high=10**6)
-        self._set_up(policy, adapter, seed, max_pending, samples)
+        with errors_about(chosen, policy):
+            policy = player_of(policy, value)
+            adapter = FAMILIES[value.kind].adapter.of(policy, value)
+            self._set_up(policy, adapter, seed, max_pending, samples)
+        adapter.name = display_name(chosen, policy)
         if caution := caution_of(policy, adapter.problem):
             warnings.warn(caution, stacklevel=2)
 

@@ -265,6 +265,7 @@ class Rounds:
         if self.t and hasattr(policy, "settled"):  # what it sizes by the number of arms stays as it is from now on
             policy = policy.settled(self._adapter.problem)
         adapter = before.regrouped(policy, registry, options)
+        adapter.name = before.name
         state = policy.init(adapter.problem)
         if self.t:
             old_indices = before.registry.old_indices(registry)
@@ -279,7 +280,7 @@ class Rounds:
         except StateError:
             raise
         except ValueError:  # an array that should be the same whatever the arms is not
-            name = type(self.policy).__name__
+            name = self._adapter.name
             raise ArmError(f"{name} sizes what it remembers by the number of arms: none can come or go") from None
 
     def _replanned(self, fresh: State, problem: Problem) -> State:

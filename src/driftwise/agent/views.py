@@ -26,7 +26,7 @@ class View:
             views = agent._adapter.views()
             if self.name not in views:
                 others = f"; beside what all agents have, it has {', '.join(views)}" if views else ""
-                raise AttributeError(f"an agent of {type(agent.policy).__name__} has no `{self.name}`{others}")
+                raise AttributeError(f"an agent of {agent._adapter.name} has no `{self.name}`{others}")
             return views[self.name](agent.t)
 
 

@@ -1,12 +1,18 @@
 """What a family promises of `auto`: one word works in every problem of it."""
 
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
 import numpy as np
 
 from driftwise.agent import Agent
 from driftwise.checks.contract import agent_for, learn, require
-from driftwise.core.family import Family, check_fit, resolve
-from driftwise.core.fixtures import HORIZON
-from driftwise.errors import ParameterError
+from driftwise.core.family import FAMILIES, Family, check_fit, resolve
+from driftwise.core.fixtures import HORIZON, Fixtures, Usage
+from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.families import Auto
 from driftwise.study.run import run
 from driftwise.study.study import Study
@@ -56,4 +62,48 @@ def auto_is_studied(family: Family) -> None:
     require(len(rounds) == 1 and rounds[0] > 0, f"auto played {rounds} rounds in {world}")
 
 
-FAMILY_CHECKS = (auto_fits, auto_decides, auto_is_studied)
+def auto_is_named_in_errors(family: Family) -> None:
+    """An error of an agent of `auto` names the policy of the family, which its user never chose, only beside `auto`."""
+    fixtures, inner = family.fixtures.of(), type(resolve(Auto(), family.name)).__name__
+    told = [text for how in fixtures.usages.values() for text in _errors(_mistakes(fixtures, how))]
+    alone = [text for text in told if inner in re.sub(rf"auto (\(here|is) {inner}\b", "", text)]
+    require(not alone, f"errors of auto ({family.name}) name {inner} alone: {alone}")
+    require(any(inner in text for text in told), f"no mistake of auto ({family.name}) has an error that names {inner}")
+
+
+def _mistakes(fixtures: Fixtures, usage: Usage) -> Iterator[Callable[[], Any]]:
+    """Calls that an agent refuses: problems without what they need, and arguments that nothing can be done with."""
+    rng, problem = np.random.default_rng(5), usage.problem
+    for name, default in zip(reversed(problem.__struct_fields__), reversed(problem.__struct_defaults__), strict=False):
+        if default is not msgspec.NODEFAULT:
+            yield partial(agent_for, Auto(), usage, seed=6, **{name: default})
+    agent = agent_for(Auto(), usage, seed=6)
+    yield from _refused_calls(agent, fixtures, usage, rng)
+    if usage.named:  # arms that come bring another adapter
+        agent.add_arm("one more", **usage.new_arm)
+        yield from _refused_calls(agent, fixtures, usage, rng)
+
+
+def _refused_calls(
+    agent: Agent, fixtures: Fixtures, usage: Usage, rng: np.random.Generator
+) -> Iterator[Callable[[], Any]]:
+    yield agent.decide
+    yield from (partial(agent.decide, **request) for request in usage.bad_requests)
+    decision = agent.decide(**usage.request(rng, agent.arms))
+    yield partial(agent.learn, decision)
+    yield partial(agent.learn, decision, reward=0.5, rewards=[0.5], costs=0.5, states=[0], gradient=[0.5])
+    yield from (partial(agent.learn, decision, **outcome) for outcome in fixtures.bad_outcomes(rng))
+    yield partial(agent.add_arm, "surplus", unknown=1.0)
+    yield partial(agent.change, unknown=1.0)
+    yield from (partial(getattr, agent, name) for each in FAMILIES.values() for name in each.adapter.view_names)
+
+
+def _errors(calls: Iterator[Callable[[], Any]]) -> Iterator[str]:
+    for call in calls:
+        try:
+            call()
+        except (DriftwiseError, AttributeError) as error:
+            yield str(error)
+
+
+FAMILY_CHECKS = (auto_fits, auto_decides, auto_is_studied, auto_is_named_in_errors)

@@ -65,7 +65,7 @@ class Adapter(ABC, Generic[ContextT, ChoiceT, KeyT, RowT, ValueT]):
     that one arm is chosen and nothing else can fail, so that an agent may skip copies of the state. `quick` says that
     a round takes microseconds; `repeats` that a choice can be repeated from its context, which is not overwritten.
     `plain_rewards` are the bounds of the floats that are an outcome as they are, all of them finite: none where an
-    outcome is more than a reward.
+    outcome is more than a reward. `name` is what errors call the policy: see `display_name` in `core/family.py`.
     """
 
     request_fields: ClassVar[tuple[str, ...]] = ()  # what `decide` takes

@@ -4,7 +4,9 @@ Everything that is particular to one family lives in its own package; the rest o
 never compares names. A new family is a folder in `families/` and a line in `families/__init__.py`.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -19,7 +21,7 @@ from driftwise.core.types import Problem, Trace, new_trace
 from driftwise.core.validation import policy_instance
 from driftwise.core.verbs import ABOUT
 from driftwise.core.words import Words
-from driftwise.errors import ParameterError
+from driftwise.errors import DriftwiseError, ParameterError
 
 ANY = "any"  # the family of policies over policies
 PolicyT = TypeVar("PolicyT", bound=Policy)
@@ -123,6 +125,27 @@ def player_of(policy: PolicyT, value: ProblemValue) -> PolicyT:
     if not has_names(player):
         return player
     return with_numbers(player, Foresight(FAMILIES[value.kind].adapter.of(player, value).problem))
+
+
+def display_name(policy: Policy, player: Policy) -> str:
+    """What errors call the player of a policy: its class, and where the family chose that, the word that left it to it.
+
+    `auto (here FilterBankUCB)` says both what the user wrote and what decides.
+    """
+    name = type(player).__name__
+    return name if type(player) is type(policy) else f"auto (here {name})"
+
+
+@contextmanager
+def errors_about(policy: Policy, player: Policy) -> Iterator[None]:
+    """In errors of a block the player of a policy has its display name, as before there is an adapter that knows it."""
+    try:
+        yield
+    except DriftwiseError as error:
+        if error.args and type(player) is not type(policy):
+            name = rf"\b{re.escape(type(player).__name__)}\b"
+            error.args = (re.sub(name, display_name(policy, player), str(error)), *error.args[1:])
+        raise
 
 
 def check_fit(policy: Policy, problem: Problem) -> None:

@@ -1,6 +1,7 @@
 """Which column of a log holds what: by the names that the caller gives, else guessed from names and contents."""
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 CONTEXT = re.compile(r"(x|context|feature|ctx)_?\d+|(context|feature|ctx)_.+")
 COSTS = re.compile(r"costs?|spend|costs?_.+")
 NEEDED = ("action", "reward")
+CERTAIN = ("action", "arm", "variant", "treatment")  # names that mean the arm and nothing else: docs/logs.md has them
 
 
 class Columns(NamedTuple):
@@ -72,6 +74,21 @@ class ColumnOptions(NamedTuple):
     context: Sequence[str] | None = None
     costs: Sequence[str] | None = None
     features: Sequence[str] | None = None
+
+
+class ArmGuess(NamedTuple):
+    """The column that was taken for the arm, and others that could be it."""
+
+    column: str
+    by_content: bool
+    alternatives: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """`arms from 'app_version' (a guess; 'headline_id' could be it: --action headline_id)`."""
+        how = " by content alone" if self.by_content else ""
+        which = f"{' or '.join(map(repr, self.alternatives))} could be it: " if self.alternatives else "to name it: "
+        option = shlex.join(["--action", self.alternatives[0] if self.alternatives else "COLUMN"])
+        return f"arms from {self.column!r} (a guess{how}; {which}{option})"
 
 
 Looks = Callable[[str], bool]
@@ -124,6 +141,21 @@ def choose_columns(
     return Columns(**chosen, context=context, costs=costs), guessed
 
 
+def guess_of_arms(column: str, unused: Sequence[str], looks: Mapping[str, Looks]) -> ArmGuess | None:
+    """How sure the guess is that a column has the arms; None where its name is certain, or nothing else could be it.
+
+    >>> print(guess_of_arms("app_version", ["headline_id", "note"], {}))
+    arms from 'app_version' (a guess; 'headline_id' could be it: --action headline_id)
+    """
+    words = WORDS["action"]
+    if _plain(column) in CERTAIN:
+        return None
+    by_name = [name for name in unused if _by_name(words, [name]) and looks.get("several", _anything)(name)]
+    by_look = [name for name in unused if name not in by_name and looks.get("action", _nothing)(name)]
+    by_content = not _by_name(words, [column])
+    return ArmGuess(column, by_content, (*by_name, *by_look)) if by_content or by_name or by_look else None
+
+
 def existing(name: str, names: Sequence[str], role: str) -> str:
     """A column that is there."""
     if name not in names:
@@ -156,6 +188,14 @@ def _by_name(words: Sequence[str], names: Sequence[str]) -> str:
             if len(word) > 2 and word in _plain(name).split("_"):
                 return name
     return NO_COLUMN
+
+
+def _anything(name: str) -> bool:
+    return True
+
+
+def _nothing(name: str) -> bool:
+    return False
 
 
 def _by_look(names: Sequence[str], looks: Looks | None) -> str:

@@ -20,6 +20,7 @@ from driftwise.errors import LogError
 
 if TYPE_CHECKING:
     from driftwise.agent import Agent
+    from driftwise.evaluate.columns import ArmGuess
     from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
     from driftwise.evaluate.evaluation import EvaluateOptions, Evaluation
     from driftwise.evaluate.rows import LogRows
@@ -55,6 +56,8 @@ class Log:
         The zone of days and hours in reports.
     notes : tuple of str
         What was guessed, assumed and left out, a sentence each.
+    arm_guess : ArmGuess, optional
+        The column that was taken for the arm, where that is a guess that could be wrong.
 
     >>> log = Log.from_arrays(actions=["red", "blue", "red"], rewards=[1, 0, 0], times=[30, 10, 20])
     >>> log.arms, log.actions, log.rewards
@@ -82,12 +85,14 @@ class Log:
         dated: bool = True,
         timezone: str = "UTC",
         notes: Sequence[str] = (),
+        arm_guess: "ArmGuess | None" = None,
     ) -> None:
         self.arms, self.actions, self.rewards, self.times = arms, actions, rewards, times
         self.propensities, self.context, self.context_names = propensities, context, context_names
         self.features, self.feature_names = features, feature_names
         self.units, self.rewarded_at, self.costs, self.cost_names = units, rewarded_at, costs, cost_names
         self.dated, self.timezone, self.notes = dated and times is not None, timezone, tuple(notes)
+        self.arm_guess = arm_guess
         if not len(actions):
             raise LogError("the log has no rows")
         if context is not None and context.shape[1] > len(context):
@@ -195,7 +200,7 @@ class Log:
 
         With `arms`, whole numbers in `actions` are indices into them; otherwise actions are the names of arms.
         """
-        names, index = _named(actions, arms)
+        names, index = _arm_indices(actions, arms)
         n = len(index)
         matrix, prices = _floats("context", context, n, 2), _floats("costs", costs, n, 2)
         table = _floats("features", features, n, 3)
@@ -265,6 +270,7 @@ class Log:
             dated=rows.dated,
             timezone=rows.timezone,
             notes=rows.notes,
+            arm_guess=rows.arm_guess,
         )
 
     # ---- what can be asked ----
@@ -347,7 +353,9 @@ class Log:
             self.notes += (f"every reward is {rewards[0]:g}: there is nothing to learn",)
 
 
-def _named(actions: Sequence[object] | NDArray[np.generic], arms: Sequence[str] | None) -> tuple[tuple[str, ...], Ints]:
+def _arm_indices(
+    actions: Sequence[object] | NDArray[np.generic], arms: Sequence[str] | None
+) -> tuple[tuple[str, ...], Ints]:
     """Names of arms, and an index per row."""
     values = np.asarray(actions)
     if values.ndim != 1 or not len(values):

@@ -6,7 +6,7 @@ decides in every row, and sees the rewards of a random share of its decisions, t
 would learn faster. Both assume that choices change neither who comes next nor what later choices earn.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -103,51 +103,21 @@ def evaluate(
     candidates = read_policies(policies, arms, len(log))
     only_logged = all(isinstance(each, LoggedChoices) for each in candidates.values())
     rows, notes = (rows_as_logged(log), []) if only_logged else rows_of(log, arms, estimate)
-    candidates = {
-        name: Learner(player_of(each.policy, rows, problem)) if isinstance(each, Learner) else each
-        for name, each in candidates.items()
-    }
-    learners = any(isinstance(each, Learner) for each in candidates.values())
+    candidates = _players(candidates, rows, problem)
     span = reward_range_of(rows.rewards) if reward_range is None else check_reward_range(reward_range, rows.rewards)
-    if learners and reward_range is None and span != (0.0, 1.0):
-        notes.append(f"policies are told that rewards lie in [{span[0]:g}, {span[1]:g}], as all in this log do")
-    if not standardise and _lacks_constant(rows, candidates):
-        notes.append(
-            "no column of features is constant, so that linear policies have no intercept; standardise adds one"
-        )
+    notes += _assumptions(rows, candidates, span if reward_range is None else None, standardise)
+    times = None if rows.times is None else rows.times[rows.known]
+    spells = periods_of(periods, int(rows.known.sum()), times, log.dated, log.timezone)
     seen = _standardised(rows) if standardise else rows
-    predicts = settings.method in WITH_MODEL and not only_logged
-    x = design(rows.context, len(rows.actions), rows.features) if predicts or learners else np.ones((0, 1))
-    model = fit_rewards(len(arms), rows.actions, rows.rewards, x) if predicts else None
-    known = rows.known
-    times = None if rows.times is None else rows.times[known]
-    spells = periods_of(periods, int(known.sum()), times, log.dated, log.timezone)
-    ends = _two_values(rows.rewards[known])
-    redraws = None
-    if learners:
-        smooth = smooth_rewards(len(arms), rows.actions, rows.rewards, x)
-        redraws = redraw(smooth, rows.actions, rows.rewards, ends, span, seed)
-    sample = Sample(rows, seen, model, redraws, ends, spells, span, problem)
+    empty = Sample(rows, seen, None, None, _two_values(rows.rewards[rows.known]), spells, span, problem)
+    sample = _with_models(
+        empty,
+        predicts=settings.method in WITH_MODEL and not only_logged,
+        learners=bool(_learners(candidates)),
+        seed=settings.seed,
+    )
     evidence = {name: evidence_of(each, sample, settings) for name, each in candidates.items()}
-    shares = [each.acceptance for each in evidence.values() if each.acceptance is not None]
-    if shares:
-        notes.append(
-            f"policies that learn saw the rewards of {max(shares):.0%} of their decisions, where they chose as the log "
-            "did; with all of them they would learn faster"
-        )
-    found = {name: _value(each, sample, settings) for name, each in evidence.items()}
-    own = earnings(sample)
-    logged, earned = _value(own, sample, settings)
-    others = {
-        name: Contender(each, evidence[name].paths, result.effective_sample_size)
-        for name, (result, each) in found.items()
-        if name != LOGGED and each is not None
-    }
-    assert earned is not None
-    units = None if rows.units is None else rows.units[known]
-    comparisons = compare(Contender(earned, own.paths, float(len(earned))), others, units)
-    results = {name: each for name, (each, _) in found.items()}
-    return Evaluation(len(log), log.arms, results, logged, comparisons, (*log.notes, *notes))
+    return _judged(log, evidence, sample, settings, notes)
 
 
 def _settings(
@@ -163,6 +133,81 @@ def _settings(
     return Settings(method, rounds, acceptance, threshold, replays, seed)
 
 
+def _players(
+    candidates: Mapping[str, Candidate], rows: LoggedRows, problem: ProblemValue | None
+) -> dict[str, Candidate]:
+    """Candidates by name; where one is `auto`, the policy that it is in this problem."""
+    return {
+        name: Learner(player_of(each.policy, rows, problem)) if isinstance(each, Learner) else each
+        for name, each in candidates.items()
+    }
+
+
+def _learners(candidates: Mapping[str, Candidate]) -> list[Learner]:
+    return [each for each in candidates.values() if isinstance(each, Learner)]
+
+
+def _assumptions(
+    rows: LoggedRows, candidates: Mapping[str, Candidate], assumed: tuple[float, float] | None, standardise: bool
+) -> list[str]:
+    """What policies that learn are told beside the rows: a range of rewards that nobody gave, and no constant."""
+    learners, notes = _learners(candidates), []
+    if learners and assumed is not None and assumed != (0.0, 1.0):
+        notes.append(f"policies are told that rewards lie in [{assumed[0]:g}, {assumed[1]:g}], as all in this log do")
+    if not standardise and _lacks_constant(rows, learners):
+        notes.append(
+            "no column of features is constant, so that linear policies have no intercept; standardise adds one"
+        )
+    return notes
+
+
+def _with_models(sample: Sample, *, predicts: bool, learners: bool, seed: int) -> Sample:
+    """A sample with the model that the method predicts by, and, where policies learn, with redrawn logs."""
+    if not predicts and not learners:
+        return sample
+    rows, n_arms = sample.rows, len(sample.rows.arms)
+    x = design(rows.context, len(rows.actions), rows.features)
+    if predicts:
+        sample = sample._replace(model=fit_rewards(n_arms, rows.actions, rows.rewards, x))
+    if learners:
+        smooth = smooth_rewards(n_arms, rows.actions, rows.rewards, x)
+        redraws = redraw(smooth, rows.actions, rows.rewards, sample.ends, sample.reward_range, seed)
+        sample = sample._replace(redraws=redraws)
+    return sample
+
+
+def _judged(
+    log: Log, evidence: Mapping[str, PolicyEvidence], sample: Sample, settings: Settings, notes: Sequence[str]
+) -> Evaluation:
+    """The values of policies, that of the log, and how they compare."""
+    found = {name: _value(each, sample, settings) for name, each in evidence.items()}
+    own = earnings(sample)
+    logged, earned = _value(own, sample, settings)
+    assert earned is not None
+    others = {
+        name: Contender(each, evidence[name].paths, result.effective_sample_size)
+        for name, (result, each) in found.items()
+        if name != LOGGED and each is not None
+    }
+    units = None if sample.rows.units is None else sample.rows.units[sample.rows.known]
+    comparisons = compare(Contender(earned, own.paths, float(len(earned))), others, units)
+    results = {name: each for name, (each, _) in found.items()}
+    return Evaluation(
+        len(log), log.arms, results, logged, comparisons, (*log.notes, *notes, *_sight(evidence.values()))
+    )
+
+
+def _sight(evidence: Iterable[PolicyEvidence]) -> list[str]:
+    """How much policies that learn saw of what they chose."""
+    shares = [each.acceptance for each in evidence if each.acceptance is not None]
+    if not shares:
+        return []
+    return [
+        f"policies that learn saw the rewards of {max(shares):.0%} of their decisions, where they chose as the log "
+        "did; with all of them they would learn faster"
+    ]
+
+
 def _standardised(rows: LoggedRows) -> LoggedRows:
     """Columns of mean 0 and deviation 1 and a constant one, divided by the root of their number."""
     context, features, n = rows.context, rows.features, len(rows.actions)
@@ -175,10 +220,9 @@ def _standardised(rows: LoggedRows) -> LoggedRows:
     return rows._replace(context=context, features=features)
 
 
-def _lacks_constant(rows: LoggedRows, candidates: Mapping[str, Candidate]) -> bool:
+def _lacks_constant(rows: LoggedRows, learners: Sequence[Learner]) -> bool:
     """Whether a policy that reads the context is given no column for an intercept."""
-    readers = [each for each in candidates.values() if isinstance(each, Learner) and reads_context(each.policy)]
-    return bool(readers) and lacks_constant(rows.context, rows.features)
+    return any(reads_context(each.policy) for each in learners) and lacks_constant(rows.context, rows.features)
 
 
 def _two_values(rewards: Floats) -> tuple[float, float] | None:

@@ -203,7 +203,9 @@ def _ranked(losses: Losses, stated: str) -> list[str]:
     """Candidates, least expected loss first; of ties, the one with the least to set."""
     scores = {policy: _expected(by_drift, stated) for policy, by_drift in losses.items()}
     least = min(scores.values())
-    tied = sorted((p for p in scores if scores[p] <= least + TIE), key=lambda p: (len(_changed(p)), scores[p]))
+    tied = sorted(
+        (p for p in scores if scores[p] <= least + TIE), key=lambda p: (len(_non_default_parameters(p)), scores[p])
+    )
     return [*tied[:1], *(p for p in sorted(scores, key=scores.__getitem__) if p != tied[0])]
 
 
@@ -261,7 +263,7 @@ def _recommendation(
     return Recommendation(
         kind=kind,
         policy=best.partition(":")[0],
-        parameters=_changed(best),
+        parameters=_non_default_parameters(best),
         spec=best,
         reason=reason,
         cost_if_wrong=costs,
@@ -294,7 +296,7 @@ def _code(policy: Policy) -> str:
     return f"dw.{type(policy).__name__}({', '.join(options)})"
 
 
-def _changed(spec: str) -> dict[str, float | str]:
+def _non_default_parameters(spec: str) -> dict[str, float | str]:
     """The parameters of a policy that are not at their defaults."""
     policy = policy_of(spec)
     defaults = parameters(type(policy))

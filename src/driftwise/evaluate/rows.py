@@ -15,7 +15,7 @@ from driftwise.errors import LogError
 from driftwise.evaluate.arm_features import FeatureColumns, find_features, read_features
 from driftwise.evaluate.categories import encode_context, text_columns
 from driftwise.evaluate.cells import label, missing, number
-from driftwise.evaluate.columns import ColumnOptions, Columns, Looks, choose_columns
+from driftwise.evaluate.columns import ArmGuess, ColumnOptions, Columns, Looks, choose_columns, guess_of_arms
 from driftwise.evaluate.reading import Scan, first_line
 from driftwise.evaluate.times import TimeColumn, looks_like_time, offset_note, seconds, time_column, zone_name
 
@@ -49,6 +49,7 @@ class LogRows(NamedTuple):
     dated: bool
     timezone: str
     notes: list[str]
+    arm_guess: ArmGuess | None
 
 
 class Rule(NamedTuple):
@@ -106,16 +107,18 @@ def read_rows(
         dated=time is not None and time.dated,
         timezone=time.timezone if time else zone_name(timezone),
         notes=notes + context.notes,
+        arm_guess=layout.arm_guess,
     )
 
 
 class Layout(NamedTuple):
-    """What is in which column; `text` are context columns of categories."""
+    """What is in which column; `text` are context columns of categories, `arm_guess` a guess that could be wrong."""
 
     head: "pl.DataFrame"
     columns: Columns
     features: FeatureColumns | None
     text: frozenset[str]
+    arm_guess: ArmGuess | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +139,8 @@ class Layout(NamedTuple):
 def _layout(scan: Scan, options: ColumnOptions) -> tuple[Layout, list[str]]:
     """Which columns to use, and what was guessed."""
     head = _head(scan)
-    columns, guessed = choose_columns(options, head.columns, _looks(head))
+    looks = _looks(head)
+    columns, guessed = choose_columns(options, head.columns, looks)
     free = [name for name in head.columns if name not in columns.names]
     first = head.select(label(columns.action, head.schema[columns.action])).to_series().drop_nulls().unique()
     features = find_features(options.features, head, free, first.to_list())
@@ -150,7 +154,10 @@ def _layout(scan: Scan, options: ColumnOptions) -> tuple[Layout, list[str]]:
     unused = [name for name in head.columns if name not in layout.names]
     if unused:
         notes.append(f"columns not used: {', '.join(unused)}")
-    return layout, notes
+    arm_guess = guess_of_arms(columns.action, unused, looks) if "action" in guessed else None
+    if arm_guess:
+        notes.insert(0, str(arm_guess))
+    return layout._replace(arm_guess=arm_guess), notes
 
 
 def _head(scan: Scan) -> "pl.DataFrame":
@@ -164,7 +171,7 @@ def _head(scan: Scan) -> "pl.DataFrame":
 
 
 def _looks(head: "pl.DataFrame") -> dict[str, Looks]:
-    """Whether a column could be a time, an action or a reward, by its first values."""
+    """Whether a column could be a time, an action or a reward, or has several values, by its first rows."""
 
     def reward(name: str) -> bool:
         values = head.select(number(name, head.schema[name])).to_series()
@@ -174,9 +181,12 @@ def _looks(head: "pl.DataFrame") -> dict[str, Looks]:
         kind = head.schema[name]
         if kind not in (pl.String, pl.Categorical, pl.Enum) or looks_like_time(head[name]) or reward(name):
             return False
-        return 2 <= head[name].n_unique() <= max(2, min(100, len(head) // 5))
+        return several(name)
 
-    return {"time": lambda name: looks_like_time(head[name]), "action": action, "reward": reward}
+    def several(name: str) -> bool:
+        return not head.schema[name].is_nested() and 2 <= head[name].n_unique() <= max(2, min(100, len(head) // 5))
+
+    return {"time": lambda name: looks_like_time(head[name]), "action": action, "reward": reward, "several": several}
 
 
 # ---- expressions ----

@@ -15,7 +15,6 @@ import numpy as np
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import ParameterError
 
-VERSION = 2
 COLUMNS = ("regret", "reward", "optimal")
 SCHEMA = """
 create table if not exists curve_columns (
@@ -32,23 +31,15 @@ Row = tuple[str, ...]  # a key, and four lists in JSON
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Create what curves need, and convert a file of an earlier version."""
-    (version,) = connection.execute("pragma user_version").fetchone()
-    if version > VERSION:
-        raise ParameterError(f"it was written by a later driftwise: its version is {version}, this one reads {VERSION}")
-    if version == VERSION:
-        return
-    connection.execute("begin immediate")
-    with connection:
-        old = connection.execute("select 1 from sqlite_master where name = 'curves' and type = 'table'").fetchone()
-        if old:
-            connection.execute("alter table curves rename to old_curves")
-        for statement in filter(str.strip, SCHEMA.split(";")):
-            connection.execute(statement)
-        if old:
-            write(connection, _old_rows(connection))
-            connection.execute("drop table old_curves")
-        connection.execute(f"pragma user_version = {VERSION}")
+    """Create what curves need, and convert those of the first version."""
+    old = connection.execute("select 1 from sqlite_master where name = 'curves' and type = 'table'").fetchone()
+    if old:
+        connection.execute("alter table curves rename to old_curves")
+    for statement in filter(str.strip, SCHEMA.split(";")):
+        connection.execute(statement)
+    if old:
+        write(connection, _old_rows(connection))
+        connection.execute("drop table old_curves")
 
 
 def row_of(key: str, checkpoints: Ints, curve: Floats) -> Row:

@@ -56,7 +56,8 @@ def results_html(results: "Results") -> str:
             parts.append(_lines_of(results, [(each.policy, each.cells) for each in members], "regret", world).svg)
     worlds = len({group[:2] for group in groups})
     more = [f"and {counted(worlds - MOST_PLOTS, 'more world')}: `frame()` has all"] if worlds > MOST_PLOTS else []
-    beside = f"{counted(sum(len(group.rows) for group in groups), 'run')}, in {results.path or 'memory'}"
+    runs = {cell.key for group in groups for cell in group.cells}  # several studies may use one
+    beside = f"{counted(len(runs), 'run')}, in {results.path or 'memory'}"
     return card("Results", *parts, sentences(more), subtitle=beside)
 
 

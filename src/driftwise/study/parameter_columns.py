@@ -1,7 +1,7 @@
 """Parameters of policies as columns of a table, beside the label, the run and what came out.
 
-Which ones? A file of results does not say what was swept, and a cell that an earlier study played counts as well: those
-in which two policies of one class in one study differ, which every sweep of two values makes so.
+Which ones? A file of results does not say what was swept: those in which two policies of one class in one study differ,
+which every sweep of two values makes so, whether it played their cells or an earlier study did.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class PolicyFacts(NamedTuple):
-    """The policy of one row, as `study.values` describes it, and the study that played it."""
+    """The policy of one row, as `study.values` describes it, and a study that uses it."""
 
     study: str
     policy: Mapping[str, Any]

@@ -1,6 +1,8 @@
 """Results in one SQLite file that any tool opens. A cell is written whole or not at all.
 
-cells   one row per run: what was played, with which parameters, seed and code tag, and what came out
+cells   one row per run: what was played, with which parameters, seed and code tag, and what came out. Its `study`,
+        `world` and `policy` are the labels of the study that played it
+labels  one row per use: the labels that each study has for its cells, whether it played them or an earlier one did
 curves  about 200 checkpoints per cell: cumulative regret, reward and optimal choices after t rounds (study/curves.py)
 
     rounds         rounds played before the world closed
@@ -30,22 +32,15 @@ from driftwise.display.svg import Plot
 from driftwise.display.text import plus_minus, text_table
 from driftwise.errors import ParameterError
 from driftwise.measure.summary import estimate
-from driftwise.study import curves
+from driftwise.study import curves, schema
 from driftwise.study.parameter_columns import PolicyFacts, parameter_columns
+from driftwise.study.schema import OUTCOMES
 from driftwise.study.study import Cell, Study
 from driftwise.study.summary import StudySummary
 
-SCHEMA = """
-create table if not exists cells (
-    key text primary key, study text, world text, policy text, run integer, seed integer, horizon integer, facts text
-) without rowid;
-"""
-OUTCOMES = (
-    *("rounds", "regret", "static_regret", "reward", "optimal_rate", "recovery", "seconds"),
-    *("benchmark", "spent", "steady_regret", "violation"),
-)
-
 NAMES = ("key", "study", "world", "policy", "run", "seed", "horizon", "facts", *OUTCOMES)
+LABELS = ("study", "world", "policy")
+EVERY_USE = "labels join cells using (key) order by labels.study, labels.world, labels.policy, run, key"
 
 
 class Played(NamedTuple):
@@ -86,12 +81,7 @@ class Results:
     def __init__(self, path: str | Path | None = None) -> None:
         try:
             self._connection = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=60.0)
-            self._connection.executescript(SCHEMA)
-            curves.prepare(self._connection)
-            there = {column[1] for column in self._connection.execute("pragma table_info(cells)")}
-            for name in OUTCOMES:
-                if name not in there:
-                    self._connection.execute(f"alter table cells add column {name} real")
+            schema.prepare(self._connection)
         except (sqlite3.Error, ParameterError) as error:
             raise ParameterError(f"{path} cannot be used as a results file: {error}") from None
         self.path = path
@@ -114,6 +104,14 @@ class Results:
             there = {key for (key,) in connection.execute("select key from cells")}
         return there.intersection(requests)
 
+    def label(self, study: Study, cells: Iterable[Cell]) -> None:
+        """Give cells that are there the labels of a study that uses them; nothing is written where they have them."""
+        wanted = _label_rows(study, cells)
+        query = "select study, world, policy, key from labels where study = ?"
+        with self._open() as connection:
+            there = set(connection.execute(query, (study.name,)))
+            _write_labels(connection, [row for row in wanted if row not in there])
+
     def save(self, study: Study, cells: list[Cell], played: list[Played]) -> None:
         """Write cells with their curves, in one transaction."""
         heads = [
@@ -127,6 +125,7 @@ class Results:
         rows = [curves.row_of(cell.key, each.checkpoints, each.curve) for cell, each in zip(cells, played, strict=True)]
         with self._open() as connection:
             connection.executemany(f"insert or replace into cells ({', '.join(NAMES)}) values ({_marks(NAMES)})", heads)
+            _write_labels(connection, _label_rows(study, cells))
             curves.write(connection, rows)
 
     def column(self, cells: Iterable[Cell], name: str) -> Floats:
@@ -170,11 +169,12 @@ class Results:
         return StudySummary(study, self)
 
     def frame(self, library: str = "pandas") -> Any:
-        """Every cell as a row of a `pandas`, `polars` or `arrow` frame: what was played, and what came out.
+        """Every run as a row of a `pandas`, `polars` or `arrow` frame: what was played, and what came out.
 
+        A run that several studies use has a row in each, with the labels of that study and the same `key`.
         A parameter in which policies of one class differ, such as one that was swept, has a column of its own.
         """
-        query = f"select {', '.join(NAMES)} from cells order by study, world, policy, run"
+        query = f"select {', '.join(map(_of_use, NAMES))} from {EVERY_USE}"
         with self._open() as connection:
             rows = [dict(zip(NAMES, row, strict=True)) for row in connection.execute(query)]
         facts = [PolicyFacts(row["study"], json.loads(row.pop("facts"))["policy"]) for row in rows]
@@ -191,8 +191,8 @@ class Results:
     def groups(self) -> "list[Group]":
         """Every policy in every world of every study, the least regret first."""
         with self._open() as connection:
-            query = "select study, world, policy, key, run, regret, optimal_rate, rounds from cells"
-            rows = connection.execute(f"{query} order by study, world, policy, run").fetchall()
+            names = (*LABELS, "key", "run", "regret", "optimal_rate", "rounds")
+            rows = connection.execute(f"select {', '.join(map(_of_use, names))} from {EVERY_USE}").fetchall()
         found = [Group(*names, [*cells]) for names, cells in groupby(rows, key=_names)]
         return sorted(found, key=lambda group: (group.study, group.world, group.regrets.mean()))
 
@@ -224,6 +224,20 @@ class Results:
 def _names(row: tuple[Any, ...]) -> tuple[str, str, str]:
     study, world, policy, *_ = row
     return study, world, policy
+
+
+def _of_use(column: str) -> str:
+    """Labels are those of the study that uses a cell, the rest is the cell's."""
+    return f"labels.{column}" if column in LABELS else f"cells.{column}"
+
+
+def _label_rows(study: Study, cells: Iterable[Cell]) -> list[tuple[str, str, str, str]]:
+    return [(study.name, cell.world, cell.policy, cell.key) for cell in cells]
+
+
+def _write_labels(connection: sqlite3.Connection, rows: Sequence[tuple[str, ...]]) -> None:
+    if rows:
+        connection.executemany("insert or ignore into labels values (?, ?, ?, ?)", rows)
 
 
 def _marks(columns: Sequence[object]) -> str:

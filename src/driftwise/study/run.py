@@ -147,9 +147,10 @@ def warm(study: Study, progress: Progress) -> None:
 
 
 def missing(study: Study, results: Results) -> list[Job]:
-    """The cells still to be played, grouped by world and run."""
+    """The cells still to be played, grouped by world and run; those that are there get the labels of this study."""
     cells = list(study.cells())
     there = results.has(cell.key for cell in cells)
+    results.label(study, [cell for cell in cells if cell.key in there])
     groups = defaultdict(list)
     for cell in cells:
         if cell.key not in there:

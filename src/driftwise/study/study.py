@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from driftwise.core.family import FAMILIES, caution_of, check_fit, drift_of, resolve
+from driftwise.core.family import FAMILIES, caution_of, check_fit, drift_of, errors_about, resolve
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.foresight import Foresight, with_numbers
 from driftwise.core.loop import play
 from driftwise.core.protocols import Policy, World
-from driftwise.core.types import Record
+from driftwise.core.types import Problem, Record
 from driftwise.core.validation import cast, whole
 from driftwise.errors import ParameterError
 from driftwise.measure.ledger import enter
@@ -59,10 +59,7 @@ class Study:
             problem = world.problem(self.horizon)
             for label, policy in self.policies.items():
                 try:
-                    player = resolve(policy, problem.family)
-                    check_fit(player, problem)
-                    if not is_oracle(player):
-                        with_numbers(player, Foresight(problem, lambda measure: 1.0)).init(problem)
+                    _check_player(policy, problem)
                 except ParameterError as error:
                     raise ParameterError(f"{label}: {error}") from None
 
@@ -135,6 +132,15 @@ class Study:
             "marks": list(self.marks),
             "tag": code_tag(play, enter, comparator, *map(type, parts)),
         }
+
+
+def _check_player(policy: Policy, problem: Problem) -> None:
+    """Refuse a policy that cannot begin in a problem."""
+    player = resolve(policy, problem.family)
+    with errors_about(policy, player):
+        check_fit(player, problem)
+        if not is_oracle(player):
+            with_numbers(player, Foresight(problem, lambda measure: 1.0)).init(problem)
 
 
 def is_oracle(policy: Policy) -> bool:

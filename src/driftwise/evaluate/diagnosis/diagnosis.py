@@ -12,6 +12,7 @@ from driftwise.core.types import Floats, Ints
 from driftwise.display.frames import frame_of
 from driftwise.display.svg import Plot
 from driftwise.errors import LogError
+from driftwise.evaluate.columns import ArmGuess
 from driftwise.evaluate.diagnosis.change_points import ChangePoint, change_points
 from driftwise.evaluate.diagnosis.delays import Delays, delays_of
 from driftwise.evaluate.diagnosis.gradual import GradualChange, split_gradual
@@ -78,6 +79,7 @@ class Diagnosis(NamedTuple):
     timezone: str
     recommendation: LogRecommendation
     notes: list[str]
+    arm_guess: ArmGuess | None = None
 
     @property
     def p_value(self) -> float:
@@ -179,6 +181,7 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
         timezone=log.timezone,
         recommendation=LogRecommendation("", "", ""),
         notes=[*log.notes, *seasons.notes, *_gaps(log)],
+        arm_guess=log.arm_guess,
     )
     return found._replace(recommendation=recommend_for(found, name))
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from driftwise.evaluate.diagnosis.figures import rates_figure, window_figure
-from driftwise.evaluate.diagnosis.summary import facts, short_date, verdict, window_words
+from driftwise.evaluate.diagnosis.summary import facts, notes_of, short_date, verdict, window_words
 from driftwise.report.style import NARROW, WIDE, pen, svg
 from driftwise.report.templates import Markup, fill, write
 
@@ -42,7 +42,7 @@ def render(found: "Diagnosis", *, title: str) -> str:
         facts=[*facts(found)],
         drawings=drawings,
         pens=[pen(place) for place in range(len(found.arms))],
-        notes=[*found.notes, *found.overlap.notes],
+        notes=notes_of(found),
     )
 
 

@@ -1,13 +1,16 @@
 """A diagnosis in words for a terminal, and as plain values for JSON."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from driftwise.evaluate.diagnosis.change_points import ChangePoint
+from driftwise.evaluate.diagnosis.gradual import GradualChange
 from driftwise.evaluate.diagnosis.seasons import Season
 from driftwise.evaluate.diagnosis.variation import MeanVariation
+from driftwise.evaluate.diagnosis.window_curve import WindowCurve
 
 if TYPE_CHECKING:
     from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
@@ -42,7 +45,8 @@ def at_most(found: "Diagnosis") -> str:
 def _lines(found: "Diagnosis") -> Iterator[str]:
     zone = f" ({found.timezone})" if found.dated else ""
     span = f", {short_date(found.span[0])} to {short_date(found.span[1])}{zone}" if found.span else ""
-    yield f"{found.rows:,} rows, {len(found.arms)} {'arm' if len(found.arms) == 1 else 'arms'}{span}"
+    guess = f"; {found.arm_guess}" if found.arm_guess else ""
+    yield f"{found.rows:,} rows, {len(found.arms)} {'arm' if len(found.arms) == 1 else 'arms'}{span}{guess}"
     yield ""
     yield verdict(found)
     for change, texts in [*zip(found.changes, found.dates, strict=True)][:MOST_CHANGES]:
@@ -70,8 +74,8 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
     yield f"  {'arm':<{wide}}  {'chosen':>9}  {'mean':>18}  {'noise':>8}  variation"
     for arm in found.arms:
         mean = f"{arm.mean:.4g} ± {arm.half:.2g}"
-        yield f"  {arm.name:<{wide}}  {arm.chosen:>9,}  {mean:>18}  {arm.noise:>8.3g}  {_moved(arm.variation)}"
-    yield f"  {'all':<{wide}}  {found.rows:>9,}  {'':>18}  {'':>8}  {_moved(found.variation)}"
+        yield f"  {arm.name:<{wide}}  {arm.chosen:>9,}  {mean:>18}  {arm.noise:>8.3g}  {_variation_text(arm.variation)}"
+    yield f"  {'all':<{wide}}  {found.rows:>9,}  {'':>18}  {'':>8}  {_variation_text(found.variation)}"
     yield ""
     yield from facts(found)
     yield ""
@@ -79,11 +83,15 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
     yield f"  {found.recommendation.command}"
     if found.recommendation.serve:
         yield f"  {found.recommendation.serve}"
-    notes = (*found.notes, *found.overlap.notes)
-    if notes:
+    if notes := notes_of(found):
         yield ""
         yield "Notes"
         yield from (f"  - {note}" for note in notes)
+
+
+def notes_of(found: "Diagnosis") -> list[str]:
+    """What was guessed, assumed and left out, but for the guess that stands first."""
+    return [note for note in (*found.notes, *found.overlap.notes) if note != str(found.arm_guess)]
 
 
 def short_date(text: str) -> str:
@@ -141,94 +149,108 @@ def duration(seconds: float) -> str:
     return f"{seconds / size:.3g} {unit}"
 
 
-def _moved(moved: MeanVariation) -> str:
-    return f"{moved.value:.3g} [{moved.low:.3g}, {moved.high:.3g}]"
+def _variation_text(variation: MeanVariation) -> str:
+    return f"{variation.value:.3g} [{variation.low:.3g}, {variation.high:.3g}]"
 
 
 def to_dict(found: "Diagnosis") -> Mapping[str, object]:
     """Everything, in plain values."""
     return {
         "rows": found.rows,
-        "arms": [
-            {
-                "name": arm.name,
-                "chosen": arm.chosen,
-                "rewarded": arm.rewarded,
-                "share": float(found.overlap.shares[k]),
-                "mean": number(arm.mean),
-                "ci95": number(arm.half),
-                "noise": number(arm.noise),
-                "variation": _variation(arm.variation),
-            }
-            for k, arm in enumerate(found.arms)
-        ],
+        "arms": [_arm(found, k) for k in range(len(found.arms))],
         "span": list(found.span) if found.span else None,
         "drifts": found.drifts,
         "p_value": found.p_value,
-        "changes": [
-            {
-                "at": dates[0],
-                "at_ci95": [dates[1], dates[2]],
-                "row": change.row,
-                "action": found.arms[change.arm].name,
-                "size": number(change.size),
-                "size_ci95": [number(change.size + sign * 1.96 * change.standard_error) for sign in (-1.0, 1.0)],
-                "before": number(change.before),
-                "after": number(change.after),
-            }
-            for change, dates in zip(found.changes, found.dates, strict=True)
-        ],
-        "gradual_changes": [
-            {
-                "start_at": dates[0],
-                "start_at_ci95": [dates[1], dates[2]],
-                "end_at": dates[3],
-                "end_at_ci95": [dates[4], dates[5]],
-                "start_row": move.start,
-                "end_row": move.end,
-                "action": found.arms[move.arm].name,
-                "size": number(move.size),
-                "size_ci95": [number(move.size + sign * 1.96 * move.standard_error) for sign in (-1.0, 1.0)],
-                "before": number(move.before),
-                "after": number(move.after),
-            }
-            for move, dates in zip(found.gradual, found.gradual_dates, strict=True)
-        ],
+        "changes": [_change(found, *each) for each in zip(found.changes, found.dates, strict=True)],
+        "gradual_changes": [_gradual(found, *each) for each in zip(found.gradual, found.gradual_dates, strict=True)],
         "variation": _variation(found.variation),
         "seasons": {
-            season.name: {
-                "present": season.present,
-                "p_value": season.p_value,
-                "swing": number(season.swing),
-                "effects": [number(effect) for effect in season.effects],
-            }
-            for season in (found.seasons.hour, found.seasons.weekday)
-            if season is not None
+            season.name: _season(season) for season in (found.seasons.hour, found.seasons.weekday) if season is not None
         },
         "missing_rewards": found.missing,
         "delays": None if found.delays is None else found.delays._asdict(),
         "best_window": found.window.best,
-        "windows": {
-            "window": found.window.windows.tolist(),
-            "error": found.window.errors.tolist(),
-            "gain": found.window.gains.tolist(),
-            "gain_standard_error": found.window.standard_errors.tolist(),
-            "error_of_all": found.window.all_rewards,
-        },
-        "overlap": {
-            "least_share": {arm.name: float(found.overlap.least_shares[k]) for k, arm in enumerate(found.arms)},
-            "propensities_known": found.overlap.known,
-            "least_propensity": found.overlap.least_propensity,
-            "effective_share": found.overlap.effective_share,
-            "deterministic": found.overlap.deterministic,
-        },
+        "windows": _windows(found.window),
+        "overlap": _overlap(found),
         "recommendation": found.recommendation._asdict(),
+        "arm_guess": None if found.arm_guess is None else found.arm_guess._asdict(),
         "notes": [*found.notes, *found.overlap.notes],
     }
 
 
-def _variation(moved: MeanVariation) -> Mapping[str, object]:
-    return {"value": number(moved.value), "ci95": [number(moved.low), number(moved.high)]}
+def _arm(found: "Diagnosis", k: int) -> Mapping[str, object]:
+    arm = found.arms[k]
+    return {
+        "name": arm.name,
+        "chosen": arm.chosen,
+        "rewarded": arm.rewarded,
+        "share": float(found.overlap.shares[k]),
+        "mean": number(arm.mean),
+        "ci95": number(arm.half),
+        "noise": number(arm.noise),
+        "variation": _variation(arm.variation),
+    }
+
+
+def _change(found: "Diagnosis", change: ChangePoint, dates: Sequence[str]) -> Mapping[str, object]:
+    return {"at": dates[0], "at_ci95": [dates[1], dates[2]], "row": change.row, **_step(found, change)}
+
+
+def _gradual(found: "Diagnosis", move: GradualChange, dates: Sequence[str]) -> Mapping[str, object]:
+    return {
+        "start_at": dates[0],
+        "start_at_ci95": [dates[1], dates[2]],
+        "end_at": dates[3],
+        "end_at_ci95": [dates[4], dates[5]],
+        "start_row": move.start,
+        "end_row": move.end,
+        **_step(found, move),
+    }
+
+
+def _step(found: "Diagnosis", step: ChangePoint | GradualChange) -> Mapping[str, object]:
+    """Which arm, and by how much."""
+    return {
+        "action": found.arms[step.arm].name,
+        "size": number(step.size),
+        "size_ci95": [number(step.size + sign * 1.96 * step.standard_error) for sign in (-1.0, 1.0)],
+        "before": number(step.before),
+        "after": number(step.after),
+    }
+
+
+def _season(season: Season) -> Mapping[str, object]:
+    return {
+        "present": season.present,
+        "p_value": season.p_value,
+        "swing": number(season.swing),
+        "effects": [number(effect) for effect in season.effects],
+    }
+
+
+def _windows(window: WindowCurve) -> Mapping[str, object]:
+    return {
+        "window": window.windows.tolist(),
+        "error": window.errors.tolist(),
+        "gain": window.gains.tolist(),
+        "gain_standard_error": window.standard_errors.tolist(),
+        "error_of_all": window.all_rewards,
+    }
+
+
+def _overlap(found: "Diagnosis") -> Mapping[str, object]:
+    overlap = found.overlap
+    return {
+        "least_share": {arm.name: float(overlap.least_shares[k]) for k, arm in enumerate(found.arms)},
+        "propensities_known": overlap.known,
+        "least_propensity": overlap.least_propensity,
+        "effective_share": overlap.effective_share,
+        "deterministic": overlap.deterministic,
+    }
+
+
+def _variation(variation: MeanVariation) -> Mapping[str, object]:
+    return {"value": number(variation.value), "ci95": [number(variation.low), number(variation.high)]}
 
 
 def number(value: float) -> float | None:

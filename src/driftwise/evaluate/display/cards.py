@@ -44,7 +44,7 @@ def log_html(log: "Log") -> str:
 
 def diagnosis_html(found: "Diagnosis") -> str:
     """The verdict, the means over time with the changes found, a table of arms, and what to run."""
-    from driftwise.evaluate.diagnosis.summary import facts, verdict
+    from driftwise.evaluate.diagnosis.summary import facts, notes_of, verdict
 
     rows = [
         (short(arm.name), f"{arm.chosen:,}", plus_minus(arm.mean, arm.half), number(arm.variation.value, 3))
@@ -58,11 +58,12 @@ def diagnosis_html(found: "Diagnosis") -> str:
     beside = f"{counted(found.rows, 'row')}, {counted(len(found.arms), 'arm')}"
     return card(
         verdict(found),
+        sentences([str(found.arm_guess)] if found.arm_guess else []),
         means_plot(found).svg,
         table(["arm", "chosen", "mean", "variation"], rows),
         sentences([*facts(found)]),
         run,
-        sentences([*found.notes, *found.overlap.notes]),
+        sentences(notes_of(found)),
         subtitle=beside,
     )
 

@@ -7,7 +7,7 @@ import msgspec
 
 from driftwise.agent import Agent
 from driftwise.core import serialization as states
-from driftwise.core.family import FAMILIES, player_of
+from driftwise.core.family import FAMILIES, errors_about, player_of
 from driftwise.core.foresight import is_named
 from driftwise.core.protocols import Policy
 from driftwise.core.schemas import present_fields
@@ -92,13 +92,15 @@ def _check_numbers(policy: PolicyTuple) -> None:
 
 def agent_of(spec: DeploymentSpec) -> Agent:
     """A new agent."""
-    agent = Agent(
-        policy_of(spec),
-        spec.problem,
-        seed=spec.seed,
-        max_pending=10**9,  # the service refuses instead of forgetting
-        propensity_samples=spec.propensity_samples,
-    )
+    policy = policy_of(spec)
+    with errors_about(_chosen_policy(spec), policy):
+        agent = Agent(
+            policy,
+            spec.problem,
+            seed=spec.seed,
+            max_pending=10**9,  # the service refuses instead of forgetting
+            propensity_samples=spec.propensity_samples,
+        )
     if sum(array.nbytes for _, array in states.arrays(agent.state)) > MAX_BYTES:
         raise ParameterError(f"{spec.policy} would need more than {MAX_BYTES >> 20} MB for this deployment")
     default_of(spec, agent)

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.core.types import Floats
-from driftwise.core.validation import whole
 from driftwise.families.contextual.worlds.base import FeaturedWorld, Path, unit_vectors
-from driftwise.measure.levels import phase_starts
+from driftwise.measure.phases import PhasedWorld
 
 
 @dataclass(frozen=True, kw_only=True)
-class AbruptLinear(FeaturedWorld):
+class AbruptLinear(PhasedWorld, FeaturedWorld):
     """theta_t is one random unit vector per phase.
 
     Parameters
@@ -19,16 +18,6 @@ class AbruptLinear(FeaturedWorld):
     phases : int
         How many phases the horizon is cut into; with 1 nothing drifts.
     """
-
-    phases: int = 5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("phases", self.phases, high=10**6)
-
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """The first round of every phase but the first."""
-        return phase_starts(self.phases, horizon)
 
     def path(self, horizon: int, seed: int) -> Path:
         """The vector of the phase that a round lies in."""

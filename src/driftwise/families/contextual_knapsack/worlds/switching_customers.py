@@ -5,15 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.core.seeding import generator
-from driftwise.core.validation import whole
 from driftwise.families.contextual_knapsack.worlds.base import CustomerWorld, Demand
-from driftwise.measure.levels import phase_starts
+from driftwise.measure.phases import PhasedWorld
 
 DRAWS, DETERS, SHARES = (0.3, 1.0), (0.3, 1.0), (0.5, 1.5)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwitchingCustomers(CustomerWorld):
+class SwitchingCustomers(PhasedWorld, CustomerWorld):
     """Phases of equal length; in each, the demand of every kind of customer is another.
 
     Parameters
@@ -24,16 +23,6 @@ class SwitchingCustomers(CustomerWorld):
     >>> SwitchingCustomers(phases=4).changes(horizon=1000, seed=0)
     [250, 500, 750]
     """
-
-    phases: int = 5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("phases", self.phases, high=10**6)
-
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """The first round of every phase but the first."""
-        return phase_starts(self.phases, horizon)
 
     def demand(self, horizon: int, seed: int) -> Demand:
         """A stretch for every phase."""

@@ -12,11 +12,11 @@ from driftwise.core.seeding import generator
 from driftwise.core.validation import whole
 from driftwise.families.knapsack.means import Means
 from driftwise.families.knapsack.worlds.even_budgets import EvenBudgets
-from driftwise.measure.levels import phase_starts
+from driftwise.measure.phases import PhasedWorld
 
 
 @dataclass(frozen=True, kw_only=True)
-class BudgetRotating(EvenBudgets):
+class BudgetRotating(PhasedWorld, EvenBudgets):
     """In phase p, arm i pays and costs what arm i + p, counted around, did at first.
 
     Means are drawn once by the seed, uniform on [0, 1].
@@ -30,16 +30,9 @@ class BudgetRotating(EvenBudgets):
     [20, 40, 60, 80]
     """
 
-    phases: int = 5
-
     def __post_init__(self) -> None:
         super().__post_init__()
         whole("n_arms", self.n_arms, low=2)
-        whole("phases", self.phases, high=10**6)
-
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """The first round of every phase but the first."""
-        return phase_starts(self.phases, horizon)
 
     def means(self, horizon: int, seed: int) -> Means:
         """A segment for every turn; after as many turns as there are arms the first comes again."""

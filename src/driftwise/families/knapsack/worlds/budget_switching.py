@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.core.seeding import generator
-from driftwise.core.validation import whole
 from driftwise.families.knapsack.means import Means
 from driftwise.families.knapsack.worlds.even_budgets import EvenBudgets
-from driftwise.measure.levels import phase_starts
+from driftwise.measure.phases import PhasedWorld
 
 
 @dataclass(frozen=True, kw_only=True)
-class BudgetSwitching(EvenBudgets):
+class BudgetSwitching(PhasedWorld, EvenBudgets):
     """Phases of equal length; in each, every arm's mean reward and costs are uniform on [0, 1].
 
     Parameters
@@ -23,16 +22,6 @@ class BudgetSwitching(EvenBudgets):
     >>> BudgetSwitching(phases=4).changes(horizon=1000, seed=0)
     [250, 500, 750]
     """
-
-    phases: int = 5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("phases", self.phases, high=10**6)
-
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """The first round of every phase but the first."""
-        return phase_starts(self.phases, horizon)
 
     def means(self, horizon: int, seed: int) -> Means:
         """A segment for every phase."""

@@ -6,13 +6,13 @@ import numpy as np
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats
-from driftwise.core.validation import whole
 from driftwise.families.multi_armed.worlds.base import ArmedWorld
-from driftwise.measure.levels import Drift, Levels, phase_starts
+from driftwise.measure.levels import Drift, Levels
+from driftwise.measure.phases import PhasedWorld
 
 
 @dataclass(frozen=True, kw_only=True)
-class Abrupt(ArmedWorld):
+class Abrupt(PhasedWorld, ArmedWorld):
     """Phases of equal length; in each, means uniform on [0, 1], and never the same best arm twice running.
 
     Parameters
@@ -23,16 +23,6 @@ class Abrupt(ArmedWorld):
     >>> Abrupt(phases=4).changes(horizon=1000, seed=0)
     [250, 500, 750]
     """
-
-    phases: int = 5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("phases", self.phases)
-
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """The first round of every phase but the first."""
-        return phase_starts(self.phases, horizon)
 
     def drift(self, horizon: int, seed: int) -> Drift:
         """Row t is that of the phase t falls in."""

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.core.types import Floats
-from driftwise.core.validation import number, whole
+from driftwise.core.validation import number
 from driftwise.families.multi_armed.worlds.sc_mab import SCMAB
-from driftwise.measure.levels import phase_starts
+from driftwise.measure.phases import PhasedWorld
 
 
 @dataclass(frozen=True, kw_only=True)
-class ASCMAB(SCMAB):
+class ASCMAB(PhasedWorld, SCMAB):
     """A wandering peak that jumps when a phase ends.
 
     Parameters
@@ -32,12 +32,7 @@ class ASCMAB(SCMAB):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("phases", self.phases)
         number("shift", self.shift, above=0.0)
-
-    def changes(self, horizon: int, seed: int) -> list[int]:
-        """The first round of every phase but the first."""
-        return phase_starts(self.phases, horizon)
 
     def clock(self, rounds: Floats, horizon: int) -> Floats:
         """The round, shifted by its phase."""
