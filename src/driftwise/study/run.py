@@ -134,6 +134,7 @@ def _play_and_save(study: Study, job: Job, save: Save, progress: Progress, stop:
 def warm(study: Study, progress: Progress) -> None:
     """Compile what the study needs by playing one round of each pair; at once where the cache has it."""
     done, pairs = 0, len(study.worlds) * len(study.policies)
+    progress.compiled(done, pairs)
     for label, world in study.worlds.items():
         tape = next(iter(world.tapes(study.horizon, 0, size=1)))
         problem = world.problem(study.horizon)
