@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,9 @@ from driftwise.service.client.client import Client
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.export import rows as exported
-from driftwise.service.deployments.log_import import LoggedOutcome, import_log
+from driftwise.service.deployments.log_import import BATCH, LoggedOutcome, import_log
 from driftwise.service.store.journal import open_journal
-from tests.fixtures.engine import deployment_spec
+from tests.fixtures.engine import decide, deployment_spec, running
 from tests.fixtures.service_process import Service
 
 pytestmark = pytest.mark.system
@@ -69,6 +70,31 @@ def test_an_interrupted_import_is_noticed(tmp_path: Path) -> None:
     asyncio.run(import_log(open_journal(store), deployment_spec(), month[:300]))
     with pytest.raises(ParameterError, match="made 300 decisions, fewer than the 750 rows"):
         asyncio.run(import_log(open_journal(store), deployment_spec(), month))
+
+
+class Ended(list[LoggedOutcome]):
+    """Rows during which the process is asked to end."""
+
+    def __iter__(self) -> Iterator[LoggedOutcome]:
+        for i, row in enumerate(super().__iter__()):
+            if i == 700:
+                raise SystemExit(0)  # what SIGTERM does
+            yield row
+
+
+def test_what_an_import_that_ends_early_did_not_write_is_in_no_snapshot(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/shop.db"
+    with pytest.raises(SystemExit):
+        asyncio.run(import_log(open_journal(store), deployment_spec(), Ended(a_month())))
+
+    async def go_on() -> None:
+        async with running(store) as engine:
+            last, snapshot = engine.journal.last(1), engine.journal.latest(1)
+            assert last == BATCH - 1 and (snapshot is None or snapshot.number <= last)
+            assert engine.journal.snapshot_numbers(1) in ([], [last])
+            assert (await decide(engine))["id"] == last + 1
+
+    asyncio.run(go_on())
 
 
 def test_serve_warms_a_deployment_up(tmp_path: Path) -> None:

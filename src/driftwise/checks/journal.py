@@ -114,6 +114,7 @@ def finds_outcomes_and_answers(open_it: Open) -> None:
 def keeps_snapshots(open_it: Open) -> None:
     """The newest snapshot is kept, and of the older ones enough to be near any moment; never very many."""
     journal = open_it()
+    journal.append([_event(7, number) for number in range(6_400)])
     for number in range(0, 6_400, 100):
         journal.save(Snapshot(7, number, f"at {number}".encode()))
     newest = journal.latest(7)
@@ -123,6 +124,22 @@ def keeps_snapshots(open_it: Open) -> None:
     require(journal.latest(8) is None, "a stream without a snapshot has one")
     journal.save(Snapshot(7, 6_300, b"again"))
     require(journal.latest(7) == Snapshot(7, 6_300, b"again"), "a snapshot was not replaced")
+    journal.close()
+
+
+def passes_over_snapshots_ahead(open_it: Open) -> None:
+    """A snapshot with more events than its stream is no fold of it: an older one is found, or none."""
+    journal = open_it()
+    journal.save(Snapshot(15, 3, b"before any event"))
+    require(journal.latest(15) is None, "a snapshot of event 3 was found in a stream without events")
+    journal.append([_event(15, number) for number in range(3)], snapshots=[Snapshot(15, 2, b"of event 2")])
+    found = journal.latest(15)
+    require(found == Snapshot(15, 2, b"of event 2"), f"after event 2 the newest snapshot is {found}")
+    journal.append([_event(15, number) for number in range(3, 6)])
+    found = journal.latest(15)
+    require(found == Snapshot(15, 2, b"of event 2"), f"a snapshot from before its event was believed: {found}")
+    journal.save(Snapshot(15, 3, b"of event 3"))
+    require(journal.latest(15) == Snapshot(15, 3, b"of event 3"), "a sound snapshot in its place was not found")
     journal.close()
 
 
@@ -274,6 +291,7 @@ JOURNAL_CHECKS: tuple[Callable[[Open], None], ...] = (
     all_or_nothing,
     finds_outcomes_and_answers,
     keeps_snapshots,
+    passes_over_snapshots_ahead,
     has_one_writer,
     closes_while_it_is_read,
     says_why,

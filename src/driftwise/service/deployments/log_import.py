@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from itertools import islice
 from typing import Any, NamedTuple
 
-from driftwise.errors import DriftwiseError, ParameterError
+from driftwise.errors import ParameterError
 from driftwise.service.deployments import admin
 from driftwise.service.deployments.catalogue import read_catalogue
 from driftwise.service.deployments.clock import Clock, now_us
@@ -51,8 +51,8 @@ async def import_log(journal: Journal, spec: DeploymentSpec, rows: Sequence[Logg
         try:
             while batch := [*islice(events, BATCH)]:
                 await wait_for_commit(engine.write(entry, batch))
-        except DriftwiseError:
-            entry.discard("some rows of a log that failed were recorded in memory")
+        except BaseException:  # SystemExit too: no snapshot may have rows that were not written
+            entry.discard("some rows of a log that were not written were recorded in memory")
             raise
     finally:
         await engine.close()

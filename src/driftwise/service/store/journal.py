@@ -139,7 +139,10 @@ class Journal(Protocol):
         """Store a snapshot, and drop older ones that are not worth keeping (`snapshots_to_keep`)."""
 
     def latest(self, stream: int, upto: int | None = None) -> Snapshot | None:
-        """The newest snapshot of a stream, of event `upto` at the latest; None where there is none."""
+        """The newest snapshot of a stream, of event `upto` at the latest; None where there is none.
+
+        One of an event that the stream does not have is passed over. Streams below 0 have snapshots without events.
+        """
 
     def forget_answers(self, before: int) -> bool:
         """Drop a batch of answers older than a time in microseconds; returns whether there may be more."""

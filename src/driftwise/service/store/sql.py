@@ -263,15 +263,20 @@ class SQLJournal(ABC):
         return None
 
     def latest(self, stream: int, upto: int | None = None) -> Snapshot | None:
-        """The newest snapshot not beyond event `upto`; one that is damaged is passed over."""
+        """The newest snapshot not beyond event `upto`; one that is damaged, or ahead of the events, is passed over."""
         last = NO_LIMIT if upto is None else upto
         while rows := self._query(LATEST, (stream, last)):
             *row, digest, link = rows[0]
             snapshot = Snapshot(*row)
-            if fits(digest, chain.snapshot_digest, snapshot, chain.START if link is None else link):
+            fitting = fits(digest, chain.snapshot_digest, snapshot, chain.START if link is None else link)
+            if fitting and (link is not None or not self._is_ahead(snapshot)):
                 return snapshot
             last = snapshot.number - 1
         return None
+
+    def _is_ahead(self, snapshot: Snapshot) -> bool:
+        """Whether a snapshot has events that the journal does not have. Streams below 0 have snapshots alone."""
+        return snapshot.stream >= CATALOGUE and snapshot.number > self.last(snapshot.stream)
 
     def origin(self, stream: int) -> Origin | None:
         """Where replays of a stream begin."""
