@@ -65,6 +65,18 @@ def test_rewards_come_when_the_log_says(tmp_path: Path) -> None:
     assert [row["reward"] for row in log] == [row.reward for row in month]
 
 
+def test_where_too_many_rewards_would_wait_the_first_is_learned_early_and_time_does_not_leap(tmp_path: Path) -> None:
+    second = 1_000_000
+    rows = [LoggedOutcome(START + i * second, "red", 0.5, 1.0, {}, START + (3600 + i) * second) for i in range(8)]
+    journal = open_journal(f"sqlite:///{tmp_path}/shop.db")
+    asyncio.run(import_log(journal, deployment_spec(max_pending=3), rows))
+    journal = open_journal(f"sqlite:///{tmp_path}/shop.db")
+    times = [(event.kind, (event.at - START) // second) for event in journal.read(1)]
+    journal.close()
+    assert [at for kind, at in times if kind == "decided"] == [*range(8)]
+    assert [at for kind, at in times if kind == "learned"] == [3, 4, 5, 6, 7, 3605, 3606, 3607]
+
+
 def test_an_interrupted_import_is_noticed(tmp_path: Path) -> None:
     store, month = f"sqlite:///{tmp_path}/shop.db", a_month()
     asyncio.run(import_log(open_journal(store), deployment_spec(), month[:300]))

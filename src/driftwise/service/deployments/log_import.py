@@ -60,11 +60,16 @@ async def import_log(journal: Journal, spec: DeploymentSpec, rows: Sequence[Logg
 
 
 def _record(live: Deployment, rows: Sequence[LoggedOutcome]) -> Iterator[NewEvent]:
-    """Decisions and rewards in the order in which they came. No more rewards wait than the deployment lets wait."""
+    """Decisions and rewards in the order in which they came.
+
+    No more rewards wait than the deployment lets wait: the first of too many is learned early, when the next decision
+    is made. At its own time, later decisions would come after it, for the time of a deployment never goes back.
+    """
     waiting: list[tuple[int, int, float]] = []  # when the reward comes, of which decision, and the reward
     for row in rows:
         while waiting and (waiting[0][0] <= row.at or len(waiting) >= live.spec.max_pending):
-            yield _learn(live, *heappop(waiting))
+            at, id, reward = heappop(waiting)
+            yield _learn(live, min(at, row.at), id, reward)
         event, body = live.decide(dict(row.request), None, min(row.at, now_us()), Override(row.action, row.propensity))
         yield event, body
         if row.rewarded_at is None or row.rewarded_at <= row.at:
