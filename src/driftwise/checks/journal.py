@@ -42,6 +42,25 @@ def keeps_order(open_it: Open) -> None:
     journal.close()
 
 
+def reads_one_kind(open_it: Open) -> None:
+    """The events of one kind are those that a read of all gives, between the same numbers, also after an origin."""
+    journal = open_it()
+    rare = {0, 7, 1_200, 1_201, 2_499}
+    events = [_event(16, n)._replace(kind="rare" if n in rare else "decided") for n in range(2_500)]
+    journal.append([_event(17, 0), *events])
+    for kind in ("rare", "decided", "none"):
+        for after, upto in ((-1, None), (7, 1_200), (6, 2_498), (2_499, None), (-1, 0)):
+            expected = [event for event in journal.read(16, after, upto) if event.kind == kind]
+            found = [*journal.read_kind(16, kind, after, upto)]
+            require(found == expected, f"of the kind {kind} after {after} up to {upto} there came {len(found)} events")
+    journal.rebase(Origin(16, 100, 101, journal.link_at(16, 100), journal.link_at(16, 100), b"state"))
+    for _ in range(2):
+        found = [event.number for event in journal.read_kind(16, "rare")]
+        require(found == [1_200, 1_201, 2_499], f"of a kind the events {found} are there after an origin")
+        journal.trim(16)
+    journal.close()
+
+
 def reads_long_streams(open_it: Open) -> None:
     """A stream longer than a page comes back whole."""
     journal = open_it()
@@ -286,6 +305,7 @@ def _appends_an_origin(journal: Any) -> None:
 JOURNAL_CHECKS: tuple[Callable[[Open], None], ...] = (
     starts_empty,
     keeps_order,
+    reads_one_kind,
     reads_long_streams,
     reads_while_it_is_written,
     all_or_nothing,

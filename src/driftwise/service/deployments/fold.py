@@ -23,7 +23,7 @@ from driftwise.service.deployments.spec import POLICY
 from driftwise.service.deployments.stats import state as stats_state
 from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.http.schemas.requests import DeploymentSpec
-from driftwise.service.store.events import body_of
+from driftwise.service.store.events import CHANGED, body_of
 from driftwise.service.store.journal import DamagedError, Event, Journal, JournalError, Origin, Snapshot
 
 REPORT_EVERY = 1000  # events
@@ -87,7 +87,7 @@ def replay_tail(
 ) -> bool:
     """Replay what follows a snapshot; False, and nothing done, where a change to another policy is in it."""
     tail = list(journal.read(live.stream, live.number - 1, upto))
-    if any(each.kind == "changed" and body_of(each).policy for each in tail):
+    if any(each.kind == CHANGED and body_of(each).policy for each in tail):
         return False
     replay(live, tail, progress)
     return True
@@ -245,11 +245,10 @@ def spec_of(origin: Origin) -> DeploymentSpec:
 def last_policy(journal: Journal, stream: int, after: int, upto: int | None = None) -> dict[str, Any]:
     """The policy, parameters and window of the last change to another policy in these events; empty without one."""
     last: dict[str, Any] = {}
-    for event in journal.read(stream, after, upto):
-        if event.kind == "changed":
-            body = body_of(event)
-            if body.policy:
-                last |= {name: value for name, value in body.changes.items() if name in POLICY}
+    for event in journal.read_kind(stream, CHANGED, after, upto):
+        body = body_of(event)
+        if body.policy:
+            last |= {name: value for name, value in body.changes.items() if name in POLICY}
     return last
 
 

@@ -33,7 +33,7 @@ from driftwise.service.deployments.check import (
 from driftwise.service.deployments.fold import begin, fold, last_policy, restore, spec_of
 from driftwise.service.deployments.spec import POLICY
 from driftwise.service.store import chain
-from driftwise.service.store.events import JournalGap, body_of, encode
+from driftwise.service.store.events import CHANGED, JournalGap, body_of, encode
 from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, JournalError, Origin, Snapshot
 from driftwise.service.store.upkeep import SQLUpkeep
 
@@ -174,7 +174,7 @@ def _good_snapshot(journal: SQLUpkeep, stream: int, first: int | None) -> Snapsh
 
 def _policy_change(journal: SQLUpkeep, snapshot: Snapshot) -> int | None:
     """The last event after a snapshot that made the policy another one."""
-    changes = (event for event, _ in journal.rows(snapshot.stream, snapshot.number) if event.kind == "changed")
+    changes = (event for event, _ in journal.rows(snapshot.stream, snapshot.number) if event.kind == CHANGED)
     return max((event.number for event in changes if body_of(event).policy), default=None)
 
 
