@@ -307,6 +307,41 @@ def test_a_shadow_begins_there_too_and_its_promotion_is_the_change(store: str, t
     asyncio.run(test())
 
 
+def test_a_shadow_that_was_lost_begins_anew_only_where_a_change_names_it(tmp_path: Path) -> None:
+    async def reloaded(engine: Engine) -> tuple[set[str], set[str]]:
+        """Shadows that are fed, and those that are lost, when what was saved of them is gone."""
+        await engine.commit()
+        journal: Any = engine.journal
+        journal.drop(-2)
+        engine.entry("shop").shadows = None
+        fed_ones, shadows = {*await fed(engine)}, engine.entry("shop").shadows
+        assert shadows is not None
+        return fed_ones, {*shadows.lost}
+
+    async def test() -> None:
+        async with running(tmp_path / "store.db") as engine:
+            await create(engine, shadows=[UCB])
+            await play(engine, 200)
+            engine.save(engine.entry("shop"))
+            await fed(engine)
+            await change(engine, retention={"events": KEEP}, allow=False)
+            await play_and_tend(engine, 100)
+            assert engine.journal.origin(1) is not None
+            await change(engine, retention=None, allow=False)
+            assert await reloaded(engine) == (set(), {UCB})
+            await change(engine, policy="ucb1")
+            assert await reloaded(engine) == (set(), {UCB})  # that the policy may begin anew says nothing of shadows
+            await change(engine, shadows=[UCB, OTHER])
+            assert await reloaded(engine) == ({OTHER}, {UCB})
+            await change(engine, shadows=[OTHER])
+            await change(engine, shadows=[UCB, OTHER])
+            assert await reloaded(engine) == ({OTHER, UCB}, set())
+            with pytest.raises(EventsDropped):
+                await change(engine, shadows=["kl-ucb", OTHER], allow=False)
+
+    asyncio.run(test())
+
+
 def test_samples_of_propensities_can_change_with_shadows(tmp_path: Path) -> None:
     async def test() -> None:
         async with running(tmp_path / "store.db") as engine:
