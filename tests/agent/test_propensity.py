@@ -1,12 +1,15 @@
 """Propensities that are counted, where a policy does not know them."""
 
 import math
+import threading
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
 import driftwise as dw
+from driftwise.agent import propensity
+from driftwise.core import seeding
 from driftwise.errors import ParameterError
 
 SAMPLES = 4000
@@ -70,3 +73,28 @@ def test_where_no_single_arm_is_chosen_nothing_can_be_counted() -> None:
         dw.Agent(dw.SlidingSlateUCB(), dw.Slate(5, slate_size=2), propensity_samples=50)
     with pytest.raises(ParameterError, match="propensity_samples=-1 is not a whole number of at least 0 and at most"):
         dw.Agent(dw.Thompson(), 2, propensity_samples=-1)
+
+
+def test_shares_are_those_of_their_own_request_whatever_is_decided_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests are read into room that all calls of an agent share."""
+    agent = dw.Agent(dw.LinUCB(), dw.Contextual(["red", "blue"], context_dim=2))
+    own, other = [1.0, 0.0], [0.0, 1.0]
+    for _ in range(20):
+        for context, red in ((own, 1.0), (other, 0.0)):
+            agent.learn(agent.decide(context=context, override=("red", 1.0)), reward=red)
+            agent.learn(agent.decide(context=context, override=("blue", 1.0)), reward=1.0 - red)
+    assert propensity.choice_shares(agent, {"context": own}) == {"red": 1.0}
+    assert propensity.choice_shares(agent, {"context": other}) == {"blue": 1.0}
+    meanwhile = threading.Thread(target=lambda: agent.decide(context=other))
+    draw = seeding.key
+
+    def key(*parts: object) -> np.uint64:
+        if not meanwhile.ident:
+            meanwhile.start()
+            meanwhile.join(0.5)
+        return draw(*parts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(propensity, "key", key)
+    assert propensity.choice_shares(agent, {"context": own}, samples=20) == {"red": 1.0}
+    meanwhile.join()
+    assert agent.t == 81

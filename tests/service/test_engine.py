@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -29,7 +29,7 @@ from driftwise.service.http.errors import (
     Unavailable,
 )
 from driftwise.service.http.schemas.requests import ChangeRequest, DecideRequest, LearnRequest
-from driftwise.service.store.journal import JournalError, open_journal
+from driftwise.service.store.journal import Event, JournalError, open_journal
 from tests.fixtures.engine import Clock, create, decide, deployment_spec, learn, running
 from tests.fixtures.patience import until_so
 
@@ -214,6 +214,27 @@ async def test_a_snapshot_of_other_code_is_not_believed(store: str) -> None:
     assert fresh.snapshot() == cached.snapshot() == snapshot
     journal.save(snapshot._replace(body=b"rubbish"))
     assert fold(journal, 1, deployment_spec()).snapshot() == snapshot
+    journal.close()
+
+
+@together
+async def test_a_fold_reads_every_event_once(store: str) -> None:
+    async with running(store) as engine:
+        await create(engine)
+        await live(engine)
+        await admin.change(engine, "shop", ChangeRequest(policy="ucb1"))
+        n_events = engine.journal.last(1) + 1
+    journal: Any = open_journal(store)
+    read, numbers = journal.read, []
+
+    def counted(*args: Any) -> Iterator[Event]:
+        for event in read(*args):
+            numbers.append(event.number)
+            yield event
+
+    journal.read = counted
+    assert fold(journal, 1, deployment_spec(), cached=False).spec.policy == "ucb1"
+    assert numbers == [*range(n_events)]
     journal.close()
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,9 @@ from driftwise.service.client.client import Client
 from driftwise.service.deployments.clock import utc
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.export import rows as exported
-from driftwise.service.deployments.log_import import LoggedOutcome, import_log
+from driftwise.service.deployments.log_import import BATCH, LoggedOutcome, import_log
 from driftwise.service.store.journal import open_journal
-from tests.fixtures.engine import deployment_spec
+from tests.fixtures.engine import decide, deployment_spec, running
 from tests.fixtures.service_process import Service
 
 pytestmark = pytest.mark.system
@@ -64,11 +65,48 @@ def test_rewards_come_when_the_log_says(tmp_path: Path) -> None:
     assert [row["reward"] for row in log] == [row.reward for row in month]
 
 
+def test_where_too_many_rewards_would_wait_the_first_is_learned_early_and_time_does_not_leap(tmp_path: Path) -> None:
+    second = 1_000_000
+    rows = [LoggedOutcome(START + i * second, "red", 0.5, 1.0, {}, START + (3600 + i) * second) for i in range(8)]
+    journal = open_journal(f"sqlite:///{tmp_path}/shop.db")
+    asyncio.run(import_log(journal, deployment_spec(max_pending=3), rows))
+    journal = open_journal(f"sqlite:///{tmp_path}/shop.db")
+    times = [(event.kind, (event.at - START) // second) for event in journal.read(1)]
+    journal.close()
+    assert [at for kind, at in times if kind == "decided"] == [*range(8)]
+    assert [at for kind, at in times if kind == "learned"] == [3, 4, 5, 6, 7, 3605, 3606, 3607]
+
+
 def test_an_interrupted_import_is_noticed(tmp_path: Path) -> None:
     store, month = f"sqlite:///{tmp_path}/shop.db", a_month()
     asyncio.run(import_log(open_journal(store), deployment_spec(), month[:300]))
     with pytest.raises(ParameterError, match="made 300 decisions, fewer than the 750 rows"):
         asyncio.run(import_log(open_journal(store), deployment_spec(), month))
+
+
+class Ended(list[LoggedOutcome]):
+    """Rows during which the process is asked to end."""
+
+    def __iter__(self) -> Iterator[LoggedOutcome]:
+        for i, row in enumerate(super().__iter__()):
+            if i == 700:
+                raise SystemExit(0)  # what SIGTERM does
+            yield row
+
+
+def test_what_an_import_that_ends_early_did_not_write_is_in_no_snapshot(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/shop.db"
+    with pytest.raises(SystemExit):
+        asyncio.run(import_log(open_journal(store), deployment_spec(), Ended(a_month())))
+
+    async def go_on() -> None:
+        async with running(store) as engine:
+            last, snapshot = engine.journal.last(1), engine.journal.latest(1)
+            assert last == BATCH - 1 and (snapshot is None or snapshot.number <= last)
+            assert engine.journal.snapshot_numbers(1) in ([], [last])
+            assert (await decide(engine))["id"] == last + 1
+
+    asyncio.run(go_on())
 
 
 def test_serve_warms_a_deployment_up(tmp_path: Path) -> None:

@@ -13,16 +13,17 @@ from click.testing import CliRunner
 
 import driftwise as dw
 from driftwise.agent import Agent
+from driftwise.agent.serialization import AgentBytes
 from driftwise.cli import main
-from driftwise.core.serialization import equal
+from driftwise.core.serialization import equal, seal, unseal
 from driftwise.errors import ParameterError
 from driftwise.service.deployments import admin, erasure, promotion, queries
 from driftwise.service.deployments.background_tasks import tend_once
-from driftwise.service.deployments.deployment import Deployment
+from driftwise.service.deployments.deployment import Deployment, DeploymentSnapshot
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.fold import begin
 from driftwise.service.deployments.spec import policy_of
-from driftwise.service.http.errors import EventsDropped
+from driftwise.service.http.errors import Damaged, EventsDropped
 from driftwise.service.http.schemas.requests import ChangeRequest, PromoteRequest
 from driftwise.service.store.events import Decided, Learned, body_of
 from tests.fixtures.engine import Clock, create, decide, learn, running
@@ -65,7 +66,7 @@ def by_hand(engine: Engine) -> Agent:
     """An agent of the policy in force: what pends at the origin is decided for it, then all that follows."""
     origin = engine.journal.origin(1)
     assert origin is not None
-    before, spec = begin(origin), live(engine).spec
+    before, spec = begin(origin, {"policy": "uniform", "parameters": {}, "window": None}), live(engine).spec
     agent = Agent(policy_of(spec), list(before.agent.arms), seed=spec.seed, max_pending=10**9)
     for id, (t, uid, propensity, _, _) in before.agent._pending.items():
         agent.decide(override=(before.agent.arms[uid], propensity), at=t, id=id)
@@ -78,6 +79,80 @@ def by_hand(engine: Engine) -> Agent:
         elif isinstance(body, Learned):
             agent.learn(event.ref, **body.outcome)
     return agent
+
+
+def of_other_code(engine: Engine) -> None:
+    """Let the origin be of a version of the policy that has other arrays; no snapshot is left."""
+    journal: Any = engine.journal
+    origin = journal.origin(1)
+    body = msgspec.msgpack.decode(unseal(origin.body), type=DeploymentSnapshot)
+    agent = msgspec.msgpack.decode(unseal(body.agent), type=AgentBytes)
+    agent.state = [msgspec.structs.replace(each, path=f"former_{each.path}") for each in agent.state]
+    body.agent = seal(msgspec.msgpack.encode(agent))
+    journal.rebase(origin._replace(body=seal(msgspec.msgpack.encode(body))))
+    journal.drop_snapshots(1, journal.snapshot_numbers(1))
+    engine.entry("shop").discard("its origin is of other code")
+
+
+CANNOT = "cannot be restored .*: change its policy with allow_partial_replay, .*repair --begin-anew shop STORE"
+
+
+def test_another_policy_needs_nothing_of_a_state_that_cannot_be_restored(store: str) -> None:
+    async def test() -> None:
+        async with running(store) as engine:
+            first = await dropped(engine)
+            pending = [id for id in live(engine).pending if id < first]
+            await engine.commit()
+            of_other_code(engine)
+            with pytest.raises(Damaged, match=CANNOT):
+                await decide(engine)
+            with pytest.raises(Damaged, match=CANNOT):
+                await change(engine, policy=UCB, allow=False)
+            with pytest.raises(ParameterError):
+                await change(engine, policy="sliding-ucb:window=0")
+            await change(engine, policy=UCB)
+            assert engine.damaged_names == [] and await identical(engine)
+            assert await learn(engine, pending[0]) in ("learned", "stale")
+            await play(engine, 10)
+            assert await identical(engine)
+            state = live(engine).snapshot()
+        async with running(store) as engine:
+            await engine.live("shop")
+            assert live(engine).snapshot() == state and await identical(engine)
+
+    asyncio.run(test())
+    assert CliRunner().invoke(main, ["store", "check", store]).exit_code == 0
+
+
+def test_the_same_policy_begins_anew_where_a_command_says_so(store: str) -> None:
+    command = ["store", "repair", "--begin-anew", "shop", store]
+
+    async def test() -> int:
+        async with running(store) as engine:
+            await dropped(engine)
+            await engine.commit()
+            n_events = engine.journal.last(1) - engine.journal.origin(1).number  # type: ignore[union-attr]
+        for name, sentence in (("shop", "can be restored"), ("shops", "there is no deployment 'shops'")):
+            refused = CliRunner().invoke(main, [*command[:3], name, store])
+            assert refused.exit_code == 2 and sentence in refused.output, refused.output
+        async with running(store) as engine:
+            of_other_code(engine)
+        return n_events
+
+    async def go_on() -> None:
+        async with running(store) as engine:
+            await engine.live("shop")
+            assert (await queries.describe(engine, "shop"))["policy"] == POLICY and await identical(engine)
+            assert equal(live(engine).agent.state, by_hand(engine).state)
+            await play(engine, 10)
+            assert await identical(engine)
+
+    n_events = asyncio.run(test())
+    done = CliRunner().invoke(main, [*command, "--dry-run"])
+    assert "would begin anew" in done.output
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0 and f"learns from the {n_events} events after it" in done.output, done.output
+    asyncio.run(go_on())
 
 
 @pytest.mark.system
@@ -228,6 +303,41 @@ def test_a_shadow_begins_there_too_and_its_promotion_is_the_change(store: str, t
         async with running(store, clock) as engine:
             await play(engine, 20)
             assert {*await fed(engine)} == {UCB} and await identical(engine)
+
+    asyncio.run(test())
+
+
+def test_a_shadow_that_was_lost_begins_anew_only_where_a_change_names_it(tmp_path: Path) -> None:
+    async def reloaded(engine: Engine) -> tuple[set[str], set[str]]:
+        """Shadows that are fed, and those that are lost, when what was saved of them is gone."""
+        await engine.commit()
+        journal: Any = engine.journal
+        journal.drop(-2)
+        engine.entry("shop").shadows = None
+        fed_ones, shadows = {*await fed(engine)}, engine.entry("shop").shadows
+        assert shadows is not None
+        return fed_ones, {*shadows.lost}
+
+    async def test() -> None:
+        async with running(tmp_path / "store.db") as engine:
+            await create(engine, shadows=[UCB])
+            await play(engine, 200)
+            engine.save(engine.entry("shop"))
+            await fed(engine)
+            await change(engine, retention={"events": KEEP}, allow=False)
+            await play_and_tend(engine, 100)
+            assert engine.journal.origin(1) is not None
+            await change(engine, retention=None, allow=False)
+            assert await reloaded(engine) == (set(), {UCB})
+            await change(engine, policy="ucb1")
+            assert await reloaded(engine) == (set(), {UCB})  # that the policy may begin anew says nothing of shadows
+            await change(engine, shadows=[UCB, OTHER])
+            assert await reloaded(engine) == ({OTHER}, {UCB})
+            await change(engine, shadows=[OTHER])
+            await change(engine, shadows=[UCB, OTHER])
+            assert await reloaded(engine) == ({OTHER, UCB}, set())
+            with pytest.raises(EventsDropped):
+                await change(engine, shadows=["kl-ucb", OTHER], allow=False)
 
     asyncio.run(test())
 

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -13,8 +14,9 @@ from driftwise.families import Contextual, Knapsack, MultiArmed
 from driftwise.service.deployments import queries
 from driftwise.service.deployments.stats import state as stats_state
 from driftwise.service.deployments.stats.collector import StatsCollector
-from driftwise.service.deployments.stats.rewards import lift_estimate, reward_estimate, reward_sums
+from driftwise.service.deployments.stats.rewards import RewardEstimate, lift_estimate, reward_estimate, reward_sums
 from driftwise.service.deployments.stats.state import CLOSE_UPS, MAX_BINS, SECOND, StatsState
+from driftwise.service.deployments.stats.view import StatsView
 from tests.fixtures.engine import create, decide, learn, running
 
 HOUR = 3600 * SECOND
@@ -76,6 +78,56 @@ def test_no_lift_where_it_cannot_be_known() -> None:
     assert lift_estimate(summed([r for r, _ in mostly], [w for _, w in mostly])) is None
     few = reward_estimate([3.0, 3.0, 3.0], -math.inf, -math.inf)
     assert few is not None and few.mean == 1.0 and few.low is None
+
+
+def collected(rewards: list[float], weights: list[float], low: float, width: float) -> StatsView:
+    monitor = StatsCollector(low, width)
+    for n, (reward, weight) in enumerate(zip(rewards, weights, strict=True)):
+        monitor.add_decision(n, "red", 0.5)
+        monitor.add_outcome(n, n, (["red"], [reward]), status="learned", defaulted=False, weight=weight)
+    return monitor.view(len(rewards))
+
+
+def ends(estimate: RewardEstimate | None) -> tuple[float, float, float]:
+    assert estimate is not None and estimate.low is not None and estimate.high is not None
+    return estimate.low, estimate.mean, estimate.high
+
+
+@pytest.mark.parametrize("offset", [-1e4, 1e6, 1e9])
+def test_an_offset_of_all_rewards_changes_no_width(offset: float) -> None:
+    luck = np.random.default_rng(0)
+    propensities = luck.choice([0.3, 0.7], 5000, p=[0.3, 0.7])
+    rewards, weights = luck.normal(0.0, 1.0, 5000), (0.5 / propensities).tolist()
+    plain = collected(rewards.tolist(), weights, -math.inf, 0.0)
+    moved = collected((rewards + offset).tolist(), weights, -math.inf, 0.0)
+    assert ends(moved.lift) == pytest.approx(ends(plain.lift), abs=1e-6)
+    for name in ("reward", "uniform"):
+        expected = np.array(ends(getattr(plain, name))) + offset
+        assert ends(getattr(moved, name)) == pytest.approx(expected.tolist(), rel=0.0, abs=1e-6)
+    for one, other in zip(plain.bins[-1].window_means, moved.bins[-1].window_means, strict=True):
+        assert one is not None and other is not None
+        assert other[3] - other[2] == pytest.approx(one[3] - one[2], abs=1e-6)
+
+
+@pytest.mark.parametrize(("low", "width"), [(-math.inf, 0.0), (0.0, 1.0), (-1e6, 2e6)])
+@pytest.mark.parametrize("n", [2000, 50_000])
+def test_where_all_rewards_are_the_same_there_is_no_lift(low: float, width: float, n: int) -> None:
+    propensities = np.random.default_rng(0).choice([0.3, 0.7], n, p=[0.3, 0.7])
+    view = collected([0.1] * n, (0.5 / propensities).tolist(), low, width)
+    below, lift, above = ends(view.lift)
+    assert below <= lift == 0.0 <= above and above - below < 1e-6 * (width or 1.0)
+
+
+def test_sums_of_before_there_were_shifts_go_on() -> None:
+    """A state of an earlier version, as an origin has it, has sums of the rewards themselves."""
+    new = StatsCollector(3.0, 2.0)
+    fields = msgspec.msgpack.decode(stats_state.encode(StatsCollector(0.0, 2.0).state))
+    old = StatsCollector(3.0, 2.0, stats_state.decode(msgspec.msgpack.encode(fields[:-2])))
+    assert old.state.shift == old.state.arm_shift == 0.0 and new.state.shift == 3.0
+    for collector in (new, old):
+        for n in range(100):
+            collector.add_outcome(n, n, (["red"], [3.0 + n % 3]), status="learned", defaulted=False, weight=1.0)
+    assert ends(old.view(100).reward) == pytest.approx(ends(new.view(100).reward))
 
 
 def test_close_ups_keep_the_last_hour_fine() -> None:

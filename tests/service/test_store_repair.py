@@ -98,6 +98,21 @@ def test_a_policy_newer_than_the_snapshot_begins_there(store: str) -> None:
     assert run("check", store).exit_code == 0
 
 
+def test_a_snapshot_ahead_of_the_events_is_reported_and_removed(store: str, twin: list[Any]) -> None:
+    asyncio.run(fill(store))
+    journal = open_journal(store)
+    sound = journal.latest(1)
+    assert sound is not None
+    journal.save(sound._replace(number=N + 40))
+    journal.close()
+    found = run("check", store)
+    assert f"the snapshot of event {N + 40} is ahead of the last event, {N - 1}" in found.output
+    assert found.exit_code == 1
+    assert go_on(store) == twin  # it is not used
+    assert "1 snapshots dropped" in run("repair", store).output
+    assert run("check", store).exit_code == 0
+
+
 @pytest.mark.parametrize("damage", [BODY, LOST, TAIL], ids=["changed", "lost", "tail lost"])
 def test_after_a_newer_snapshot_nothing_is_lost_to_the_policy(store: str, damage: str, twin: list[Any]) -> None:
     asyncio.run(fill(store))

@@ -22,6 +22,11 @@ def choice_shares(agent: Agent, request: dict[str, Any], samples: int = 1000) ->
     >>> choice_shares(dw.Agent(dw.UCB1(), ["red", "blue"]), {})
     {'red': 1.0}
     """
+    with agent._lock:  # a request is read into room that decisions share
+        return _shares(agent, request, samples)
+
+
+def _shares(agent: Agent, request: dict[str, Any], samples: int) -> dict[Any, float]:
     adapter, pinned = agent.adapter, pin(states.clone(agent._state))
     context = adapter.read_request(agent.t, request)
     choose: Any = choose_once if adapter.bare else agent._decide  # of bare arms, what `decide` chooses pends, too

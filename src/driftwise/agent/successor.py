@@ -8,23 +8,24 @@ that are pending. These pend for it too, at their rounds, so that their outcomes
 from collections.abc import Sequence
 
 from driftwise.agent.agent import Agent
+from driftwise.agent.serialization import AgentParts
 from driftwise.core.adapter import AnyAdapter
 from driftwise.core.family import check_fit
 from driftwise.core.protocols import Policy
 
 
 def successor_of(
-    agent: Agent, policy: Policy, *, propensity_samples: int = 0, rounds: Sequence[int] | None = None
+    parts: AgentParts, policy: Policy, *, propensity_samples: int = 0, rounds: Sequence[int] | None = None
 ) -> Agent:
-    """An agent of another policy that goes on where `agent` is.
+    """An agent of another policy that goes on where the agent is that was saved; what that has learned is not read.
 
     `rounds` are those of its pending decisions and of the next one, in their order, where they are to be counted anew.
     """
-    times = [*(t for t, *_ in agent._pending.values()), agent.t] if rounds is None else list(rounds)
-    adapter = _adapter_for(policy, agent._adapter, times[-1])
+    times = [*(t for t, *_ in parts.pending.values()), parts.t] if rounds is None else list(rounds)
+    adapter = _adapter_for(policy, parts.adapter, times[-1])
     new = Agent.__new__(Agent)
-    new._set_up(policy, adapter, agent.seed, agent.max_pending, propensity_samples)
-    for (id, (_, *pending)), t in zip(agent._pending.items(), times, strict=False):
+    new._set_up(policy, adapter, parts.seed, parts.max_pending, propensity_samples)
+    for (id, (_, *pending)), t in zip(parts.pending.items(), times, strict=False):
         new._resume(id, (t, *pending))
     new.t = times[-1]
     return new

@@ -42,6 +42,25 @@ def keeps_order(open_it: Open) -> None:
     journal.close()
 
 
+def reads_one_kind(open_it: Open) -> None:
+    """The events of one kind are those that a read of all gives, between the same numbers, also after an origin."""
+    journal = open_it()
+    rare = {0, 7, 1_200, 1_201, 2_499}
+    events = [_event(16, n)._replace(kind="rare" if n in rare else "decided") for n in range(2_500)]
+    journal.append([_event(17, 0), *events])
+    for kind in ("rare", "decided", "none"):
+        for after, upto in ((-1, None), (7, 1_200), (6, 2_498), (2_499, None), (-1, 0)):
+            expected = [event for event in journal.read(16, after, upto) if event.kind == kind]
+            found = [*journal.read_kind(16, kind, after, upto)]
+            require(found == expected, f"of the kind {kind} after {after} up to {upto} there came {len(found)} events")
+    journal.rebase(Origin(16, 100, 101, journal.link_at(16, 100), journal.link_at(16, 100), b"state"))
+    for _ in range(2):
+        found = [event.number for event in journal.read_kind(16, "rare")]
+        require(found == [1_200, 1_201, 2_499], f"of a kind the events {found} are there after an origin")
+        journal.trim(16)
+    journal.close()
+
+
 def reads_long_streams(open_it: Open) -> None:
     """A stream longer than a page comes back whole."""
     journal = open_it()
@@ -114,6 +133,7 @@ def finds_outcomes_and_answers(open_it: Open) -> None:
 def keeps_snapshots(open_it: Open) -> None:
     """The newest snapshot is kept, and of the older ones enough to be near any moment; never very many."""
     journal = open_it()
+    journal.append([_event(7, number) for number in range(6_400)])
     for number in range(0, 6_400, 100):
         journal.save(Snapshot(7, number, f"at {number}".encode()))
     newest = journal.latest(7)
@@ -123,6 +143,22 @@ def keeps_snapshots(open_it: Open) -> None:
     require(journal.latest(8) is None, "a stream without a snapshot has one")
     journal.save(Snapshot(7, 6_300, b"again"))
     require(journal.latest(7) == Snapshot(7, 6_300, b"again"), "a snapshot was not replaced")
+    journal.close()
+
+
+def passes_over_snapshots_ahead(open_it: Open) -> None:
+    """A snapshot with more events than its stream is no fold of it: an older one is found, or none."""
+    journal = open_it()
+    journal.save(Snapshot(15, 3, b"before any event"))
+    require(journal.latest(15) is None, "a snapshot of event 3 was found in a stream without events")
+    journal.append([_event(15, number) for number in range(3)], snapshots=[Snapshot(15, 2, b"of event 2")])
+    found = journal.latest(15)
+    require(found == Snapshot(15, 2, b"of event 2"), f"after event 2 the newest snapshot is {found}")
+    journal.append([_event(15, number) for number in range(3, 6)])
+    found = journal.latest(15)
+    require(found == Snapshot(15, 2, b"of event 2"), f"a snapshot from before its event was believed: {found}")
+    journal.save(Snapshot(15, 3, b"of event 3"))
+    require(journal.latest(15) == Snapshot(15, 3, b"of event 3"), "a sound snapshot in its place was not found")
     journal.close()
 
 
@@ -269,11 +305,13 @@ def _appends_an_origin(journal: Any) -> None:
 JOURNAL_CHECKS: tuple[Callable[[Open], None], ...] = (
     starts_empty,
     keeps_order,
+    reads_one_kind,
     reads_long_streams,
     reads_while_it_is_written,
     all_or_nothing,
     finds_outcomes_and_answers,
     keeps_snapshots,
+    passes_over_snapshots_ahead,
     has_one_writer,
     closes_while_it_is_read,
     says_why,

@@ -82,13 +82,23 @@ def check_deployment(name: str | None, entries: Mapping[str, object]) -> None:
 @store.command()
 @click.argument("store")
 @click.option("--from", "backup", metavar="STORE", help="A backup, to restore damaged events from.")
+@click.option(
+    "--begin-anew", metavar="NAME", help="Let the policy of this deployment forget what it has learned; see below."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
-def repair(store: str, backup: str | None, dry_run: bool) -> None:
+def repair(store: str, backup: str | None, begin_anew: str | None, dry_run: bool) -> None:
     """Set damaged events of STORE aside, and let each deployment go on from its last good point.
 
     That is the backup, if --from is given and has the events; else a snapshot newer than the damage; else the event
     before it. Only in the last case is anything lost to a policy.
+
+    Where events were dropped and another version of driftwise cannot read what the policy had learned from them, the
+    deployment cannot start. With --begin-anew NAME its policy begins anew there, and learns from the events that are
+    kept; arms, budgets, units and pending decisions stay.
     """
+    if begin_anew is not None:
+        _begin_anew(store, begin_anew, dry_run)
+        return
     with needed_for("the service"):
         from driftwise.service.deployments.repair import MalformedError
         from driftwise.service.store.salvage import salvage
@@ -99,6 +109,14 @@ def repair(store: str, backup: str | None, dry_run: bool) -> None:
         count, path = salvage(Path(store.removeprefix("sqlite:///")))
         click.echo(f"the store: {count} rows could be read and are in a new file; the malformed one is {path}")
         _repair(store, backup, dry_run)
+
+
+def _begin_anew(store: str, name: str, dry_run: bool) -> None:
+    with opened(store) as journal:
+        from driftwise.service.deployments import repair
+        from driftwise.service.deployments.clock import now_us
+
+        click.echo(repair.begin_anew(journal, name, now_us(), dry_run=dry_run))
 
 
 def _repair(store: str, backup: str | None, dry_run: bool) -> None:

@@ -148,6 +148,8 @@ async def change(engine: Engine, name: str, request: ChangeRequest, *, key: Idem
     if "policy" in changes:  # parameters of the old policy do not apply to the new one
         changes = {"parameters": {}, "window": None} | changes
     _check_archive(engine, request.retention)
+    if allow and any(field in changes for field in POLICY) and await _cannot_be_folded(engine, name):
+        return await _begin_anew(engine, name, changes, key)
     if any(name in changes for name in ("shadows", *POLICY)):
         changes = await _with_shadows(engine, name, changes)
     if any(name in changes for name in POLICY):
@@ -158,6 +160,28 @@ async def change(engine: Engine, name: str, request: ChangeRequest, *, key: Idem
         new = {*changes["shadows"]} - {*live.spec.shadows}
         partial = await _is_partial(engine, entry, live, "shadow", allow=allow) if new else False
         return await _work(engine, name, lambda live: live.change(changes, engine.clock(), partial=partial), key)
+
+
+async def _cannot_be_folded(engine: Engine, name: str) -> bool:
+    with suppress(Damaged):
+        await engine.live(name)
+    return engine.entry(name).lost
+
+
+async def _begin_anew(engine: Engine, name: str, changes: dict[str, Any], key: IdempotencyKey) -> Reply:
+    """Fold a deployment that cannot be folded into its policy into another, and let that decide."""
+    check_not_retired(engine, name)
+    policy = {field: changes[field] for field in POLICY if field in changes}
+    async with engine.unloaded(name) as entry:
+        live = await fold_beside(engine, entry, NEW_POLICY, cached=False, policy=policy)
+        changed = spec.with_changes(live.spec, changes)
+        if changed.shadows:
+            changes = changes | {"shadows": await asyncio.to_thread(check_shadows, changed)}
+        live.go_on_from(live.at, engine.clock())
+        partial = await engine.query(engine.journal.origin, entry.stream) is not None
+        reply = await _put_in_force(engine, entry, live, changes, key, partial=partial)
+        entry.lost, entry.damage = False, None
+    return reply
 
 
 async def _with_shadows(engine: Engine, name: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -245,23 +269,39 @@ async def swap_in(
         time = former.time(engine.clock())
         live = await engine.read_in_thread(entry, catch_up, early, engine.journal)
         live.go_on_from(time, engine.clock())
-        event = live.change(changes, engine.clock(), policy=True, partial=partial)
-        snapshot = await asyncio.to_thread(live.snapshot)
-        view = deployment_view(entry.initial, entry.status, entry.at, live)
-        reply = 200, msgspec.json.encode(view)
-        async with engine.catalogue_lock:  # so that the next start compiles the policy in force
-            engine.check_not_discarded(entry)
-            policy_changed = engine.catalogue.event(PolicyChanged(entry.stream, view["policy"]), engine.clock())
-            noted = [policy_changed, *_retention_changed(engine, entry, live, after=1)]
-            events, answers = [event, *noted], key.answers(reply, engine.clock())
-            if promoted:
-                await engine.do_chore(functools.partial(engine.journal.append_origin, events, answers, snapshot))
-            else:
-                await engine.commit(events, answers, [snapshot])
-            for each in noted:
-                engine.catalogue.apply(each)
-        entry.live, entry.unsaved, entry.summary = live, 0, None
+        reply = await _put_in_force(engine, entry, live, changes, key, partial=partial, promoted=promoted)
     return reply, former
+
+
+async def _put_in_force(
+    engine: Engine,
+    entry: DeploymentEntry,
+    live: Deployment,
+    changes: dict[str, Any],
+    key: IdempotencyKey,
+    *,
+    partial: bool,
+    promoted: bool = False,
+) -> Reply:
+    """Write that another policy decides from now on, and let its fold do so; in exclusive use."""
+    event = live.change(changes, engine.clock(), policy=True, partial=partial)
+    snapshot = await asyncio.to_thread(live.snapshot)
+    view = deployment_view(entry.initial, entry.status, entry.at, live)
+    reply = 200, msgspec.json.encode(view)
+    async with engine.catalogue_lock:  # so that the next start compiles the policy in force
+        if not entry.lost:
+            engine.check_not_discarded(entry)
+        policy_changed = engine.catalogue.event(PolicyChanged(entry.stream, view["policy"]), engine.clock())
+        noted = [policy_changed, *_retention_changed(engine, entry, live, after=1)]
+        events, answers = [event, *noted], key.answers(reply, engine.clock())
+        if promoted:
+            await engine.do_chore(functools.partial(engine.journal.append_origin, events, answers, snapshot))
+        else:
+            await engine.commit(events, answers, [snapshot])
+        for each in noted:
+            engine.catalogue.apply(each)
+    entry.live, entry.unsaved, entry.summary = live, 0, None
+    return reply
 
 
 def check_not_retired(engine: Engine, name: str) -> None:

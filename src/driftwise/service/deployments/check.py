@@ -83,7 +83,11 @@ def check_stream(journal: SQLUpkeep, stream: int, name: str) -> StreamReport:
         problems, event = [str(error)], error.event
     try:
         bad = damaged_snapshots(journal, stream)
-        problems += [f"the snapshot of event {number} is damaged" for number in bad]
+        last = journal.last(stream) if bad else 0
+        problems += [
+            f"the snapshot of event {number} is {'damaged' if number <= last else f'ahead of the last event, {last}'}"
+            for number in bad
+        ]
         n_quarantined = journal.n_quarantined(stream)
     except DamagedError as error:
         return StreamReport(name, stream, count, 0, [*problems, f"its snapshots cannot be read: {error}"], event)
@@ -107,7 +111,7 @@ def verify_stream(journal: Journal, entry: DeploymentEntry, progress: OnReplayed
 
 
 def damaged_snapshots(journal: SQLUpkeep, stream: int) -> list[int]:
-    """The numbers of snapshots that do not fit their hashes."""
+    """The numbers of snapshots that do not fit their hashes, or are ahead of the events."""
     damaged = []
     for number in journal.snapshot_numbers(stream):
         found = journal.latest(stream, number)

@@ -89,7 +89,8 @@ class Deployment:
         self.units: OrderedDict[str, StickyAction] = OrderedDict()
         self.request: dict[str, Any] = {}  # of the latest decision
         self.hooks, problem = specs.hooks_of(spec), self.agent.problem
-        self.stats = StatsCollector(problem.low, problem.width, _empty_stats(self.hooks.tracks(spec.problem)))
+        stats = _empty_stats(problem.low, self.hooks.tracks(spec.problem))
+        self.stats = StatsCollector(problem.low, problem.width, stats)
         self.origin = 0, 0  # a round and its time, from which a window in seconds counts
         self._tick = specs.tick_of(spec)
         self._default = specs.default_of(spec, self.agent)
@@ -323,9 +324,9 @@ def _nan_for_none(propensity: float | None) -> float:
     return math.nan if propensity is None else propensity
 
 
-def _empty_stats(tracks: list[Track]) -> StatsState:
+def _empty_stats(low: float, tracks: list[Track]) -> StatsState:
     """The state of the statistics of a new deployment."""
-    return StatsState(tracks=[(track.name, track.join, track.labels) for track in tracks])
+    return stats_state.empty(low, [(track.name, track.join, track.labels) for track in tracks])
 
 
 def tag_of(policy: object) -> str:

@@ -156,6 +156,18 @@ class Engine:
             yield entry, entry.live
 
     @asynccontextmanager
+    async def unloaded(self, name: str) -> AsyncIterator[DeploymentEntry]:
+        """Use a deployment exclusively that is not in memory, as one that cannot be folded, until the block ends."""
+        entry = self.entry(name)
+        while entry.busy is not None:
+            await entry.busy
+        self._check_owner(entry)
+        if entry.live is not None:
+            raise Unavailable("the deployment was loaded meanwhile; repeat the request")
+        async with self._busy(entry):
+            yield entry
+
+    @asynccontextmanager
     async def _busy(self, entry: DeploymentEntry) -> AsyncIterator[None]:
         entry.busy = asyncio.get_running_loop().create_future()
         try:

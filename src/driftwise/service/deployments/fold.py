@@ -6,12 +6,13 @@ handled raises `DamagedError` with its number.
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from driftwise.agent import Agent
+from driftwise.agent.serialization import decode_agent
 from driftwise.agent.successor import successor_of
 from driftwise.core.serialization import unseal
 from driftwise.errors import DriftwiseError, StateError
@@ -22,11 +23,15 @@ from driftwise.service.deployments.spec import POLICY
 from driftwise.service.deployments.stats import state as stats_state
 from driftwise.service.deployments.stats.collector import StatsCollector
 from driftwise.service.http.schemas.requests import DeploymentSpec
-from driftwise.service.store.events import body_of
+from driftwise.service.store.events import CHANGED, body_of
 from driftwise.service.store.journal import DamagedError, Event, Journal, JournalError, Origin, Snapshot
 
 REPORT_EVERY = 1000  # events
 NOT_DAMAGE = (JournalError, OSError, MemoryError)  # errors that the journal is not to blame for
+REMEDY = (
+    ": change its policy with allow_partial_replay, or let the same one begin anew there with "
+    "`driftwise store repair --begin-anew {} STORE`"
+)
 _SNAPSHOT = msgspec.msgpack.Decoder(DeploymentSnapshot)
 msgspec.msgpack.Decoder(DecisionNote)  # so that msgspec knows the type before several threads need it
 
@@ -62,7 +67,7 @@ def fold(
     if origin is not None and upto is not None and upto < origin.number:
         raise EventsDroppedError(f"its events up to {origin.number} were dropped, and cannot be replayed")
     first = -1 if origin is None else origin.number
-    last = _last_policy(journal.read(stream, first, upto)) | (policy or {})
+    last = last_policy(journal, stream, first, upto) | (policy or {})
     start = _start(stream, initial, last) if origin is None else begin(origin, last)
     return replay(start, journal.read(stream, first, upto), progress)
 
@@ -82,7 +87,7 @@ def replay_tail(
 ) -> bool:
     """Replay what follows a snapshot; False, and nothing done, where a change to another policy is in it."""
     tail = list(journal.read(live.stream, live.number - 1, upto))
-    if any(each.kind == "changed" and body_of(each).policy for each in tail):
+    if any(each.kind == CHANGED and body_of(each).policy for each in tail):
         return False
     replay(live, tail, progress)
     return True
@@ -157,36 +162,39 @@ def begin(origin: Origin, policy: dict[str, Any] | None = None) -> Deployment:
 
     Another `policy` begins there, with nothing learned.
     """
+    remedy = ""
     try:
+        body, decoded = _decode(origin.body)
+        remedy = "" if policy else REMEDY.format(decoded.name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            then = _restore(origin.stream, origin.number, *_decode(origin.body))
-            return begin_anew(then, policy) if policy else then
+            if policy:
+                return begin_anew(origin, body, spec.with_changes(decoded, policy))
+            return _restore(origin.stream, origin.number, body, decoded)
     except NOT_DAMAGE:
         raise
     except Exception as error:
-        why = f"the state after event {origin.number}, its origin, cannot be restored ({_short(error)})"
+        why = f"the state after event {origin.number}, its origin, cannot be restored ({_short(error)}){remedy}"
         raise DamagedError(why, origin.number) from error
 
 
-def begin_anew(before: Deployment, policy: dict[str, Any]) -> Deployment:
-    """The deployment at the same event with another policy, which has learned nothing; `before` is used up.
+def begin_anew(origin: Origin, body: DeploymentSnapshot, changed: DeploymentSpec) -> Deployment:
+    """The deployment at an origin with the policy of a changed specification, which has learned nothing.
 
     All that does not depend on a policy is there: the problem and its arms, budgets, the arms that units keep,
-    statistics, and pending decisions, whose outcomes count when they come.
+    statistics, and pending decisions, whose outcomes count when they come. What the former policy has learned is not
+    read: it may be of other code.
     """
-    changed = spec.with_changes(before.spec, policy)
-    fresh = Deployment(before.stream, changed)  # refuses a policy that could not decide
+    parts = decode_agent(body.agent, None, DecisionNote)
+    fresh = Deployment(origin.stream, changed)  # refuses a policy that could not decide
     tick, rounds = spec.tick_of(changed), None
     if tick:
-        times = [*(note.at for note in before.pending.values()), before.at]
-        rounds = rounds_by_time(times, tick, fresh.leap)
-    agent = successor_of(before.agent, fresh.agent.policy, propensity_samples=changed.propensity_samples, rounds=rounds)
-    live = Deployment(before.stream, changed, at=before.at, agent=agent)
-    live.number, live.saved, live.policy_since = before.number, before.saved, before.policy_since
-    live.units, live.request, live.stats = before.units, before.request, before.stats
-    live.origin = (agent.t, before.at) if tick else (0, 0)
-    return live
+        notes: list[Any] = [note for *_, note in parts.pending.values()]
+        rounds = rounds_by_time([*(note.at for note in notes), body.at], tick, fresh.leap)
+    agent = successor_of(parts, fresh.agent.policy, propensity_samples=changed.propensity_samples, rounds=rounds)
+    live = Deployment(origin.stream, changed, at=body.at, agent=agent)
+    live.origin = (agent.t, body.at) if tick else (0, 0)
+    return _filled(live, origin.number, body)
 
 
 def rounds_by_time(times: Sequence[int], tick: int, leap: int) -> list[int]:
@@ -215,22 +223,32 @@ def _decode(content: bytes) -> tuple[DeploymentSnapshot, DeploymentSpec]:
 
 def _restore(stream: int, number: int, body: DeploymentSnapshot, decoded: DeploymentSpec) -> Deployment:
     live = Deployment(stream, decoded, at=body.at, agent=Agent.loads(body.agent, note=DecisionNote))
+    live.origin = body.origin
+    return _filled(live, number, body)
+
+
+def _filled(live: Deployment, number: int, body: DeploymentSnapshot) -> Deployment:
+    """With what a snapshot has beside its agent."""
     live.number = live.saved = number + 1
-    live.origin, live.request, live.policy_since = body.origin, body.request, body.policy_since
+    live.request, live.policy_since = body.request, body.policy_since
     live.units = OrderedDict((unit, (action, propensity)) for unit, action, propensity in body.units)
     problem = live.agent.problem
     live.stats = StatsCollector(problem.low, problem.width, stats_state.decode(body.stats))
     return live
 
 
-def _last_policy(events: Iterator[Event]) -> dict[str, Any]:
-    """The policy, parameters and window in force after these events."""
+def spec_of(origin: Origin) -> DeploymentSpec:
+    """The specification in force at an origin."""
+    return _decode(origin.body)[1]
+
+
+def last_policy(journal: Journal, stream: int, after: int, upto: int | None = None) -> dict[str, Any]:
+    """The policy, parameters and window of the last change to another policy in these events; empty without one."""
     last: dict[str, Any] = {}
-    for event in events:
-        if event.kind == "changed":
-            body = body_of(event)
-            if body.policy:
-                last |= {name: value for name, value in body.changes.items() if name in POLICY}
+    for event in journal.read_kind(stream, CHANGED, after, upto):
+        body = body_of(event)
+        if body.policy:
+            last |= {name: value for name, value in body.changes.items() if name in POLICY}
     return last
 
 

@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from itertools import islice
 from typing import Any, NamedTuple
 
-from driftwise.errors import DriftwiseError, ParameterError
+from driftwise.errors import ParameterError
 from driftwise.service.deployments import admin
 from driftwise.service.deployments.catalogue import read_catalogue
 from driftwise.service.deployments.clock import Clock, now_us
@@ -51,8 +51,8 @@ async def import_log(journal: Journal, spec: DeploymentSpec, rows: Sequence[Logg
         try:
             while batch := [*islice(events, BATCH)]:
                 await wait_for_commit(engine.write(entry, batch))
-        except DriftwiseError:
-            entry.discard("some rows of a log that failed were recorded in memory")
+        except BaseException:  # SystemExit too: no snapshot may have rows that were not written
+            entry.discard("some rows of a log that were not written were recorded in memory")
             raise
     finally:
         await engine.close()
@@ -60,11 +60,16 @@ async def import_log(journal: Journal, spec: DeploymentSpec, rows: Sequence[Logg
 
 
 def _record(live: Deployment, rows: Sequence[LoggedOutcome]) -> Iterator[NewEvent]:
-    """Decisions and rewards in the order in which they came. No more rewards wait than the deployment lets wait."""
+    """Decisions and rewards in the order in which they came.
+
+    No more rewards wait than the deployment lets wait: the first of too many is learned early, when the next decision
+    is made. At its own time, later decisions would come after it, for the time of a deployment never goes back.
+    """
     waiting: list[tuple[int, int, float]] = []  # when the reward comes, of which decision, and the reward
     for row in rows:
         while waiting and (waiting[0][0] <= row.at or len(waiting) >= live.spec.max_pending):
-            yield _learn(live, *heappop(waiting))
+            at, id, reward = heappop(waiting)
+            yield _learn(live, min(at, row.at), id, reward)
         event, body = live.decide(dict(row.request), None, min(row.at, now_us()), Override(row.action, row.propensity))
         yield event, body
         if row.rewarded_at is None or row.rewarded_at <= row.at:

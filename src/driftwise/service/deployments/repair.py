@@ -9,13 +9,19 @@ In this order, whatever loses least:
 
 Of a malformed SQLite file all rows that can be read are copied to a new one first (`salvage`).
 
+Where an origin is sound, but of a state that this code cannot restore, nothing is damaged: `begin_anew` is for that.
+
 A gap in the journal says which numbers are not used again. Events set aside stay in the table `quarantine`.
 """
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
+
+import msgspec
 
 from driftwise.errors import ParameterError
+from driftwise.service.deployments.catalogue import read_catalogue
 from driftwise.service.deployments.check import (
     THE_CATALOGUE,
     StreamReport,
@@ -24,9 +30,10 @@ from driftwise.service.deployments.check import (
     deployments_of,
     file_problems,
 )
-from driftwise.service.deployments.fold import restore
+from driftwise.service.deployments.fold import begin, fold, last_policy, restore, spec_of
+from driftwise.service.deployments.spec import POLICY
 from driftwise.service.store import chain
-from driftwise.service.store.events import JournalGap, body_of, encode
+from driftwise.service.store.events import CHANGED, JournalGap, body_of, encode
 from driftwise.service.store.journal import CATALOGUE, DamagedError, Event, JournalError, Origin, Snapshot
 from driftwise.service.store.upkeep import SQLUpkeep
 
@@ -57,6 +64,42 @@ def repair_store(journal: SQLUpkeep, backup: SQLUpkeep | None, *, dry_run: bool)
         report = check_stream(journal, stream, name)
         if report.problems:
             yield from _repair_stream(journal, backup, report, dry_run)
+
+
+def begin_anew(journal: SQLUpkeep, name: str, now: int, *, dry_run: bool) -> str:
+    """Let the policy of a deployment begin anew at its origin, whose state cannot be restored; says what was done.
+
+    It is a change to the same policy, as one with `allow_partial_replay`: it learns from the events that are kept.
+    """
+    catalogue = read_catalogue(journal)
+    if name not in catalogue.entries:
+        raise ParameterError(f"there is no deployment {name!r} in this store: there are {', '.join(catalogue.entries)}")
+    entry = catalogue.entries[name]
+    origin = journal.origin(entry.stream)
+    if origin is None:
+        raise ParameterError(f"deployment {name} has all its events: a replay needs no state that was stored")
+    policy = _policy_at(journal, origin)
+    if policy is None:
+        raise ParameterError(f"deployment {name} can be restored: nothing has to begin anew")
+    live = fold(journal, entry.stream, entry.initial, cached=False, policy=policy)
+    kept = live.number - 1 - origin.number
+    if not dry_run:
+        event = live.change(policy, now, policy=True, partial=True)
+        journal.append([event], snapshots=[live.snapshot()])
+    would = "would begin" if dry_run else "begins"
+    return f"{name}: its policy {would} anew after event {origin.number}, and learns from the {kept} events after it"
+
+
+def _policy_at(journal: SQLUpkeep, origin: Origin) -> dict[str, Any] | None:
+    """The policy of an origin that cannot be restored, as the fields of a change; None where nothing is wrong."""
+    if last_policy(journal, origin.stream, origin.number):
+        return None
+    try:
+        begin(origin)
+    except DamagedError:
+        plain = msgspec.to_builtins(spec_of(origin))
+        return {field: plain[field] for field in POLICY}
+    return None
 
 
 def _repair_stream(journal: SQLUpkeep, backup: SQLUpkeep | None, report: StreamReport, dry_run: bool) -> Iterator[str]:
@@ -131,7 +174,7 @@ def _good_snapshot(journal: SQLUpkeep, stream: int, first: int | None) -> Snapsh
 
 def _policy_change(journal: SQLUpkeep, snapshot: Snapshot) -> int | None:
     """The last event after a snapshot that made the policy another one."""
-    changes = (event for event, _ in journal.rows(snapshot.stream, snapshot.number) if event.kind == "changed")
+    changes = (event for event, _ in journal.rows(snapshot.stream, snapshot.number) if event.kind == CHANGED)
     return max((event.number for event in changes if body_of(event).policy), default=None)
 
 

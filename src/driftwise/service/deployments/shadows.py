@@ -14,11 +14,11 @@ from driftwise.core.fingerprint import code_tag
 from driftwise.errors import ParameterError
 from driftwise.service.deployments import spec as specs
 from driftwise.service.deployments.deployment import Deployment
-from driftwise.service.deployments.fold import begin, restore
+from driftwise.service.deployments.fold import begin, restore, spec_of
 from driftwise.service.deployments.shadow import SavedShadow, Shadow
 from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.http.schemas.responses import ShadowResponse
-from driftwise.service.store.events import body_of
+from driftwise.service.store.events import CHANGED, body_of
 from driftwise.service.store.journal import DamagedError, Journal, Origin, Snapshot
 
 if TYPE_CHECKING:
@@ -69,16 +69,20 @@ def shadow_spec(spec: DeploymentSpec, policy: str) -> DeploymentSpec:
 def load(journal: Journal, stream: int, initial: DeploymentSpec, now: DeploymentSpec, names: Sequence[str]) -> Shadows:
     """Shadows from what was saved, or new ones, which are fed the journal from its first event on.
 
-    Where events were dropped that is the first after the origin, if a change since has allowed that.
+    Where events were dropped that is the first after the origin, if a change since has allowed that for this shadow.
     """
     shadows, origin = Shadows(), journal.origin(stream)
+    allowed = {*names} if origin is None else _may_begin_at(journal, origin)
     saved = {each.policy: each for each in _read(journal, stream)}
     for name in names:
         found = _restored(journal, stream, saved[name], origin, now) if name in saved else None
         if found is not None:
             shadows.members[name] = found
-        elif origin is not None and not _allows_partial(journal, origin):
-            shadows.lost[name] = f"the events up to {origin.number} were dropped, and cannot be fed to it"
+        elif origin is not None and name not in allowed:
+            shadows.lost[name] = (
+                f"the events up to {origin.number} were dropped, and cannot be fed to it; to begin with those that are "
+                "kept, remove it and add it again with allow_partial_replay"
+            )
         else:
             policy = {"policy": name, **TEXTS, "propensity_samples": now.propensity_samples}
             try:
@@ -91,10 +95,20 @@ def load(journal: Journal, stream: int, initial: DeploymentSpec, now: Deployment
     return shadows
 
 
-def _allows_partial(journal: Journal, origin: Origin) -> bool:
-    """Whether a change after an origin allows that what is new begins there."""
-    events = journal.read(origin.stream, origin.number)
-    return any(event.kind == "changed" and body_of(event).partial for event in events)
+def _may_begin_at(journal: Journal, origin: Origin) -> set[str]:
+    """The shadows that may begin at an origin: those that a change since has added with leave to do so.
+
+    Other `propensity_samples` make all shadows new.
+    """
+    spec, allowed = spec_of(origin), set[str]()
+    names, samples = {*spec.shadows}, spec.propensity_samples
+    for event in journal.read_kind(origin.stream, CHANGED, origin.number):
+        body = body_of(event)
+        after, counted = {*body.changes.get("shadows", names)}, body.changes.get("propensity_samples", samples)
+        new = after - names if counted == samples else after
+        allowed = (allowed | new if body.partial else allowed) & after
+        names, samples = after, counted
+    return allowed
 
 
 def _read(journal: Journal, stream: int) -> list[SavedShadow]:

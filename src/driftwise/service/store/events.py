@@ -187,7 +187,7 @@ KINDS: dict[str, type[Body]] = {
     "audited": Audited,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
-AUDITED = NAMES[Audited]
+AUDITED, CHANGED = NAMES[Audited], NAMES[Changed]
 _DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in KINDS.items()}
 _DECIDED = msgspec.msgpack.Decoder(Decided)
 _ENCODER = msgspec.msgpack.Encoder()

@@ -6,6 +6,7 @@ cache of the fold.
 
     append(events, answers, snapshots)   all or nothing; when it returns, the data is as durable as `durability` says
     read(stream, after, upto)            the events of a stream, in order
+    read_kind(stream, kind, after, upto) only those of one kind
     outcome(stream, ref)                 the outcome of the decision that is event `ref`
     answer(key)                          the answer to the request with an idempotency key
     save, latest                         snapshots; `save` is an `append` of one
@@ -129,6 +130,12 @@ class Journal(Protocol):
     def read(self, stream: int, after: int = -1, upto: int | None = None) -> Iterator[Event]:
         """The events of a stream with `after < number <= upto`, in the order of their numbers."""
 
+    def read_kind(self, stream: int, kind: str, after: int = -1, upto: int | None = None) -> Iterator[Event]:
+        """Those of these events that are of one kind, without reading the others.
+
+        Each is checked. That none is missing shows when all events are read.
+        """
+
     def outcome(self, stream: int, ref: int) -> Event | None:
         """The one event whose `ref` is this decision: its outcome, or its cancellation; None while it is pending."""
 
@@ -139,7 +146,10 @@ class Journal(Protocol):
         """Store a snapshot, and drop older ones that are not worth keeping (`snapshots_to_keep`)."""
 
     def latest(self, stream: int, upto: int | None = None) -> Snapshot | None:
-        """The newest snapshot of a stream, of event `upto` at the latest; None where there is none."""
+        """The newest snapshot of a stream, of event `upto` at the latest; None where there is none.
+
+        One of an event that the stream does not have is passed over. Streams below 0 have snapshots without events.
+        """
 
     def forget_answers(self, before: int) -> bool:
         """Drop a batch of answers older than a time in microseconds; returns whether there may be more."""

@@ -26,6 +26,10 @@ from driftwise.service.store.journal import (
 from driftwise.service.store.schema import EVENT, Migration, Run
 
 EVENTS = f"SELECT {EVENT}, link FROM events WHERE stream = ? AND number > ? AND number <= ? ORDER BY number LIMIT ?"
+OF_KIND = (
+    f"SELECT {EVENT}, link FROM events WHERE stream = ? AND kind = ? AND number > ? AND number <= ? "
+    "ORDER BY number LIMIT ?"
+)
 OUTCOME = f"SELECT {EVENT}, link FROM events WHERE stream = ? AND ref = ? AND ref >= 0"  # else by_decision is not used
 LAST = f"SELECT {EVENT}, link FROM events WHERE stream = ? AND number <= ? ORDER BY number DESC LIMIT 1"
 LINK = "SELECT link FROM events WHERE stream = ? AND number = ?"
@@ -206,6 +210,14 @@ class SQLJournal(ABC):
                 break
         self._check_end(stream, head, after + 1, last)
 
+    def read_kind(self, stream: int, kind: str, after: int = -1, upto: int | None = None) -> Iterator[Event]:
+        """The events of one kind among those that `read` gives."""
+        last, (after, _) = NO_LIMIT if upto is None else upto, self._start(stream, after, self._origin(stream))
+        while page := self._query(OF_KIND, (stream, kind, after, last, PAGE)):
+            for row in page:
+                yield self._checked_alone(stream, row)
+            after = page[-1][1]
+
     def _start(self, stream: int, after: int, origin: Origin | None, run: Run | None = None) -> tuple[int, int | None]:
         """After which event a read begins, and the link of that; None where that event is gone.
 
@@ -248,9 +260,13 @@ class SQLJournal(ABC):
         rows = self._query(OUTCOME, (stream, ref))
         if not rows:
             return None
-        event = Event(*rows[0][:-1])
+        return self._checked_alone(stream, rows[0])
+
+    def _checked_alone(self, stream: int, row: tuple[Any, ...]) -> Event:
+        """An event that was read without the one before it."""
+        event = Event(*row[:-1])
         _, before = self._start(stream, event.number - 1, self._origin(stream))
-        self._checked(stream, event, rows[0][-1], event.number, before)
+        self._checked(stream, event, row[-1], event.number, before)
         return event
 
     def answer(self, key: str) -> Answer | None:
@@ -263,15 +279,20 @@ class SQLJournal(ABC):
         return None
 
     def latest(self, stream: int, upto: int | None = None) -> Snapshot | None:
-        """The newest snapshot not beyond event `upto`; one that is damaged is passed over."""
+        """The newest snapshot not beyond event `upto`; one that is damaged, or ahead of the events, is passed over."""
         last = NO_LIMIT if upto is None else upto
         while rows := self._query(LATEST, (stream, last)):
             *row, digest, link = rows[0]
             snapshot = Snapshot(*row)
-            if fits(digest, chain.snapshot_digest, snapshot, chain.START if link is None else link):
+            fitting = fits(digest, chain.snapshot_digest, snapshot, chain.START if link is None else link)
+            if fitting and (link is not None or not self._is_ahead(snapshot)):
                 return snapshot
             last = snapshot.number - 1
         return None
+
+    def _is_ahead(self, snapshot: Snapshot) -> bool:
+        """Whether a snapshot has events that the journal does not have. Streams below 0 have snapshots alone."""
+        return snapshot.stream >= CATALOGUE and snapshot.number > self.last(snapshot.stream)
 
     def origin(self, stream: int) -> Origin | None:
         """Where replays of a stream begin."""

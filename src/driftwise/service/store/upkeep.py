@@ -153,7 +153,7 @@ class SQLUpkeep(SQLJournal):
             self._tails.pop(stream, None)
 
     def drop_snapshots(self, stream: int, numbers: Sequence[int]) -> None:
-        """Drop snapshots that are damaged."""
+        """Drop snapshots that are damaged, or ahead of the events."""
         with self._transaction():
             for number in numbers:
                 self._write(DROP_SNAPSHOTS, (stream, number, number))

@@ -30,6 +30,7 @@ from driftwise.service.deployments.stats.state import (
     CloseUp,
     StatsState,
     TimeBin,
+    empty,
     numbers,
 )
 from driftwise.service.deployments.stats.view import NOTHING, RATE_SECONDS, StatsView, stats_view
@@ -49,7 +50,7 @@ class StatsCollector:
     """
 
     def __init__(self, low: float, span: float, state: StatsState | None = None) -> None:
-        self.state = StatsState() if state is None else state
+        self.state = empty(low, []) if state is None else state
         self._range = low, low + span
         self._low, self._span = low if math.isfinite(low) else 0.0, span or 1.0
         self._known = span > 0.0
@@ -95,12 +96,8 @@ class StatsCollector:
         if rewards is None:
             return
         pairs, bins = [*zip(map(str, rewards[0]), rewards[1], strict=False)], self._open_bins(at)
-        for bin in bins:
-            for label, value in pairs:
-                self._add_to_cell(bin, label, REWARDED, 1.0)
-                self._add_to_cell(bin, label, SUM, value)
-                self._add_to_cell(bin, label, SQUARES, value * value)
         for label, value in pairs:
+            self._add_to_cells(bins, label, value)
             self._add_recent(label, value)
             if not defaulted:
                 self._test(at, label, (value - self._low) / self._span)
@@ -182,8 +179,19 @@ class StatsCollector:
             bin.cells.frombytes(bytes(8 * (FIELDS * len(self.state.labels) - len(bin.cells))))
         bin.cells[cell] += value
 
+    def _add_to_cells(self, bins: list[TimeBin], label: str, value: float) -> None:
+        if self.state.arm_shift is None:
+            self.state.arm_shift = value
+        value -= self.state.arm_shift
+        for bin in bins:
+            self._add_to_cell(bin, label, REWARDED, 1.0)
+            self._add_to_cell(bin, label, SUM, value)
+            self._add_to_cell(bin, label, SQUARES, value * value)
+
     def _add_earned(self, bins: list[TimeBin], value: float, weight: float | None) -> None:
-        added = reward_sums(value, weight)
+        if self.state.shift is None:
+            self.state.shift = value
+        added = reward_sums(value - self.state.shift, weight)
         for bin in bins:
             earned = bin.earned
             if not earned:

@@ -7,9 +7,13 @@ from the mean, less its weighted deviation from the estimate. Where rewards drif
 
 There is no estimate where the decisions cannot support one. Weights have the mean 1 where every arm has a chance; a
 policy that never gives one to some arm has less. And with few effective decisions the interval could not be trusted.
+
+Sums are those of r - c, where c, the `shift`, is near the rewards: a variance is a difference of sums, which for large
+rewards with a small spread would be nothing but rounding. No variance is taken for less than rounding may hide.
 """
 
 import math
+import sys
 
 import msgspec
 
@@ -17,6 +21,7 @@ MIN_FOR_INTERVAL = 10  # rewards, where their range is not known
 MIN_EFFECTIVE = 50.0  # decisions of uniform choice that the weighted ones amount to
 WEIGHT_SLACK, WEIGHT_ERRORS = 0.05, 3.0  # that the mean weight may be away from 1: so much, and so many standard errors
 Z = 1.96
+ROUNDING = 1e-12  # of the size of rewards; more where more numbers than 1 / (1e12 * epsilon) were added
 Sums = list[float]  # see `reward_sums`
 
 
@@ -30,7 +35,10 @@ class RewardEstimate(msgspec.Struct):
 
 
 def reward_sums(reward: float, weight: float | None) -> Sums:
-    """What a decision adds: 1, r and r² of all; then of those with a weight 1, r, r², w, wr, wr², w², w²r and w²r²."""
+    """What a decision adds: 1, r and r² of all; then of those with a weight 1, r, r², w, wr, wr², w², w²r and w²r².
+
+    `reward` is what it earned, less the `shift`.
+    """
     squared = reward * reward
     if weight is None:
         return [1.0, reward, squared]
@@ -38,7 +46,7 @@ def reward_sums(reward: float, weight: float | None) -> Sums:
     return [1.0, reward, squared, 1.0, reward, squared, w, w * reward, w * squared, v, v * reward, v * squared]
 
 
-def mean_interval(sums: Sums, low: float, high: float) -> tuple[int, float, float, float] | None:
+def mean_interval(sums: Sums, low: float, high: float, shift: float = 0.0) -> tuple[int, float, float, float] | None:
     """Count and mean of rewards with a 95 % interval for the expected reward; None without rewards.
 
     Where rewards lie in a known range, two more at either end are counted in, as Agresti and Coull do for coins: a few
@@ -49,17 +57,18 @@ def mean_interval(sums: Sums, low: float, high: float) -> tuple[int, float, floa
         return None
     mean = total / count
     if not math.isfinite(low):
-        half = Z * math.sqrt(max(0.0, squares - total * mean) / max(1.0, count - 1) / count)
-        return int(count), mean, mean - half, mean + half
-    more = count + 4
-    center = (total + 2 * (low + high)) / more
-    half = Z * math.sqrt(max(0.0, (squares + 2 * (low * low + high * high)) / more - center * center) / more)
-    return int(count), mean, max(low, center - half), min(high, center + half)
+        least = _rounding(count) * squares
+        half = Z * math.sqrt(max(least, squares - total * mean) / max(1.0, count - 1) / count)
+        return int(count), shift + mean, shift + mean - half, shift + mean + half
+    more, least, most = count + 4, low - shift, high - shift
+    center = (total + 2 * (least + most)) / more
+    half = Z * math.sqrt(max(0.0, (squares + 2 * (least * least + most * most)) / more - center * center) / more)
+    return int(count), shift + mean, max(low, shift + center - half), min(high, shift + center + half)
 
 
-def reward_estimate(sums: Sums, low: float, high: float) -> RewardEstimate | None:
+def reward_estimate(sums: Sums, low: float, high: float, shift: float = 0.0) -> RewardEstimate | None:
     """The mean reward of a decision; None without rewards."""
-    interval = mean_interval(sums[:3], low, high) if sums else None
+    interval = mean_interval(sums[:3], low, high, shift) if sums else None
     if interval is None:
         return None
     n, mean, *ends = interval
@@ -68,7 +77,7 @@ def reward_estimate(sums: Sums, low: float, high: float) -> RewardEstimate | Non
     return RewardEstimate(n, mean, *ends)
 
 
-def lift_estimate(sums: Sums) -> tuple[RewardEstimate, RewardEstimate] | None:
+def lift_estimate(sums: Sums, shift: float = 0.0) -> tuple[RewardEstimate, RewardEstimate] | None:
     """What uniform choice would earn, and how much more was earned in the same decisions; None if that is not known."""
     if len(sums) <= 3:
         return None
@@ -82,11 +91,18 @@ def lift_estimate(sums: Sums) -> tuple[RewardEstimate, RewardEstimate] | None:
     own = rr / n - mean * mean
     joint = (wrr - (mean + uniform) * wr + mean * uniform * w) / w
     other = (wwrr - 2 * uniform * wwr + uniform * uniform * ww) * n / (w * w)
-    half = Z * math.sqrt(max(0.0, own - 2 * joint + other) / n)
-    alone = Z * math.sqrt(max(0.0, other) / n)
-    lift = mean - uniform
-    count = int(n)
+    size = rr / n + wwrr * n / (w * w)
+    least = _rounding(n) * size
+    half = Z * math.sqrt(max(least, own - 2 * joint + other) / n)
+    alone = Z * math.sqrt(max(least, other) / n)
+    lift = mean - uniform if abs(mean - uniform) > _rounding(n) * math.sqrt(size) else 0.0
+    count, level = int(n), shift + uniform
     return (
-        RewardEstimate(count, uniform, uniform - alone, uniform + alone),
+        RewardEstimate(count, level, level - alone, level + alone),
         RewardEstimate(count, lift, lift - half, lift + half),
     )
+
+
+def _rounding(n: float) -> float:
+    """By how much a sum of `n` numbers may be wrong, relative to the sum of their sizes."""
+    return max(ROUNDING, n * sys.float_info.epsilon)

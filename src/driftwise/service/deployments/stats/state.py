@@ -24,7 +24,8 @@ class TimeBin(msgspec.Struct, array_like=True):
     """A bin of time.
 
     `cells` has four numbers per label, `floor` is the least propensity. `tracks` has the numbers of each track that the
-    family records; of a mean the count, the sum and the sum of squares. `earned` has the sums of `rewards.py`.
+    family records; of a mean the count, the sum and the sum of squares. `earned` has the sums of `rewards.py`. Rewards
+    in sums are less the shifts of the state.
     """
 
     index: int
@@ -73,7 +74,8 @@ class StatsState(msgspec.Struct, array_like=True):
     """All of it. `tracks` are those of the family: name, how bins are joined, and labels.
 
     `bins` cover the whole life, and become wider as it goes on; `close_ups` cover the last hour, day and week, as soon
-    as `bins` are too wide for that.
+    as `bins` are too wide for that. `shift` is what rewards of decisions are less in all sums, `arm_shift` those of
+    arms: None before the first reward of a range that is not known, and 0 in states of before there were shifts.
     """
 
     width: int = SECOND  # of a bin, in microseconds
@@ -96,6 +98,14 @@ class StatsState(msgspec.Struct, array_like=True):
     total_reward: float = 0.0
     tracks: list[tuple[str, str, list[str]]] = []
     close_ups: list[CloseUp] = []
+    shift: float | None = 0.0
+    arm_shift: float | None = 0.0
+
+
+def empty(low: float, tracks: list[tuple[str, str, list[str]]]) -> StatsState:
+    """The state of the statistics of a new deployment, with rewards of at least `low`, where that is finite."""
+    shift = low if math.isfinite(low) else None
+    return StatsState(tracks=tracks, shift=shift, arm_shift=shift)
 
 
 def encode(state: StatsState) -> bytes:

@@ -136,7 +136,8 @@ def stats_view(
     part = _latest(state, now, last)
     earned = sum_arrays(each.earned for each in part.bins).tolist()
     per_decision = _decision_range(state, low, high) if one_arm else (-math.inf, math.inf)
-    uniform, lift = (lift_estimate(earned) if compares else None) or (None, None)
+    shift = state.shift or 0.0
+    uniform, lift = (lift_estimate(earned, shift) if compares else None) or (None, None)
     return StatsView(
         labels=state.labels,
         tracks={name: labels for name, _, labels in state.tracks},
@@ -144,7 +145,7 @@ def stats_view(
         bin_seconds=part.width / 1e6,
         window_seconds=WINDOW_BINS * part.width / 1e6,
         bins=_bins(state, part, (low, high), per_decision),
-        reward=reward_estimate(earned, *per_decision),
+        reward=reward_estimate(earned, *per_decision, shift),
         uniform=uniform,
         lift=lift,
         recent=_recent_means(state),
@@ -202,7 +203,7 @@ def _bins(
     for row, money, each in zip(cells.reshape(len(bins), n_labels * FIELDS), earned, bins, strict=True):
         row[: len(each.cells)] = each.cells
         money[: len(each.earned)] = each.earned[:3]
-    views, first = [], 0
+    views, first, shift, arm_shift = [], 0, state.shift or 0.0, state.arm_shift or 0.0
     for last, each in enumerate(bins):
         while bins[first].index <= each.index - WINDOW_BINS:
             first += 1
@@ -214,8 +215,8 @@ def _bins(
                 n_chosen=cells[last, :, CHOSEN].astype(int).tolist(),
                 n_rewarded=cells[last, :, REWARDED].astype(int).tolist(),
                 propensity_floor=_finite(each.floor),
-                window_means=[mean_interval(sums, *arms) for sums in window[:, REWARDED:].tolist()],
-                reward=mean_interval(earned[first : last + 1].sum(0).tolist(), *decisions),
+                window_means=[mean_interval(sums, *arms, arm_shift) for sums in window[:, REWARDED:].tolist()],
+                reward=mean_interval(earned[first : last + 1].sum(0).tolist(), *decisions, shift),
                 tracks=_tracks(state, bins[first : last + 1]),
             )
         )
