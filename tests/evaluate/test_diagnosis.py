@@ -107,6 +107,26 @@ def test_units_of_rewards_change_nothing_but_units() -> None:
 # ---- what is odd ----
 
 
+@pytest.mark.parametrize("unit", [0.01, 1.0, 90_000.0])
+def test_an_arm_that_never_varies_has_the_noise_of_the_log(unit: float) -> None:
+    """A price that nobody buys is ordinary: nothing may be told in units of 1, nor in those of rounding."""
+    random = np.random.default_rng(1)
+    actions = random.integers(0, 3, 6000)
+    sold = (random.random(6000) < 0.3 + 0.3 * (np.arange(6000) > 3000)).astype(float)
+    found = {
+        value: log_of(unit * np.where(actions == 2, value, sold), actions, times=START + np.arange(6000.0)).diagnose()
+        for value in (0.0, 0.1)
+    }
+    for value, each in found.items():
+        assert each.drifts and {change.arm for change in each.changes} == {0, 1}
+        assert 0.4 * unit < each.arms[2].noise < 0.6 * unit
+        assert 0.02 * unit < each.arms[2].variation.high < 0.2 * unit < each.variation.value
+        assert f"rewards of C (always {value * unit:g}) do not vary; " in str(each)
+    for means in (0.0, 0.1):
+        still = log_of(unit * np.where(actions == 2, means, random.random(6000) < 0.3), actions).diagnose()
+        assert not still.drifts and still.test is not None and still.test.statistics["cusum"] < 4.0
+
+
 def test_odd_logs_are_diagnosed_with_a_sentence() -> None:
     random = np.random.default_rng(0)
     single = dw.Log.from_arrays(["a"] * 100, random.random(100)).diagnose()

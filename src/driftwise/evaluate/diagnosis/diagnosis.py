@@ -1,6 +1,6 @@
 """The diagnosis of a log: everything that can be said of its drift, as one value."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +22,7 @@ from driftwise.evaluate.diagnosis.permutation import (
     drift_test,
     exchangeable,
     local_noise,
+    means_of,
     n_bins_for,
     noise_of,
     summed,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 LEAST_ROWS = 20
 GAP = 20.0  # a pause of so many usual pauses between a hundredth of the rows, and of days at least, is a gap
 MONTH = 30 * 86400.0
+MOST_NAMED = 3  # arms in a note
 
 
 class ArmDiagnosis(NamedTuple):
@@ -178,7 +180,7 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
         dated=log.dated,
         timezone=log.timezone,
         recommendation=LogRecommendation("", "", ""),
-        notes=[*log.notes, *seasons.notes, *_gaps(log)],
+        notes=[*log.notes, *seasons.notes, *_gaps(log), *_constant_arms(log, constant)],
     )
     return found._replace(recommendation=recommend_for(found, name))
 
@@ -189,9 +191,7 @@ def _without_seasons(arms: Ints, values: Floats, seasons: Seasons, n_arms: int) 
     if n_slots == 1:
         return values
     strata = arms * n_slots + seasons.slots
-    size = n_arms * n_slots
-    means = np.bincount(strata, weights=values, minlength=size) / np.maximum(np.bincount(strata, minlength=size), 1)
-    own = np.bincount(arms, weights=values, minlength=n_arms) / np.maximum(np.bincount(arms, minlength=n_arms), 1)
+    means, own = means_of(strata, values, n_arms * n_slots), means_of(arms, values, n_arms)
     level: Floats = values - means[strata] + own[arms]
     return level
 
@@ -219,6 +219,27 @@ def _date(log: "Log", row: int) -> str:
     if not log.dated:
         return f"{time:g}"
     return datetime.fromtimestamp(time, UTC).astimezone(ZoneInfo(log.timezone)).isoformat(timespec="seconds")
+
+
+def _constant_arms(log: "Log", constant: bool) -> list[str]:
+    """Arms of which every reward is the same, in a log of which some are not."""
+    if constant:
+        return []
+    equal = [(k, own[0]) for k, own in _rewards_by_arm(log) if len(own) > 1 and own.min() == own.max()]
+    if not equal:
+        return []
+    named = ", ".join(f"{log.arms[k]} (always {value:g})" for k, value in equal[:MOST_NAMED])
+    more = f" and {len(equal) - MOST_NAMED:,} more" if len(equal) > MOST_NAMED else ""
+    return [f"rewards of {named}{more} do not vary; the spread of all rewards is taken for their noise"]
+
+
+def _rewards_by_arm(log: "Log") -> Iterator[tuple[int, Floats]]:
+    """The rewards of every arm that has some."""
+    rows = np.flatnonzero(~np.isnan(log.rewards))
+    rows = rows[np.argsort(log.actions[rows], kind="stable")]
+    arms, starts = np.unique(log.actions[rows], return_index=True)
+    for k, own in zip(arms, np.split(rows, starts[1:]), strict=True):
+        yield int(k), log.rewards[own]
 
 
 def _gaps(log: "Log") -> list[str]:
