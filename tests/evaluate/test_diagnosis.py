@@ -127,6 +127,17 @@ def test_an_arm_that_never_varies_has_the_noise_of_the_log(unit: float) -> None:
         assert not still.drifts and still.test is not None and still.test.statistics["cusum"] < 4.0
 
 
+def test_an_arm_of_few_rows_has_no_band(tmp_path: Path) -> None:
+    """The band of twelve rows is wider than all that the others do."""
+    random = np.random.default_rng(2)
+    actions = np.where(np.arange(6000) % 500 == 7, 2, random.integers(0, 2, 6000))
+    found = log_of((random.random(6000) < 0.1).astype(float), actions).diagnose()
+    assert [found.has_band(k) for k in range(3)] == [True, True, False] and found.arms[2].chosen == 12
+    assert found.plot().svg.count('opacity="0.18"') == 2
+    page = found.write(tmp_path / "page.html").read_text()
+    assert "Without a band, for they have few rows: C." in page
+
+
 def test_odd_logs_are_diagnosed_with_a_sentence() -> None:
     random = np.random.default_rng(0)
     single = dw.Log.from_arrays(["a"] * 100, random.random(100)).diagnose()

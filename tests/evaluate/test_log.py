@@ -217,7 +217,22 @@ def test_a_log_of_which_much_cannot_be_read_is_refused(tmp_path: Path) -> None:
 def test_arms_that_are_one_number_are_noted(tmp_path: Path) -> None:
     log = dw.Log.read(write(tmp_path, "action,reward\n5,1\n5.00,0\n7,1\n"))
     assert log.arms == ("5", "5.00", "7")
-    assert said(log, "arms that are written differently are different arms, even if equal as numbers: '5' and '5.00'")
+    assert said(log, "'5' (1 row) and '5.00' (1 row) are equal as numbers, and are different arms here: if they")
+
+
+def test_arms_that_differ_in_case_or_spaces_are_noted_first_and_not_merged(tmp_path: Path) -> None:
+    names = ["Basic 4,99\u20ac", "BASIC 4,99\u20ac", "Plus", "Plus  8", "Plus 8", "\u00c9t\u00e9", "\u00e9t\u00e9"]
+    rows = [f"{name};{i % 2}" for i, name in enumerate([*names, names[0]])]
+    log = dw.Log.read(write(tmp_path, "\n".join(["action;reward", *rows])))
+    assert len(log.arms) == 7
+    pairs, advice = log.notes[0].split(", and are ")
+    assert pairs.split("; ") == [
+        "'BASIC 4,99\u20ac' (1 row) and 'Basic 4,99\u20ac' (2 rows) differ in case only",
+        "'Plus  8' (1 row) and 'Plus 8' (1 row) differ in spaces only",
+        "'\u00c9t\u00e9' (1 row) and '\u00e9t\u00e9' (1 row) differ in case only",
+    ]
+    assert advice == "different arms here: if they are one arm, write its name in one way and read the log again"
+    assert "differ in case" in dw.Log.from_arrays([*"aabA"], [1, 0, 1, 0]).notes[0]
 
 
 def test_unsorted_times_are_sorted(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
+from driftwise.evaluate.arm_names import spelling_notes
 
 if TYPE_CHECKING:
     from driftwise.agent import Agent
@@ -87,7 +88,11 @@ class Log:
         self.propensities, self.context, self.context_names = propensities, context, context_names
         self.features, self.feature_names = features, feature_names
         self.units, self.rewarded_at, self.costs, self.cost_names = units, rewarded_at, costs, cost_names
-        self.dated, self.timezone, self.notes = dated and times is not None, timezone, tuple(notes)
+        self.dated, self.timezone, self.notes = (
+            dated and times is not None,
+            timezone,
+            (*spelling_notes(arms, actions), *notes),
+        )
         if not len(actions):
             raise LogError("the log has no rows")
         if context is not None and context.shape[1] > len(context):

@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.core.extras import needed_for
-from driftwise.core.spec import same_number
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
 from driftwise.evaluate.arm_features import FeatureColumns, find_features, read_features
@@ -81,7 +79,7 @@ def read_rows(
         notes.append(_incomplete(scan, layout, complete, keep))
         keep[np.flatnonzero(keep)[~complete]] = False
         table, by_arm = table.filter(pl.Series(complete)), by_arm._replace(values=by_arm.values[complete])
-    arms, actions = _arms(table["action"], notes)
+    arms, actions = _arms(table["action"])
     propensities = None
     if columns.propensity:
         propensities = _possible(scan, columns, _array(table, "propensity"), keep, notes)
@@ -341,7 +339,7 @@ def _possible(scan: Scan, columns: Columns, propensities: Floats, keep: NDArray[
 # ---- arrays ----
 
 
-def _arms(column: "pl.Series", notes: list[str]) -> tuple[tuple[str, ...], Ints]:
+def _arms(column: "pl.Series") -> tuple[tuple[str, ...], Ints]:
     """Names of the arms in order, numbers as numbers, and the index of each row's."""
     names = column.unique().cast(pl.String).drop_nulls().to_list()
     if len(names) > MOST_ARMS:
@@ -350,9 +348,6 @@ def _arms(column: "pl.Series", notes: list[str]) -> tuple[tuple[str, ...], Ints]
         names.sort(key=float)
     except ValueError:
         names.sort()
-    alike = [f"{one!r} and {other!r}" for one, other in pairwise(names) if same_number(one, other)]
-    if alike:
-        notes.append(f"arms that are written differently are different arms, even if equal as numbers: {alike[0]}")
     return tuple(names), np.asarray(column.cast(pl.Enum(names)).to_physical().to_numpy(), np.int64)
 
 

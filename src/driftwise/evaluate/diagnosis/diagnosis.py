@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 LEAST_ROWS = 20
 GAP = 20.0  # a pause of so many usual pauses between a hundredth of the rows, and of days at least, is a gap
 MONTH = 30 * 86400.0
+BAND_SHARE = 1 / 20  # of the rewards of the arm that has most: with fewer, a band is wider than the picture
 MOST_NAMED = 3  # arms in a note
 
 
@@ -90,6 +91,10 @@ class Diagnosis(NamedTuple):
     def drifts(self) -> bool:
         """Whether the log drifts, by a test that is wrong for one log of forty without drift."""
         return self.p_value <= LEVEL
+
+    def has_band(self, k: int) -> bool:
+        """Whether the band of an arm can be drawn: one of far fewer rewards than others would cover them all."""
+        return self.arms[k].rewarded >= BAND_SHARE * max(arm.rewarded for arm in self.arms)
 
     def __str__(self) -> str:
         from driftwise.evaluate.diagnosis.summary import summary

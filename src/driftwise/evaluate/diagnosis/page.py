@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from driftwise.evaluate.diagnosis.figures import rates_figure, window_figure
+from driftwise.evaluate.diagnosis.figures import drawn_arms, rates_figure, window_figure
 from driftwise.evaluate.diagnosis.summary import facts, short_date, verdict, window_words
 from driftwise.report.style import NARROW, WIDE, pen, svg
 from driftwise.report.templates import Markup, fill, write
@@ -41,6 +41,7 @@ def render(found: "Diagnosis", *, title: str) -> str:
         span=found.span and [short_date(date) for date in found.span],
         facts=[*facts(found)],
         drawings=drawings,
+        unbanded=[found.arms[k].name for k in drawn_arms(found) if not found.has_band(k)],
         pens=[pen(place) for place in range(len(found.arms))],
         notes=[*found.notes, *found.overlap.notes],
     )

@@ -80,8 +80,7 @@ def means_plot(found: "Diagnosis") -> Plot:
             found.arms[k].name,
             places.tolist(),
             means[:, k].tolist(),
-            (means[:, k] - errors[:, k]).tolist(),
-            (means[:, k] + errors[:, k]).tolist(),
+            *([edge.tolist() for edge in (means[:, k] - errors[:, k], means[:, k] + errors[:, k])] * found.has_band(k)),
         )
         for k in order
     ]
