@@ -138,6 +138,26 @@ def test_an_arm_of_few_rows_has_no_band(tmp_path: Path) -> None:
     assert "Without a band, for they have few rows: C." in page
 
 
+def test_numbers_that_are_no_arms_are_cut_and_noted(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    prices = random.normal(20.0, 5.0, 2000).round(2)
+    log = dw.Log.from_arrays(prices, random.random(2000))
+    found = log.diagnose()
+    lines = str(found).splitlines()
+    assert lines[0].startswith(f"2,000 rows, {len(found.arms):,} arms")
+    assert len(lines) < 60 and len(found.arms) > 1000 and len(to_dict(found)["arms"]) == len(found.arms)  # type: ignore[arg-type]
+    (more,) = [line for line in lines if "--json lists all" in line]
+    assert more == f"  and {len(found.arms) - 20:,} more, each chosen 4 times or less: --json lists all"
+    listed = lines[lines.index(more) - 20 : lines.index(more)]
+    chosen = [int(line.split()[1]) for line in listed]
+    assert chosen == sorted(chosen, reverse=True) and chosen[0] == max(arm.chosen for arm in found.arms)
+    assert found.notes[0].startswith(f"half of the {len(found.arms):,} arms have at most 1 row, and all are numbers: ")
+    assert "and name it (--action COLUMN, or action= in Python)" in found.notes[0]
+    assert f"and {len(found.arms) - 50:,} more, each" in found.write(tmp_path / "page.html").read_text()
+    rounded = dw.Log.from_arrays(prices.round(), random.random(2000))
+    assert not any("at most" in note for note in rounded.diagnose().notes)
+
+
 def test_odd_logs_are_diagnosed_with_a_sentence() -> None:
     random = np.random.default_rng(0)
     single = dw.Log.from_arrays(["a"] * 100, random.random(100)).diagnose()

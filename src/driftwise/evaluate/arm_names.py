@@ -1,4 +1,7 @@
-"""Names of arms that may be one arm, written in two ways: no row is ever moved, a note names them."""
+"""Notes on what is probably wrong with the arms of a log: one arm written in two ways, or numbers that are no arms.
+
+No row is ever moved.
+"""
 
 from collections.abc import Sequence
 
@@ -7,6 +10,31 @@ import numpy as np
 from driftwise.core.types import Ints
 
 MOST_NAMED = 3
+MANY = 20  # arms; with more, each needs some rows
+LEAST_ROWS = 10  # of most arms
+
+
+def notes_on_arms(arms: Sequence[str], actions: Ints) -> list[str]:
+    """What stands before all other notes of a log."""
+    return [*_few_rows_notes(arms, actions), *spelling_notes(arms, actions)]
+
+
+def _few_rows_notes(arms: Sequence[str], actions: Ints) -> list[str]:
+    """A note where most of many arms have next to no rows."""
+    rows = np.bincount(actions, minlength=len(arms))
+    if len(arms) <= MANY or np.median(rows) >= LEAST_ROWS:
+        return []
+    count = (
+        f"half of the {len(arms):,} arms have at most {int(np.median(rows))} {'row' if np.median(rows) < 2 else 'rows'}"
+    )
+    if all(isinstance(_key(name), float) for name in arms):
+        return [
+            f"{count}, and all are numbers: nothing learned of one arm is used for the next, so round the numbers to a "
+            "few values in a column of their own, and name it (--action COLUMN, or action= in Python)"
+        ]
+    return [
+        f"{count}, too few to tell arms apart: name a column of fewer values (--action COLUMN, or action= in Python)"
+    ]
 
 
 def spelling_notes(arms: Sequence[str], actions: Ints) -> list[str]:

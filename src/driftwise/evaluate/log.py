@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
-from driftwise.evaluate.arm_names import spelling_notes
+from driftwise.evaluate.arm_names import notes_on_arms
 
 if TYPE_CHECKING:
     from driftwise.agent import Agent
@@ -91,7 +91,7 @@ class Log:
         self.dated, self.timezone, self.notes = (
             dated and times is not None,
             timezone,
-            (*spelling_notes(arms, actions), *notes),
+            (*notes_on_arms(arms, actions), *notes),
         )
         if not len(actions):
             raise LogError("the log has no rows")

@@ -10,9 +10,10 @@ from driftwise.evaluate.diagnosis.seasons import Season
 from driftwise.evaluate.diagnosis.variation import MeanVariation
 
 if TYPE_CHECKING:
-    from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
+    from driftwise.evaluate.diagnosis.diagnosis import ArmDiagnosis, Diagnosis
 
 MOST_CHANGES = 12
+MOST_ARMS = 20
 UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 
 
@@ -42,7 +43,7 @@ def at_most(found: "Diagnosis") -> str:
 def _lines(found: "Diagnosis") -> Iterator[str]:
     zone = f" ({found.timezone})" if found.dated else ""
     span = f", {short_date(found.span[0])} to {short_date(found.span[1])}{zone}" if found.span else ""
-    yield f"{found.rows:,} rows, {len(found.arms)} {'arm' if len(found.arms) == 1 else 'arms'}{span}"
+    yield f"{found.rows:,} rows, {len(found.arms):,} {'arm' if len(found.arms) == 1 else 'arms'}{span}"
     yield ""
     yield verdict(found)
     for change, texts in [*zip(found.changes, found.dates, strict=True)][:MOST_CHANGES]:
@@ -66,11 +67,14 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
     if len(found.gradual) > MOST_CHANGES:
         yield f"  and {len(found.gradual) - MOST_CHANGES} more gradual ones: --json lists all"
     yield ""
-    wide = max(len(arm.name) for arm in found.arms)
+    shown, more = listed_arms(found, MOST_ARMS)
+    wide = max(len(arm.name) for arm in shown)
     yield f"  {'arm':<{wide}}  {'chosen':>9}  {'mean':>18}  {'noise':>8}  variation"
-    for arm in found.arms:
+    for arm in shown:
         mean = f"{arm.mean:.4g} ± {arm.half:.2g}"
         yield f"  {arm.name:<{wide}}  {arm.chosen:>9,}  {mean:>18}  {arm.noise:>8.3g}  {_moved(arm.variation)}"
+    if more:
+        yield f"  {more}: --json lists all"
     yield f"  {'all':<{wide}}  {found.rows:>9,}  {'':>18}  {'':>8}  {_moved(found.variation)}"
     yield ""
     yield from facts(found)
@@ -84,6 +88,17 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
         yield ""
         yield "Notes"
         yield from (f"  - {note}" for note in notes)
+
+
+def listed_arms(found: "Diagnosis", most: int) -> tuple[list["ArmDiagnosis"], str]:
+    """All arms, or where they are more than `most` those chosen most and a sentence about the others."""
+    if len(found.arms) <= most:
+        return found.arms, ""
+    order = sorted(found.arms, key=lambda arm: -arm.chosen)
+    times = order[most].chosen
+    return order[
+        :most
+    ], f"and {len(order) - most:,} more, each chosen {times:,} {'time' if times == 1 else 'times'} or less"
 
 
 def short_date(text: str) -> str:

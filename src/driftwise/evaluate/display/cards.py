@@ -44,11 +44,12 @@ def log_html(log: "Log") -> str:
 
 def diagnosis_html(found: "Diagnosis") -> str:
     """The verdict, the means over time with the changes found, a table of arms, and what to run."""
-    from driftwise.evaluate.diagnosis.summary import facts, verdict
+    from driftwise.evaluate.diagnosis.summary import facts, listed_arms, verdict
 
+    arms, more = listed_arms(found, MOST_ARMS)
     rows = [
         (short(arm.name), f"{arm.chosen:,}", plus_minus(arm.mean, arm.half), number(arm.variation.value, 3))
-        for arm in found.arms[:MOST_ARMS]
+        for arm in arms
     ]
     advice = found.recommendation
     run = Markup(
@@ -60,7 +61,7 @@ def diagnosis_html(found: "Diagnosis") -> str:
         verdict(found),
         means_plot(found).svg,
         table(["arm", "chosen", "mean", "variation"], rows),
-        sentences([*facts(found)]),
+        sentences([more] * bool(more) + [*facts(found)]),
         run,
         sentences([*found.notes, *found.overlap.notes]),
         subtitle=beside,
