@@ -19,6 +19,9 @@ from tests.fixtures.clicks import START, clicks_csv
 SMALL = "time,action,reward\n2026-09-01T10:00:00Z,a,1\n2026-09-01T11:00:00Z,b,0\n2026-09-01T12:00:00Z,a,0\n"
 
 
+WINDOWS = "action;reward\nGr\u00f6\u00dfer;1\nplain;0\n".encode("cp1252")  # as Excel writes it
+
+
 def write(folder: Path, text: str, name: str = "log.csv") -> Path:
     path = folder / name
     path.write_text(text)
@@ -282,7 +285,21 @@ def test_truth_and_decimal_commas(tmp_path: Path) -> None:
         ("store.db", b"SQLite format 3\x00", "is an SQLite database"),
         ("log.csv", b"just words\n", "has one column, 'just words'"),
         ("log.csv", b"a,b\x00\xff", "is neither text nor Parquet"),
-        ("log.csv", b"\xff\xfea,b\n" + b"x" * 100, "is not text in UTF-8"),
+        (
+            "log.csv",
+            "action;reward\n".encode("utf-16"),
+            "if it is in utf-16: iconv -f utf-16 -t utf-8 FILE > NEW",
+        ),
+        (
+            "my log.csv",
+            WINDOWS,
+            "save it in Excel as 'CSV UTF-8', or convert it, if it is in cp1252: iconv -f",
+        ),
+        (
+            "late.csv",
+            b"action;reward\n" + b"a;1\nb;0\n" * 9000 + WINDOWS,
+            "iconv -f cp1252 -t utf-8 FILE > NEW",
+        ),
         ("log.json", b'[{"a": 1}, oops', "is not a JSON list of rows"),
         ("page.csv", b"<html>", "is a web page or XML"),
         ("log.csv", b"action,reward\na,x\nb,y\n", "column 'reward' holds no numbers; it starts with 'x'"),

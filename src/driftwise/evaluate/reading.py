@@ -21,6 +21,7 @@ STRANGERS = {
     b"<": "a web page or XML",
 }
 KINDS = "a log is CSV, JSON lines or Parquet"
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Scan(NamedTuple):
@@ -42,13 +43,15 @@ def scan_file(path: str | Path) -> Scan:
     for bytes_, words in STRANGERS.items():
         if start.startswith(bytes_):
             raise LogError(f"{path.name} is {words}: {KINDS}")
+    if start.startswith(UTF_16):
+        raise LogError(not_utf8(path.name, "utf-16"))
     if b"\x00" in start:
         raise LogError(f"{path.name} is neither text nor Parquet: {KINDS}")
     try:
         text = start.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if error.start < len(start) - 4:  # a character may be cut in two at the end
-            raise LogError(f"{path.name} is not text in UTF-8: {KINDS}") from None
+            raise LogError(not_utf8(path.name)) from None
         text = start[: error.start].decode("utf-8-sig")
     mark = text.lstrip()[:1]
     if mark == "{":
@@ -91,6 +94,20 @@ def _csv(path: Path, header: str) -> Scan:
     notes = () if separator == "," else (f"{path.name} is split at {separator!r}",)
     lazy = pl.scan_csv(path, separator=separator, infer_schema=False, truncate_ragged_lines=True)
     return Scan(lazy, True, path.name, notes, separator == ";")
+
+
+def not_utf8(name: str, encoding: str = "cp1252") -> str:
+    """What to do with a file in another encoding; Excel writes that of Windows where nobody asks for UTF-8."""
+    return (
+        f"{name} is not text in UTF-8: save it in Excel as 'CSV UTF-8', or convert it, if it is in "
+        f"{encoding}: iconv -f {encoding} -t utf-8 FILE > NEW"
+    )
+
+
+def unreadable(place: str, error: Exception) -> LogError:
+    """What Polars says of a file, in a sentence."""
+    words = first_line(error)
+    return LogError(not_utf8(place) if "utf-8" in words.lower() else f"{place} cannot be read: {words}")
 
 
 def first_line(error: Exception) -> str:

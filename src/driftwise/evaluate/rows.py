@@ -14,7 +14,7 @@ from driftwise.evaluate.arm_features import FeatureColumns, find_features, read_
 from driftwise.evaluate.categories import encode_context, text_columns
 from driftwise.evaluate.cells import label, missing, number
 from driftwise.evaluate.columns import ColumnOptions, Columns, Looks, choose_columns
-from driftwise.evaluate.reading import Scan, first_line
+from driftwise.evaluate.reading import Scan, unreadable
 from driftwise.evaluate.times import TimeColumn, looks_like_time, offset_note, seconds, time_column, zone_name
 
 with needed_for("reading a log"):
@@ -68,7 +68,7 @@ def read_rows(
     time = time_column(head[columns.time], timezone, time_format) if columns.time else None
     late = time_column(head[columns.rewarded_at], timezone, time_format) if columns.rewarded_at else None
     rules = _rules(scan, layout, time)
-    table = _collect(_parsed(scan, layout, time, late, rules))
+    table = _collect(scan, _parsed(scan, layout, time, late, rules))
     notes += _zone_notes(table, columns, time, timezone)
     keep = _usable(scan, table, rules, notes)
     keep &= _first_of_equals(table, columns, [name for name in head.columns if ID.fullmatch(name)], keep, notes)
@@ -155,7 +155,7 @@ def _head(scan: Scan) -> "pl.DataFrame":
     try:
         head = scan.lazy.head(HEAD).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise LogError(f"{scan.place} cannot be read: {first_line(error)}") from None
+        raise unreadable(scan.place, error) from None
     if not len(head):
         raise LogError(f"{scan.place} has no rows")
     return head
@@ -239,11 +239,11 @@ def _parsed(
     return scan.lazy.select(**fields)
 
 
-def _collect(lazy: "pl.LazyFrame") -> "pl.DataFrame":
+def _collect(scan: Scan, lazy: "pl.LazyFrame") -> "pl.DataFrame":
     try:
         return lazy.collect(engine="streaming")
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise LogError(f"the log cannot be read: {first_line(error)}") from None
+        raise unreadable(scan.place, error) from None
 
 
 # ---- what is wrong with rows ----
