@@ -1,6 +1,7 @@
 """The diagnosis of logs whose truth is known, and slow twins of what is compiled or vectorised."""
 
 import json
+import shlex
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -156,6 +157,24 @@ def test_numbers_that_are_no_arms_are_cut_and_noted(tmp_path: Path) -> None:
     assert f"and {len(found.arms) - 50:,} more, each" in found.write(tmp_path / "page.html").read_text()
     rounded = dw.Log.from_arrays(prices.round(), random.random(2000))
     assert not any("at most" in note for note in rounded.diagnose().notes)
+
+
+def test_commands_that_a_log_suggests_name_its_columns(tmp_path: Path) -> None:
+    """From Python as from the command line: what is copied runs."""
+    random = np.random.default_rng(4)
+    rows = [f"{'ab'[k]},{luck:.3f},x" for k, luck in zip(random.integers(0, 2, 300), random.random(300), strict=True)]
+    path = tmp_path / "my sales.csv"
+    path.write_text("\n".join(["price,revenue,action", *rows]))
+    found = dw.Log.read(path, action="price", time="").diagnose()
+    command, serve = found.recommendation.command, found.recommendation.serve
+    assert command.startswith(f"driftwise evaluate '{path}' --time= --action=price --policy ")
+    assert serve.endswith(f" --log '{path}' --time= --action=price")
+    assert driftwise("diagnose", str(path), "--action=price", "--time=").stdout == f"{found}\n"
+    assert "2 arms" in driftwise(*shlex.split(command)[1:3], *shlex.split(command)[3:7]).stdout
+    frame = dw.Log.from_frame(dw.Log.read(path, action="price").frame("polars"), reward="reward")
+    assert frame.diagnose().recommendation.command.startswith("driftwise evaluate LOG --reward=reward --policy ")
+    named = frame.diagnose(name="sales.csv").recommendation.command
+    assert named.startswith("driftwise evaluate sales.csv --reward=reward --policy ")
 
 
 def test_odd_logs_are_diagnosed_with_a_sentence() -> None:

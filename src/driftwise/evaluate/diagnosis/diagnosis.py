@@ -15,6 +15,7 @@ from driftwise.errors import LogError
 from driftwise.evaluate.diagnosis.change_points import ChangePoint, change_points
 from driftwise.evaluate.diagnosis.delays import Delays, delays_of
 from driftwise.evaluate.diagnosis.gradual import GradualChange, split_gradual
+from driftwise.evaluate.diagnosis.log_command import command_words
 from driftwise.evaluate.diagnosis.logging_policy import Overlap, overlap
 from driftwise.evaluate.diagnosis.permutation import (
     LEVEL,
@@ -138,8 +139,8 @@ class Diagnosis(NamedTuple):
         return to_dict(self)
 
 
-def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
-    """Everything that can be said of the drift of a log; `name` stands in the command that is recommended."""
+def diagnose(log: "Log", *, name: str | None = None, seed: int = 0) -> Diagnosis:
+    """Everything that can be said of the drift of a log; `name` stands in the commands that are recommended."""
     rows = np.flatnonzero(~np.isnan(log.rewards))
     if len(rows) < LEAST_ROWS:
         lost = "".join(f"; {note}" for note in log.notes if "left out" in note)
@@ -187,7 +188,7 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
         recommendation=LogRecommendation("", "", ""),
         notes=[*log.notes, *seasons.notes, *_gaps(log), *_constant_arms(log, constant)],
     )
-    return found._replace(recommendation=recommend_for(found, name))
+    return found._replace(recommendation=recommend_for(found, command_words(name or log.name, log.options)))
 
 
 def _without_seasons(arms: Ints, values: Floats, seasons: Seasons, n_arms: int) -> Floats:
