@@ -11,12 +11,13 @@ import driftwise as dw
 from driftwise.checks.claims import blind_to, can_fail
 from driftwise.core.protocols import Policy
 from driftwise.errors import ParameterError
+from driftwise.papers import names, paper
 from driftwise.study.claims import Claim, Evidence, Finding, Range, around, at_most, between, choose, needed
 from driftwise.study.findings import lead, mean_of, not_judged, ratio_of, row_of, slope_of
-from driftwise.study.printed import PaperAnswer
+from driftwise.study.printed import FIELD, PaperAnswer
 from driftwise.study.settling import plan, settle
 from driftwise.study.tallies import group_of, groups, headline, sentence_of
-from driftwise.study.verdicts import Expected, as_json, judge, read_expected, runs_to_settle, verdict_of
+from driftwise.study.verdicts import VERDICTS, Expected, as_json, judge, read_expected, runs_to_settle, verdict_of
 
 FIVE_PERCENT = around(100.0)
 NOTHING = Evidence({}, dw.Results())
@@ -141,8 +142,33 @@ def test_groups_are_named_by_table_and_algorithm() -> None:
 def test_an_answer_takes_its_numbers_from_the_verdicts() -> None:
     verdicts = judge([claim(measure=lambda _: Finding(101.5))], NOTHING)
     by_id = {each.id: each for each in verdicts}
-    answer = PaperAnswer("{statements} numbers", "{table1/K=5/A} for {table1/K=5/A|paper}", "{differs}", "{table9/A}")
-    assert answer.filled(by_id, headline(verdicts)) == ("1 numbers", "102 for 100", "0", "(not played here)")
+    answer = PaperAnswer("{statements} numbers", "{table1/K=5/A} for {table1/K=5/A|paper}", "{differs}", "It is good.")
+    assert answer.filled(by_id, headline(verdicts)) == ("1 numbers", "102 for 100", "0", "It is good.")
+
+
+def test_an_answer_tells_nothing_of_what_was_not_played() -> None:
+    verdicts = judge([claim(measure=lambda _: Finding(101.5))], NOTHING)
+    by_id = {each.id: each for each in verdicts}
+    answer = PaperAnswer(
+        printed="It is best. It has {table1/K=5/A|paper} and {table9/A|paper}. {statements} numbers are judged.",
+        comes_out="{matches} match. All tables do. We get {table1/K=5/A}. There it is {table1/K=5/A}, here {table9/A}.",
+        does_not="{differs} differ. The rest is wrong.",
+        use="It, with {table9/A}. Or this.",
+    )
+    part = answer.filled(by_id, headline(verdicts), whole=False)
+    assert part == ("It is best.", "We get 102.", "", "")
+    whole = answer.filled(by_id, headline(verdicts))
+    assert whole.comes_out == "1 match. All tables do. We get 102." and whole.use == "Or this."
+
+
+@pytest.mark.parametrize("name", names())
+def test_all_numbers_of_an_answer_are_claims(name: str) -> None:
+    """At every scale: else a sentence would be missing from the page of a whole reproduction."""
+    each = paper(name)
+    for scale in ("quick", "full"):
+        known = {one.id for one in each.claims(scale)} | {"statements", *VERDICTS}
+        found = {field.partition("|")[0] for text in each.answer or () for field in FIELD.findall(text)}
+        assert found <= known, (name, scale, found - known)
 
 
 def test_a_prefix_chooses_whole_parts_of_an_id() -> None:
