@@ -201,16 +201,18 @@ def test_bad_rows_are_counted_and_the_first_is_quoted(tmp_path: Path) -> None:
     text = SMALL + "oops\n2026-13-01,a,1\n2026-09-01T13:00:00Z,a,many\n2026-09-01T14:00:00Z,b,inf\n" + good
     log = dw.Log.read(write(tmp_path, text))
     assert len(log) == 63
-    assert said(log, "1 of 67 rows have no action and are left out; the first is row 4: action=None")
+    assert said(log, "1 of 67 rows have no action and are left out; the first is line 5: action=None")
     assert said(
-        log, "1 of 67 rows have a time that cannot be read and are left out; the first is row 5: time='2026-13-01'"
+        log, "1 of 67 rows have a time that cannot be read and are left out; the first is line 6: time='2026-13-01'"
     )
-    assert said(log, "2 of 67 rows have a reward that is not a finite number and are left out; the first is row 6: rew")
+    assert said(
+        log, "2 of 67 rows have a reward that is not a finite number and are left out; the first is line 7: rew"
+    )
 
 
 def test_a_log_of_which_much_cannot_be_read_is_refused(tmp_path: Path) -> None:
     rows = [f"2026-09-02T00:{i:02}:00Z,a,{'5.00 EUR' if i % 3 else 5.0}" for i in range(60)]
-    with pytest.raises(LogError, match=r"40 of 60 rows have a reward .* first is row 2: reward='5.00 EUR'; write num"):
+    with pytest.raises(LogError, match=r"40 of 60 rows have a reward .* first is line 3: reward='5.00 EUR'; write num"):
         dw.Log.read(write(tmp_path, "\n".join(["time,action,reward", *rows])))
     rows = [f"{'noon' if i % 3 else '2026-09-02T00'}:{i:02}:00Z,a,1" for i in range(60)]
     with pytest.raises(LogError, match=r"40 of 60 rows have a time that cannot be read; .*--time-format"):
@@ -257,7 +259,7 @@ def test_propensities_that_cannot_be(tmp_path: Path) -> None:
     text = "action,reward,propensity\na,1,0.5\nb,0,0\na,1,1.5\nb,0,\na,0,x\n"
     log = dw.Log.read(write(tmp_path, text))
     assert log.propensities is not None and np.isnan(log.propensities).tolist() == [False, True, True, True, True]
-    assert said(log, "2 of 5 propensities are outside (0, 1] and count as unknown; the first is row 2: propensity='0'")
+    assert said(log, "2 of 5 propensities are outside (0, 1] and count as unknown; the first is line 3: propensity='0'")
     assert said(log, "2 of 5 propensities are missing")
     percent = dw.Log.read(write(tmp_path, "action,reward,propensity\na,1,50\nb,0,50\n"))
     assert said(percent, "are they percentages?")
@@ -424,3 +426,12 @@ def test_feedback_of_the_open_bandit_pipeline() -> None:
         dw.Log.from_obp(feedback | {"position": [0, 1]})
     with pytest.raises(LogError, match="the feedback has no 'action'"):
         dw.Log.from_obp({"reward": [1]})
+
+
+def test_a_bad_row_is_quoted_with_its_line_where_the_file_has_lines(tmp_path: Path) -> None:
+    rows = ["a,1", "b,0", ",1", "b,1"]
+    assert said(dw.Log.read(write(tmp_path, "\n".join(["\naction,reward", *rows]))), "the first is line 5: action=None")
+    lines = ['{"action": "a", "reward": 1}', '{"action": "b", "reward": 0}', '{"reward": 1}']
+    assert said(dw.Log.read(write(tmp_path, "\n".join(lines), "log.jsonl")), "the first is line 3: action=None")
+    frame = pl.DataFrame({"action": ["a", "b", None], "reward": [1, 0, 1]})
+    assert said(dw.Log.from_frame(frame), "the first is row 3: action=None")

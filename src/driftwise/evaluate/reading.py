@@ -25,13 +25,17 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Scan(NamedTuple):
-    """A lazy frame, its place in words, and what was assumed. In `text` all columns are as written."""
+    """A lazy frame, its place in words, and what was assumed. In `text` all columns are as written.
+
+    `first_line` is the line of the file that has the first row; 0 where a file, or a frame, has no lines.
+    """
 
     lazy: "pl.LazyFrame"
     text: bool
     place: str
     notes: tuple[str, ...] = ()
     decimal_comma: bool = False
+    first_line: int = 0
 
 
 def scan_file(path: str | Path) -> Scan:
@@ -55,10 +59,12 @@ def scan_file(path: str | Path) -> Scan:
         text = start[: error.start].decode("utf-8-sig")
     mark = text.lstrip()[:1]
     if mark == "{":
-        return Scan(pl.scan_ndjson(path, infer_schema_length=None, ignore_errors=True), False, path.name)
+        return Scan(pl.scan_ndjson(path, infer_schema_length=None, ignore_errors=True), False, path.name, first_line=1)
     if mark == "[":
         return Scan(_json(path), False, path.name)
-    return _csv(path, text.lstrip("\r\n").splitlines()[0])
+    lines = text.splitlines()
+    header = next(place for place, line in enumerate(lines) if line)
+    return _csv(path, lines[header])._replace(first_line=header + 2)
 
 
 def _first_bytes(path: Path) -> bytes:

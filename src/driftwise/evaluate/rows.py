@@ -310,9 +310,10 @@ def _incomplete(scan: Scan, layout: Layout, complete: NDArray[np.bool_], keep: N
 
 
 def _quote(scan: Scan, row: int, names: Sequence[str]) -> str:
-    """A row as it stands in the file, counted from 1 without the header."""
+    """A row as it stands in the file, with its line; where there are no lines, its number, counted from 1."""
     cells = scan.lazy.slice(row, 1).select(names).collect().row(0, named=True)
-    return f"row {row + 1:,}: " + ", ".join(f"{name}={_short(value)}" for name, value in cells.items())
+    place = f"line {row + scan.first_line:,}" if scan.first_line else f"row {row + 1:,}"
+    return f"{place}: " + ", ".join(f"{name}={_short(value)}" for name, value in cells.items())
 
 
 def _short(value: object) -> str:
