@@ -9,6 +9,7 @@ from scipy import stats
 
 import driftwise as dw
 from driftwise.checks.claims import blind_to, can_fail
+from driftwise.cli.terminal import show_verdicts
 from driftwise.core.protocols import Policy
 from driftwise.errors import ParameterError
 from driftwise.papers import names, paper
@@ -128,10 +129,27 @@ def test_statements_are_counted_once_by_the_literal_and_the_best_reading() -> No
     counts = headline(verdicts)
     assert (counts.literal.total, counts.literal.matches, counts.literal.differs, counts.best.matches) == (2, 1, 1, 2)
     assert sentence_of(counts) == (
-        "Of 2 statements of the paper, 1 match, and 1 differs. By the best reading of each, 2 match."
+        "Of 2 statements of the paper, 1 matches, and 1 differs. By the best reading of each, 2 match."
     )
     assert [row["counted"] for row in as_json(verdicts)] == [True, True, False, True, False]
     assert [each.name for each in groups(verdicts)] == ["t, a", "t, a repaired", "t, a fitted", "t, b", "use, c"]
+
+
+def test_one_statement_is_counted_in_the_singular() -> None:
+    (verdict,) = judge([claim(measure=lambda _: Finding(100.0))], NOTHING)
+    assert sentence_of(headline([verdict])) == "Of 1 statement of the paper, 1 matches, and none differs."
+
+
+def test_the_table_of_verdicts_fits_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every verdict in it, no head is cut."""
+    monkeypatch.setenv("COLUMNS", "80")
+    (one,) = judge([claim(id="sensitivity/alpha/K=5", measure=lambda _: Finding(100.0))], NOTHING)
+    show_verdicts([one._replace(verdict=kind) for kind in VERDICTS])
+    table = capsys.readouterr().out
+    assert "…" not in table and max(map(len, table.splitlines())) <= 80
+    assert all(part in table for kind in VERDICTS for part in kind.split("-"))
 
 
 def test_groups_are_named_by_table_and_algorithm() -> None:
