@@ -368,6 +368,7 @@ def test_the_command(month: Path, tmp_path: Path) -> None:
     assert {"at", "action", "size"} <= set(document["changes"][0]) and document["changes"][0]["action"] == "video"
     assert document["best_window"] and {"policy", "why", "command"} <= set(document["recommendation"])
     page = (tmp_path / "out" / "report.html").read_text()
+    assert "p <b>&lt;= 0.002</b>" in page  # as the headline says it
     assert (
         "It drifts (p &lt;= 0.002): 1 sudden change." in page
         and "<svg" in page

@@ -30,10 +30,10 @@ def show_summary(summary: "StudySummary") -> None:
     for world, words in summary.words.items():
         sizes = {norm: f"{size:.4g}" for norm, size in summary.drift[world].items() if size is not None}
         norms = [
-            f"{size} in the {norm} norm" if norm in ("l2", "sup") else f"{norm} = {size}"
-            for norm, size in sizes.items()
+            f"{size} ({norm} norm)" if norm in ("l2", "sup") else f"{norm} = {size}" for norm, size in sizes.items()
         ]
-        caption = f"regret against {words.comparator}, ± 95%\nvariation of run 0: {', '.join(norms)}"
+        moved = f"\nhow far run 0 drifts, all steps added: {', '.join(norms)}" if norms else ""
+        caption = f"regret against {words.comparator}, ± 95%{moved}"
         rows = summary.of(world)
         spreads = ["" if math.isnan(row.regret.ci95) else f" ± {row.regret.ci95:,.0f}" for row in rows]
         more = [

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from driftwise.evaluate.diagnosis.figures import drawn_arms, rates_figure, window_figure
-from driftwise.evaluate.diagnosis.summary import facts, listed_arms, short_date, verdict, window_words
+from driftwise.evaluate.diagnosis.summary import at_most, facts, listed_arms, short_date, verdict, window_words
 from driftwise.report.style import NARROW, WIDE, pen, svg
 from driftwise.report.templates import Markup, fill, write
 
@@ -44,6 +44,7 @@ def render(found: "Diagnosis", *, title: str) -> str:
         span=found.span and [short_date(date) for date in found.span],
         facts=[*facts(found)],
         drawings=drawings,
+        p_value=at_most(found),
         arms=arms,
         more_arms=more_arms,
         unbanded=[found.arms[k].name for k in drawn_arms(found) if not found.has_band(k)],
