@@ -51,9 +51,11 @@ bench-quick: $(VENV)/.dev  ## the same in small, without peers: a minute or two,
 	$(BIN)/python benchmarks/bench.py --quick --out out/bench-quick.json
 
 docs: $(VENV)/.docs out/gallery/.built  ## the documentation as a web site in site/; open site/index.html
+	@echo "building the pages into site/: about a minute"
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 out/gallery/.built: $(wildcard docs/gallery/*.py) tools/build_gallery.py $(VENV)/.docs
+	@echo "running the notebooks of the gallery: minutes where their policies are not compiled yet"
 	$(BIN)/python tools/build_gallery.py out/gallery
 	@touch $@
 

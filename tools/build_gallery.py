@@ -9,7 +9,7 @@ that prints a warning, or that does not say what its text says, is not written, 
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import nbformat
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "docs" / "gallery"
 TIMEOUT = 600  # seconds that a cell may take on a busy machine
 PHRASES = {  # what each notebook says, at least
-    "pricing": ["while it falls", "after the jump", "Agent(FilterBankUCB(alertness=4.0"],
+    "pricing": ["while it falls", "after the jump", "in all", "Agent(FilterBankUCB(alertness=4.0"],
     "click_log": ["It drifts (p <= 0.002): 1 sudden change.", "remembers all", "gain_mean"],
     "visits": ["with indices", "taking turns", "next week:"],
     "budget": ["prequential pacing", "greedy ratio", "pacing: 2,000 rounds, 8 runs"],
@@ -101,10 +101,9 @@ def shown_output(output: NotebookNode) -> str:
     return f"```text\n{data['text/plain'].rstrip()}\n```" if data.get("text/plain") else ""
 
 
-def build(out: Path, names: Sequence[str] = ()) -> list[Path]:
-    """Execute notebooks, all unless some are named, and write them and their pages into a folder; the pages."""
+def build(out: Path, names: Sequence[str] = ()) -> Iterator[Path]:
+    """Execute notebooks, all unless some are named, and write each and its page into a folder; the pages."""
     out.mkdir(parents=True, exist_ok=True)
-    pages = []
     for path in sources():
         if names and path.stem not in names:
             continue
@@ -113,8 +112,7 @@ def build(out: Path, names: Sequence[str] = ()) -> list[Path]:
         nbformat.write(notebook, out / f"{path.stem}.ipynb")
         page = out / f"{path.stem}.md"
         page.write_text(page_of(notebook, path.stem), encoding="utf-8")
-        pages.append(page)
-    return pages
+        yield page
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -125,7 +123,7 @@ def main(arguments: Sequence[str]) -> None:
     if unknown:
         sys.exit(f"there is no notebook {min(unknown)!r}: there are {', '.join(path.stem for path in sources())}")
     for page in build(Path(arguments[0]), arguments[1:]):
-        print(page)
+        print(page, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Prices under drift
 #
-# A shop sells one thing at one of five prices. What people are willing to pay falls for a while, then jumps up. A
-# policy that remembers everything stays with a price that was right once; one that forgets follows.
+# A shop sells one thing at one of five prices. What people are willing to pay falls for a while, then jumps to a
+# little more than it was in the beginning. Four policies set the price: which one earns most is different before the
+# jump and after it.
 
 # %%
 import numpy as np
@@ -49,14 +50,22 @@ shops = {
     "remembers all": run_shop(dw.Thompson()),
 }
 pd.DataFrame(
-    {name: [revenue[:4000].mean(), revenue[4000:].mean()] for name, (_, revenue) in shops.items()},
-    index=["while it falls", "after the jump"],
+    {name: [revenue[:4000].mean(), revenue[4000:].mean(), revenue.mean()] for name, (_, revenue) in shops.items()},
+    index=["while it falls", "after the jump", "in all"],
 ).round(2)
 
 # %% [markdown]
-# While willingness falls, `auto` earns most. The jump is another matter: nothing tells a shop that sells at 12
-# that people would now pay 18. Where an arm that nobody plays may become the best, unseen, ask for more visits to
-# idle arms: `alertness=4`.
+# While willingness falls, `auto` earns most, and the policy that remembers everything earns least: it goes on trying
+# 18, which was right in the beginning.
+#
+# After the jump the order is turned round. Nothing tells a shop that sells at 12 that people would now pay 18, and
+# `auto` does not try 18 again: in all it earns least. The policy that remembers everything wins, because this jump
+# leads back to where it began; had it led to a price that was never good, old memories would have been of no use.
+# `last 500` forgets every price that it has not tried for 500 customers, tries it again, and soon finds out: it earns
+# most in all, and pays for that while nothing jumps. Where an arm that nobody plays may become the best, ask `auto` for
+# more visits to idle arms: `alertness=4` finds the jump after a thousand customers.
+#
+# These are single runs, which show what can happen and not how often; the notebook on a budget has a study.
 #
 # What that agent believes of each price now; prices that were not tried for long are uncertain:
 

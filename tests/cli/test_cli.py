@@ -174,3 +174,19 @@ def test_a_process_that_refuses_ends_with_exit_code_2() -> None:
 
 def test_an_unknown_name_in_a_list_is_bad_input_too() -> None:
     assert "no policy called 'qqq': `driftwise policies` lists all" in driftwise("policies", "qqq", code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["diagnose", "evaluate"])
+def test_a_command_that_is_stopped_says_so(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"driftwise.cli.{command}.read_log", stop)
+    done = driftwise(command, "log.csv", *(["--policy", "auto"] if command == "evaluate" else []), code=1)
+    assert done.stderr.endswith("driftwise: stopped\n") and "Aborted" not in done.output
+
+
+def test_a_file_of_options_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "none.toml"
+    done = driftwise("serve", "--config", str(path), code=2)
+    assert done.stderr == f"driftwise: --config {path} cannot be read: No such file or directory\n"

@@ -7,7 +7,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.study import progress
-from driftwise.study.progress import NotebookProgress, displayed, in_notebook
+from driftwise.study.progress import NotebookProgress, displayed, in_notebook, terminal_bar
 
 
 @pytest.fixture
@@ -64,3 +64,12 @@ def test_a_progress_of_your_own_is_called(study: dw.Study) -> None:
 
     dw.run(study, progress=Counting(), threads=1)
     assert counts.rounds == 900
+
+
+def test_no_bar_where_nothing_is_missing(study: dw.Study, capfd: pytest.CaptureFixture[str]) -> None:
+    """As where a study is played for a second time."""
+    results = dw.run(study, progress=False)
+    capfd.readouterr()
+    with terminal_bar() as bar:
+        dw.run(study, results, progress=progress.BarProgress(bar))
+    assert "0/0" not in capfd.readouterr().err and not bar.tasks

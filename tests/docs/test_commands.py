@@ -11,7 +11,7 @@ import pytest
 
 from driftwise.cli import main
 from driftwise.core.spec import parse
-from driftwise.families import ORACLES, POLICIES, WORLDS
+from driftwise.families import FAMILIES, ORACLES, POLICIES, WORLDS
 from tests.fixtures.console import BLOCK
 
 ROOT = Path(__file__).parents[2]
@@ -59,3 +59,9 @@ def test_python_is_run(page: Path) -> None:
         runs = block["title"] and page.parent.name == "tutorials"
         if block["language"] in ("python", "pycon") and page.name != "CONTRIBUTING.md":
             assert runs or ">>> " in block["body"], f"nothing runs this block:\n{block['body']}"
+
+
+def test_the_table_of_problems_has_every_kind() -> None:
+    table = (ROOT / "docs" / "service.md").read_text(encoding="utf-8").partition("| `kind` |")[2].partition("\n\n")[0]
+    kinds = {str(family.problem.__struct_config__.tag) for family in FAMILIES.values()}
+    assert set(re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)) == kinds

@@ -18,7 +18,7 @@ from tools.build_gallery import PHRASES, ROOT, check, main, notebook_of, sources
 def test_every_notebook_is_in_the_index() -> None:
     index = (ROOT / "docs" / "gallery" / "index.md").read_text(encoding="utf-8")
     names = {path.stem for path in sources()}
-    assert names == set(PHRASES) == set(re.findall(r"\]\((\w+)\.md\)", index))
+    assert names == set(PHRASES) == set(re.findall(r"\]\((\w+)\.py\)", index))
 
 
 @pytest.mark.system

@@ -1,6 +1,7 @@
 """The diagnosis of logs whose truth is known, and slow twins of what is compiled or vectorised."""
 
 import json
+import shlex
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -105,6 +106,75 @@ def test_units_of_rewards_change_nothing_but_units() -> None:
 
 
 # ---- what is odd ----
+
+
+@pytest.mark.parametrize("unit", [0.01, 1.0, 90_000.0])
+def test_an_arm_that_never_varies_has_the_noise_of_the_log(unit: float) -> None:
+    """A price that nobody buys is ordinary: nothing may be told in units of 1, nor in those of rounding."""
+    random = np.random.default_rng(1)
+    actions = random.integers(0, 3, 6000)
+    sold = (random.random(6000) < 0.3 + 0.3 * (np.arange(6000) > 3000)).astype(float)
+    found = {
+        value: log_of(unit * np.where(actions == 2, value, sold), actions, times=START + np.arange(6000.0)).diagnose()
+        for value in (0.0, 0.1)
+    }
+    for value, each in found.items():
+        assert each.drifts and {change.arm for change in each.changes} == {0, 1}
+        assert 0.4 * unit < each.arms[2].noise < 0.6 * unit
+        assert 0.02 * unit < each.arms[2].variation.high < 0.2 * unit < each.variation.value
+        assert f"rewards of C (always {value * unit:g}) do not vary; " in str(each)
+    for means in (0.0, 0.1):
+        still = log_of(unit * np.where(actions == 2, means, random.random(6000) < 0.3), actions).diagnose()
+        assert not still.drifts and still.test is not None and still.test.statistics["cusum"] < 4.0
+
+
+def test_an_arm_of_few_rows_has_no_band(tmp_path: Path) -> None:
+    """The band of twelve rows is wider than all that the others do."""
+    random = np.random.default_rng(2)
+    actions = np.where(np.arange(6000) % 500 == 7, 2, random.integers(0, 2, 6000))
+    found = log_of((random.random(6000) < 0.1).astype(float), actions).diagnose()
+    assert [found.has_band(k) for k in range(3)] == [True, True, False] and found.arms[2].chosen == 12
+    assert found.plot().svg.count('opacity="0.18"') == 2
+    page = found.write(tmp_path / "page.html").read_text()
+    assert "Without a band, for they have few rows: C." in page
+
+
+def test_numbers_that_are_no_arms_are_cut_and_noted(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    prices = random.normal(20.0, 5.0, 2000).round(2)
+    log = dw.Log.from_arrays(prices, random.random(2000))
+    found = log.diagnose()
+    lines = str(found).splitlines()
+    assert lines[0].startswith(f"2,000 rows, {len(found.arms):,} arms")
+    assert len(lines) < 60 and len(found.arms) > 1000 and len(to_dict(found)["arms"]) == len(found.arms)  # type: ignore[arg-type]
+    (more,) = [line for line in lines if "--json lists all" in line]
+    assert more == f"  and {len(found.arms) - 20:,} more, each chosen 4 times or less: --json lists all"
+    listed = lines[lines.index(more) - 20 : lines.index(more)]
+    chosen = [int(line.split()[1]) for line in listed]
+    assert chosen == sorted(chosen, reverse=True) and chosen[0] == max(arm.chosen for arm in found.arms)
+    assert found.notes[0].startswith(f"half of the {len(found.arms):,} arms have at most 1 row, and all are numbers: ")
+    assert "and name it (--action COLUMN, or action= in Python)" in found.notes[0]
+    assert f"and {len(found.arms) - 50:,} more, each" in found.write(tmp_path / "page.html").read_text()
+    rounded = dw.Log.from_arrays(prices.round(), random.random(2000))
+    assert not any("at most" in note for note in rounded.diagnose().notes)
+
+
+def test_commands_that_a_log_suggests_name_its_columns(tmp_path: Path) -> None:
+    """From Python as from the command line: what is copied runs."""
+    random = np.random.default_rng(4)
+    rows = [f"{'ab'[k]},{luck:.3f},x" for k, luck in zip(random.integers(0, 2, 300), random.random(300), strict=True)]
+    path = tmp_path / "my sales.csv"
+    path.write_text("\n".join(["price,revenue,action", *rows]))
+    found = dw.Log.read(path, action="price", time="").diagnose()
+    command, serve = found.recommendation.command, found.recommendation.serve
+    assert command.startswith(f"driftwise evaluate '{path}' --time= --action=price --policy ")
+    assert serve.endswith(f" --log '{path}' --time= --action=price")
+    assert driftwise("diagnose", str(path), "--action=price", "--time=").stdout == f"{found}\n"
+    assert "2 arms" in driftwise(*shlex.split(command)[1:3], *shlex.split(command)[3:7]).stdout
+    frame = dw.Log.from_frame(dw.Log.read(path, action="price").frame("polars"), reward="reward")
+    assert frame.diagnose().recommendation.command.startswith("driftwise evaluate LOG --reward=reward --policy ")
+    named = frame.diagnose(name="sales.csv").recommendation.command
+    assert named.startswith("driftwise evaluate sales.csv --reward=reward --policy ")
 
 
 def test_odd_logs_are_diagnosed_with_a_sentence() -> None:
@@ -298,6 +368,7 @@ def test_the_command(month: Path, tmp_path: Path) -> None:
     assert {"at", "action", "size"} <= set(document["changes"][0]) and document["changes"][0]["action"] == "video"
     assert document["best_window"] and {"policy", "why", "command"} <= set(document["recommendation"])
     page = (tmp_path / "out" / "report.html").read_text()
+    assert "p <b>&lt;= 0.002</b>" in page  # as the headline says it
     assert (
         "It drifts (p &lt;= 0.002): 1 sudden change." in page
         and "<svg" in page

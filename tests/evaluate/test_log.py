@@ -21,6 +21,9 @@ from tests.fixtures.clicks import START, clicks_csv
 SMALL = "time,action,reward\n2026-09-01T10:00:00Z,a,1\n2026-09-01T11:00:00Z,b,0\n2026-09-01T12:00:00Z,a,0\n"
 
 
+WINDOWS = "action;reward\nGr\u00f6\u00dfer;1\nplain;0\n".encode("cp1252")  # as Excel writes it
+
+
 def write(folder: Path, text: str, name: str = "log.csv") -> Path:
     path = folder / name
     path.write_text(text)
@@ -235,16 +238,18 @@ def test_bad_rows_are_counted_and_the_first_is_quoted(tmp_path: Path) -> None:
     text = SMALL + "oops\n2026-13-01,a,1\n2026-09-01T13:00:00Z,a,many\n2026-09-01T14:00:00Z,b,inf\n" + good
     log = dw.Log.read(write(tmp_path, text))
     assert len(log) == 63
-    assert said(log, "1 of 67 rows have no action and are left out; the first is row 4: action=None")
+    assert said(log, "1 of 67 rows have no action and are left out; the first is line 5: action=None")
     assert said(
-        log, "1 of 67 rows have a time that cannot be read and are left out; the first is row 5: time='2026-13-01'"
+        log, "1 of 67 rows have a time that cannot be read and are left out; the first is line 6: time='2026-13-01'"
     )
-    assert said(log, "2 of 67 rows have a reward that is not a finite number and are left out; the first is row 6: rew")
+    assert said(
+        log, "2 of 67 rows have a reward that is not a finite number and are left out; the first is line 7: rew"
+    )
 
 
 def test_a_log_of_which_much_cannot_be_read_is_refused(tmp_path: Path) -> None:
     rows = [f"2026-09-02T00:{i:02}:00Z,a,{'5.00 EUR' if i % 3 else 5.0}" for i in range(60)]
-    with pytest.raises(LogError, match=r"40 of 60 rows have a reward .* first is row 2: reward='5.00 EUR'; write num"):
+    with pytest.raises(LogError, match=r"40 of 60 rows have a reward .* first is line 3: reward='5.00 EUR'; write num"):
         dw.Log.read(write(tmp_path, "\n".join(["time,action,reward", *rows])))
     rows = [f"{'noon' if i % 3 else '2026-09-02T00'}:{i:02}:00Z,a,1" for i in range(60)]
     with pytest.raises(LogError, match=r"40 of 60 rows have a time that cannot be read; .*--time-format"):
@@ -254,7 +259,22 @@ def test_a_log_of_which_much_cannot_be_read_is_refused(tmp_path: Path) -> None:
 def test_arms_that_are_one_number_are_noted(tmp_path: Path) -> None:
     log = dw.Log.read(write(tmp_path, "action,reward\n5,1\n5.00,0\n7,1\n"))
     assert log.arms == ("5", "5.00", "7")
-    assert said(log, "arms that are written differently are different arms, even if equal as numbers: '5' and '5.00'")
+    assert said(log, "'5' (1 row) and '5.00' (1 row) are equal as numbers, and are different arms here: if they")
+
+
+def test_arms_that_differ_in_case_or_spaces_are_noted_first_and_not_merged(tmp_path: Path) -> None:
+    names = ["Basic 4,99\u20ac", "BASIC 4,99\u20ac", "Plus", "Plus  8", "Plus 8", "\u00c9t\u00e9", "\u00e9t\u00e9"]
+    rows = [f"{name};{i % 2}" for i, name in enumerate([*names, names[0]])]
+    log = dw.Log.read(write(tmp_path, "\n".join(["action;reward", *rows])))
+    assert len(log.arms) == 7
+    pairs, advice = log.notes[0].split(", and are ")
+    assert pairs.split("; ") == [
+        "'BASIC 4,99\u20ac' (1 row) and 'Basic 4,99\u20ac' (2 rows) differ in case only",
+        "'Plus  8' (1 row) and 'Plus 8' (1 row) differ in spaces only",
+        "'\u00c9t\u00e9' (1 row) and '\u00e9t\u00e9' (1 row) differ in case only",
+    ]
+    assert advice == "different arms here: if they are one arm, write its name in one way and read the log again"
+    assert "differ in case" in dw.Log.from_arrays([*"aabA"], [1, 0, 1, 0]).notes[0]
 
 
 def test_unsorted_times_are_sorted(tmp_path: Path) -> None:
@@ -276,7 +296,7 @@ def test_propensities_that_cannot_be(tmp_path: Path) -> None:
     text = "action,reward,propensity\na,1,0.5\nb,0,0\na,1,1.5\nb,0,\na,0,x\n"
     log = dw.Log.read(write(tmp_path, text))
     assert log.propensities is not None and np.isnan(log.propensities).tolist() == [False, True, True, True, True]
-    assert said(log, "2 of 5 propensities are outside (0, 1] and count as unknown; the first is row 2: propensity='0'")
+    assert said(log, "2 of 5 propensities are outside (0, 1] and count as unknown; the first is line 3: propensity='0'")
     assert said(log, "2 of 5 propensities are missing")
     percent = dw.Log.read(write(tmp_path, "action,reward,propensity\na,1,50\nb,0,50\n"))
     assert said(percent, "are they percentages?")
@@ -304,7 +324,21 @@ def test_truth_and_decimal_commas(tmp_path: Path) -> None:
         ("store.db", b"SQLite format 3\x00", "is an SQLite database"),
         ("log.csv", b"just words\n", "has one column, 'just words'"),
         ("log.csv", b"a,b\x00\xff", "is neither text nor Parquet"),
-        ("log.csv", b"\xff\xfea,b\n" + b"x" * 100, "is not text in UTF-8"),
+        (
+            "log.csv",
+            "action;reward\n".encode("utf-16"),
+            "if it is in utf-16: iconv -f utf-16 -t utf-8 FILE > NEW",
+        ),
+        (
+            "my log.csv",
+            WINDOWS,
+            "save it in Excel as 'CSV UTF-8', or convert it, if it is in cp1252: iconv -f",
+        ),
+        (
+            "late.csv",
+            b"action;reward\n" + b"a;1\nb;0\n" * 9000 + WINDOWS,
+            "iconv -f cp1252 -t utf-8 FILE > NEW",
+        ),
         ("log.json", b'[{"a": 1}, oops', "is not a JSON list of rows"),
         ("page.csv", b"<html>", "is a web page or XML"),
         ("log.csv", b"action,reward\na,x\nb,y\n", "column 'reward' holds no numbers; it starts with 'x'"),
@@ -429,3 +463,12 @@ def test_feedback_of_the_open_bandit_pipeline() -> None:
         dw.Log.from_obp(feedback | {"position": [0, 1]})
     with pytest.raises(LogError, match="the feedback has no 'action'"):
         dw.Log.from_obp({"reward": [1]})
+
+
+def test_a_bad_row_is_quoted_with_its_line_where_the_file_has_lines(tmp_path: Path) -> None:
+    rows = ["a,1", "b,0", ",1", "b,1"]
+    assert said(dw.Log.read(write(tmp_path, "\n".join(["\naction,reward", *rows]))), "the first is line 5: action=None")
+    lines = ['{"action": "a", "reward": 1}', '{"action": "b", "reward": 0}', '{"reward": 1}']
+    assert said(dw.Log.read(write(tmp_path, "\n".join(lines), "log.jsonl")), "the first is line 3: action=None")
+    frame = pl.DataFrame({"action": ["a", "b", None], "reward": [1, 0, 1]})
+    assert said(dw.Log.from_frame(frame), "the first is row 3: action=None")

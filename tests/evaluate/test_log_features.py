@@ -117,7 +117,7 @@ def test_rows_that_lack_features_of_an_arm_are_left_out_and_counted(tmp_path: Pa
     path.write_text("\n".join(json.dumps(row | {"features": json.dumps(row["features"])}) for row in rows))
     log = dw.Log.read(path)
     assert log.features is not None and log.features[0, :, 0].tolist() == [1.0, 2.0] and len(log) == 8
-    assert any("1 rows have not the same features for every arm" in note and "row 5" in note for note in log.notes)
+    assert any("1 rows have not the same features for every arm" in note and "line 5" in note for note in log.notes)
     assert any("never chosen are left out: c" in note for note in log.notes)
 
 

@@ -122,6 +122,6 @@ def test_simulate_tells_the_variation_of_run_0(text: str, called: str) -> None:
     expected = variation(world, 200, int(key(0, 0, "world")))
     assert told == {"l2": expected.l2, "sup": None if math.isnan(expected.sup) else expected.sup}
     table = " ".join(CliRunner().invoke(main, asked).stdout.split())  # a narrow table breaks its lines
-    assert f"variation of run 0: {expected.l2:.4g} in the l2 norm" in table
-    assert ("in the sup norm" in table) == (called == "arm")
+    assert f"how far run 0 drifts, all steps added: {expected.l2:.4g} (l2 norm)" in table
+    assert ("(sup norm)" in table) == (called == "arm")
     assert f"best {called}" in table

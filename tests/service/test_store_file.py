@@ -178,3 +178,39 @@ def test_a_wal_that_has_grown_behind_a_long_read_becomes_small_again(tmp_path: P
         journal.append([Event(1, number, number, "decided", b"")])
     assert wal.stat().st_size <= WAL_BYTES and sum(1 for _ in journal.read(1)) == 33
     journal.close()
+
+
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), resource.RLIM_INFINITY))
+from driftwise.cli import main
+main()
+"""
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("room", [0, 3, 5000, 20_000, 40_000])
+@pytest.mark.parametrize("command", ["keys create --scopes admin", "serve --port 8431"])
+def test_a_store_that_cannot_be_created_leaves_nothing(tmp_path: Path, room: int, command: str) -> None:
+    """One sentence and exit code 2, however far the disk reached."""
+    store = f"sqlite:///{tmp_path}/store.db"
+    words = [sys.executable, "-c", FULL, str(room), *command.split(), "--store", store]
+    done = subprocess.run(words, env=HERE, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2, done.stderr
+    assert re.fullmatch(r"driftwise: .*store\.db(\.lock)? could not be (written|opened): .*\n", done.stderr)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.system
+def test_a_store_that_cannot_be_opened_keeps_its_files(tmp_path: Path) -> None:
+    """Only what was created a moment ago is removed."""
+    path = tmp_path / "store.db"
+    journal = open_journal(f"sqlite:///{path}")
+    journal.append([EVENT])
+    journal.close()
+    before = path.read_bytes()
+    (tmp_path / "store.db.lock").unlink()
+    words = [sys.executable, "-c", FULL, "0", "keys", "list", "--store", f"sqlite:///{path}"]
+    done = subprocess.run(words, env=HERE, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2 and "could not be written" in done.stderr
+    assert [*tmp_path.iterdir()] == [path] and path.read_bytes() == before

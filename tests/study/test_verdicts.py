@@ -9,14 +9,16 @@ from scipy import stats
 
 import driftwise as dw
 from driftwise.checks.claims import blind_to, can_fail
+from driftwise.cli.terminal import show_verdicts
 from driftwise.core.protocols import Policy
 from driftwise.errors import ParameterError
+from driftwise.papers import names, paper
 from driftwise.study.claims import Claim, Evidence, Finding, Range, around, at_most, between, choose, needed
 from driftwise.study.findings import lead, mean_of, not_judged, ratio_of, row_of, slope_of
-from driftwise.study.printed import PaperAnswer
+from driftwise.study.printed import FIELD, PaperAnswer
 from driftwise.study.settling import plan, settle
 from driftwise.study.tallies import group_of, groups, headline, sentence_of
-from driftwise.study.verdicts import Expected, as_json, judge, read_expected, runs_to_settle, verdict_of
+from driftwise.study.verdicts import VERDICTS, Expected, as_json, judge, read_expected, runs_to_settle, verdict_of
 
 FIVE_PERCENT = around(100.0)
 NOTHING = Evidence({}, dw.Results())
@@ -127,10 +129,27 @@ def test_statements_are_counted_once_by_the_literal_and_the_best_reading() -> No
     counts = headline(verdicts)
     assert (counts.literal.total, counts.literal.matches, counts.literal.differs, counts.best.matches) == (2, 1, 1, 2)
     assert sentence_of(counts) == (
-        "Of 2 statements of the paper, 1 match, and 1 differs. By the best reading of each, 2 match."
+        "Of 2 statements of the paper, 1 matches, and 1 differs. By the best reading of each, 2 match."
     )
     assert [row["counted"] for row in as_json(verdicts)] == [True, True, False, True, False]
     assert [each.name for each in groups(verdicts)] == ["t, a", "t, a repaired", "t, a fitted", "t, b", "use, c"]
+
+
+def test_one_statement_is_counted_in_the_singular() -> None:
+    (verdict,) = judge([claim(measure=lambda _: Finding(100.0))], NOTHING)
+    assert sentence_of(headline([verdict])) == "Of 1 statement of the paper, 1 matches, and none differs."
+
+
+def test_the_table_of_verdicts_fits_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every verdict in it, no head is cut."""
+    monkeypatch.setenv("COLUMNS", "80")
+    (one,) = judge([claim(id="sensitivity/alpha/K=5", measure=lambda _: Finding(100.0))], NOTHING)
+    show_verdicts([one._replace(verdict=kind) for kind in VERDICTS])
+    table = capsys.readouterr().out
+    assert "…" not in table and max(map(len, table.splitlines())) <= 80
+    assert all(part in table for kind in VERDICTS for part in kind.split("-"))
 
 
 def test_groups_are_named_by_table_and_algorithm() -> None:
@@ -141,8 +160,33 @@ def test_groups_are_named_by_table_and_algorithm() -> None:
 def test_an_answer_takes_its_numbers_from_the_verdicts() -> None:
     verdicts = judge([claim(measure=lambda _: Finding(101.5))], NOTHING)
     by_id = {each.id: each for each in verdicts}
-    answer = PaperAnswer("{statements} numbers", "{table1/K=5/A} for {table1/K=5/A|paper}", "{differs}", "{table9/A}")
-    assert answer.filled(by_id, headline(verdicts)) == ("1 numbers", "102 for 100", "0", "(not played here)")
+    answer = PaperAnswer("{statements} numbers", "{table1/K=5/A} for {table1/K=5/A|paper}", "{differs}", "It is good.")
+    assert answer.filled(by_id, headline(verdicts)) == ("1 numbers", "102 for 100", "0", "It is good.")
+
+
+def test_an_answer_tells_nothing_of_what_was_not_played() -> None:
+    verdicts = judge([claim(measure=lambda _: Finding(101.5))], NOTHING)
+    by_id = {each.id: each for each in verdicts}
+    answer = PaperAnswer(
+        printed="It is best. It has {table1/K=5/A|paper} and {table9/A|paper}. {statements} numbers are judged.",
+        comes_out="{matches} match. All tables do. We get {table1/K=5/A}. There it is {table1/K=5/A}, here {table9/A}.",
+        does_not="{differs} differ. The rest is wrong.",
+        use="It, with {table9/A}. Or this.",
+    )
+    part = answer.filled(by_id, headline(verdicts), whole=False)
+    assert part == ("It is best.", "We get 102.", "", "")
+    whole = answer.filled(by_id, headline(verdicts))
+    assert whole.comes_out == "1 match. All tables do. We get 102." and whole.use == "Or this."
+
+
+@pytest.mark.parametrize("name", names())
+def test_all_numbers_of_an_answer_are_claims(name: str) -> None:
+    """At every scale: else a sentence would be missing from the page of a whole reproduction."""
+    each = paper(name)
+    for scale in ("quick", "full"):
+        known = {one.id for one in each.claims(scale)} | {"statements", *VERDICTS}
+        found = {field.partition("|")[0] for text in each.answer or () for field in FIELD.findall(text)}
+        assert found <= known, (name, scale, found - known)
 
 
 def test_a_prefix_chooses_whole_parts_of_an_id() -> None:

@@ -24,6 +24,14 @@ ROOT_PAGES = {
 }
 ROOT_LINK = re.compile(r"\]\((?:docs/|(?=[A-Z]+\.md))([\w./-]+)")
 FROM_DOCS = re.compile(r"\]\(\.\./((?:\.\./)*)(" + "|".join(map(re.escape, ROOT_PAGES)) + r")")
+SITE_PAGES = {  # what stands for a page that only the site has, where the folder is read
+    "README.md#policies": "policies/index.md",
+    "src/driftwise/worlds.py": "worlds/index.md",
+    "src/driftwise/__init__.py": "reference/index.md",
+}
+SOURCE_PAGES = re.compile(r"src/driftwise/families/\w+/(policies|worlds)/(\w+)\.py")
+OUTSIDE = re.compile(r"\]\(\.\./((?:\.\./)*)((?:src/|README\.md#)[\w./#-]+)\)")
+NOTEBOOK = re.compile(r"\]\((" + "|".join(path.stem for path in sources()) + r")\.py\)")
 Nav = list[object]
 
 
@@ -45,8 +53,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Let links to files of the root, which are right where the folder is read, lead to their pages."""
+    """Let links to files and sources, which are right where the folder is read, lead to their pages."""
+    markdown = NOTEBOOK.sub(r"](\1.md)", markdown)
+    markdown = OUTSIDE.sub(lambda match: f"]({match[1]}{_page_of(match[2])})", markdown)
     return FROM_DOCS.sub(lambda match: f"]({match[1]}{ROOT_PAGES[match[2]]}", markdown)
+
+
+def _page_of(source: str) -> str:
+    """The page about a source: that of a policy or world, or one that lists them."""
+    if match := SOURCE_PAGES.fullmatch(source):
+        return f"{match[1]}/{match[2].replace('_', '-')}.md"
+    if source not in SITE_PAGES:
+        raise PluginError(f"the site has no page about {source}")
+    return SITE_PAGES[source]
 
 
 def executed_notebooks() -> list[Path]:

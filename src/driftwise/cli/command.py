@@ -20,6 +20,12 @@ class Refusal(click.ClickException):
         click.echo(f"driftwise: {self.format_message()}", err=True)
 
 
+class Stopped(Refusal):
+    """Ctrl-C, where a command has nothing to say about what it leaves behind."""
+
+    exit_code = 1
+
+
 class Count(click.ParamType):  # type: ignore[type-arg]  # in click 8.1 it takes no parameter
     """A whole number, which may be written 1e6 or 1_000_000."""
 
@@ -49,6 +55,8 @@ class Commands(click.Group):
                 return super().invoke(ctx)
         except DriftwiseError as error:
             raise Refusal(str(error)) from None
+        except KeyboardInterrupt:
+            raise Stopped("stopped") from None
         except MemoryError:
             raise Refusal(
                 "that needs more memory than there is: fewer arms, or a shorter horizon, window or delay"

@@ -1,7 +1,6 @@
 """`driftwise diagnose`: does a log drift, when, how far, and what should run?"""
 
 import json
-import shlex
 from pathlib import Path
 
 import click
@@ -22,12 +21,10 @@ def diagnose(log: str | None, seed: int, as_json: bool, out: Path | None, **wher
     names them, and what was guessed is said. The test for drift holds its level: of forty logs without drift it calls
     one drifting.
     """
-    named = [f"--{name.replace('_', '-')}={value}" for name, value in where.items() if value is not None]
-    source = shlex.join([*filter(None, [log]), *named])
     from driftwise.cli.terminal import working
 
     with working("looking for drift"):
-        found = read_log(log, where).diagnose(name=source, seed=seed)
+        found = read_log(log, where).diagnose(seed=seed)
     click.echo(json.dumps(found.to_dict()) if as_json else str(found))
     if out is not None:
         from driftwise.cli._progress import announce

@@ -1,5 +1,6 @@
 """Which log a command reads: a file and its columns, or a deployment of the service, from its store or over HTTP."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -88,6 +89,8 @@ def _of_store(store: str, deployment: str) -> "Log":
         if deployment not in entries:
             there = ", ".join(entries) or "none"
             raise ParameterError(f"there is no deployment {deployment!r} in this store: there are {there}")
-        return Log.from_deployment(rows(journal, entries[deployment].stream, -1, 2**62))
+        log = Log.from_deployment(rows(journal, entries[deployment].stream, -1, 2**62))
+        log.name = shlex.join([f"--deployment={deployment}", f"--store={store}"])
+        return log
     finally:
         journal.close()

@@ -136,6 +136,8 @@ def _write_page(
         paper.figures(evidence),
         tables=paper.tables(str(options["scale"])),
         answer=paper.answer,
+        whole=options["claim"] is None,
+        name=paper.name,
         title=paper.title,
         source=paper.source,
         notes=paper.notes,

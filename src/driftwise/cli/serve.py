@@ -22,8 +22,10 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
         return None
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ParameterError(f"--config {path} cannot be read: {error}") from None
+    except OSError as error:
+        raise ParameterError(f"--config {path} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ParameterError(f"--config {path} is not TOML: {error}") from None
     known = {parameter.name: parameter for parameter in context.command.params}
     settings = {name.replace("-", "_"): value for name, value in values.items()}
     for name in settings:

@@ -30,10 +30,10 @@ def show_summary(summary: "StudySummary") -> None:
     for world, words in summary.words.items():
         sizes = {norm: f"{size:.4g}" for norm, size in summary.drift[world].items() if size is not None}
         norms = [
-            f"{size} in the {norm} norm" if norm in ("l2", "sup") else f"{norm} = {size}"
-            for norm, size in sizes.items()
+            f"{size} ({norm} norm)" if norm in ("l2", "sup") else f"{norm} = {size}" for norm, size in sizes.items()
         ]
-        caption = f"regret against {words.comparator}, ± 95%\nvariation of run 0: {', '.join(norms)}"
+        moved = f"\nhow far run 0 drifts, all steps added: {', '.join(norms)}" if norms else ""
+        caption = f"regret against {words.comparator}, ± 95%{moved}"
         rows = summary.of(world)
         spreads = ["" if math.isnan(row.regret.ci95) else f" ± {row.regret.ci95:,.0f}" for row in rows]
         more = [
@@ -63,14 +63,20 @@ def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
     from driftwise.study.tallies import groups, headline, sentence_of
     from driftwise.study.verdicts import DIFFERS, VERDICTS
 
-    table = Table(title=f"{len(verdicts):,} claims, every reading for itself")
-    for name in ("claims", *VERDICTS):
-        table.add_column(name, justify="left" if name == "claims" else "right")
-    for group in groups(verdicts):
-        table.add_row(group.name, *(str(count or "") for count in group[1:]))
+    counted = groups(verdicts)
+    kinds = [place for place in range(1, len(VERDICTS) + 1) if any(group[place] for group in counted)]
+    plural = "claim" if len(verdicts) == 1 else "claims"
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("claims", overflow="fold")
+    for place in kinds:
+        head = VERDICTS[place - 1].replace("-", "\n")  # six of them and the claims fit into 80 columns
+        table.add_column(head, justify="right", min_width=max(map(len, head.split("\n"))))
+    for group in counted:
+        table.add_row(group.name, *(str(group[place] or "") for place in kinds))
     console = Console()
+    console.print(f"{len(verdicts):,} {plural}; each reading of a statement is a claim\n", highlight=False)
     console.print(table)
-    console.print(sentence_of(headline(verdicts)))
+    console.print(f"\n{sentence_of(headline(verdicts))}")
     for each in verdicts:
         if each.verdict == DIFFERS:
             console.print(f"{each.id} differs: {each.claim.says}; {each.why}", markup=False)

@@ -6,6 +6,7 @@ columns.
 
 import json
 import os
+import shlex
 import tempfile
 import urllib.error
 import urllib.parse
@@ -103,7 +104,9 @@ def log_of_service(url: str, deployment: str, key: str | None) -> "Log":
             raise DriftwiseError(f"no answer from {url}: {error.reason}") from None
         if not path.stat().st_size:
             raise ParameterError(f"the deployment {deployment!r} has made no decisions")
-        return Log.read(path)
+        log = Log.read(path)
+        log.name = shlex.join([f"--deployment={deployment}", f"--url={url}"])
+        return log
 
 
 def _action(column: "pl.Series", text: bool) -> "pl.Series":

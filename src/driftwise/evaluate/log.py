@@ -8,6 +8,7 @@
 `log.notes` says what was guessed, assumed and left out.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -17,6 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
+from driftwise.evaluate.arm_names import notes_on_arms
+from driftwise.evaluate.diagnosis.log_command import UNNAMED, command_options
 
 if TYPE_CHECKING:
     from driftwise.agent import Agent
@@ -58,6 +61,10 @@ class Log:
         What was guessed, assumed and left out, a sentence each.
     arm_guess : ArmGuess, optional
         The column that was taken for the arm, where that is a guess that could be wrong.
+    name : str
+        The log as the command line names it, a file or a deployment.
+    options : tuple of str
+        The options that name its columns there, such as `--action=price`.
 
     >>> log = Log.from_arrays(actions=["red", "blue", "red"], rewards=[1, 0, 0], times=[30, 10, 20])
     >>> log.arms, log.actions, log.rewards
@@ -86,13 +93,16 @@ class Log:
         timezone: str = "UTC",
         notes: Sequence[str] = (),
         arm_guess: "ArmGuess | None" = None,
+        name: str = UNNAMED,
+        options: tuple[str, ...] = (),
     ) -> None:
         self.arms, self.actions, self.rewards, self.times = arms, actions, rewards, times
         self.propensities, self.context, self.context_names = propensities, context, context_names
         self.features, self.feature_names = features, feature_names
         self.units, self.rewarded_at, self.costs, self.cost_names = units, rewarded_at, costs, cost_names
-        self.dated, self.timezone, self.notes = dated and times is not None, timezone, tuple(notes)
-        self.arm_guess = arm_guess
+        self.dated, self.timezone = dated and times is not None, timezone
+        self.notes = (*notes_on_arms(arms, actions), *notes)
+        self.arm_guess, self.name, self.options = arm_guess, name, options
         if not len(actions):
             raise LogError("the log has no rows")
         if context is not None and context.shape[1] > len(context):
@@ -133,8 +143,10 @@ class Log:
         from driftwise.evaluate.rows import read_rows
 
         options = ColumnOptions(time, action, reward, propensity, unit, rewarded_at, context, costs, features)
+        words = command_options(options._asdict() | {"timezone": timezone, "time_format": time_format})
         scan, options = of_export(scan_file(path), options)
-        return cls._of(read_rows(scan, options, timezone=timezone, time_format=time_format))
+        rows = read_rows(scan, options, timezone=timezone, time_format=time_format)
+        return cls._of(rows, name=shlex.quote(str(path)), options=words)
 
     @classmethod
     def from_frame(
@@ -160,8 +172,9 @@ class Log:
         from driftwise.evaluate.rows import read_rows
 
         options = ColumnOptions(time, action, reward, propensity, unit, rewarded_at, context, costs, features)
+        words = command_options(options._asdict() | {"timezone": timezone, "time_format": time_format})
         scan, options = of_export(scan_frame(frame), options)
-        return cls._of(read_rows(scan, options, timezone=timezone, time_format=time_format))
+        return cls._of(read_rows(scan, options, timezone=timezone, time_format=time_format), options=words)
 
     @classmethod
     def from_deployment(cls, rows: Iterable[Mapping[str, object]]) -> "Log":
@@ -252,31 +265,17 @@ class Log:
         )
 
     @classmethod
-    def _of(cls, rows: "LogRows") -> "Log":
-        return cls(
-            arms=rows.arms,
-            actions=rows.actions,
-            rewards=rows.rewards,
-            times=rows.times,
-            propensities=rows.propensities,
-            context=rows.context,
-            context_names=rows.context_names,
-            features=rows.features,
-            feature_names=rows.feature_names,
-            units=rows.units,
-            rewarded_at=rows.rewarded_at,
-            costs=rows.costs,
-            cost_names=rows.cost_names,
-            dated=rows.dated,
-            timezone=rows.timezone,
-            notes=rows.notes,
-            arm_guess=rows.arm_guess,
-        )
+    def _of(cls, rows: "LogRows", *, name: str = UNNAMED, options: tuple[str, ...] = ()) -> "Log":
+        return cls(**rows._asdict(), name=name, options=options)
 
     # ---- what can be asked ----
 
-    def diagnose(self, *, name: str = "LOG", seed: int = 0) -> "Diagnosis":
-        """Does it drift, when, how far, and what should run? `name` stands in the command that is recommended."""
+    def diagnose(self, *, name: str | None = None, seed: int = 0) -> "Diagnosis":
+        """Does it drift, when, how far, and what should run?
+
+        `name` stands for the log in the commands that are recommended, with the options for its columns; the log's own
+        if not given.
+        """
         from driftwise.evaluate.diagnosis.diagnosis import diagnose
 
         return diagnose(self, name=name, seed=seed)

@@ -21,16 +21,21 @@ STRANGERS = {
     b"<": "a web page or XML",
 }
 KINDS = "a log is CSV, JSON lines or Parquet"
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Scan(NamedTuple):
-    """A lazy frame, its place in words, and what was assumed. In `text` all columns are as written."""
+    """A lazy frame, its place in words, and what was assumed. In `text` all columns are as written.
+
+    `first_line` is the line of the file that has the first row; 0 where a file, or a frame, has no lines.
+    """
 
     lazy: "pl.LazyFrame"
     text: bool
     place: str
     notes: tuple[str, ...] = ()
     decimal_comma: bool = False
+    first_line: int = 0
 
 
 def scan_file(path: str | Path) -> Scan:
@@ -42,20 +47,24 @@ def scan_file(path: str | Path) -> Scan:
     for bytes_, words in STRANGERS.items():
         if start.startswith(bytes_):
             raise LogError(f"{path.name} is {words}: {KINDS}")
+    if start.startswith(UTF_16):
+        raise LogError(not_utf8(path.name, "utf-16"))
     if b"\x00" in start:
         raise LogError(f"{path.name} is neither text nor Parquet: {KINDS}")
     try:
         text = start.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if error.start < len(start) - 4:  # a character may be cut in two at the end
-            raise LogError(f"{path.name} is not text in UTF-8: {KINDS}") from None
+            raise LogError(not_utf8(path.name)) from None
         text = start[: error.start].decode("utf-8-sig")
     mark = text.lstrip()[:1]
     if mark == "{":
-        return Scan(pl.scan_ndjson(path, infer_schema_length=None, ignore_errors=True), False, path.name)
+        return Scan(pl.scan_ndjson(path, infer_schema_length=None, ignore_errors=True), False, path.name, first_line=1)
     if mark == "[":
         return Scan(_json(path), False, path.name)
-    return _csv(path, text.lstrip("\r\n").splitlines()[0])
+    lines = text.splitlines()
+    header = next(place for place, line in enumerate(lines) if line)
+    return _csv(path, lines[header])._replace(first_line=header + 2)
 
 
 def _first_bytes(path: Path) -> bytes:
@@ -91,6 +100,20 @@ def _csv(path: Path, header: str) -> Scan:
     notes = () if separator == "," else (f"{path.name} is split at {separator!r}",)
     lazy = pl.scan_csv(path, separator=separator, infer_schema=False, truncate_ragged_lines=True)
     return Scan(lazy, True, path.name, notes, separator == ";")
+
+
+def not_utf8(name: str, encoding: str = "cp1252") -> str:
+    """What to do with a file in another encoding; Excel writes that of Windows where nobody asks for UTF-8."""
+    return (
+        f"{name} is not text in UTF-8: save it in Excel as 'CSV UTF-8', or convert it, if it is in "
+        f"{encoding}: iconv -f {encoding} -t utf-8 FILE > NEW"
+    )
+
+
+def unreadable(place: str, error: Exception) -> LogError:
+    """What Polars says of a file, in a sentence."""
+    words = first_line(error)
+    return LogError(not_utf8(place) if "utf-8" in words.lower() else f"{place} cannot be read: {words}")
 
 
 def first_line(error: Exception) -> str:

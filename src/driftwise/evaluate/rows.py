@@ -2,21 +2,19 @@
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.core.extras import needed_for
-from driftwise.core.spec import same_number
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
 from driftwise.evaluate.arm_features import FeatureColumns, find_features, read_features
 from driftwise.evaluate.categories import encode_context, text_columns
 from driftwise.evaluate.cells import label, missing, number
 from driftwise.evaluate.columns import ArmGuess, ColumnOptions, Columns, Looks, choose_columns, guess_of_arms
-from driftwise.evaluate.reading import Scan, first_line
+from driftwise.evaluate.reading import Scan, unreadable
 from driftwise.evaluate.times import TimeColumn, looks_like_time, offset_note, seconds, time_column, zone_name
 
 with needed_for("reading a log"):
@@ -71,7 +69,7 @@ def read_rows(
     time = time_column(head[columns.time], timezone, time_format) if columns.time else None
     late = time_column(head[columns.rewarded_at], timezone, time_format) if columns.rewarded_at else None
     rules = _rules(scan, layout, time)
-    table = _collect(_parsed(scan, layout, time, late, rules))
+    table = _collect(scan, _parsed(scan, layout, time, late, rules))
     notes += _zone_notes(table, columns, time, timezone)
     keep = _usable(scan, table, rules, notes)
     keep &= _first_of_equals(table, columns, [name for name in head.columns if ID.fullmatch(name)], keep, notes)
@@ -82,7 +80,7 @@ def read_rows(
         notes.append(_incomplete(scan, layout, complete, keep))
         keep[np.flatnonzero(keep)[~complete]] = False
         table, by_arm = table.filter(pl.Series(complete)), by_arm._replace(values=by_arm.values[complete])
-    arms, actions = _arms(table["action"], notes)
+    arms, actions = _arms(table["action"])
     propensities = None
     if columns.propensity:
         propensities = _possible(scan, columns, _array(table, "propensity"), keep, notes)
@@ -164,7 +162,7 @@ def _head(scan: Scan) -> "pl.DataFrame":
     try:
         head = scan.lazy.head(HEAD).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise LogError(f"{scan.place} cannot be read: {first_line(error)}") from None
+        raise unreadable(scan.place, error) from None
     if not len(head):
         raise LogError(f"{scan.place} has no rows")
     return head
@@ -251,11 +249,11 @@ def _parsed(
     return scan.lazy.select(**fields)
 
 
-def _collect(lazy: "pl.LazyFrame") -> "pl.DataFrame":
+def _collect(scan: Scan, lazy: "pl.LazyFrame") -> "pl.DataFrame":
     try:
         return lazy.collect(engine="streaming")
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise LogError(f"the log cannot be read: {first_line(error)}") from None
+        raise unreadable(scan.place, error) from None
 
 
 # ---- what is wrong with rows ----
@@ -322,9 +320,10 @@ def _incomplete(scan: Scan, layout: Layout, complete: NDArray[np.bool_], keep: N
 
 
 def _quote(scan: Scan, row: int, names: Sequence[str]) -> str:
-    """A row as it stands in the file, counted from 1 without the header."""
+    """A row as it stands in the file, with its line; where there are no lines, its number, counted from 1."""
     cells = scan.lazy.slice(row, 1).select(names).collect().row(0, named=True)
-    return f"row {row + 1:,}: " + ", ".join(f"{name}={_short(value)}" for name, value in cells.items())
+    place = f"line {row + scan.first_line:,}" if scan.first_line else f"row {row + 1:,}"
+    return f"{place}: " + ", ".join(f"{name}={_short(value)}" for name, value in cells.items())
 
 
 def _short(value: object) -> str:
@@ -351,7 +350,7 @@ def _possible(scan: Scan, columns: Columns, propensities: Floats, keep: NDArray[
 # ---- arrays ----
 
 
-def _arms(column: "pl.Series", notes: list[str]) -> tuple[tuple[str, ...], Ints]:
+def _arms(column: "pl.Series") -> tuple[tuple[str, ...], Ints]:
     """Names of the arms in order, numbers as numbers, and the index of each row's."""
     names = column.unique().cast(pl.String).drop_nulls().to_list()
     if len(names) > MOST_ARMS:
@@ -360,9 +359,6 @@ def _arms(column: "pl.Series", notes: list[str]) -> tuple[tuple[str, ...], Ints]
         names.sort(key=float)
     except ValueError:
         names.sort()
-    alike = [f"{one!r} and {other!r}" for one, other in pairwise(names) if same_number(one, other)]
-    if alike:
-        notes.append(f"arms that are written differently are different arms, even if equal as numbers: {alike[0]}")
     return tuple(names), np.asarray(column.cast(pl.Enum(names)).to_physical().to_numpy(), np.int64)
 
 

@@ -27,16 +27,21 @@ def write_verdicts(
     *,
     tables: Sequence[PrintedTable] = (),
     answer: PaperAnswer | None = None,
+    whole: bool = True,
     **about: object,
 ) -> Path:
-    """Write the page; `about` holds title, source, notes, scale, runs, seed and command."""
+    """Write the page; `about` holds title, source, notes, scale, runs, seed and command.
+
+    Where not the `whole` paper was played, its answer has only what was.
+    """
     by_id, counts = {each.id: each for each in verdicts}, headline(verdicts)
     sections = [(name, list(members)) for name, members in groupby(verdicts, key=lambda each: each.id.split("/")[0])]
     page = fill(
         "study",
         "paper.html",
         headline=sentence_of(counts),
-        answer=list(zip(ANSWERS, answer.filled(by_id, counts), strict=True)) if answer else [],
+        answer=_answers(answer.filled(by_id, counts, whole=whole)) if answer else [],
+        whole=whole,
         claims=len(verdicts),
         kinds=VERDICTS,
         summary=groups(verdicts),
@@ -46,6 +51,11 @@ def write_verdicts(
         **about,
     )
     return write(page, path)
+
+
+def _answers(answer: PaperAnswer) -> list[tuple[str, str]]:
+    """A heading and a text for each that has one."""
+    return [(heading, text) for heading, text in zip(ANSWERS, answer, strict=True) if text]
 
 
 def _table(printed: PrintedTable, by_id: dict[str, Verdict]) -> dict[str, object] | None:

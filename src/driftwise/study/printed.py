@@ -7,6 +7,8 @@ from typing import NamedTuple
 from driftwise.study.tallies import Headline
 from driftwise.study.verdicts import VERDICTS, Verdict
 
+FIELD = re.compile(r"\{([^{}]+)\}")
+
 
 class PrintedTable(NamedTuple):
     """A table as the paper prints it: headings, and the claim of every cell (None: the paper leaves it empty)."""
@@ -20,7 +22,7 @@ class PaperAnswer(NamedTuple):
     """What was printed, what comes out, what does not and why, and what to use.
 
     `{matches}`, `{statements}` and the like become counts of the paper's statements; `{ID}` becomes our value of a
-    claim, `{ID|paper}` the printed one.
+    claim, `{ID|paper}` the printed one. A sentence with a claim that was not judged is left out.
     """
 
     printed: str
@@ -28,8 +30,12 @@ class PaperAnswer(NamedTuple):
     does_not: str
     use: str
 
-    def filled(self, verdicts: Mapping[str, Verdict], counts: Headline) -> "PaperAnswer":
-        """The same with its numbers; a claim that was not judged this time is said to be missing."""
+    def filled(self, verdicts: Mapping[str, Verdict], counts: Headline, *, whole: bool = True) -> "PaperAnswer":
+        """The same with its numbers.
+
+        Where only a part of the paper was played (not `whole`), no more is left of it than what was printed, and
+        sentences on claims that were judged: counts and words alone tell of the rest.
+        """
         numbers = dict(zip(VERDICTS, map(str, counts.literal[1:]), strict=True))
         numbers["statements"] = str(counts.literal.total)
 
@@ -37,12 +43,21 @@ class PaperAnswer(NamedTuple):
             name, _, which = found[1].partition("|")
             if name in numbers:
                 return numbers[name]
-            if name not in verdicts:
-                return "(not played here)"
             each = verdicts[name]
             return compact(each.claim.paper if which == "paper" else each.finding.ours)
 
-        return PaperAnswer(*(re.sub(r"\{([^{}]+)\}", number, text) for text in self))
+        def remains(sentence: str, *, paper: bool) -> bool:
+            names = {name.partition("|")[0] for name in FIELD.findall(sentence)}
+            claims = names - set(numbers)
+            evident = whole or (names == claims if paper else bool(claims))
+            return evident and claims <= set(verdicts)
+
+        texts = []
+        for name, text in self._asdict().items():
+            sentences = re.split(r"(?<=\.) ", text)
+            kept = [each for each in sentences if remains(each, paper=name == "printed")]
+            texts.append(FIELD.sub(number, " ".join(kept)))
+        return PaperAnswer(*texts)
 
 
 def compact(value: float | None) -> str:

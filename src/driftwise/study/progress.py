@@ -41,13 +41,16 @@ class BarProgress(Progress):
     def __init__(self, bar: "Bar") -> None:
         self.bar = bar
         self.runs = self.rounds = 0
-        self.playing = bar.add_task("nothing to play", total=0)
+        self.playing: TaskID | None = None
         self.compiling: TaskID | None = None
 
     def started(self, runs: int, rounds: int) -> None:
         self.runs, self.rounds = self.runs + runs, self.rounds + rounds
-        if self.runs:
-            self.bar.update(self.playing, total=self.rounds, description=f"playing {self.runs:,} runs")
+        if not self.runs:
+            return
+        if self.playing is None:
+            self.playing = self.bar.add_task("playing")
+        self.bar.update(self.playing, total=self.rounds, description=f"playing {self.runs:,} runs")
 
     def compiled(self, pairs: int, of: int) -> None:
         if self.compiling is None:
@@ -58,7 +61,8 @@ class BarProgress(Progress):
             self.compiling = None
 
     def played(self, rounds: int) -> None:
-        self.bar.advance(self.playing, rounds)
+        if self.playing is not None:
+            self.bar.advance(self.playing, rounds)
 
 
 class NotebookProgress(Progress):

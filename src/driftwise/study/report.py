@@ -218,9 +218,9 @@ def _against_still(best: Row, others: Sequence[Row], alike: Sequence[str]) -> Ma
     still = next((row for row in others if row.still), None)
     if best.still or still is None or still.policy in alike:
         return Markup("")
-    words = " Its regret is {:.0%} lower than that of {}, the best here whose guarantee assumes no drift."
+    words = " Its regret is {:.0%} lower than that of {}, the best here of those made for a world without drift."
     if still is others[0] and not alike:
-        words = " That is {:.0%} less; the guarantee of {} assumes no drift."
+        words = " That is {:.0%} less; {} is made for a world without drift."
     return Markup(words).format(still.gap.mean / still.regret.mean, still.policy)
 
 

@@ -78,12 +78,18 @@ def sentence_of(counts: Headline) -> str:
     if literal.total == 0:
         return "None of the statements judged here is counted."
     words = (
-        (literal.known, "deviate for a known reason"),
-        (literal.unexplained, "deviate without one"),
-        (literal.inconclusive, "are not settled"),
-        (literal.not_judged, "cannot be judged here"),
+        (literal.known, "deviates for a known reason", "deviate for a known reason"),
+        (literal.unexplained, "deviates without one", "deviate without one"),
+        (literal.inconclusive, "is not settled", "are not settled"),
+        (literal.not_judged, "cannot be judged here", "cannot be judged here"),
     )
-    parts = [f"{literal.matches} match", *(f"{count} {text}" for count, text in words if count)]
-    better = f" By the best reading of each, {best.matches} match." if best.matches > literal.matches else ""
+    parts = [_match(literal.matches)]
+    parts += [f"{count} {one if count == 1 else many}" for count, one, many in words if count]
+    better = f" By the best reading of each, {_match(best.matches)}." if best.matches > literal.matches else ""
     differ = f"{literal.differs or 'none'} differ{'' if literal.differs > 1 else 's'}"
-    return f"Of {literal.total} statements of the paper, {', '.join(parts)}, and {differ}.{better}"
+    statements = "statement" if literal.total == 1 else "statements"
+    return f"Of {literal.total} {statements} of the paper, {', '.join(parts)}, and {differ}.{better}"
+
+
+def _match(count: int) -> str:
+    return f"{count} {'matches' if count == 1 else 'match'}"

@@ -1,6 +1,6 @@
 """The diagnosis of a log: everything that can be said of its drift, as one value."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,7 @@ from driftwise.evaluate.columns import ArmGuess
 from driftwise.evaluate.diagnosis.change_points import ChangePoint, change_points
 from driftwise.evaluate.diagnosis.delays import Delays, delays_of
 from driftwise.evaluate.diagnosis.gradual import GradualChange, split_gradual
+from driftwise.evaluate.diagnosis.log_command import command_words
 from driftwise.evaluate.diagnosis.logging_policy import Overlap, overlap
 from driftwise.evaluate.diagnosis.permutation import (
     LEVEL,
@@ -23,6 +24,7 @@ from driftwise.evaluate.diagnosis.permutation import (
     drift_test,
     exchangeable,
     local_noise,
+    means_of,
     n_bins_for,
     noise_of,
     summed,
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 LEAST_ROWS = 20
 GAP = 20.0  # a pause of so many usual pauses between a hundredth of the rows, and of days at least, is a gap
 MONTH = 30 * 86400.0
+BAND_SHARE = 1 / 20  # of the rewards of the arm that has most: with fewer, a band is wider than the picture
+MOST_NAMED = 3  # arms in a note
 
 
 class ArmDiagnosis(NamedTuple):
@@ -91,6 +95,10 @@ class Diagnosis(NamedTuple):
         """Whether the log drifts, by a test that is wrong for one log of forty without drift."""
         return self.p_value <= LEVEL
 
+    def has_band(self, k: int) -> bool:
+        """Whether the band of an arm can be drawn: one of far fewer rewards than others would cover them all."""
+        return self.arms[k].rewarded >= BAND_SHARE * max(arm.rewarded for arm in self.arms)
+
     def __str__(self) -> str:
         from driftwise.evaluate.diagnosis.summary import summary
 
@@ -133,8 +141,8 @@ class Diagnosis(NamedTuple):
         return to_dict(self)
 
 
-def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
-    """Everything that can be said of the drift of a log; `name` stands in the command that is recommended."""
+def diagnose(log: "Log", *, name: str | None = None, seed: int = 0) -> Diagnosis:
+    """Everything that can be said of the drift of a log; `name` stands in the commands that are recommended."""
     rows = np.flatnonzero(~np.isnan(log.rewards))
     if len(rows) < LEAST_ROWS:
         lost = "".join(f"; {note}" for note in log.notes if "left out" in note)
@@ -180,10 +188,10 @@ def diagnose(log: "Log", *, name: str = "LOG", seed: int = 0) -> Diagnosis:
         dated=log.dated,
         timezone=log.timezone,
         recommendation=LogRecommendation("", "", ""),
-        notes=[*log.notes, *seasons.notes, *_gaps(log)],
+        notes=[*log.notes, *seasons.notes, *_gaps(log), *_constant_arms(log, constant)],
         arm_guess=log.arm_guess,
     )
-    return found._replace(recommendation=recommend_for(found, name))
+    return found._replace(recommendation=recommend_for(found, command_words(name or log.name, log.options)))
 
 
 def _without_seasons(arms: Ints, values: Floats, seasons: Seasons, n_arms: int) -> Floats:
@@ -192,9 +200,7 @@ def _without_seasons(arms: Ints, values: Floats, seasons: Seasons, n_arms: int) 
     if n_slots == 1:
         return values
     strata = arms * n_slots + seasons.slots
-    size = n_arms * n_slots
-    means = np.bincount(strata, weights=values, minlength=size) / np.maximum(np.bincount(strata, minlength=size), 1)
-    own = np.bincount(arms, weights=values, minlength=n_arms) / np.maximum(np.bincount(arms, minlength=n_arms), 1)
+    means, own = means_of(strata, values, n_arms * n_slots), means_of(arms, values, n_arms)
     level: Floats = values - means[strata] + own[arms]
     return level
 
@@ -222,6 +228,27 @@ def _date(log: "Log", row: int) -> str:
     if not log.dated:
         return f"{time:g}"
     return datetime.fromtimestamp(time, UTC).astimezone(ZoneInfo(log.timezone)).isoformat(timespec="seconds")
+
+
+def _constant_arms(log: "Log", constant: bool) -> list[str]:
+    """Arms of which every reward is the same, in a log of which some are not."""
+    if constant:
+        return []
+    equal = [(k, own[0]) for k, own in _rewards_by_arm(log) if len(own) > 1 and own.min() == own.max()]
+    if not equal:
+        return []
+    named = ", ".join(f"{log.arms[k]} (always {value:g})" for k, value in equal[:MOST_NAMED])
+    more = f" and {len(equal) - MOST_NAMED:,} more" if len(equal) > MOST_NAMED else ""
+    return [f"rewards of {named}{more} do not vary; the spread of all rewards is taken for their noise"]
+
+
+def _rewards_by_arm(log: "Log") -> Iterator[tuple[int, Floats]]:
+    """The rewards of every arm that has some."""
+    rows = np.flatnonzero(~np.isnan(log.rewards))
+    rows = rows[np.argsort(log.actions[rows], kind="stable")]
+    arms, starts = np.unique(log.actions[rows], return_index=True)
+    for k, own in zip(arms, np.split(rows, starts[1:]), strict=True):
+        yield int(k), log.rewards[own]
 
 
 def _gaps(log: "Log") -> list[str]:

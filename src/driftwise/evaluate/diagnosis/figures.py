@@ -36,8 +36,7 @@ TICKS = (3600, 6 * 3600, 12 * 3600, *(86400 * days for days in (1, 2, 5, 7, 14, 
 
 def rates_figure(found: "Diagnosis", sheet: Sheet) -> Figure:
     """The mean of every arm over time; of many arms, those that were chosen most."""
-    chosen = np.argsort([-arm.chosen for arm in found.arms], kind="stable")[:MOST_ARMS]
-    arms = sorted(int(k) for k in chosen)
+    arms = drawn_arms(found)
     x, labels = times_of(found), {k: shorten(found.arms[k].name, sheet.longest) for k in arms}
     with plain():
         right = max(text_width(label, sheet.letters, bold=True) for label in labels.values()) + 24
@@ -48,13 +47,20 @@ def rates_figure(found: "Diagnosis", sheet: Sheet) -> Figure:
             colour, stroke = pen(place)
             mean, half = found.smooth.means[:, k], 1.96 * found.smooth.sds[:, k]
             axes.plot(x[1:], mean, color=colour, ls=stroke, lw=1.5, zorder=3)
-            axes.fill_between(x[1:], mean - half, mean + half, color=colour, alpha=0.16, lw=0)
+            if found.has_band(k):
+                axes.fill_between(x[1:], mean - half, mean + half, color=colour, alpha=0.16, lw=0)
             ends.append(End(float(mean[-1]), labels[k], colour))
             _mark_changes(axes, found, k, x, colour)
         _limits(axes, found, arms)
         _time_axis(axes, found, sheet, x)
         name_ends(axes, ends, sheet)
     return figure
+
+
+def drawn_arms(found: "Diagnosis") -> list[int]:
+    """The arms that were chosen most, in their order."""
+    chosen = np.argsort([-arm.chosen for arm in found.arms], kind="stable")[:MOST_ARMS]
+    return sorted(int(k) for k in chosen)
 
 
 def window_figure(found: "Diagnosis", sheet: Sheet) -> Figure:
@@ -109,8 +115,9 @@ def _mark_changes(axes: Axes, found: "Diagnosis", k: int, x: Floats, colour: str
 
 def _limits(axes: Axes, found: "Diagnosis", arms: list[int]) -> None:
     """Room for all means, and for bands where these are not far wider."""
-    means, halves = found.smooth.means[:, arms], 1.96 * found.smooth.sds[:, arms]
-    low, high = float(means.min()), float(means.max())
+    low, high = float(found.smooth.means[:, arms].min()), float(found.smooth.means[:, arms].max())
+    banded = [k for k in arms if found.has_band(k)]
+    means, halves = found.smooth.means[:, banded], 1.96 * found.smooth.sds[:, banded]
     room = max(high - low, float(np.median(halves)), 1e-12)
     bottom = max(low - room, float((means - halves).min()))
     top = min(high + room, float((means + halves).max()))

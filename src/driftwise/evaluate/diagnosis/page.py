@@ -3,10 +3,20 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from driftwise.evaluate.diagnosis.figures import rates_figure, window_figure
-from driftwise.evaluate.diagnosis.summary import facts, notes_of, short_date, verdict, window_words
+from driftwise.evaluate.diagnosis.figures import drawn_arms, rates_figure, window_figure
+from driftwise.evaluate.diagnosis.summary import (
+    at_most,
+    facts,
+    listed_arms,
+    notes_of,
+    short_date,
+    verdict,
+    window_words,
+)
 from driftwise.report.style import NARROW, WIDE, pen, svg
 from driftwise.report.templates import Markup, fill, write
+
+MOST_ARMS = 50
 
 if TYPE_CHECKING:
     from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
@@ -24,6 +34,7 @@ def render(found: "Diagnosis", *, title: str) -> str:
             ("windows", window_figure, window_words(found)),
         )
     }
+    arms, more_arms = listed_arms(found, MOST_ARMS)
     return fill(
         "evaluate/diagnosis",
         "diagnosis.html",
@@ -41,6 +52,10 @@ def render(found: "Diagnosis", *, title: str) -> str:
         span=found.span and [short_date(date) for date in found.span],
         facts=[*facts(found)],
         drawings=drawings,
+        p_value=at_most(found),
+        arms=arms,
+        more_arms=more_arms,
+        unbanded=[found.arms[k].name for k in drawn_arms(found) if not found.has_band(k)],
         pens=[pen(place) for place in range(len(found.arms))],
         notes=notes_of(found),
     )

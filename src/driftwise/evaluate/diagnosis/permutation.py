@@ -85,7 +85,7 @@ def exchangeable(arms: Ints, values: Floats, slots: Ints, n_arms: int) -> Exchan
     order = np.argsort(strata, kind="stable")
     sizes = np.bincount(strata, minlength=n_arms * n_slots)
     first = np.cumsum(sizes) - sizes
-    means = np.bincount(strata, weights=values, minlength=len(sizes)) / np.maximum(sizes, 1)
+    means = means_of(strata, values, len(sizes))
     residuals = ((values - means[strata]) / spread_of(arms, values - means[strata], n_arms)[arms])[order]
     runs = sizes // length  # rewards at the end that fill no run are left out of the test
     whole = np.repeat(first, runs * length) + _counts_up(runs * length)
@@ -147,6 +147,22 @@ def summed(cells: Ints, values: Floats, size: int) -> Floats:
     return sums
 
 
+def means_of(cells: Ints, values: Floats, size: int) -> Floats:
+    """The mean of each cell, 0 where it is empty. That of equal values is their value, which the sum may miss.
+
+    Rewards that never vary would else differ from their mean by rounding, and be compared in units of it.
+
+    >>> means_of(np.zeros(3, int), np.array([0.1, 0.1, 0.1]), 1)
+    array([0.1])
+    """
+    low, high = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(low, cells, values)
+    np.maximum.at(high, cells, values)
+    counts = np.bincount(cells, minlength=size)
+    means = summed(cells, values, size) / np.maximum(counts, 1)
+    return np.where(counts > 0, np.clip(means, low, high), 0.0)
+
+
 @kernel
 def permute(values: Floats, cells: Ints, starts: Ints, out: Floats, rng: Any) -> Any:
     """Shuffle each stratum again and again; a row of `out` has the sums per cell of one shuffle."""
@@ -194,13 +210,15 @@ def spread_of(arms: Ints, residuals: Floats, n_arms: int) -> Floats:
 def noise_of(arms: Ints, values: Floats, n_arms: int) -> Floats:
     """The spread of an arm's rewards around its mean of the moment, from neighbours in time: drift hardly shows in it.
 
+    Rewards that never vary tell no noise: such an arm gets the spread of all rewards, in their unit.
+
     >>> noise_of(np.zeros(6, int), np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]), 1)
     array([0.70710678])
     """
     rewards, squares = _steps(arms, values)
     owners = arms[rewards]
     noise = np.sqrt(summed(owners, squares, n_arms) / np.maximum(np.bincount(owners, minlength=n_arms), 1))
-    return np.where(noise > 0.0, noise, 1.0)
+    return np.where(noise > 0.0, noise, float(values.std()) or 1.0)
 
 
 def local_noise(bins: Ints, arms: Ints, values: Floats, noise: Floats, n_bins: int) -> Floats:

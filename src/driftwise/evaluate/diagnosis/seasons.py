@@ -13,7 +13,7 @@ import numpy as np
 
 from driftwise.core.seeding import generator
 from driftwise.core.types import Floats, Ints
-from driftwise.evaluate.diagnosis.permutation import joint_statistic, spread_of, summed
+from driftwise.evaluate.diagnosis.permutation import joint_statistic, means_of, spread_of, summed
 
 LEVEL = 0.01
 PERMUTATIONS = 199
@@ -70,7 +70,7 @@ def find_seasons(
         return Seasons(None, None, nothing, ["seasons cannot be told from drift: the log has no dates"])
     hours = local_hours(times, timezone)
     days = hours // 24
-    means = np.bincount(arms, weights=values, minlength=n_arms) / np.maximum(np.bincount(arms, minlength=n_arms), 1)
+    means = means_of(arms, values, n_arms)
     spread = spread_of(arms, values - means[arms], n_arms)
     residuals: Floats = (values - means[arms]) / spread[arms]
     scale, notes = float(spread[arms].mean()), []

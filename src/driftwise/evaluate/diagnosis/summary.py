@@ -13,9 +13,10 @@ from driftwise.evaluate.diagnosis.variation import MeanVariation
 from driftwise.evaluate.diagnosis.window_curve import WindowCurve
 
 if TYPE_CHECKING:
-    from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
+    from driftwise.evaluate.diagnosis.diagnosis import ArmDiagnosis, Diagnosis
 
 MOST_CHANGES = 12
+MOST_ARMS = 20
 UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 
 
@@ -46,7 +47,7 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
     zone = f" ({found.timezone})" if found.dated else ""
     span = f", {short_date(found.span[0])} to {short_date(found.span[1])}{zone}" if found.span else ""
     guess = f"; {found.arm_guess}" if found.arm_guess else ""
-    yield f"{found.rows:,} rows, {len(found.arms)} {'arm' if len(found.arms) == 1 else 'arms'}{span}{guess}"
+    yield f"{found.rows:,} rows, {len(found.arms):,} {'arm' if len(found.arms) == 1 else 'arms'}{span}{guess}"
     yield ""
     yield verdict(found)
     for change, texts in [*zip(found.changes, found.dates, strict=True)][:MOST_CHANGES]:
@@ -70,11 +71,14 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
     if len(found.gradual) > MOST_CHANGES:
         yield f"  and {len(found.gradual) - MOST_CHANGES} more gradual ones: --json lists all"
     yield ""
-    wide = max(len(arm.name) for arm in found.arms)
+    shown, more = listed_arms(found, MOST_ARMS)
+    wide = max(len(arm.name) for arm in shown)
     yield f"  {'arm':<{wide}}  {'chosen':>9}  {'mean':>18}  {'noise':>8}  variation"
-    for arm in found.arms:
+    for arm in shown:
         mean = f"{arm.mean:.4g} ± {arm.half:.2g}"
         yield f"  {arm.name:<{wide}}  {arm.chosen:>9,}  {mean:>18}  {arm.noise:>8.3g}  {_variation_text(arm.variation)}"
+    if more:
+        yield f"  {more}: --json lists all"
     yield f"  {'all':<{wide}}  {found.rows:>9,}  {'':>18}  {'':>8}  {_variation_text(found.variation)}"
     yield ""
     yield from facts(found)
@@ -92,6 +96,16 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
 def notes_of(found: "Diagnosis") -> list[str]:
     """What was guessed, assumed and left out, but for the guess that stands first."""
     return [note for note in (*found.notes, *found.overlap.notes) if note != str(found.arm_guess)]
+
+
+def listed_arms(found: "Diagnosis", most: int) -> tuple[list["ArmDiagnosis"], str]:
+    """All arms, or where they are more than `most` those chosen most and a sentence about the others."""
+    if len(found.arms) <= most:
+        return found.arms, ""
+    order = sorted(found.arms, key=lambda arm: -arm.chosen)
+    times = order[most].chosen
+    others = f"and {len(order) - most:,} more, each chosen {times:,} {'time' if times == 1 else 'times'} or less"
+    return order[:most], others
 
 
 def short_date(text: str) -> str:

@@ -44,11 +44,12 @@ def log_html(log: "Log") -> str:
 
 def diagnosis_html(found: "Diagnosis") -> str:
     """The verdict, the means over time with the changes found, a table of arms, and what to run."""
-    from driftwise.evaluate.diagnosis.summary import facts, notes_of, verdict
+    from driftwise.evaluate.diagnosis.summary import facts, listed_arms, notes_of, verdict
 
+    arms, more = listed_arms(found, MOST_ARMS)
     rows = [
         (short(arm.name), f"{arm.chosen:,}", plus_minus(arm.mean, arm.half), number(arm.variation.value, 3))
-        for arm in found.arms[:MOST_ARMS]
+        for arm in arms
     ]
     advice = found.recommendation
     run = Markup(
@@ -61,7 +62,7 @@ def diagnosis_html(found: "Diagnosis") -> str:
         sentences([str(found.arm_guess)] if found.arm_guess else []),
         means_plot(found).svg,
         table(["arm", "chosen", "mean", "variation"], rows),
-        sentences([*facts(found)]),
+        sentences([more] * bool(more) + [*facts(found)]),
         run,
         sentences(notes_of(found)),
         subtitle=beside,
@@ -81,8 +82,7 @@ def means_plot(found: "Diagnosis") -> Plot:
             found.arms[k].name,
             places.tolist(),
             means[:, k].tolist(),
-            (means[:, k] - errors[:, k]).tolist(),
-            (means[:, k] + errors[:, k]).tolist(),
+            *([edge.tolist() for edge in (means[:, k] - errors[:, k], means[:, k] + errors[:, k])] * found.has_band(k)),
         )
         for k in order
     ]

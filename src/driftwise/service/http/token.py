@@ -52,9 +52,13 @@ def ensure_token(store: str) -> tuple[str, str | None]:
         path = token_file(store)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")  # mode 0600
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(f"{token}\n")
-        Path(draft).replace(path)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(f"{token}\n")
+            Path(draft).replace(path)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
     except (OSError, RuntimeError) as error:
         return token, str(error)
     return token, None

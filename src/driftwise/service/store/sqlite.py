@@ -10,7 +10,7 @@ import functools
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +83,8 @@ class SQLiteJournal(SQLUpkeep):
         try:
             self._writer: Any = self._connect_writer()
         except BaseException:
-            self._release()
+            if self._file is not None:
+                self._file.discard()
             raise
 
     # ---- writing ----
@@ -222,28 +223,38 @@ class SQLiteJournal(SQLUpkeep):
         return connection
 
     def _connect_writer(self) -> Any:
+        writer: Any = None
         try:
             create = apsw.SQLITE_OPEN_CREATE if self.vfs else 0  # else the file is there
-            writer: Any = self._connect(apsw.SQLITE_OPEN_READWRITE | create)
-            if self.vfs:
-                writer.execute("PRAGMA locking_mode = EXCLUSIVE")  # no shared memory in a simulated file system
-            writer.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file; else only until VACUUM
-            writer.execute("PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON").fetchall()
-            writer.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}").fetchall()
-            writer.execute(f"PRAGMA synchronous = {SYNCHRONOUS[self.durability]}")
-            (version,) = next(iter(writer.execute("PRAGMA user_version")))
-            if version:
-                self._check_version(writer, version)
-                return writer
-            foreign = [name for (name,) in writer.execute("SELECT name FROM sqlite_schema")]
-            if foreign:
-                raise ParameterError(f"{self.path} is a database of another program: it has {foreign[0]}")
-            writer.execute("BEGIN IMMEDIATE")
-            create_tables(_runner(writer), SQLITE)
-            writer.execute(f"PRAGMA user_version = {FORMAT}; COMMIT")
-            return writer
-        except apsw.Error as error:
-            raise self._error("opened", error) from None
+            writer = self._connect(apsw.SQLITE_OPEN_READWRITE | create)
+            self._prepare(writer)
+        except BaseException as error:
+            if writer is not None:
+                with suppress(apsw.Error):
+                    writer.close()
+            if isinstance(error, apsw.Error):
+                raise self._error("opened", error) from None
+            raise
+        return writer
+
+    def _prepare(self, writer: Any) -> None:
+        """The settings of the connection that writes, and the tables of a new file."""
+        if self.vfs:
+            writer.execute("PRAGMA locking_mode = EXCLUSIVE")  # no shared memory in a simulated file system
+        writer.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file; else only until VACUUM
+        writer.execute("PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON").fetchall()
+        writer.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}").fetchall()
+        writer.execute(f"PRAGMA synchronous = {SYNCHRONOUS[self.durability]}")
+        (version,) = next(iter(writer.execute("PRAGMA user_version")))
+        if version:
+            self._check_version(writer, version)
+            return
+        foreign = [name for (name,) in writer.execute("SELECT name FROM sqlite_schema")]
+        if foreign:
+            raise ParameterError(f"{self.path} is a database of another program: it has {foreign[0]}")
+        writer.execute("BEGIN IMMEDIATE")
+        create_tables(_runner(writer), SQLITE)
+        writer.execute(f"PRAGMA user_version = {FORMAT}; COMMIT")
 
     def _check_version(self, writer: Any, version: int) -> None:
         """Refuse another version, unless this is opened to migrate it."""

@@ -26,20 +26,21 @@ _OPEN: set[Identity] = set()  # the stores of this process
 
 
 class StoreFile:
-    """The file of a store, created if missing, and locked until `release`."""
+    """The file of a store, created if missing, and locked until `release`; `discard` removes what was created, too."""
 
     def __init__(self, path: Path) -> None:
         check_platform()
         self.path = path.resolve()
         _check_folder(self.path)
         self._open: list[int] = []
+        self._created: list[Path] = []
         self._identity: Identity | None = None
         try:
             self._take_lock()
             self._take_store()
             self._close_to_others()
         except BaseException:
-            self.release()
+            self.discard()
             raise
 
     def check_in_place(self) -> None:
@@ -58,13 +59,25 @@ class StoreFile:
             _OPEN.discard(self._identity)
             self._identity = None
 
+    def discard(self) -> None:
+        """Remove the files that this has created, with those that SQLite put beside them, and release the locks."""
+        ends = BESIDE if self.path in self._created else ()
+        for path in (*self._created, *(Path(f"{self.path}{end}") for end in ends)):
+            with suppress(OSError):
+                path.unlink()
+        self._created.clear()
+        self.release()
+
     def _take_lock(self) -> None:
         """Lock the lock file, and write our process id into it."""
-        file = self._opened(f"{self.path}.lock")
+        file = self._opened(Path(f"{self.path}.lock"))
         if not _locked(file):
             self._refuse(os.read(file, 20).decode(errors="replace").strip())
-        os.ftruncate(file, 0)
-        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+        try:
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            raise JournalError(f"{self.path}.lock could not be written: {error.strerror}") from None
 
     def _take_store(self) -> None:
         """Lock the store itself, which may have other names."""
@@ -82,9 +95,14 @@ class StoreFile:
         self._identity = status.st_dev, status.st_ino
         _OPEN.add(self._identity)
 
-    def _opened(self, path: str | Path) -> int:
+    def _opened(self, path: Path) -> int:
+        how = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
+            try:
+                file = os.open(path, how | os.O_EXCL, OWNER_ONLY)
+                self._created.append(path)
+            except FileExistsError:
+                file = os.open(path, how, OWNER_ONLY)
         except OSError as error:
             raise JournalError(f"{path} could not be opened: {error.strerror}") from None
         self._open.append(file)

@@ -69,4 +69,10 @@ class Auto(NamedTuple):
         return policy
 
 
-register(Auto, about=About("nothing of the drift", "that of the family's policy", "docs/auto.md", family=ANY))
+ABOUT = About(
+    "nothing of the drift",
+    "that of the policy it stands for, which depends on the kind of problem",
+    "driftwise: docs/auto.md",
+    family=ANY,
+)
+register(Auto, about=ABOUT)
