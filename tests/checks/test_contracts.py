@@ -97,7 +97,7 @@ def weighed(check: Any) -> Any:
 
 
 # All checks of one policy stand together: workers take stretches of tests, and each compiles policies of its own.
-@pytest.mark.parametrize("check", map(weighed, POLICY_CHECKS), ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", [*map(weighed, POLICY_CHECKS)], ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", [*map(tried, EVERY_POLICY)])
 def test_policy(name: str, check: Any) -> None:
     if why_not := check(EVERY_POLICY[name]):
