@@ -51,7 +51,7 @@ def test_rewards_of_arms_chosen_elsewhere_are_learned() -> None:
 
 
 def test_contexts_are_mappings() -> None:
-    policy = RiverContextualPolicy(dw.SlidingLinUCB(window=100))
+    policy = RiverContextualPolicy(dw.LinUCB())
     for t in range(60):
         context = {"sun": float(t % 2), "rain": float(1 - t % 2)}
         arm = policy.pull(["hat", "coat"], context)

@@ -23,7 +23,7 @@ RNG = np.uint64(2**63 + 5)
 
 
 def test_an_address_stands_for_a_state() -> None:
-    policy = dw.SlidingUCB(window=20)
+    policy = dw.DiscountedUCB()
     state, twin = policy.init(Problem(4)), policy.init(Problem(4))
     pinned = pin(state)
     decide = decide_once.bind(policy, pinned, 0, (), RNG, 0)
