@@ -151,6 +151,7 @@ async def test_what_is_told_of_arms_that_left_is_still_the_same(store: Path) -> 
         assert (await queries.verify(engine, "calls")).identical
 
 
+@pytest.mark.system  # two index policies take long to compile
 @together
 async def test_the_journal_is_replayed_into_another_policy(store: Path) -> None:
     """Kernels of two index policies: the second knows all that the first was told, and is warmed at the next start."""

@@ -40,7 +40,11 @@ POLICIES_TRIED: dict[str, Any] = {
 }
 
 
-EVERYDAY = {"sliding-whittle", "sliding-whittle, literal, pooled", "uc-whittle", "whittle-thompson", "adaptive-whittle"}
+EVERYDAY = {
+    "sliding-whittle",
+    "sliding-whittle, literal, pooled",
+    "adaptive-whittle",
+}  # the paper's, and that of `auto`
 
 
 @pytest.mark.parametrize(
@@ -53,7 +57,7 @@ def test_a_policy_agrees_with_its_twin(name: str, late: bool, episode: int) -> N
     follow(POLICIES_TRIED[name], problem(episode=episode), late=late)
 
 
-@pytest.mark.parametrize("name", ["sliding-whittle, literal", "uc-whittle"])
+@pytest.mark.parametrize("name", ["sliding-whittle, literal", deep_unless(False, "uc-whittle")])
 def test_radii_go_by_the_number_of_episodes_where_it_is_known(name: str) -> None:
     follow(POLICIES_TRIED[name], problem(episode=7, horizon=700), late=True)
 
