@@ -155,7 +155,7 @@ def test_rates_and_quotas_count_each_key_for_itself() -> None:
     ("text", "says"),
     [
         ("max-boddy = 3", "has 'max_boddy', which is not an option of serve"),
-        ("port = [", "cannot be read"),
+        ("port = [", "is not TOML: "),
         ("port = 99999999", "'--port': 99999999 is not in the range"),
     ],
 )

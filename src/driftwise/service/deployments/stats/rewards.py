@@ -9,7 +9,7 @@ There is no estimate where the decisions cannot support one. Weights have the me
 policy that never gives one to some arm has less. And with few effective decisions the interval could not be trusted.
 
 Sums are those of r - c, where c, the `shift`, is near the rewards: a variance is a difference of sums, which for large
-rewards with a small spread would be nothing but rounding. No variance is taken for less than rounding may hide.
+rewards with a small spread would be nothing but rounding. A variance that may be all rounding is 0.
 """
 
 import math
@@ -57,8 +57,8 @@ def mean_interval(sums: Sums, low: float, high: float, shift: float = 0.0) -> tu
         return None
     mean = total / count
     if not math.isfinite(low):
-        least = _rounding(count) * squares
-        half = Z * math.sqrt(max(least, squares - total * mean) / max(1.0, count - 1) / count)
+        spread = _beyond_rounding(squares - total * mean, count, squares)
+        half = Z * math.sqrt(spread / max(1.0, count - 1) / count)
         return int(count), shift + mean, shift + mean - half, shift + mean + half
     more, least, most = count + 4, low - shift, high - shift
     center = (total + 2 * (least + most)) / more
@@ -92,10 +92,9 @@ def lift_estimate(sums: Sums, shift: float = 0.0) -> tuple[RewardEstimate, Rewar
     joint = (wrr - (mean + uniform) * wr + mean * uniform * w) / w
     other = (wwrr - 2 * uniform * wwr + uniform * uniform * ww) * n / (w * w)
     size = rr / n + wwrr * n / (w * w)
-    least = _rounding(n) * size
-    half = Z * math.sqrt(max(least, own - 2 * joint + other) / n)
-    alone = Z * math.sqrt(max(least, other) / n)
-    lift = mean - uniform if abs(mean - uniform) > _rounding(n) * math.sqrt(size) else 0.0
+    half = Z * math.sqrt(_beyond_rounding(own - 2 * joint + other, n, size) / n)
+    alone = Z * math.sqrt(_beyond_rounding(other, n, size) / n)
+    lift = mean - uniform if half else 0.0  # what never varies is uniform choice itself, or one reward
     count, level = int(n), shift + uniform
     return (
         RewardEstimate(count, level, level - alone, level + alone),
@@ -103,6 +102,6 @@ def lift_estimate(sums: Sums, shift: float = 0.0) -> tuple[RewardEstimate, Rewar
     )
 
 
-def _rounding(n: float) -> float:
-    """By how much a sum of `n` numbers may be wrong, relative to the sum of their sizes."""
-    return max(ROUNDING, n * sys.float_info.epsilon)
+def _beyond_rounding(variance: float, n: float, size: float) -> float:
+    """A variance that sums of `n` numbers give, whose squares are about `size`; 0 where it may be all rounding."""
+    return variance if variance > max(ROUNDING, n * sys.float_info.epsilon) * size else 0.0
