@@ -393,3 +393,34 @@ def test_a_tag_is_made_while_another_thread_imports() -> None:
         for name in space.keys() - before:
             del space[name]
     assert failures == []
+
+
+FIRST_AGENTS = """
+import sys, threading
+from driftwise.agent.agent import Agent
+from driftwise.families import UCB1
+
+sys.setswitchinterval(1e-5)
+start = threading.Barrier(4)
+
+def make():
+    start.wait()
+    Agent(UCB1(), 2).decide()
+
+threads = [threading.Thread(target=make) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.system
+def test_the_first_agents_of_a_process_may_be_made_by_several_threads() -> None:
+    """As a service does that opens its deployments: whoever comes first loads numba, and the others wait for all of it.
+
+    Before they did, about one of four such processes wrote an error.
+    """
+    for _ in range(6):
+        done = subprocess.run([sys.executable, "-c", FIRST_AGENTS], capture_output=True, text=True, check=True)
+        assert done.stderr == ""

@@ -163,7 +163,7 @@ def test_workers_are_replaced_without_a_refused_request(
                 client.create(name, "ucb1", 2)
             until(lambda: _balanced(client.members(), 2), "two workers")
             before = {each.id for each in client.members()}
-            answers: list[tuple[int, int]] = []
+            answers: list[tuple[int, str]] = []
             stop = threading.Event()
             threads = [threading.Thread(target=_ask, args=(service.url, n, stop, answers)) for n in NAMES]
             for thread in threads:
@@ -176,7 +176,7 @@ def test_workers_are_replaced_without_a_refused_request(
             stop.set()
             for thread in threads:
                 thread.join(HANG_S)
-            assert {status for status, _ in answers} == {200}
+            assert [each for each in answers if each[0] != 200] == []
             assert sum(client.describe(name).n_events or 0 for name in NAMES) == len(answers)
             assert all(client.verify(name).identical for name in NAMES)
         worker = _children(service.process.pid)[0]
@@ -209,12 +209,12 @@ def _balanced(members: list[Any], n: int) -> bool:
     return len(members) == n and all(len(each.deployments) == len(NAMES) // n for each in members)
 
 
-def _ask(url: str, name: str, stop: threading.Event, answers: list[tuple[int, int]]) -> None:
+def _ask(url: str, name: str, stop: threading.Event, answers: list[tuple[int, str]]) -> None:
     """A client that repeats nothing."""
     with httpx.Client(base_url=url, timeout=HANG_S) as http:
         while not stop.is_set():
             answer = http.post(f"/v1/deployments/{name}/decide", json={})
-            answers.append((answer.status_code, answer.json().get("id", -1)))
+            answers.append((answer.status_code, answer.text))
             time.sleep(0.005)
 
 

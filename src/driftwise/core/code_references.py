@@ -124,6 +124,9 @@ def _names(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
 
 # ---- whose code ----
 
+# Where the standard library and installed packages live; found once, for `sysconfig` fails where two threads ask first.
+INSTALLED = tuple(str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "purelib", "platlib"))
+
 
 def matters(module: ModuleType) -> bool:
     """Driftwise's own modules and the user's, not the standard library or an installed package."""
@@ -137,13 +140,7 @@ def matters(module: ModuleType) -> bool:
 
 @functools.cache
 def _is_installed(path: str) -> bool:
-    return str(Path(path).resolve()).startswith(_installed())
-
-
-@functools.cache
-def _installed() -> tuple[str, ...]:
-    """Where the standard library and installed packages live."""
-    return tuple(str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "purelib", "platlib"))
+    return str(Path(path).resolve()).startswith(INSTALLED)
 
 
 def home_of(thing: object) -> ModuleType | None:

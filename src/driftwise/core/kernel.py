@@ -41,6 +41,7 @@ _COMPILED: set["Kernel[Any, Any]"] = set()  # those that have compiled something
 _READS: dict["Kernel[Any, Any]", Any] = {}  # what the user's among them read
 _GENERATION = [0]
 _BOUNDS_CHECKED = [False]
+_NUMBA: list[ModuleType] = []  # once it is loaded
 
 
 class Kernel(Generic[P, R]):
@@ -185,19 +186,28 @@ def entry_options(numba: ModuleType) -> dict[str, Any]:
     return {"no_cfunc_wrapper": True, "pipeline_class": EntryCompiler}
 
 
-@functools.cache
 def load_numba() -> ModuleType:
-    """Import numba once, and teach it what a `Kernel` and a verb are."""
-    with _LOCK:
-        import numba
+    """Import numba once, and teach it what a `Kernel` and a verb are.
 
-        from driftwise.core import dispatch as shapes
-        from driftwise.core import verbs
-        from driftwise.core.compilation.kernel_cache import choose_cpu
+    Whoever comes while another thread does so waits: numba cannot find the type of a value while one is registered.
+    """
+    if not _NUMBA:
+        with _LOCK:
+            if not _NUMBA:
+                _NUMBA.append(_load_and_teach())
+    return _NUMBA[0]
 
-        choose_cpu(numba)
-        verbs.teach(numba)
-        shapes.teach(numba, part_options(numba))
-        importlib.import_module("driftwise.core.compilation.pinned_type")  # it registers itself
-        module: ModuleType = numba
-        return module
+
+def _load_and_teach() -> ModuleType:
+    import numba
+
+    from driftwise.core import dispatch as shapes
+    from driftwise.core import verbs
+    from driftwise.core.compilation.kernel_cache import choose_cpu
+
+    choose_cpu(numba)
+    verbs.teach(numba)
+    shapes.teach(numba, part_options(numba))
+    importlib.import_module("driftwise.core.compilation.pinned_type")  # it registers itself
+    module: ModuleType = numba
+    return module

@@ -22,6 +22,7 @@ from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
 from numba.extending import NativeValue, lower_builtin, models, register_model, typeof_impl, unbox
 from numba.np.numpy_support import as_dtype
 
+from driftwise.core.kernel import load_numba
 from driftwise.core.pinned import PinnedState
 from driftwise.core.types import Array, State
 
@@ -103,6 +104,7 @@ def describe(state: State) -> "tuple[array[int] | Array, int, PinnedType]":
 
 
 def _kind(state: State) -> PinnedType:
+    load_numba()  # all of it, before it is asked for a type
     try:
         fingerprint: bytes = compute_fingerprint(state)  # type: ignore[arg-type]
     except NotImplementedError:  # an array that numba has no type for: its `typeof` says so
