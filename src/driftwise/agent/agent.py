@@ -139,7 +139,7 @@ class Agent(Rounds):
             try:
                 if index < 0:
                     raise IndexError
-                chosen, name = registry.uids[index], registry.names[index]
+                uid, name = registry.uids[index], registry.names[index]
             except (IndexError, TypeError):
                 raise self._no_such_arm(index) from None
             # From here on nothing can fail: a decision is made as a whole or not at all.
@@ -153,7 +153,7 @@ class Agent(Rounds):
                     self._follow(self._plain, self._address, *over)
                 del pending[self._oldest]
                 self.forgotten += 1
-            pending[id] = t, chosen, propensity, NOTHING, note
+            pending[id] = t, uid, propensity, NOTHING, note
             return new_decision((t, name, propensity, NOTHING, own))
 
     def learn(self, decision: Decision | int, reward: object = None, **outcome: object) -> OutcomeStatus:
