@@ -1,6 +1,7 @@
 """The diagnosis of logs whose truth is known, and slow twins of what is compiled or vectorised."""
 
 import json
+import re
 import shlex
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -137,6 +138,15 @@ def test_an_arm_of_few_rows_has_no_band(tmp_path: Path) -> None:
     assert found.plot().svg.count('opacity="0.18"') == 2
     page = found.write(tmp_path / "page.html").read_text()
     assert "Without a band, for they have few rows: C." in page
+
+
+def test_an_arm_of_one_reward_has_a_mean_and_no_interval(tmp_path: Path) -> None:
+    actions = np.append(np.arange(60) % 2, 2)
+    found = log_of(np.random.default_rng(3).random(61), actions).diagnose()
+    page = found.write(tmp_path / "page.html").read_text()
+    for text in (str(found), page, found._repr_html_()):
+        assert not re.search(r"\bnan\b", text)
+    assert json.loads(json.dumps(found.to_dict()))["arms"][2]["ci95"] is None
 
 
 def test_numbers_that_are_no_arms_are_cut_and_noted(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_charts_are_read_zoomed_and_cut_to_a_time(service: tuple[Service, str, s
         assert not page.is_visible("#unzoom")
 
         page.click("#rewards + .numbers summary")  # and as a table
-        assert page.locator("#rewards + .numbers tbody tr").count() > 20
+        tab.until(lambda: page.locator("#rewards + .numbers tbody tr").count() > 20, "the rows")  # filled once it opens
         assert page.locator("#rewards + .numbers th").all_inner_texts() == ["time", "red", "blue"]
 
         page.click("#ranges >> text=Last hour")

@@ -177,6 +177,17 @@ def test_options_come_from_the_command_line_the_environment_and_a_file_in_this_o
     assert done.returncode == 2 and "store=environment://" in done.stderr, done.stderr
 
 
+@pytest.mark.system
+def test_a_variable_that_no_option_reads_is_told() -> None:
+    command = [sys.executable, "-m", "driftwise.cli", "serve", "--store", "nowhere://x"]
+    environment = os.environ | {"DRIFTWISE_SERVE_MAX_BODDY": "3", "DRIFTWISE_SERVE_HOST": "127.0.0.1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    first, second = done.stderr.splitlines()
+    assert done.returncode == 2 and second.startswith("driftwise: store=nowhere://")
+    hint = "did you mean DRIFTWISE_SERVE_MAX_BODY?"
+    assert first == f"warning: DRIFTWISE_SERVE_MAX_BODDY is not used: serve has no such option; {hint}"
+
+
 def test_metrics_to_alert_on(tmp_path: Path) -> None:
     text, id = add_key(tmp_path / "s.db", "admin")
     bearer = {"authorization": f"Bearer {text}"}

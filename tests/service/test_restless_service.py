@@ -494,6 +494,7 @@ def test_both_clients_have_every_verb() -> None:
         "ApiCall",
         "RequestError",
         "OutcomeUnknown",
+        "ServiceUnreachable",
         "error_body",
         "request_error",
         "log_path",

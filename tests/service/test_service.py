@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 import driftwise as dw
-from driftwise.service.client.client import AsyncClient, OutcomeUnknown, RequestError
+from driftwise.service.client.client import AsyncClient, Client, OutcomeUnknown, RequestError, ServiceUnreachable
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
@@ -396,6 +396,19 @@ async def test_the_client_repeats_safely(store: Path) -> None:
             ask.engine._in_flight.add("/taken")  # the same request, still under way
             with pytest.raises(OutcomeUnknown, match="409"):
                 await AsyncClient("http://127.0.0.1", transport=ask.transport, patience=0.1).decide("shop", key="taken")
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+def test_a_service_that_is_not_there(pause: float) -> None:
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with Client(url, patience=pause) as client:
+            with pytest.raises(ServiceUnreachable, match=r"refused\): the request was not done") as unreachable:
+                client.decide("shop")
+            assert unreachable.value.key
+            with pytest.raises(ServiceUnreachable):
+                client.describe("shop")
 
 
 @pytest.mark.system

@@ -1,5 +1,7 @@
 """`driftwise serve` and `driftwise keys`: the decision service and its API keys."""
 
+import difflib
+import os
 import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -147,6 +149,7 @@ def serve(
         from driftwise.service.members.worker import WorkerSettings
         from driftwise.service.members.workers import serve_workers
 
+    _warn_of_unknown_variables(context)
     if demo and workers is not None:
         raise ParameterError(f"--workers {workers} and --demo do not belong together: a demonstration has one process")
     rates = RateLimits(max_rate, max_per_day)
@@ -180,6 +183,17 @@ def serve(
             background=play if demo else None,
             print_line=(lambda _: None) if temporary else click.echo,
         )
+
+
+def _warn_of_unknown_variables(context: click.Context) -> None:
+    """Say which variables look like options and are none. They are not refused: others set variables, too."""
+    start = f"{context.auto_envvar_prefix}_"
+    known = [f"{start}{parameter.name.upper()}" for parameter in context.command.params if parameter.name]
+    for name in sorted(os.environ):
+        if name.startswith(start) and name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            click.echo(f"warning: {name} is not used: serve has no such option{hint}", err=True)
 
 
 @main.group(short_help="Manage API keys of the service.")

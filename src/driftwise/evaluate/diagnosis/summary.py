@@ -75,7 +75,8 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
     wide = max(len(arm.name) for arm in shown)
     yield f"  {'arm':<{wide}}  {'chosen':>9}  {'mean':>18}  {'noise':>8}  variation"
     for arm in shown:
-        mean = f"{arm.mean:.4g} ± {arm.half:.2g}"
+        spread = "" if math.isnan(arm.half) else f" ± {arm.half:.2g}"  # one reward has none
+        mean = f"{arm.mean:.4g}{spread}"
         yield f"  {arm.name:<{wide}}  {arm.chosen:>9,}  {mean:>18}  {arm.noise:>8.3g}  {_variation_text(arm.variation)}"
     if more:
         yield f"  {more}: --json lists all"

@@ -42,6 +42,7 @@ with needed_for("the client of the service"):
 
 T = TypeVar("T")
 RETRY_STATUSES = (429, 502, 503, 504)
+NOT_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout)
 PAUSE_S, MAX_PAUSE_S = 0.05, 2.0
 LONG_S = 300.0  # for requests that compile a policy for the first time, or replay a journal
 
@@ -58,7 +59,16 @@ class OutcomeUnknown(DriftwiseError):
     """No answer came, so the request may have been done or not; repeat it with the same `key`."""
 
     def __init__(self, key: str | None, why: str) -> None:
-        super().__init__(f"no answer came ({why}): whether the request was done is unknown; repeat it with key={key!r}")
+        done = f": whether the request was done is unknown; repeat it with key={key!r}" if key else ""
+        super().__init__(f"no answer came ({why}){done}")
+        self.key = key
+
+
+class ServiceUnreachable(OutcomeUnknown):
+    """No connection could be made: the request was not done. It can be repeated as it is, or with the same `key`."""
+
+    def __init__(self, key: str | None, why: str) -> None:
+        DriftwiseError.__init__(self, f"the service cannot be reached ({why}): the request was not done")
         self.key = key
 
 
@@ -117,18 +127,21 @@ class ApiCall(Generic[T]):
 
         Its value is the result. Both clients run it, so that what is repeated, and for how long, is written once.
         """
-        pauses = _pauses(patience)
+        pauses, connected = _pauses(patience), False
         attempt = Attempt(0.0, self.method, self.path, self.content, self.headers, max(timeout, self.min_timeout_s))
         while True:
             result = yield attempt
+            connected = connected or not isinstance(result, NOT_CONNECTED)
             if isinstance(result, httpx.Response):
                 if not self.is_transient(result):
                     return self.read(result)
                 response, why = result, f"HTTP {result.status_code}"
             else:
-                response, why = None, type(result).__name__
+                response, why = None, str(result) or type(result).__name__
             pause = next(pauses, None)
             if pause is None:
+                if not connected:
+                    raise ServiceUnreachable(self.key, why)
                 return self.give_up(response, why)
             attempt = attempt._replace(pause=pause)
 

@@ -6,7 +6,8 @@
 
 Requests that fail are repeated, with growing pauses. That is safe: every request that changes something carries an
 idempotency key, so that nothing is decided or counted twice. When `patience` seconds have passed and it is not known
-whether the request was done, `OutcomeUnknown` is raised, with the key: repeat the request with it.
+whether the request was done, `OutcomeUnknown` is raised, with the key: repeat the request with it. Where there was
+never a connection, it is a `ServiceUnreachable`: nothing was done.
 
 Both clients have the same methods, which `calls` describes; they differ in how they send.
 """
@@ -24,9 +25,16 @@ with needed_for("the client of the service"):
     import httpx
 
 from driftwise.service.client import calls
-from driftwise.service.client.calls import ApiCall, OutcomeUnknown, RequestError, log_path, request_error
+from driftwise.service.client.calls import (
+    ApiCall,
+    OutcomeUnknown,
+    RequestError,
+    ServiceUnreachable,
+    log_path,
+    request_error,
+)
 
-__all__ = ["AsyncClient", "Client", "OutcomeUnknown", "RequestError"]
+__all__ = ["AsyncClient", "Client", "OutcomeUnknown", "RequestError", "ServiceUnreachable"]
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -13,6 +13,7 @@ async function askScopes() {
 
 /** Ask, do it, and say what came of it; where events were dropped, ask whether those that are kept will do. */
 async function perform(question, method, path, content) {
+  setText(at("done"), ""); // of what was done before
   if (!(await confirmed(question))) return false;
   setText(at("refusal"), "");
   setText(at("done"), "Working…");
