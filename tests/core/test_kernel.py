@@ -99,6 +99,77 @@ def test_a_kernel_edited_in_another_file_is_never_answered_from_the_cache(tmp_pa
     assert python(PLAY, folder=tmp_path, NUMBA_BOUNDSCHECK="1") == "2 0 2 0", "flags belong to the tag too"
 
 
+WAVERING = """
+import os
+from typing import Any, NamedTuple
+import numpy as np
+import driftwise as dw
+
+def kernel_with(step):
+    @dw.extend.kernel
+    def take(arm):
+        return step(arm)
+    return take
+
+@dw.extend.kernel
+def one():
+    return 1
+
+@dw.extend.kernel
+def two():
+    return 2
+
+@dw.extend.kernel
+def up(arm):
+    return arm
+
+@dw.extend.kernel
+def down(arm):
+    return 3 - arm
+
+def by(name):
+    return os.environ["CHOICE"] == name
+
+class WaveringState(NamedTuple):
+    counts: dw.extend.PerArm
+
+class Wavering(NamedTuple):
+    def init(self, problem):
+        return WaveringState(np.zeros(problem.n_arms, np.int64))
+
+favourite = two if by("name") else one
+turns = [kernel_with(step) for step in (up, down)]
+if by("closure"):
+    turns.reverse()
+turn, other_turn = turns
+
+@dw.extend.kernel
+def _select(policy, state, t, context, rng):
+    return turn(favourite()), 1.0
+
+@dw.extend.kernel
+def _select_two(policy, state, t, context, rng):
+    return 2, 1.0
+
+@dw.extend.kernel
+def _update(policy, state, decision, outcome, now):
+    state.counts[decision.action] += 1
+
+dw.extend.register(Wavering, select=_select_two if by("registration") else _select, update=_update)
+"""
+
+
+@pytest.mark.system
+def test_what_a_module_chose_when_it_was_imported_belongs_to_the_tag(tmp_path: Path) -> None:
+    """Which kernel is registered, what a name stands for, and what a factory was given: the text tells none of them."""
+    (tmp_path / "wavering.py").write_text(WAVERING)
+    ask = "import driftwise as dw, wavering; print(dw.Agent(wavering.Wavering(), 4).decide().action)"
+    assert python(ask, folder=tmp_path, CHOICE="none") == "1"
+    for choice in ("registration", "name", "closure"):
+        assert python(ask, folder=tmp_path, CHOICE=choice) == "2", choice
+    assert python(ask, folder=tmp_path, CHOICE="none") == "1"
+
+
 @pytest.mark.system
 def test_a_tag_does_not_depend_on_what_else_was_loaded(tmp_path: Path) -> None:
     (tmp_path / "stubborn.py").write_text(POLICY.format(name="Stubborn", imports="", call="int"))

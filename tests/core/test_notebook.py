@@ -163,10 +163,11 @@ class Anyone(NamedTuple):
 
 
 def writes(number: float) -> Kernel[..., Any]:
-    """A kernel that writes a number, as a cell would define it."""
+    """A kernel that writes a number, as a cell would define it; it returns what a `select` must."""
 
-    def answer(subject: Any, out: Any) -> None:
+    def answer(subject: Any, out: Any) -> tuple[int, float]:
         out[0] = number
+        return 0, 1.0
 
     return kernel(answer)
 

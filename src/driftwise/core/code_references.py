@@ -72,7 +72,7 @@ def frozen(value: object, depth: int = 8) -> object:
     Collections inside `depth` others are compared as objects: one that holds itself would have no end.
     """
     if depth == 0:
-        return _Itself(value)
+        return _Itself(value, 0)
     inner = functools.partial(frozen, depth=depth - 1)
     if isinstance(value, np.ndarray):
         return "array", value.dtype.str, value.shape, hashlib.sha256(value.tobytes()).hexdigest()
@@ -84,14 +84,14 @@ def frozen(value: object, depth: int = 8) -> object:
         return "dict", *((inner(name), inner(each)) for name, each in value.items())
     if isinstance(value, set | frozenset):
         return "set", *sorted(map(inner, value), key=repr)
-    return _Itself(value)
+    return _Itself(value, depth)
 
 
 class _Itself:
     """An object that is equal to itself only; kept, so that nothing else can take its place in memory."""
 
-    def __init__(self, value: object) -> None:
-        self.value = value
+    def __init__(self, value: object, depth: int) -> None:
+        self.value, self._depth = value, depth  # how much of what is inside is written down
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Itself) and other.value is self.value
@@ -99,7 +99,19 @@ class _Itself:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:  # the same in every process
-        return type(self.value).__qualname__
+        return _place(self.value, self._depth)
+
+
+def _place(thing: object, depth: int) -> str:
+    """Where code was written, and what is in its closure, which tells apart what one factory made; else a class."""
+    function = thing.function if isinstance(thing, Kernel) else thing
+    if isinstance(thing, type):
+        return f"{thing.__module__}.{thing.__qualname__}"
+    if not isinstance(function, FunctionType):  # a verb has a name, and a module
+        return f"{type(thing).__qualname__} {getattr(thing, '__name__', '')}"
+    place = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
+    inside = dict(enumerate(function.__defaults__ or ())) | closure_of(function) if depth else {}
+    return f"{place} {frozen(inside, depth // 2)!r}" if inside else place
 
 
 def functions_of(thing: object) -> list[FunctionType]:

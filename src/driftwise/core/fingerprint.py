@@ -1,9 +1,10 @@
 """Which code is this? A tag that changes when any source a class depends on changes; it names caches and keys results.
 
 The sources of a class are its module, the modules of the kernels registered for it, and all that those modules
-mention, as far as it is driftwise's own or the user's, not the standard library or an installed package. Constants are
-told by their values, so one imported from a settings file counts as well. What was written in a notebook has no file:
-there it is the class, its kernels, and what they name, so that a cell that they do not need changes nothing.
+mention, as far as it is driftwise's own or the user's, not the standard library or an installed package. What a name
+stands for counts beside the text, for a module may choose when it is imported: constants by their values, kernels,
+functions and classes by where they were written and what is in their closures. What was written in a notebook has no
+file: there it is the class, its kernels, and what they name, so that a cell that they do not need changes nothing.
 """
 
 import hashlib
@@ -30,9 +31,10 @@ from driftwise.core.code_references import (
     values_of,
 )
 from driftwise.core.kernel import Kernel, generation
-from driftwise.core.verbs import kernels_of
+from driftwise.core.verbs import VERBS
 
-CONSTANTS = (int, float, str, tuple, np.ndarray)
+CODE = (Kernel, type, FunctionType)
+CONSTANTS = (int, float, str, tuple, np.ndarray, *CODE)
 Tagged = tuple[int, Reads, str]  # the generation of kernels it belongs to, what was read of notebooks, and the tag
 _KNOWN: dict[tuple[Any, ...], Tagged] = {}
 _TEXTS: dict[str, tuple[Any, str]] = {}  # of each module: the spec it was loaded by, and the hash of its file
@@ -75,10 +77,12 @@ def _sources(objects: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
     while queue:
         item = queue.pop()
         if isinstance(item, type):  # a class brings its kernels, wherever they were written
-            queue.extend(kernels_of(item))
+            answers = {verb.__name__: verb.kernels[item] for verb in VERBS.values() if item in verb.kernels}
+            texts.append(f"{item.__qualname__} {_values(answers)}")
+            queue.extend(answers.values())
         if isinstance(item, Kernel) and item.function.__closure__:  # no text tells what is in there
             around = closure_of(item.function)
-            texts.append(f"{item.function.__qualname__} {_constants(around, CONSTANTS)}")
+            texts.append(f"{item.function.__qualname__} {_values(around)}")
             queue.extend(_things(around.values()))
         home = home_of(item)
         where = id(item) if home is None else home.__name__
@@ -86,13 +90,14 @@ def _sources(objects: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
             continue
         seen.add(where)
         if home is not None:
-            texts.append(f"{home.__name__} {_file_of(home)} {_constants(vars(home), CONSTANTS)}")
-            queue.extend(_mentioned(home))
+            named = _named_in(home)
+            texts.append(f"{home.__name__} {_file_of(home)} {_values(named)}")
+            queue.extend(_things(each for each in named.values() if isinstance(each, (*CODE, ModuleType, tuple))))
             continue
         loose.append(item)
         named = {name: value for function in functions_of(item) for name, value in values_of(function).items()}
         own = vars(item).copy() if isinstance(item, type) else {}
-        constants = [_constants(each, (*CONSTANTS, list, dict, set, frozenset)) for each in (named, own)]
+        constants = [_values(each, (*CONSTANTS, list, dict, set, frozenset)) for each in (named, own)]
         texts.append(f"{item.__qualname__} {_source_of(item)} {constants}")
         queue.extend([*getattr(item, "__mro__", ())[1:-1], *_things([*named.values(), *own.values()])])
     return texts, loose
@@ -115,27 +120,29 @@ def _things(values: Iterable[object], depth: int = 8) -> list[Any]:
     return things
 
 
-def _mentioned(module: ModuleType) -> list[Any]:
+def _named_in(module: ModuleType) -> dict[str, Any]:
     """What a module names. Which of its own modules a package names depends on what was loaded: those do not count.
 
     The names of driftwise itself load on first use: of them, those count that the code of the module reads.
     """
     root = sys.modules["driftwise"]
     if module is root:
-        return []
+        return {}
     own = f"{module.__name__}." if module.__name__.split(".")[0] == "driftwise" else "/"
-    values = vars(module).copy().values()  # in one step: another thread may import something
-    named = [value for value in values if isinstance(value, Kernel | type | FunctionType | ModuleType)]
-    named = [value for value in named if not (isinstance(value, ModuleType) and value.__name__.startswith(own))]
-    if root in named:
-        functions = [function for value in named if home_of(value) is module for function in functions_of(value)]
-        read = [space[name] for each in functions for space, name in places_of(each) if space is vars(root)]
-        named += _things(read)
+    named = {
+        name: value
+        for name, value in vars(module).copy().items()  # in one step: another thread may import something
+        if not (isinstance(value, ModuleType) and value.__name__.startswith(own))
+    }
+    if any(value is root for value in named.values()):
+        code = [value for value in named.values() if isinstance(value, CODE) and home_of(value) is module]
+        places = [place for each in code for function in functions_of(each) for place in places_of(function)]
+        named |= {f"driftwise.{name}": space[name] for space, name in places if space is vars(root)}
     return named
 
 
-def _constants(named: dict[str, Any], kinds: tuple[type, ...]) -> list[str]:
-    """Numbers, texts, arrays and collections of them, by value."""
+def _values(named: dict[str, Any], kinds: tuple[type, ...] = CONSTANTS) -> list[str]:
+    """What names stand for, in words: numbers, texts, arrays and collections by value, code by its place."""
     now = named.copy()  # in one step: another thread may import something
     plain = {name: value for name, value in now.items() if not name.startswith("__") and isinstance(value, kinds)}
     return sorted(f"{name}={frozen(value)!r}" for name, value in plain.items())
