@@ -1,5 +1,6 @@
 """The promises of `core.kernel` and `core.verbs`: lazy, never stale, one owner per name."""
 
+import dataclasses
 import gc
 import importlib
 import inspect
@@ -12,12 +13,14 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import driftwise
+from driftwise.core.code_references import frozen
 from driftwise.core.fingerprint import _tag_of, code_tag
 from driftwise.core.kernel import PARTS, kernel, load_numba
 from driftwise.core.loop import play
@@ -176,6 +179,14 @@ def test_a_tag_does_not_depend_on_what_else_was_loaded(tmp_path: Path) -> None:
     ask = "import stubborn; {} from driftwise.core.fingerprint import code_tag; print(code_tag(stubborn.Stubborn))"
     more = "import driftwise.core.compilation.deferred_codegen, driftwise.checks; from driftwise import Agent, run;"
     assert python(ask.format(""), folder=tmp_path) == python(ask.format(more), folder=tmp_path)
+
+
+@pytest.mark.parametrize(("function", "belong"), [(dataclasses.fields, False), (python, True)])
+def test_lines_of_libraries_do_not_belong_to_the_tag(function: Any, belong: bool) -> None:
+    """They change with each release of Python, and what was compiled ahead would be compiled again."""
+    moved = FunctionType(function.__code__.replace(co_firstlineno=7), function.__globals__)
+    moved.__module__, moved.__defaults__ = function.__module__, function.__defaults__
+    assert (repr(frozen(moved)) != repr(frozen(function))) == belong
 
 
 @pytest.mark.system

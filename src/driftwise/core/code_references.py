@@ -109,7 +109,9 @@ def _place(thing: object, depth: int) -> str:
         return f"{thing.__module__}.{thing.__qualname__}"
     if not isinstance(function, FunctionType):  # a verb has a name, and a module
         return f"{type(thing).__qualname__} {getattr(thing, '__name__', '')}"
-    place = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
+    place, code = f"{function.__module__}.{function.__qualname__}", function.__code__
+    if not _is_installed(code.co_filename):  # lines of libraries change with their releases, and with Python's
+        place = f"{place}:{code.co_firstlineno}"
     inside = dict(enumerate(function.__defaults__ or ())) | closure_of(function) if depth else {}
     return f"{place} {frozen(inside, depth // 2)!r}" if inside else place
 
