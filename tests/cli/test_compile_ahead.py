@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -134,11 +135,14 @@ def test_code_is_for_a_level_of_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kernel_cache.cpu_level(avx=True) == "generic"
 
 
-def test_code_unused_for_a_month_is_swept_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("old", "new"):
-        (tmp_path / name).mkdir()
-        (tmp_path / f"{name}.kernel").touch()
-    for name in ("old", "old.kernel"):
-        os.utime(tmp_path / name, (0, 0))
+def test_code_unused_for_a_month_is_swept_away_and_nothing_else(tmp_path: Path) -> None:
+    """The folder may be one where the user keeps other things."""
+    old, new = (kernel_cache.KernelCache(name, "tag")._file("(int64,)", ("cpu",)) for name in ("old", "new"))
+    part = f"{old}.{uuid.uuid4().hex}.part"
+    others = ["shop.db", "old.kernel", "linux.kernel.tar", "thesis"]
+    (tmp_path / "thesis").mkdir()
+    for name in (old, new, part, *others):
+        (tmp_path / name).exists() or (tmp_path / name).touch()
+        os.utime(tmp_path / name, None if name == new else (0, 0))
     kernel_cache.sweep(tmp_path)
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["new", "new.kernel"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted([new, *others])

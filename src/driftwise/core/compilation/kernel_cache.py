@@ -24,7 +24,7 @@ import functools
 import hashlib
 import os
 import pickle
-import shutil
+import re
 import sys
 import time
 import uuid
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 UNUSED_DAYS = 30
 SUFFIX = ".kernel"
+FILE = re.compile(rf".+-[0-9a-f]{{32}}\{SUFFIX}(\.[0-9a-f]{{32}}\.part)?")  # what is written here, and parts of it
 LEVEL_3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")  # what x86-64-v3 has and earlier levels do not
 HARMLESS = ("CACHE_DIR", "CPU_FEATURES", "CPU_NAME", "DEBUG_CACHE", "NUM_THREADS", "THREADING_LAYER")
 COMPILER = ("deferred_codegen", "pinned_type")  # modules that say what compiled code looks like
@@ -165,12 +166,15 @@ def own_folder() -> Path:
 
 @functools.cache
 def sweep(folder: Path) -> None:
-    """Once in a process, remove what was not used for a month: code of earlier versions, for the most part."""
+    """Once in a process, remove compiled code that was not used for a month: of earlier versions, for the most part.
+
+    The folder may be one that the user keeps other things in: those stay.
+    """
     long_ago = time.time() - UNUSED_DAYS * 86_400
     for each in folder.iterdir():
         with suppress(OSError):
-            if each.stat().st_mtime < long_ago:
-                shutil.rmtree(each) if each.is_dir() else each.unlink()
+            if FILE.fullmatch(each.name) and each.stat().st_mtime < long_ago:
+                each.unlink()
 
 
 def _read(path: Path) -> bytes | None:
