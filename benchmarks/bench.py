@@ -24,6 +24,7 @@ from benchmarks import (
     accuracy,
     against_c,
     against_linear_peers,
+    against_obp,
     against_peers,
     knapsack,
     linear_scaling,
@@ -91,8 +92,10 @@ def _sections(sizes: Sizes, peers: bool) -> dict[str, Section]:
         "threads": lambda: parallel.rows(sizes),
         "memory": lambda: memory.rows(sizes),
         "agent": lambda: live.rows(sizes, peers=peers),
+        "agent of many restless arms": lambda: [live.restless_row()],
         "agent with features": lambda: live_linear.rows(sizes, peers=peers),
         "regret": lambda: regret_against_peers.rows(sizes) if peers else regret_against_peers.skipped(LEFT_OUT),
+        "evaluation": lambda: against_obp.rows() if peers else against_obp.skipped(LEFT_OUT),
         "service": lambda: service.rows(sizes),
         "start-up": lambda: startup.rows(sizes),
         "cost per round by number of arms": lambda: Curve(

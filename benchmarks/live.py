@@ -1,4 +1,7 @@
-"""An `Agent` in a live program, one decide and one learn at a time, against river's UCB doing the same."""
+"""An `Agent` in a live program, one decide and one learn at a time, against river's UCB doing the same.
+
+What a restless agent costs beside its policy is measured with `round-robin`, which computes nothing.
+"""
 
 import gc
 import itertools
@@ -13,9 +16,10 @@ from benchmarks.sizes import Sizes
 from benchmarks.table import Row, row
 from driftwise.agent import Agent
 from driftwise.core.family import FAMILIES, family_of
-from driftwise.families import POLICIES, MultiArmed
+from driftwise.families import POLICIES, MultiArmed, Restless, RoundRobin
 
 ARMS, WINDOW = 10, 1000
+MANY, ACTIVE, TURNS = 1000, 100, 200
 
 
 def rows(sizes: Sizes, *, peers: bool) -> list[Row]:
@@ -69,3 +73,18 @@ def _live(agent: Any, rounds: list[Round]) -> None:
     for uniform, means in rounds:
         decision = decide()
         learn(decision, 1.0 if uniform < means[decision.action] else 0.0)
+
+
+def restless_row() -> Row:
+    """Processor time of `learn` for one of many arms, outside the policy."""
+    states = ["well", "ill"]
+    agent = Agent(RoundRobin(), Restless(MANY, states=states, state_rewards=[1.0, 0.0], n_active=ACTIVE), seed=0)
+    seen = [[states[(arm + turn) % 2] for arm in range(MANY)] for turn in range(2)]
+    seconds = []
+    for turn in range(TURNS):
+        decision = agent.decide(states=seen[turn % 2])
+        start = time.process_time()
+        agent.learn(decision, states=seen[(turn + 1) % 2])
+        seconds.append(time.process_time() - start)
+    cost = statistics.median(seconds) / MANY * 1e6
+    return row(f"agent round-robin, learn, {MANY:,} restless arms", unit="us/arm", ours=cost, target="agent: restless")

@@ -52,18 +52,17 @@ OUR_ROUNDS = 1000
 
 def rows(sizes: Sizes, *, peers: bool, names: tuple[str, ...] = tuple(PEERS)) -> list[Row]:
     """Rates by number of features, then first use and memory with the fewest features."""
-    if not peers:
-        return [_alone(features) for features in FEATURES]
-    found: list[Row] = []
+    found = [_alone(features) for features in FEATURES]
     for features in FEATURES:
-        for peer in names:
+        for peer in names if peers else ():
             found += _against(peer, features, sizes.peer_pairs, other_costs=features == FEATURES[0])
     return found
 
 
 def _alone(features: int) -> Row:
     document = ours(OUR_ROUNDS, features)
-    return row(f"agent lin-ucb, 40 arms, {features} features", unit="us/round", ours=document["us_per_round"])
+    cost, target = document["us_per_round"], f"agent: {features} features"
+    return row(f"agent lin-ucb, {ARMS} arms, {features} features", unit="us/round", ours=cost, target=target)
 
 
 def _against(peer: str, features: int, pairs: int, *, other_costs: bool) -> list[Row]:
