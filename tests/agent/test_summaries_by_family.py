@@ -113,7 +113,7 @@ def worths_of(name: str, twin: Any, t: int, rates: Floats, prices: Floats) -> Fl
     if name == "lagrange-bwk":
         return np.array(twin.chances(t)[:ARMS])
     if name == "prequential-pacing":
-        return np.array(twin.gains(t))
+        return np.array(twin.gains(t, rates))
     if name in ("greedy-ratio", "primal-dual-bwk"):
         return np.array(twin.ratios(t, rates))
     program = twin.program(t, rates)

@@ -1,18 +1,21 @@
 """Everything registered keeps every promise in `driftwise.checks`. A new policy or world is found by its table.
 
 A promise that does not apply to a kind of policy or world is skipped, with the reason. Policies with features take long
-to compile, and so do those with budgets: `make test` tries those in EVERYDAY, and `make deep` all.
+to compile, and so do those with budgets: `make test` tries those in EVERYDAY, `make deep` all. What compiles nothing
+is asked of every policy every day.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import fields, replace
 from importlib.util import find_spec
+from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
 
 from driftwise.checks import FAMILY_CHECKS, POLICY_CHECKS, WORLD_CHECKS, check_policy, check_world
+from driftwise.checks.basics import refuses_other_families, rejects_nonsense
 from driftwise.checks.runs import no_index_is_out_of_bounds
 from driftwise.core.family import ANY, FAMILIES, family_of, resolve
 from driftwise.errors import ParameterError
@@ -52,10 +55,13 @@ EVERY_POLICY: dict[str, Any] = {
 EVERYDAY = {"sliding-lin-ucb", "kalman-mixture", "sliding-slate-ucb", "sliding-knapsack-ucb", "greedy-ratio", "wiql"}
 
 
-def tried(name: str) -> Any:
-    """A policy to try every day, or only when all are."""
+QUICK = {rejects_nonsense, refuses_other_families}  # they compile nothing
+
+
+def tried(name: str, check: Any) -> bool:
+    """Whether a check is asked of a policy every day, or only when all are."""
     everyday = FAMILIES[family_of(EVERY_POLICY[name])].adapter.bare or name in EVERYDAY
-    return name if everyday else pytest.param(name, marks=pytest.mark.deep)
+    return check in QUICK or (everyday and check is not no_index_is_out_of_bounds)  # which compiles once more
 
 
 # What a world may be made with, by the parameter that says so.
@@ -91,14 +97,14 @@ EVERY_WORLD: dict[str, Any] = PLAIN | {
 }
 
 
-def weighed(check: Any) -> Any:
-    """A check for every day, unless it compiles each policy once more."""
-    return deep_unless(check is not no_index_is_out_of_bounds, check)
-
-
 # All checks of one policy stand together: workers take stretches of tests, and each compiles policies of its own.
-@pytest.mark.parametrize("check", [*map(weighed, POLICY_CHECKS)], ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", [*map(tried, EVERY_POLICY)])
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        deep_unless(tried(name, check), name, check, id=f"{name}-{check.__name__}")
+        for name, check in product(EVERY_POLICY, POLICY_CHECKS)
+    ],
+)
 def test_policy(name: str, check: Any) -> None:
     if why_not := check(EVERY_POLICY[name]):
         pytest.skip(why_not)

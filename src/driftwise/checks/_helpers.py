@@ -3,7 +3,7 @@
 import numpy as np
 
 from driftwise.core.protocols import Policy
-from driftwise.core.serialization import lasting
+from driftwise.core.serialization import arrays, lasting
 from driftwise.core.types import Record
 
 
@@ -29,3 +29,11 @@ def differences(one: Record, other: Record) -> list[str]:
 
 def alike(one: Record, other: Record) -> bool:
     return not differences(one, other)
+
+
+def spoil_scratch(state: Record) -> None:
+    """Write nonsense into the arrays that hold nothing from one call to the next: whoever reads them first is wrong."""
+    kept = {path for path, _ in arrays(state)}
+    for path, array in arrays(state, but=()):
+        if path not in kept:
+            array[...] = np.nan if array.dtype.kind == "f" else 0

@@ -1,5 +1,7 @@
 """What a policy is: it refuses nonsense, compiles once, and does not grow."""
 
+import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -26,8 +28,7 @@ def rejects_nonsense(policy: Policy) -> None:
     """`init` refuses parameters that are not what they should be, and problems without choices: `ParameterError`."""
     problem = fixtures_of(policy).problem
     for name in policy._fields:
-        wrong = (np.nan, np.inf, "x", None) + ((0, -1, 2.5) if name == "window" else ())
-        for value in wrong:
+        for value in _nonsense(policy, name):
             bad = policy._replace(**{name: value})
             _refuses(lambda policy: cast(policy).init(problem), bad, f"{name}={value} was accepted")
     for name in (name for name in SIZES if getattr(problem, name)):
@@ -35,6 +36,15 @@ def rejects_nonsense(policy: Policy) -> None:
             sizes: dict[str, Any] = {name: size}
             hint = f"{name}={size} was accepted: check it in `init`, dx.whole({name!r}, problem.{name})"
             _refuses(policy.init, problem._replace(**sizes), hint)
+
+
+def _nonsense(policy: Policy, name: str) -> tuple[object, ...]:
+    """Values that no parameter can have. A window of 0 is one of them, unless the docstring says what it stands for."""
+    wrong = (np.nan, np.inf, "x", None)
+    if name != "window":
+        return wrong
+    entry = re.search(r"^window : .*\n((?:    .*\n)+)", f"{inspect.getdoc(type(policy))}\n", re.MULTILINE)
+    return (*wrong, -1, 2.5) if entry and re.search(r"\b0\b", entry[1]) else (*wrong, -1, 2.5, 0)
 
 
 def refuses_other_families(policy: Policy) -> None:

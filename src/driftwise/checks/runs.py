@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.checks._helpers import kind_name
+from driftwise.checks._helpers import kind_name, spoil_scratch
 from driftwise.checks.contract import ContractError, fixtures_of, require, select, short_run
 from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core import verbs
@@ -66,7 +66,7 @@ def same_seed_same_run(policy: Policy) -> None:
 
 
 def loop_equals_verbs(policy: Policy) -> None:
-    """The compiled loop gives the same bits as calling one verb after another."""
+    """The compiled loop gives the same bits as calling one verb after another, whatever is in the room to work in."""
     fixtures, policy = fixtures_of(policy), cast(policy)
     state, trace = short_run(policy)
     tape, nature = fixtures.world.draw(ROUNDS, seed=1)
@@ -77,10 +77,13 @@ def loop_equals_verbs(policy: Policy) -> None:
         context, is_open = fixtures.observe(tape, nature, t)
         if not is_open:
             break
+        spoil_scratch(by_hand)
         action, propensity = calls.select(by_hand, t, context, own)
         there = bool(np.all(action == trace.actions[t]))
         require(there, f"{policy} chose {trace.actions[t]} in the loop and {action} by hand, round {t}")
         outcome = verbs.respond(tape, nature, t, action)
+        action = action.copy() if isinstance(action, np.ndarray) else action  # perhaps room that a policy works in
+        spoil_scratch(by_hand)
         calls.update(by_hand, decision_of(t, action, propensity, context, action, own), outcome, t)
     require(equal(state, by_hand), f"{policy} ended in another state by hand than in the loop")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from driftwise.agent import Agent
 from driftwise.agent.summary import NUMBERS, ArmSummary
-from driftwise.checks._helpers import kind_name
+from driftwise.checks._helpers import kind_name, spoil_scratch
 from driftwise.checks.contract import agent_for, fixtures_of, learn, require, short_run
 from driftwise.checks.verb_calls import VerbCalls
 from driftwise.core import verbs
@@ -63,7 +63,9 @@ def summaries_are_what_happened(policy: Policy) -> str | None:
 
 
 def summarise_reads_only(policy: Policy) -> str | None:
-    """The kernel leaves the state as it was, with a decision under way too, and gives the same again."""
+    """The kernel leaves the state as it was, with a decision under way too, and gives the same again, whatever the
+    arrays of the state hold that are room to work in.
+    """
     fixtures, policy, luck, rng = fixtures_of(policy), cast(policy), np.random.default_rng(12), key(13)
     if not fixtures.has_arms:
         return f"{kind_name(policy)} chooses points, not arms: it has no summary of arms"
@@ -78,6 +80,7 @@ def summarise_reads_only(policy: Policy) -> str | None:
     tables = [new_summary(n_rows, n_costs) for _ in range(2)]
     for table in tables:
         summarise_once(without_text(policy), state, t + 1, context, rng, table)
+        spoil_scratch(state)
     require(equal(before, state), f"summarise of {policy} changed the state")
     same = all(np.array_equal(one, other, equal_nan=True) for one, other in zip(*tables, strict=True))
     require(same, f"{policy} gave another summary the second time")

@@ -62,6 +62,11 @@ def at_most(value: float) -> Range:
     return Range(-math.inf, value)
 
 
+def below(value: float) -> Range:
+    """Less than a value."""
+    return Range(-math.inf, math.nextafter(value, -math.inf))
+
+
 def at_least(value: float) -> Range:
     """No less than a value."""
     return Range(value, math.inf)

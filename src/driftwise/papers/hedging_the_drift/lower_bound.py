@@ -14,7 +14,7 @@ from driftwise.core.protocols import Policy
 from driftwise.families import BanditOverBandit, Hypercube, SlidingLinUCB, Uniform
 from driftwise.papers import only_world
 from driftwise.papers.hedging_the_drift.readings import bobs
-from driftwise.study.claims import Claim, Evidence, Finding, Range, around, at_least, at_most, between
+from driftwise.study.claims import Claim, Evidence, Finding, Range, around, at_least, below, between
 from driftwise.study.findings import ratio_of, worst_of
 from driftwise.study.study import Study
 
@@ -87,7 +87,7 @@ def claims() -> Iterator[Claim]:
         "SW-UCB with the window of Theorem 3 loses less than blind play: the largest ratio of regrets",
         names,
         partial(_measure_learns, names=names),
-        agrees=at_most(1.0),
+        agrees=below(1.0),
         possible=Range(0.0, np.inf),
         statement=None,
         about="SW-UCB",

@@ -255,6 +255,7 @@ def _appraise(
 def _summarise(policy: PrequentialPacing, state: PrequentialPacingState, t: int, context: Floats, out: Summary) -> None:
     """By the window that an arm uses now; the index is what it may earn less its costs at the prices of now."""
     clear_summary(out)
+    _charge(state, context)
     window, unit = state.window, state.unit[0]
     for arm in range(len(state.upper)):
         view = state.used[arm]
