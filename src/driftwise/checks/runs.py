@@ -82,7 +82,8 @@ def loop_equals_verbs(policy: Policy) -> None:
         there = bool(np.all(action == trace.actions[t]))
         require(there, f"{policy} chose {trace.actions[t]} in the loop and {action} by hand, round {t}")
         outcome = verbs.respond(tape, nature, t, action)
-        action = action.copy() if isinstance(action, np.ndarray) else action  # perhaps room that a policy works in
+        if isinstance(action, np.ndarray):
+            action = action.copy()  # it may be room that a policy works in
         spoil_scratch(by_hand)
         calls.update(by_hand, decision_of(t, action, propensity, context, action, own), outcome, t)
     require(equal(state, by_hand), f"{policy} ended in another state by hand than in the loop")
