@@ -40,6 +40,19 @@ def test_arms_come_and_go_with_the_pulls() -> None:
     assert policy.agent is not None and policy.agent.arms == ("b", "c")
 
 
+def test_arms_come_in_the_order_of_the_caller() -> None:
+    """A set of names has another order in every process: then the same seed would choose other arms."""
+    names = [f"arm{k}" for k in range(9)]
+    policy = RiverPolicy(dw.SlidingThompson(window=50))
+    policy.pull(names[:1])
+    policy.pull(names)
+    assert policy.agent is not None and policy.agent.arms == tuple(names)
+    policy.pull(names[6:2:-1])
+    assert policy.agent.arms == tuple(names[3:7])
+    policy.pull([*names[3:7], *names[:3], *names[:3]])
+    assert policy.agent.arms == (*names[3:7], *names[:3])
+
+
 def test_rewards_of_arms_chosen_elsewhere_are_learned() -> None:
     policy = RiverPolicy(dw.SlidingThompson(window=50), forget=True)
     for _ in range(20):

@@ -14,6 +14,8 @@ import click
 import pytest
 
 from driftwise.cli import main
+from driftwise.cli.docstrings import parameter_rows
+from driftwise.families import ORACLES, POLICIES, WORLDS
 from tests.fixtures.command_line import driftwise
 
 SIMULATE = ["simulate", "--world", "abrupt", "--horizon", "500", "--runs", "3"]
@@ -38,6 +40,16 @@ def test_policies_and_worlds_are_listed_with_what_they_need() -> None:
     assert "sliding-ucb" in text and "a window fit for the drift" in text and "Garivier & Moulines 2011" in text
     assert "phases=5" in driftwise("worlds", "--long").stdout
     assert "index_k = mean_k + span sqrt(xi ln(min(t, w)) / n_k)" in driftwise("policies", "sliding-ucb").stdout
+
+
+def test_every_parameter_is_described_those_of_the_classes_above_too() -> None:
+    kinds = WORLDS | POLICIES | ORACLES
+    assert not [(name, row.name) for name in kinds for row in parameter_rows(kinds[name]) if not row.text]
+    text = driftwise("worlds", "abrupt").stdout
+    for name, default, meaning in parameter_rows(WORLDS["abrupt"]):
+        (line,) = (line for line in text.splitlines() if line.split()[:2] == [name, default])
+        assert meaning in line
+    assert not [name for name in kinds if f"{name}` lists them" in (kinds[name].__doc__ or "")]
 
 
 @pytest.mark.system

@@ -62,7 +62,9 @@ def check(shown: object) -> str:
 
 
 def test_agents_and_decisions() -> None:
-    assert "estimate" in check(agent()) and "propensity" in check(agent().decide())
+    card = check(agent())
+    assert "estimate" in card and "interval" in card and "95" not in card  # bounds of the policy, made to choose by
+    assert "propensity" in check(agent().decide())
     features = dw.Agent(dw.SlidingLinUCB(window=100), dw.Contextual(n_features=2))
     check(features)
     assert "features" in check(features.decide(actions=[[1.0, 0.2], [0.0, 0.9]]))

@@ -68,11 +68,12 @@ def test_every_kind_of_file_has_the_same_rows(csv: Path, tmp_path: Path, kind: s
     assert same(dw.Log.read(path), dw.Log.read(csv))
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "lazy", "arrow"])
+@pytest.mark.parametrize("library", ["pandas", "named index", "polars", "lazy", "arrow"])
 def test_every_kind_of_frame_has_the_same_rows(csv: Path, library: str) -> None:
     frame = pl.read_csv(csv, try_parse_dates=True)
     frames: dict[str, Callable[[], object]] = {
         "pandas": lambda: pd.read_csv(csv, parse_dates=["timestamp"]),
+        "named index": lambda: pd.read_csv(csv, parse_dates=["timestamp"]).set_index(["timestamp", "variant"]),
         "polars": lambda: frame,
         "lazy": frame.lazy,
         "arrow": lambda: pa.table(frame.to_dict(as_series=False)),

@@ -86,6 +86,32 @@ def test_auto_with_a_floor_has_propensities_with_and_without_features(kind: str,
 
 
 @pytest.mark.parametrize("kind", sorted(FAMILIES))
+def test_a_policy_of_several_names_is_one_candidate(kind: str) -> None:
+    def player(spec: str) -> str:
+        return repr(resolve(parse(spec, POLICIES, "policy"), kind))
+
+    for drift, horizon in product([None, *DRIFTS], [None, 10_000]):
+        found = dw.recommend(kind, drift=drift, horizon=horizon)
+        one, *others = re.findall(r"--policy (\S+)", found.command)
+        assert player(one) not in map(player, others)
+        for cost in found.cost_if_wrong.values():
+            assert player(cost.best_policy) != player(one) or cost.best_policy == found.spec
+        candidates = {player(name) for name in mean_losses(kind, horizon=horizon or 0)}
+        count = re.search(r"\((\d+) candidates", found.reason)
+        assert count and int(count[1]) <= len(candidates)
+
+
+def test_signs_and_words_agree() -> None:
+    lines = str(dw.recommend("convex")).splitlines()
+    (slow,) = (line for line in lines if line.startswith("if slow"))
+    assert re.search(r"it earns 1\.\d% more than the comparator \(virtual-queue:\S+ earns 1\.9% more\)", slow)
+    assert not [line for line in lines if re.search(r"-\d", line)]
+    assert any("(no candidate earns more)" in line for line in lines)
+    assert "(no candidate loses less)" in str(dw.recommend("restless"))
+    assert "-1." not in dw.recommend("convex")._repr_html_()
+
+
+@pytest.mark.parametrize("kind", sorted(FAMILIES))
 def test_what_a_policy_was_told_in_the_measured_worlds_is_a_note(kind: str) -> None:
     for drift, horizon, delay, propensities in KNOWN:
         found = dw.recommend(kind, drift=drift, horizon=horizon, delay=delay, needs_propensities=propensities)

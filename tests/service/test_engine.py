@@ -696,6 +696,22 @@ async def test_many_at_once_are_decided_one_after_another(store: str) -> None:
 
 
 @together
+async def test_errors_of_auto_name_what_was_written_also_from_a_snapshot_and_after_a_change(store: str) -> None:
+    async with running(store) as engine:
+        await create(engine, policy="auto")
+        words = r"auto \(here FilterBankUCB\) does not accept `context`"
+        await refused(DriftwiseError, decide(engine, context=[1.0]), words)
+        await live(engine, rounds=3)
+    async with running(store) as engine:
+        await decide(engine)
+        entry = engine.entry("shop")
+        assert entry.live is not None and entry.live.saved
+        await refused(DriftwiseError, decide(engine, context=[1.0]), words)
+        await admin.change(engine, "shop", ChangeRequest(policy="sliding-ucb"))
+        await refused(DriftwiseError, decide(engine, context=[1.0]), "^SlidingUCB does not accept `context`")
+
+
+@together
 async def test_what_a_deployment_cannot_be_is_refused(store: str) -> None:
     async with running(store) as engine:
         for words, rule in (

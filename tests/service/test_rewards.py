@@ -118,11 +118,36 @@ def test_where_all_rewards_are_the_same_there_is_no_lift(low: float, width: floa
     assert below <= lift == 0.0 <= above and above - below < 1e-6 * (width or 1.0)
 
 
+def tracked(values: list[float], state: StatsState | None = None) -> tuple[float, ...]:
+    """The mean of a family's track, and the ends of its interval."""
+    monitor = StatsCollector(0.0, 1.0, state or stats_state.empty(0.0, [("other", "last", []), ("mean", "mean", [])]))
+    for n, value in enumerate(values):
+        monitor.record(n, {"mean": [value]})
+    mean = monitor.view(len(values)).bins[-1].tracks["mean"]
+    assert mean is not None
+    return tuple(mean[1:])
+
+
+@pytest.mark.parametrize("offset", [-1e4, 1e6, 1e9])
+def test_an_offset_of_a_track_changes_no_width(offset: float) -> None:
+    values = np.random.default_rng(0).normal(0.0, 1.0, 5000)
+    expected = np.array(tracked(values.tolist())) + offset
+    assert tracked((values + offset).tolist()) == pytest.approx(expected.tolist(), rel=0.0, abs=1e-6)
+
+
+def test_tracks_of_before_there_were_shifts_go_on() -> None:
+    fields = msgspec.msgpack.decode(stats_state.encode(stats_state.empty(0.0, [("mean", "mean", [])])))
+    old = stats_state.decode(msgspec.msgpack.encode(fields[:-1]))
+    values = [3.0, 4.0, 5.0] * 30
+    assert tracked(values, old) == pytest.approx(tracked(values))
+    assert old.bins[-1].tracks[0].tolist()[:2] == [90.0, 360.0]
+
+
 def test_sums_of_before_there_were_shifts_go_on() -> None:
     """A state of an earlier version, as an origin has it, has sums of the rewards themselves."""
     new = StatsCollector(3.0, 2.0)
     fields = msgspec.msgpack.decode(stats_state.encode(StatsCollector(0.0, 2.0).state))
-    old = StatsCollector(3.0, 2.0, stats_state.decode(msgspec.msgpack.encode(fields[:-2])))
+    old = StatsCollector(3.0, 2.0, stats_state.decode(msgspec.msgpack.encode(fields[:-3])))
     assert old.state.shift == old.state.arm_shift == 0.0 and new.state.shift == 3.0
     for collector in (new, old):
         for n in range(100):

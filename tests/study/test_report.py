@@ -177,7 +177,7 @@ def test_headline_claims_no_more_than_the_runs_carry() -> None:
     twins: dict[str, Any] = {"one": dw.UCB1(xi=0.5), "two": dw.UCB1(xi=0.5), "uniform": dw.Uniform()}
     expected = {
         "one run": (small(abrupt, clear, 1), "Another run may say otherwise."),
-        "few runs": (small(abrupt, clear, 3), "3 runs are too few to tell policies apart."),
+        "few runs": (small(abrupt, clear, 3), "3 runs are too few to tell policies apart: it takes 6."),
         "a clear case": (small(abrupt, clear, 8), "lost least"),
         "twins": (small(still, twins, 8), "8 runs do not tell it apart from two."),
         "alone": (small(still, {"one": dw.UCB1()}, 8), "no other policy to compare it with"),
@@ -185,6 +185,18 @@ def test_headline_claims_no_more_than_the_runs_carry() -> None:
     }
     for case, (study, words) in expected.items():
         assert words in lead(report.render(study, run(study))), case
+
+
+@pytest.mark.parametrize(
+    ("runs", "note", "other"), [(3, "too few runs", "not told apart"), (8, "not told apart", "few")]
+)
+def test_rows_say_why_policies_are_not_told_apart(runs: int, note: str, other: str) -> None:
+    """An interval that leaves zero out stands beside that note where there are few runs."""
+    twins = {"one": dw.UCB1(xi=0.5), "two": dw.UCB1(xi=0.5)}
+    few = small({"still": dw.worlds.Stationary()}, twins, runs)
+    page = report.render(few, run(few))
+    body = page[page.index("<tbody>") : page.index("</tbody>")]
+    assert f'<span class="note">{note}</span>' in body and other not in body
 
 
 def test_least_regret_is_set_against_the_best_that_assumes_no_drift() -> None:

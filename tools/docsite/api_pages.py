@@ -10,10 +10,11 @@ from importlib import import_module
 from typing import NamedTuple, get_args
 
 import driftwise
+from driftwise.cli.docstrings import Parameter, sections_of, text_of
 from driftwise.core.family import FAMILIES
 from driftwise.core.kernel import Kernel
 from driftwise.families import POLICIES, WORLDS
-from tools.docsite.docstrings import Parameter, cell, markdown, sections_of, summary_of, text_of
+from tools.docsite.docstrings import cell, markdown, summary_of
 
 
 class Module(NamedTuple):

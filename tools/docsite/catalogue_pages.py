@@ -5,15 +5,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from driftwise.cli.docstrings import parameter_rows, sections_of, text_of
 from driftwise.core.family import ANY, FAMILIES, words_of
-from driftwise.core.spec import describe, parameters
 from driftwise.core.types import About
 from driftwise.core.verbs import ABOUT
 from driftwise.families import ORACLES, POLICIES, WORLDS
 from driftwise.study.plots.drift import drift_of
 from driftwise.study.study import Study
 from tools.docsite import recorded
-from tools.docsite.docstrings import Parameter, cell, link_pages, markdown, sections_of, summary_of, text_of
+from tools.docsite.docstrings import cell, link_pages, markdown, summary_of
 from tools.docsite.drawing import Line, chart
 
 Pages = dict[str, str]
@@ -141,30 +141,10 @@ def _figure(drawing: str, caption: str) -> str:
 
 
 def _parameters(kind: type) -> str:
-    prose, sections = sections_of(text_of(kind))
-    rest = prose.partition("\n\n")[2]
-    entries = {name: entry for entry in _inherited(kind) for name in entry.names.split(", ")}
-    entries |= {name: entry for entry in sections.get("Parameters", []) for name in entry.names.split(", ")}
-    rows = [
-        f"| `{name}` | `{_default(value)}` | {cell(entries[name].text) if name in entries else ''} |"
-        for name, value in parameters(kind).items()
-    ]
+    rest = sections_of(text_of(kind))[0].partition("\n\n")[2]
+    rows = [f"| `{name}` | `{default}` | {cell(text)} |" for name, default, text in parameter_rows(kind)]
     table = "\n".join(["| parameter | default | |", "|---|---|---|", *rows]) if rows else "It has no parameters."
     return f"## Parameters\n\n{table}" + (f"\n\n{markdown(rest, 1)}" if rest else "")
-
-
-def _inherited(kind: type) -> list[Parameter]:
-    """What the classes above say of parameters."""
-    return [
-        entry
-        for base in kind.__mro__[1:]
-        if base.__module__.startswith("driftwise")
-        for entry in sections_of(text_of(base))[1].get("Parameters", [])
-    ]
-
-
-def _default(value: object) -> str:
-    return describe(value, POLICIES) if hasattr(value, "_fields") else str(value)
 
 
 def _usage(name: str, kind: type, oracle: bool, family: str) -> str:

@@ -1,10 +1,8 @@
-"""Docstrings as Markdown: paragraphs, formulas, doctests and the sections of numpy's convention."""
+"""Docstrings as Markdown: paragraphs, formulas and doctests."""
 
 import inspect
 import re
-from typing import NamedTuple
 
-SECTION = re.compile(r"^(?P<name>[A-Z]\w+)\n-{3,}\n", re.MULTILINE)
 FACTS = (
     "Known in advance",
     "Regret",
@@ -19,44 +17,9 @@ FACT = re.compile(rf"^({'|'.join(FACTS)})(?=\b)", re.MULTILINE)
 PAGE = re.compile(r"`?docs/([\w-]+)\.md`?")
 
 
-class Parameter(NamedTuple):
-    """One entry of a section such as Parameters: names, type, what it says."""
-
-    names: str
-    kind: str
-    text: str
-
-
-def text_of(thing: object) -> str:
-    """A docstring of its own, without indentation; nothing for one that is inherited or made by Python."""
-    text = inspect.cleandoc(getattr(thing, "__doc__", None) or "")
-    return "" if re.match(r"\w+\(.*\)( -> .*)?$", text) else text
-
-
 def summary_of(text: str) -> str:
     """The first paragraph in one line."""
     return " ".join(text.split("\n\n")[0].split())
-
-
-def sections_of(text: str) -> tuple[str, dict[str, list[Parameter]]]:
-    """The prose of a docstring, and the entries of its sections by name."""
-    parts = SECTION.split(text)
-    prose, sections = parts[0], {}
-    for name, body in zip(parts[1::2], parts[2::2], strict=True):
-        entries, _, rest = body.partition("\n\n>>> ")
-        sections[name] = _entries(entries)
-        prose += f"\n>>> {rest}" if rest else ""
-    return prose.strip(), sections
-
-
-def _entries(body: str) -> list[Parameter]:
-    entries = re.split(r"^(?=\S)", body.strip("\n"), flags=re.MULTILINE)
-    found = []
-    for entry in filter(None, entries):
-        head, _, text = entry.partition("\n")
-        names, _, kind = head.partition(" : ")
-        found.append(Parameter(names.strip(), kind.strip(), " ".join(text.split())))
-    return found
 
 
 def markdown(text: str, depth: int = 0) -> str:

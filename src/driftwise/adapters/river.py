@@ -47,9 +47,10 @@ class _Puller:
         if self.agent is None:
             self.agent = Agent(self.policy, self._problem(arms, context), seed=self.seed)
         elif list(self.agent.arms) != arms:
-            for arm in set(arms) - set(self.agent.arms):
+            before, now = (dict.fromkeys(each) for each in (self.agent.arms, arms))  # sets that keep their order
+            for arm in [arm for arm in now if arm not in before]:
                 self.agent.add_arm(arm)
-            for arm in set(self.agent.arms) - set(arms):
+            for arm in [arm for arm in before if arm not in now]:
                 self.agent.retire_arm(arm)
         return self.agent
 

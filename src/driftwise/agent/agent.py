@@ -252,6 +252,7 @@ class Agent(Rounds):
         """
         with self._lock:
             adapter = self._adapter.changed(self.t, _without_none(**changes))
+            adapter.name = self._adapter.name
             state = self.policy.init(adapter.problem)
             if self.t:
                 state = self._replanned(state, adapter.problem)

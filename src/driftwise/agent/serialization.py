@@ -14,7 +14,7 @@ from driftwise.core import verbs
 from driftwise.core.adapter import AnyAdapter
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import KINDS, Arm, Facts, packed, unpacked
-from driftwise.core.family import FAMILIES
+from driftwise.core.family import FAMILIES, auto_name
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.pinned import kinds
 from driftwise.core.protocols import Policy
@@ -27,6 +27,7 @@ from driftwise.families import POLICIES
 if TYPE_CHECKING:
     from driftwise.agent.rounds import Rounds
 
+AUTO = "auto"  # the fact that errors call the policy `auto`, where an agent was made with that word
 Value = Union[bool, int, float, str, "SavedPolicy"]
 
 
@@ -92,6 +93,8 @@ def encode_agent(agent: "Rounds") -> Callable[[], bytes]:
         agent._adapter.problem,
     )
     facts, arrays = adapter.encode()
+    if adapter.name == auto_name(agent.policy):
+        facts |= {AUTO: True}
     content = AgentBytes(
         policy=policy.policy,
         parameters=policy.parameters,
@@ -140,6 +143,7 @@ def decode_agent(blob: bytes, kind: type | None, note: Any = Any) -> AgentParts:
     registry = ArmRegistry(content.arms, content.uids, content.next_uid)
     arrays = {each.path: each for each in content.arrays}
     adapter = FAMILIES[problem.family].adapter.decode(policy, problem, registry, content.facts, arrays)
+    adapter.name = auto_name(policy) if content.facts.get(AUTO) else adapter.name
     rows = adapter.decode_rows(content.rows, len(content.pending))
     try:
         notes = msgspec.convert(content.notes, list[note])

@@ -109,7 +109,7 @@ def html_of(agent: "Agent", most: int = 12) -> str:
         for each in _best(records, most)
     ]
     more = [f"and {counted(len(records) - most, 'more arm')}"] if len(records) > most else []
-    head = ["arm", "estimate", "95 %", "count", "pending"]
+    head = ["arm", "estimate", "interval", "count", "pending"]
     return card(f"Agent: {agent.policy}", table(head, rows), sentences(more), subtitle=beside)
 
 

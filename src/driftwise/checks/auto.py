@@ -51,6 +51,7 @@ def auto_decides(family: Family) -> None:
                 learn(agent, decision, outcome)
             if i == ROUNDS // 2:
                 auto = Agent.loads(auto.dumps())
+        plain.adapter.name = auto.adapter.name  # errors tell them apart, and nothing else
         require(auto.dumps() == plain.dumps(), f"auto ({family.name}, {how}) ended in a state of its own")
 
 
@@ -79,9 +80,12 @@ def _mistakes(fixtures: Fixtures, usage: Usage) -> Iterator[Callable[[], Any]]:
             yield partial(agent_for, Auto(), usage, seed=6, **{name: default})
     agent = agent_for(Auto(), usage, seed=6)
     yield from _refused_calls(agent, fixtures, usage, rng)
-    if usage.named:  # arms that come bring another adapter
+    if usage.named:  # arms that come bring another adapter, and so do changes and bytes
         agent.add_arm("one more", **usage.new_arm)
         yield from _refused_calls(agent, fixtures, usage, rng)
+    agent.change(horizon=agent.t + HORIZON)
+    yield from _refused_calls(agent, fixtures, usage, rng)
+    yield from _refused_calls(Agent.loads(agent.dumps()), fixtures, usage, rng)
 
 
 def _refused_calls(

@@ -1,6 +1,5 @@
 """`driftwise policies` and `driftwise worlds`: lists, and one entry in detail."""
 
-import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -59,7 +58,8 @@ def _catalogue(
     as_json: bool,
 ) -> None:
     """List the entries of a table, or show one in detail."""
-    from driftwise.cli.terminal import show_families, show_list, signature
+    from driftwise.cli.docstrings import parameter_rows, sections_of, text_of
+    from driftwise.cli.terminal import show_families, show_list, show_parameters, signature
     from driftwise.core.spec import lookup
 
     if name is not None and name in table:
@@ -67,8 +67,10 @@ def _catalogue(
         if as_json:
             click.echo(json.dumps(entry))
         else:
-            click.echo((sys.modules[table[name].__module__].__doc__ or "").strip())
-            click.echo(f"\n{table[name].__name__}({signature(entry)})\n\n{inspect.getdoc(table[name])}")
+            kind = table[name]
+            click.echo((sys.modules[kind.__module__].__doc__ or "").strip())
+            click.echo(f"\n{kind.__name__}({signature(entry)})\n\n{sections_of(text_of(kind))[0]}")
+            show_parameters(parameter_rows(kind))
         return
     names = [each for each in table if name is None or name in each]
     if not names:

@@ -9,10 +9,12 @@ from rich import box
 from rich.console import Console
 from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
 from driftwise.cli.fitting_table import TableColumn, print_table
 
 if TYPE_CHECKING:
+    from driftwise.cli.docstrings import ParameterRow
     from driftwise.study.summary import StudySummary
     from driftwise.study.verdicts import Verdict
 
@@ -105,6 +107,17 @@ def show_list(entries: list[dict[str, Any]]) -> None:
         lines = {"takes": signature(entry)} | {key: entry[key] for key in facts if key in entry}
         for key, text in lines.items():
             click.echo(f"    {key:<6} {text}")
+
+
+def show_parameters(rows: "Sequence[ParameterRow]") -> None:
+    """A line for each parameter: its default, and what it is."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for title in ("parameter", "default", ""):
+        table.add_column(title, no_wrap=title == "parameter", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    if rows:
+        Console().print("", table)
 
 
 def signature(entry: dict[str, Any]) -> str:

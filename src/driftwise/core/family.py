@@ -132,8 +132,12 @@ def display_name(policy: Policy, player: Policy) -> str:
 
     `auto (here FilterBankUCB)` says both what the user wrote and what decides.
     """
-    name = type(player).__name__
-    return name if type(player) is type(policy) else f"auto (here {name})"
+    return type(player).__name__ if type(player) is type(policy) else auto_name(player)
+
+
+def auto_name(player: Policy) -> str:
+    """What errors call a policy that `auto` stands for."""
+    return f"auto (here {type(player).__name__})"
 
 
 @contextmanager

@@ -2,6 +2,10 @@
 
 A value is frozen and plain: its fields are the arguments of its constructor, the JSON of a deployment's `problem`
 (where `kind` names the family) and the bytes in the journal. `Adapter.of` of the family checks it against a policy.
+
+A frame or series of pandas whose index names things, as arms, resources or states, is read by name, here and in
+requests and outcomes, as a mapping is. An index that only counts upwards, as pandas makes one where nobody gives names,
+says nothing: then the order counts, as in an array. Polars has no index.
 """
 
 import math
@@ -15,7 +19,9 @@ from driftwise.core.arm_registry import ArmRegistry, registry_of
 from driftwise.core.fields import Horizon, Noise, Number
 from driftwise.core.types import Problem
 from driftwise.core.validation import number, whole
-from driftwise.errors import ParameterError
+from driftwise.errors import FeatureError, ParameterError
+
+NAMES = ("arms", "states")  # a series of these is the names, whatever its index
 
 
 class ProblemValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -30,7 +36,9 @@ class ProblemValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
-            msgspec.structs.force_setattr(self, name, plain(getattr(self, name)))
+            value = getattr(self, name)
+            names = name in NAMES and getattr(value, "ndim", 0) == 1
+            msgspec.structs.force_setattr(self, name, plain([*value] if names else value))
 
     def arm_registry(self) -> ArmRegistry:
         """The arms, by name or counted; none where the problem has none."""
@@ -73,17 +81,59 @@ def read_range(reward_range: object) -> tuple[float, float]:
 
 
 def plain(value: object) -> Any:
-    """A value as JSON has it: arrays and other sequences are lists, and NumPy's numbers are Python's."""
+    """A value as JSON has it: arrays and other sequences are lists, and NumPy's numbers are Python's.
+
+    Where an index of pandas names the entries, they are a mapping.
+    """
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, str | bytes | int | float | None | msgspec.Struct):
         return value
     if isinstance(value, np.ma.MaskedArray):
         return value  # refused where it is read, with what it was for
-    if isinstance(value, np.ndarray):
-        return value.tolist()
+    value = by_label(value)
+    if hasattr(value, "__array__"):  # a frame too: row by row
+        array = np.asarray(value)
+        return plain(array.tolist()) if array.dtype == object else array.tolist()
     if isinstance(value, Mapping):
         return {plain(key): plain(each) for key, each in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return value
     return [plain(each) for each in value] if isinstance(value, Iterable) else value
+
+
+def labels_of(values: object) -> list[Any] | None:
+    """The labels of rows or entries; None where there are none, or they only count."""
+    index: Any = getattr(values, "index", None)
+    if not hasattr(index, "tolist") or getattr(index, "step", -1) > 0:  # the method of a list; a RangeIndex
+        return None
+    labels: list[Any] = index.tolist()
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ParameterError(f"the index names {twice!r} twice")
+    return labels
+
+
+def by_label(values: Any) -> Any:
+    """A labelled series as a mapping to its entries, a labelled frame as one to its rows; all else as it is."""
+    labels = labels_of(values)
+    if labels is None:
+        return values
+    rows = (values.iloc[place] for place in range(len(labels))) if values.ndim > 1 else values.tolist()
+    return dict(zip(labels, rows, strict=True))
+
+
+def in_one_order(rows: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Rows of features by name; the numbers of those that name them in the order of the first that does."""
+    result: dict[Any, Any] = {}
+    first, names = None, list[Any]()
+    for name, row in rows.items():
+        row = row if type(row) is np.ndarray else by_label(row)
+        if isinstance(row, Mapping):
+            first, names = (name, [*row]) if first is None else (first, names)
+            if row.keys() != set(names):
+                named, wanted = (", ".join(map(repr, each)) for each in (row, names))
+                raise FeatureError(f"the features of {name!r} are named {named}; those of {first!r} are {wanted}")
+            row = [row[each] for each in names]
+        result[name] = row
+    return result

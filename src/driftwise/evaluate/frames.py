@@ -24,9 +24,16 @@ def scan_frame(frame: object) -> Scan:
         known = nw.from_native(frame)  # type: ignore[call-overload]
     except TypeError:
         raise LogError(f"{type(frame).__name__} is not a data frame of pandas, Polars or Arrow") from None
-    eager = known.collect() if isinstance(known, nw.LazyFrame) else known
+    eager = known.collect() if isinstance(known, nw.LazyFrame) else nw.from_native(_with_index(known))
     with needed_for("this data frame"):
         return Scan(eager.to_polars().lazy(), False, "the frame")
+
+
+def _with_index(frame: "nw.DataFrame[Any]") -> Any:
+    """The frame itself; where pandas has an index with a name, that is one more column."""
+    index, native = nw.maybe_get_index(frame), frame.to_native()
+    names = [name for name in getattr(index, "names", ()) if isinstance(name, str) and name not in frame.columns]
+    return native.reset_index(level=names) if names else native
 
 
 def frame_of_log(log: "Log") -> "pl.DataFrame":

@@ -94,8 +94,9 @@ class Recommendation:
     def __str__(self) -> str:
         lines = [("run", self.spec), ("because", self.reason)]
         for drift, cost in self.cost_if_wrong.items():
-            least = "no candidate less" if cost.best_policy == self.spec else f"{cost.best_policy}: {cost.best:.1%}"
-            lines.append((f"if {drift}", f"it {_share(cost.loss)} ({least})"))
+            none_better = f"no candidate {'loses less' if cost.loss >= 0.0 else 'earns more'}"
+            best = none_better if cost.best_policy == self.spec else f"{cost.best_policy} {in_words(cost.best)}"
+            lines.append((f"if {drift}", f"it {_share(cost.loss)} ({best})"))
         lines += [*(("note", note) for note in self.notes), ("python", self.code), ("try it", self.command)]
         return "\n".join(f"{label:<10} {text}" for label, text in lines)
 
@@ -107,11 +108,13 @@ class Recommendation:
         return recommendation_html(self)
 
 
+def in_words(loss: float) -> str:
+    """A share of the attainable reward; what is lost is negative where a comparator that never moves was beaten."""
+    return f"loses {loss:.1%}" if loss >= 0.0 else f"earns {-loss:.1%} more"
+
+
 def _share(loss: float) -> str:
-    """A loss in words; what is lost is negative where a comparator that never moves was beaten."""
-    return (
-        f"loses {loss:.1%} of the attainable reward" if loss >= 0.0 else f"earns {-loss:.1%} more than the comparator"
-    )
+    return in_words(loss) + (" of the attainable reward" if loss >= 0.0 else " than the comparator")
 
 
 def recommend(
@@ -169,22 +172,25 @@ def _problem_of(problem: ProblemValue | Iterable[str] | str | int) -> ProblemVal
 
 
 def _fitting(losses: Losses, kind: str, value: ProblemValue | None, horizon: int) -> Losses:
-    """The candidates that accept this problem; where only its kind is known, a small one of that kind."""
+    """The candidates that accept this problem; where only its kind is known, a small one of that kind.
+
+    A policy that was measured under several names, as `auto` and its own, is one candidate: the first of them.
+    """
     family = FAMILIES[kind]
     problem = value or next(iter(family.fixtures.of().usages.values())).problem
     known = msgspec.structs.replace(problem, horizon=horizon or problem.horizon)
-    fitting = {}
-    for policy, by_drift in losses.items():
+    fitting: dict[str, str] = {}
+    for policy in losses:
         try:
             candidate = resolve(policy_of(policy), kind)
             candidate.init(family.adapter.of(candidate, known).problem)
         except DriftwiseError as error:
             reason = error
         else:
-            fitting[policy] = by_drift
+            fitting.setdefault(repr(candidate), policy)  # tuples of two classes are equal where their fields are
     if not fitting:
         raise ParameterError(f"no candidate for {kind} problems accepts this one: {reason}")
-    return fitting
+    return {policy: losses[policy] for policy in fitting.values()}
 
 
 def _with_propensities(losses: Losses, table: MeasuredLosses) -> tuple[Losses, str]:

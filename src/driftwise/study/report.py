@@ -98,6 +98,7 @@ def render(study: Study, results: Results, *, title: str | None = None) -> str:
         title=title or study.name,
         study=study,
         sections=sections,
+        fewest=FEWEST_RUNS,
         headline=headline(study, sections),
         policies=[_entry(label, policy) for label, policy in study.policies.items()],
         worlds=[_entry(label, world) for label, world in study.worlds.items()],
@@ -190,20 +191,21 @@ def verdict(study: Study, world: str, rows: Sequence[Row]) -> Markup:
     """What the runs in one world support, and no more; what oracles do supports nothing."""
     best, *others = [row for row in rows if not row.oracle] or rows
     lost = Markup("{} over {} rounds").format(spread(best.regret), count(study.horizon))
-    alike = [row.policy for row in others if not row.apart]
+    alike, few = [row.policy for row in others if not row.apart], study.runs < FEWEST_RUNS
     if not others:
         words = "In <i>{}</i>, <b>{}</b> had a regret of {}; there was no other policy to compare it with."
     elif study.runs == 1:
         words = "In the one run of <i>{}</i>, <b>{}</b> lost least: a regret of {}. Another run may say otherwise."
-    elif study.runs < FEWEST_RUNS:
-        words = "In <i>{}</i>, <b>{}</b> had the lowest mean regret, {}; {} runs are too few to tell policies apart."
+    elif few:
+        words = "In <i>{}</i>, <b>{}</b> had the lowest mean regret, {}; "
+        words += "{} runs are too few to tell policies apart: it takes {}."
     elif alike:
         words = "In <i>{}</i>, <b>{}</b> had the lowest mean regret, {}, but {} runs do not tell it apart from {}."
     else:
         words = "In <i>{}</i>, <b>{}</b> lost least: a regret of {}."
     rest = listed(alike, "or") if len(alike) <= MOST_NAMES else f"{len(alike)} others"
-    sentence = Markup(words).format(world, best.policy, lost, study.runs, rest)
-    if study.runs < FEWEST_RUNS or not others:
+    sentence = Markup(words).format(world, best.policy, lost, study.runs, FEWEST_RUNS if few else rest)
+    if few or not others:
         return sentence
     return sentence + (Markup("") if alike else _against_next(others[0])) + _against_still(best, others, alike)
 
@@ -243,7 +245,9 @@ def headline(study: Study, sections: Sequence[Section]) -> Markup:
         sentence = Markup("No policy had the lowest mean regret everywhere: {}.").format(Markup("; ").join(parts))
     if study.runs < FEWEST_RUNS:
         runs = "one run" if study.runs == 1 else f"{study.runs} runs"
-        return sentence + Markup(" With {} of each, policies cannot be told apart.").format(runs)
+        return sentence + Markup(" With {} of each, policies cannot be told apart: it takes {}.").format(
+            runs, FEWEST_RUNS
+        )
     clear = sum(all(row.apart for row in section.rows[1:] if not row.oracle) for section in sections)
     often = "each" if clear == len(sections) else clear or "none"
     return sentence + Markup(" The lowest is told apart from every other in {} of them.").format(often)

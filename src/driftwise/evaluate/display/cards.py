@@ -148,11 +148,13 @@ def evaluation_rows(evaluation: "Evaluation") -> list[dict[str, object]]:
 
 def recommendation_html(advice: "Recommendation") -> str:
     """What to run, what it costs if the answers were wrong, and the line to copy."""
+    from driftwise.evaluate.recommend import in_words
+
     rows = [
-        (drift, f"{cost.loss:.1%}", f"{cost.best:.1%}", cost.best_policy)
+        (drift, in_words(cost.loss), in_words(cost.best), cost.best_policy)
         for drift, cost in advice.cost_if_wrong.items()
     ]
-    costs = table(["if the world", "it loses", "the best loses", "which is"], rows) if rows else ""
+    costs = table(["if the world", "it", "the best candidate", "which is"], rows) if rows else ""
     lines = Markup(
         f"<div>{safe(advice.reason)}</div>{costs}<div>{code(advice.code)}</div><div>{code(advice.command)}</div>"
     )

@@ -2,11 +2,12 @@
 
 from typing import Annotated, NamedTuple
 
+import msgspec
 from msgspec import Meta
 
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.fields import ArmNames, NArms, RowsByArm
-from driftwise.core.problem import RewardProblem
+from driftwise.core.problem import RewardProblem, in_one_order
 
 Width = Annotated[int, Meta(ge=1, le=1000)]
 
@@ -15,7 +16,20 @@ class Disjoint(NamedTuple):
     """The structure of a problem in which every arm has a parameter of its own, of `dim / n_arms` features."""
 
 
-class Contextual(RewardProblem, frozen=True, tag="contextual"):
+class FeatureProblem(RewardProblem, frozen=True):
+    """Actions with rows of features; where arms bring theirs, with numbers by name, these are put in one order."""
+
+    arms: NArms | ArmNames | RowsByArm | None = None
+    n_features: Width | None = None
+    context_dim: Width | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.arms, dict):
+            msgspec.structs.force_setattr(self, "arms", in_one_order(self.arms))
+
+
+class Contextual(FeatureProblem, frozen=True, tag="contextual"):
     """One action is chosen by its row of features, and one reward comes back.
 
     Parameters
@@ -33,10 +47,6 @@ class Contextual(RewardProblem, frozen=True, tag="contextual"):
     >>> Contextual(n_features=3).n_features
     3
     """
-
-    arms: NArms | ArmNames | RowsByArm | None = None
-    n_features: Width | None = None
-    context_dim: Width | None = None
 
     def arm_registry(self) -> ArmRegistry:
         """The arms; none where actions have no names."""

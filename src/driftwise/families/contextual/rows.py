@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.encoding import Arm
+from driftwise.core.problem import in_one_order, labels_of
 from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats
 from driftwise.errors import ArmError, FeatureError
@@ -131,7 +132,7 @@ class Rows:
         return row
 
     def _matrix(self, actions: object) -> Floats:
-        if type(actions) is not np.ndarray and isinstance(actions, Mapping):  # the type first: that is quick
+        if type(actions) is not np.ndarray:  # the type first: that is quick
             actions = self._in_order(actions)
         matrix = _numbers(actions, "actions")
         if matrix.size == 0:
@@ -145,14 +146,26 @@ class Rows:
         self._check(matrix, "actions", self._name)
         return matrix
 
-    def _in_order(self, actions: Mapping[Any, Any]) -> list[Any]:
+    def _in_order(self, actions: Any) -> Any:
+        """Rows by name, in a mapping or a frame whose index names arms, in the order of the arms; all else as it is."""
+        labels = labels_of(actions) if self.arms else None
+        if labels is None and not isinstance(actions, Mapping):
+            return actions
         if not self.arms:
             raise FeatureError("actions is a mapping, but this agent's arms have no names: give a matrix")
-        if unknown := [name for name in actions if name not in self.arms]:
-            raise ArmError(f"there is no arm {unknown[0]!r}: there are {', '.join(map(repr, self.arms))}")
-        if missing := [name for name in self.arms if name not in actions]:
+        names = actions if labels is None else labels
+        if unknown := [name for name in names if name not in self.arms]:
+            there = ", ".join(map(repr, self.arms))
+            raise ArmError(
+                f"there is no arm {unknown[0]!r}: there are {there}"
+                if labels is None
+                else f"the index of actions names {unknown[0]!r}, which is no arm: there are {there}; without an index "
+                "(reset_index(drop=True)) rows are in the order of the arms"
+            )
+        if missing := [name for name in self.arms if name not in names]:
             raise ArmError(f"actions has no row for the arm {missing[0]!r}")
-        return [actions[name] for name in self.arms]
+        rows = in_one_order(actions) if labels is None else dict(zip(labels, np.asarray(actions), strict=True))
+        return [rows[name] for name in self.arms]
 
     def _vector(self, context: object) -> Floats:
         x = _numbers(context, "context")

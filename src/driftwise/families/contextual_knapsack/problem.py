@@ -3,22 +3,12 @@
 from typing import Literal
 
 from driftwise.core.arm_registry import ArmRegistry
-from driftwise.core.fields import Amounts, ArmNames, NArms, RowsByArm
-from driftwise.core.problem import RewardProblem
-from driftwise.families.contextual.problem import Contextual, Width
+from driftwise.core.fields import Amounts
+from driftwise.families.contextual.problem import Contextual, FeatureProblem
 from driftwise.families.knapsack.problem import Knapsack
 
 
-class _Budgeted(RewardProblem, frozen=True, kw_only=True):
-    """What is said of budgets, each by its name."""
-
-    budgets: Amounts
-    max_cost: Amounts | None = None
-    reserve: Literal["maximum", "estimate"] = "maximum"
-    allow_overspend: bool = False
-
-
-class ContextualKnapsack(_Budgeted, frozen=True, tag="contextual-knapsack"):
+class ContextualKnapsack(FeatureProblem, frozen=True, kw_only=True, tag="contextual-knapsack"):
     """One action is chosen by its row of features, or none; it pays, and costs something of each budget.
 
     Parameters
@@ -37,9 +27,10 @@ class ContextualKnapsack(_Budgeted, frozen=True, tag="contextual-knapsack"):
     (3, {'units': 500})
     """
 
-    arms: NArms | ArmNames | RowsByArm | None = None
-    n_features: Width | None = None
-    context_dim: Width | None = None
+    budgets: Amounts
+    max_cost: Amounts | None = None
+    reserve: Literal["maximum", "estimate"] = "maximum"
+    allow_overspend: bool = False
 
     def arm_registry(self) -> ArmRegistry:
         """The arms; none where actions have no names."""

@@ -34,6 +34,7 @@ from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Facts, packed, unpacked
 from driftwise.core.family import check_fit, family_of
 from driftwise.core.pinned import PinnedState
+from driftwise.core.problem import by_label
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Problem, Spent
@@ -168,7 +169,7 @@ class KnapsackAdapter(Adapter[Floats, int, int, Floats, Spent]):
 
     def _costs(self, costs: object) -> Floats:
         """Costs in the order of resources; every one must be there, and lie in its range."""
-        names = self.account.names
+        names, costs = self.account.names, by_label(costs)
         if not isinstance(costs, Mapping):
             if len(names) > 1 or costs is None:
                 example = "{" + ", ".join(f"{name!r}: ..." for name in names) + "}"

@@ -6,6 +6,7 @@ from copy import copy
 
 import numpy as np
 
+from driftwise.core.problem import by_label
 from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats, Problem
 from driftwise.core.validation import one_of, to_float
@@ -76,6 +77,7 @@ class BudgetAccount:
 
     def changed(self, totals: object) -> "BudgetAccount":
         """A copy with other totals for some resources; not below what is spent or reserved already."""
+        totals = by_label(totals)
         if not isinstance(totals, Mapping):
             raise BudgetError(f"budgets={totals!r} does not map resources to amounts: {{'euros': 5000}}")
         fresh, committed, account = self.totals.copy(), self.committed, copy(self)

@@ -21,6 +21,7 @@ from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Arm, Facts, packed, unpacked
 from driftwise.core.family import check_fit
 from driftwise.core.pinned import PinnedState
+from driftwise.core.problem import by_label
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Ints, Moves, Problem, State
@@ -345,6 +346,7 @@ def _read_by_arm(
     what: str, values: object, read: Callable[[object], Number], empty: Number
 ) -> dict[Any, Number] | Array:
     """A mapping by arm, or an array in their order, with every entry read; None stands for no value."""
+    values = by_label(values)
     if isinstance(values, Mapping):
         return {name: read(each) for name, each in values.items() if each is not None}
     if isinstance(values, str) or not isinstance(values, Iterable):

@@ -8,6 +8,7 @@ import numpy as np
 from driftwise.core.adapter import NOTHING, Adapter, Examples, Nothing, no_rows
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.family import check_fit
+from driftwise.core.problem import by_label
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Ints, Problem
@@ -62,7 +63,7 @@ class SlateAdapter(Adapter[Nothing, Ints, tuple[int, ...], Nothing, Floats]):
         """The reward of each item, in the order of the slate."""
         if "reward" in outcome and "rewards" in outcome:
             raise RewardError("reward and rewards were both given: a slate has rewards, one per item")
-        rewards: Any = outcome.pop("reward") if "reward" in outcome else outcome.get("rewards")
+        rewards: Any = by_label(outcome.pop("reward") if "reward" in outcome else outcome.get("rewards"))
         self.check_fields(outcome)
         in_order: Any = None if isinstance(rewards, Mapping) else rewards  # a mapping has no order
         try:

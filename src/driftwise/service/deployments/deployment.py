@@ -78,7 +78,7 @@ class Deployment:
 
     def __init__(self, stream: int, spec: DeploymentSpec, *, at: int = 0, agent: Agent | None = None) -> None:
         self.stream, self.spec, self.at = stream, spec, at
-        self.agent = specs.agent_of(spec) if agent is None else agent
+        self.agent = specs.agent_of(spec) if agent is None else specs.named(spec, agent)
         # The agent's table of pending decisions: the note of each, by the number of its event, oldest first.
         self.pending = cast(Mapping[int, DecisionNote], self.agent.notes)
         self.number = 0

@@ -7,7 +7,7 @@ import msgspec
 
 from driftwise.agent import Agent
 from driftwise.core import serialization as states
-from driftwise.core.family import FAMILIES, errors_about, player_of
+from driftwise.core.family import FAMILIES, display_name, errors_about, player_of
 from driftwise.core.foresight import is_named
 from driftwise.core.protocols import Policy
 from driftwise.core.schemas import present_fields
@@ -101,9 +101,16 @@ def agent_of(spec: DeploymentSpec) -> Agent:
             max_pending=10**9,  # the service refuses instead of forgetting
             propensity_samples=spec.propensity_samples,
         )
+    agent = named(spec, agent)
     if sum(array.nbytes for _, array in states.arrays(agent.state)) > MAX_BYTES:
         raise ParameterError(f"{spec.policy} would need more than {MAX_BYTES >> 20} MB for this deployment")
     default_of(spec, agent)
+    return agent
+
+
+def named(spec: DeploymentSpec, agent: Agent) -> Agent:
+    """An agent whose errors call its policy what the specification does."""
+    agent.adapter.name = display_name(_chosen_policy(spec), agent.policy)
     return agent
 
 

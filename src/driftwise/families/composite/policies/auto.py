@@ -12,7 +12,8 @@
 
 Each family names its own (`Family.auto`). Agents, studies, deployments and the command line put it in the place of
 `auto` as soon as they know the problem (`core/family.py`, `resolve`), so that there is nothing here to compile: an
-agent's policy, and what is saved of it, is the policy of the family. Results and deployments keep the name `auto`.
+agent's policy, and what is saved of it, is the policy of the family; only errors name `auto` beside it. Results and
+deployments keep the name `auto`.
 
 Known in advance: nothing of the drift; with budgets the horizon.
 Regret: that of the policy of the family. `docs/auto.md` has what was measured.

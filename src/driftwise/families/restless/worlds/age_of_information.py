@@ -39,8 +39,6 @@ class AgeOfInformation(RestlessWorld):
     variance, sure_variance : float
         v of the drifting half, and of the other.
 
-    The others are those of every restless world: `driftwise worlds age-of-information` lists them.
-
     >>> AgeOfInformation().problem().structure.rewards[:, 0].round(2)
     array([0.37, 1.66])
     """

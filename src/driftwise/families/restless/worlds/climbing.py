@@ -37,8 +37,6 @@ class Climbing(RestlessWorld):
     known_slip, known_climb : float
         Of the known half.
 
-    The others are those of every restless world: `driftwise worlds climbing` lists them.
-
     >>> Climbing(n_arms=20, activate=4).problem().slate
     4
     """

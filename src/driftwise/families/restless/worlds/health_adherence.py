@@ -30,6 +30,8 @@ SPARED = 1.0 / 3.0  # of the chance to slip, what is left of it after a call
 class HealthAdherence(RestlessWorld):
     """Groups of people who slip, and who answer to calls, by chances that drift.
 
+    An episode is a month of four weeks, and paces the drift.
+
     Parameters
     ----------
     levels : int
@@ -39,9 +41,6 @@ class HealthAdherence(RestlessWorld):
     slip, lift : float
         The largest chance to slip, and to get better by a call; in the first episode groups have between a third of
         it and all.
-
-    The others are those of every restless world: `driftwise worlds health-adherence` lists them. An episode is a
-    month of four weeks, and paces the drift.
 
     >>> HealthAdherence(levels=2).problem().n_arms
     200

@@ -38,8 +38,6 @@ class MachineMaintenance(RestlessWorld):
     cost : float
         Of a service.
 
-    The others are those of every restless world: `driftwise worlds machine-maintenance` lists them.
-
     >>> MachineMaintenance(makes=2).problem().structure.rewards[0].round(2)
     array([1.  , 0.94, 0.75, 0.44, 0.  ])
     """

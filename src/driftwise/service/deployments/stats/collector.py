@@ -121,12 +121,21 @@ class StatsCollector:
         for index, (name, join, _) in enumerate(self.state.tracks):
             if name not in samples:
                 continue
-            values, before = samples[name], bin.tracks[index]
+            before = bin.tracks[index]
+            added = self._moments(index, samples[name]) if join == "mean" else samples[name]
             if join == "last" or not before:
-                bin.tracks[index] = numbers(*(values if join != "mean" else _moments(values)))
+                bin.tracks[index] = numbers(*added)
             else:
-                added = values if join == "sum" else _moments(values)
                 bin.tracks[index] = numbers(*(a + b for a, b in zip(before, added, strict=True)))
+
+    def _moments(self, track: int, values: list[float]) -> list[float]:
+        """Count, sum and sum of squares, of numbers less the shift of their track."""
+        shifts = self.state.track_shifts
+        if shifts and shifts[track] is None:
+            shifts[track] = values[0]
+        shift = self.state.track_shift(track)
+        less = [value - shift for value in values]
+        return [float(len(less)), math.fsum(less), math.fsum(each * each for each in less)]
 
     def set_alarms(self, at: int, alarms: int) -> None:
         """Store how many changes the policy itself has detected."""
@@ -286,8 +295,3 @@ def labels_of(action: object) -> list[str]:
     if isinstance(action, list | tuple):
         return [str(each) for each in action if not isinstance(each, float)]
     return [str(action)]
-
-
-def _moments(values: list[float]) -> list[float]:
-    """Count, sum and sum of squares."""
-    return [float(len(values)), math.fsum(values), math.fsum(value * value for value in values)]

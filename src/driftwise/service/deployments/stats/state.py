@@ -76,6 +76,7 @@ class StatsState(msgspec.Struct, array_like=True):
     `bins` cover the whole life, and become wider as it goes on; `close_ups` cover the last hour, day and week, as soon
     as `bins` are too wide for that. `shift` is what rewards of decisions are less in all sums, `arm_shift` those of
     arms: None before the first reward of a range that is not known, and 0 in states of before there were shifts.
+    `track_shifts` are those of tracks that are means: None before the first number, empty in states of before.
     """
 
     width: int = SECOND  # of a bin, in microseconds
@@ -100,12 +101,17 @@ class StatsState(msgspec.Struct, array_like=True):
     close_ups: list[CloseUp] = []
     shift: float | None = 0.0
     arm_shift: float | None = 0.0
+    track_shifts: list[float | None] = []
+
+    def track_shift(self, index: int) -> float:
+        """What numbers of a track are less in its sums."""
+        return (self.track_shifts[index] or 0.0) if self.track_shifts else 0.0
 
 
 def empty(low: float, tracks: list[tuple[str, str, list[str]]]) -> StatsState:
     """The state of the statistics of a new deployment, with rewards of at least `low`, where that is finite."""
     shift = low if math.isfinite(low) else None
-    return StatsState(tracks=tracks, shift=shift, arm_shift=shift)
+    return StatsState(tracks=tracks, shift=shift, arm_shift=shift, track_shifts=[None for _ in tracks])
 
 
 def encode(state: StatsState) -> bytes:

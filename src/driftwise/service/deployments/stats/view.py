@@ -229,11 +229,8 @@ def _tracks(state: StatsState, window: list[TimeBin]) -> dict[str, list[float] |
     for index, (name, join, _) in enumerate(state.tracks):
         if join == "mean":
             sums = [each.tracks[index] for each in window if each.tracks[index]]
-            mean = (
-                mean_interval([math.fsum(each) for each in zip(*sums, strict=True)], -math.inf, math.inf)
-                if sums
-                else None
-            )
+            total, shift = [math.fsum(each) for each in zip(*sums, strict=True)], state.track_shift(index)
+            mean = mean_interval(total, -math.inf, math.inf, shift) if sums else None
             views[name] = None if mean is None else list(mean)
         else:
             views[name] = list(window[-1].tracks[index]) or None
