@@ -279,7 +279,7 @@ def aside(path: Path) -> str:
 
 def test_a_store_that_is_none_or_in_use_is_refused(tmp_path: Path) -> None:
     refused = run("check", f"{tmp_path}/none.db")
-    assert refused.exit_code == 2 and refused.output == f"driftwise: there is no store {tmp_path}/none.db\n"
+    assert refused.exit_code == 2 and "there is no store at" in refused.output
     journal = open_journal(f"sqlite:///{tmp_path}/used.db")
     refused = run("check", f"{tmp_path}/used.db")
     assert refused.exit_code == 2 and "is in use by" in refused.output

@@ -2,11 +2,11 @@
 
 import shlex
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from driftwise.cli.store import check_deployment, opened
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -72,25 +72,13 @@ def column_names(where: Mapping[str, str | None]) -> dict[str, Any]:
 
 
 def _of_store(store: str, deployment: str) -> "Log":
-    from driftwise.evaluate.log import Log
-    from driftwise.service.deployments.catalogue import read_catalogue
-    from driftwise.service.deployments.export import rows
-    from driftwise.service.store.journal import InUseError, open_journal
+    with opened(store, instead="give --url") as journal:
+        from driftwise.evaluate.log import Log
+        from driftwise.service.deployments.catalogue import read_catalogue
+        from driftwise.service.deployments.export import rows
 
-    path = store.removeprefix("sqlite:///")
-    if "://" not in path and not Path(path).exists():
-        raise ParameterError(f"there is no store {path}")
-    try:
-        journal = open_journal(store)
-    except InUseError as error:
-        raise InUseError(f"{error}; stop the service, or give --url") from None
-    try:
         entries = read_catalogue(journal).entries
-        if deployment not in entries:
-            there = ", ".join(entries) or "none"
-            raise ParameterError(f"there is no deployment {deployment!r} in this store: there are {there}")
+        check_deployment(deployment, entries)
         log = Log.from_deployment(rows(journal, entries[deployment].stream, -1, 2**62))
         log.name = shlex.join([f"--deployment={deployment}", f"--store={store}"])
         return log
-    finally:
-        journal.close()

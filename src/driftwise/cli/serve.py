@@ -244,8 +244,11 @@ def list_keys(store: str, url: str | None) -> None:
     with _service():
         from driftwise.cli.keys import list_keys
 
-    for line in list_keys(store, url):
+    lines = list(list_keys(store, url))
+    for line in lines:
         click.echo(line)
+    if not lines:
+        click.echo("no API keys: create the first one with `driftwise keys create --scopes admin`", err=True)
 
 
 @keys.command("revoke")

@@ -76,7 +76,8 @@ def _show(bar: "Progress", task: "TaskID", done: int) -> None:
 def check_deployment(name: str | None, entries: Mapping[str, object]) -> None:
     """Refuse the name of a deployment that a store does not have."""
     if name is not None and name not in entries:
-        raise ParameterError(f"there is no deployment {name!r} in this store: there are {', '.join(entries)}")
+        there = ", ".join(entries) or "none"
+        raise ParameterError(f"there is no deployment {name!r} in this store: there are {there}")
 
 
 @store.command()
@@ -221,14 +222,20 @@ def upgrade(store: str, dry_run: bool) -> None:
 
 
 @contextmanager
-def opened(store: str, migration: "MigrationMode | None" = None) -> Iterator["SQLUpkeep"]:
-    """An existing store, in no other process's use."""
+def opened(
+    store: str, migration: "MigrationMode | None" = None, *, create: bool = False, instead: str = ""
+) -> Iterator["SQLUpkeep"]:
+    """A store that no other process uses; one that is missing is refused, unless it may be created.
+
+    `instead` is what can be done while a service uses the store.
+    """
     with needed_for("the service"):
-        from driftwise.service.store.journal import open_journal
-    path = store.removeprefix("sqlite:///")
-    if "://" not in path and not Path(path).exists():
-        raise ParameterError(f"there is no store {path}")
-    journal = open_journal(store, migration=migration)
+        from driftwise.service.store.journal import InUseError, open_journal
+
+    try:
+        journal = open_journal(store, migration=migration, create=create)
+    except InUseError as error:
+        raise InUseError(f"{error}; stop the service{instead and f', or {instead}'}") from None
     try:
         yield journal
     finally:
