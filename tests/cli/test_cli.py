@@ -14,6 +14,7 @@ import click
 import pytest
 
 from driftwise.cli import main
+from driftwise.families import ORACLES
 from tests.fixtures.command_line import driftwise
 
 SIMULATE = ["simulate", "--world", "abrupt", "--horizon", "500", "--runs", "3"]
@@ -50,6 +51,33 @@ def test_lists_are_short_grouped_by_family_and_filtered() -> None:
     found = driftwise("policies", "whittle").stdout
     assert "sliding-whittle" in found and "sliding-ucb" not in found
     assert "no family of problems called 'banana'" in driftwise("policies", "--family", "banana", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--needs", "foo"], "no policy must know 'foo'; words in use: reward, range, drift, horizon,"),
+        (["--needs", "foo", "--json"], "no policy must know 'foo'"),
+        (["--needs", "foo", "--family", "knapsack"], "no policy of the family knapsack must know 'foo'; words in use:"),
+        (["whittle", "--family", "slate"], "no policy called 'whittle'; did you mean"),
+    ],
+)
+def test_a_list_without_an_entry_is_bad_input(words: list[str], says: str) -> None:
+    done = driftwise("policies", *words, code=2)
+    assert says in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_an_oracle_is_said_to_be_for_simulations(oracle: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("action,reward\n" + "a,1\nb,0\n" * 20, encoding="utf-8")
+    for words in (["compile", oracle], ["evaluate", str(log), "--policy", oracle]):
+        said = driftwise(*words, code=2).stderr
+        assert said == (
+            f"driftwise: the policy {oracle} knows the world in advance: it works with `driftwise simulate` and in "
+            "studies only\n"
+        )
+    assert oracle in driftwise("policies").stdout
 
 
 def test_lists_as_json() -> None:

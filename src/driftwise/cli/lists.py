@@ -2,13 +2,20 @@
 
 import inspect
 import json
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
 from driftwise.cli.command import main
+from driftwise.errors import ParameterError
+
+N_WORDS = 16  # words of `needs` that an error can list
+FILLERS = """a an and anything are by can fit for happen how if in is itself large of or per possible the their there
+to where which"""  # words of `needs` that say nothing alone
 
 
 def _list_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -70,21 +77,34 @@ def _catalogue(
             click.echo((sys.modules[table[name].__module__].__doc__ or "").strip())
             click.echo(f"\n{table[name].__name__}({signature(entry)})\n\n{inspect.getdoc(table[name])}")
         return
-    names = [each for each in table if name is None or name in each]
-    if not names:
-        lookup(name or "", table, what)
-    entries = [_entry(each, table[each]) for each in names]
+    entries = [_entry(each, kind) for each, kind in table.items()]
     if family is not None:
         lookup(family, dict.fromkeys(entry["family"] for entry in entries), "family of problems")
         entries = [entry for entry in entries if entry["family"] == family]
+    if name is not None:
+        entries = [entry for entry in entries if name in entry["name"]]
+        if not entries:
+            lookup(name, table, what)
     if needs is not None:
-        entries = [entry for entry in entries if needs.lower() in entry["needs"].lower()]
+        entries = _needing(needs, entries, "" if family is None else f" of the family {family}")
     if as_json:
         click.echo(json.dumps(entries))
     else:
         (show_list if long else show_families)(entries)
         command = "policies" if what == "policy" else "worlds"
         click.echo(f"\nOne in detail: driftwise {command} NAME. All facts: --long", err=True)
+
+
+def _needing(word: str, entries: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
+    """The policies that must know something with this word; without any, the error has the words they use most."""
+    found = [entry for entry in entries if word.lower() in entry["needs"].lower()]
+    if not found:
+        used = Counter(
+            each for entry in entries for each in re.findall(r"\w+", entry["needs"]) if each not in FILLERS.split()
+        )
+        words = ", ".join(each for each, _ in used.most_common(N_WORDS))
+        raise ParameterError(f"no policy{where} must know {word!r}; words in use: {words}")
+    return found
 
 
 def _entry(name: str, kind: type) -> dict[str, Any]:
