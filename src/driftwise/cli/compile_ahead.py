@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +13,8 @@ from driftwise.cli.command import main
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
-    from driftwise.core.protocols import Policy
+    from driftwise.core.protocols import Policy, World
+    from driftwise.study.study import Study
 
 
 ROUNDS = 20_000  # more than the windows that policies have by default
@@ -45,7 +47,7 @@ def compile_ahead(
     """
     from driftwise.core.compilation.kernel_cache import fill, own_folder
 
-    tasks = list(_tasks(policies, families, every, worlds))
+    tasks = _tasks(policies, families, every, worlds)
     target = _writable(out or own_folder())
     n_files = n_bytes = n_new = 0
     for number, task in enumerate(tasks, start=1):
@@ -73,28 +75,37 @@ def _writable(folder: Path) -> Path:
     return folder
 
 
-def _tasks(policies: Iterable[str], families: Iterable[str], every: bool, worlds: tuple[str, ...]) -> "Iterator[Task]":
-    """What to compile, each thing once."""
+def _tasks(policies: Iterable[str], families: Iterable[str], every: bool, worlds: tuple[str, ...]) -> list[Task]:
+    """What to compile, each thing once. A policy named by the user must fit each world; of the others those that do."""
     from driftwise.core.spec import lookup, parse
     from driftwise.families import FAMILIES, POLICIES, WORLDS
 
-    grounds = [parse(text, WORLDS, "world") for text in worlds]
-    names = [*policies]
+    grounds = {text: parse(text, WORLDS, "world") for text in worlds}
+    named, found = [*policies], []
     for family in families:
-        names += lookup(family, FAMILIES, "family of problems").policies
-    names += POLICIES if every else ()
-    default = not names
+        found += lookup(family, FAMILIES, "family of problems").policies
+    found += POLICIES if every else ()
+    default = not (named or found)
     if default:
-        names += ["auto", *_demo_policies()]
-    for name in dict.fromkeys(names):
-        policy = parse(name, POLICIES, "policy")
-        yield from _tasks_of(name, policy, grounds)
-    if default:
-        yield Task("driftwise demo", _play_demo)
+        found += ["auto", *_demo_policies()]
+    chosen = {name: parse(name, POLICIES, "policy") for name in dict.fromkeys([*named, *found])}
+    tasks = [task for name, policy in chosen.items() for task in _agents_of(name, policy)]
+    for label, world in grounds.items():
+        skipped = []
+        for name, policy in chosen.items():
+            try:
+                tasks.append(_study_of(name, policy, label, world))
+            except ParameterError:
+                if name in named:
+                    raise
+                skipped.append(name)
+        if skipped:
+            click.echo(f"skipped in {label}, which they do not fit: {', '.join(skipped)}", err=True)
+    return [*tasks, Task("driftwise demo", _play_demo)] if default else tasks
 
 
-def _tasks_of(name: str, policy: "Policy", worlds: "Iterable[Any]") -> Iterator[Task]:
-    """An agent of the policy in each family that it plays, and a study in each world."""
+def _agents_of(name: str, policy: "Policy") -> Iterator[Task]:
+    """An agent of the policy in each family that it plays."""
     from driftwise.core.family import ANY, FAMILIES, family_of, resolve
 
     own = family_of(policy)
@@ -103,9 +114,15 @@ def _tasks_of(name: str, policy: "Policy", worlds: "Iterable[Any]") -> Iterator[
             player = resolve(policy, family.name)
             label = name if family.name == own else f"{name} of {family.name} problems"
             yield Task(label, partial(_use, player, family.fixtures))
-    for world in worlds:
-        label = f"{name} in {type(world).__name__}"
-        yield Task(label, partial(_play, {"world": world}, {name: policy}))
+
+
+def _study_of(name: str, policy: "Policy", label: str, world: "World") -> Task:
+    """A study of the policy in a world; refused if it does not fit."""
+    from driftwise.study.study import Study
+
+    both = f"{name} in {label}"
+    study = Study(name="compile", worlds={label: world}, policies={both: policy}, horizon=ROUNDS, runs=1)
+    return Task(both, partial(_play, study))
 
 
 def _use(policy: "Policy", kind: Any) -> None:
@@ -129,12 +146,10 @@ def _use(policy: "Policy", kind: Any) -> None:
             choice_shares(agent, request, samples=1)
 
 
-def _play(worlds: dict[str, Any], policies: dict[str, Any]) -> None:
-    """A study of one run."""
+def _play(study: "Study") -> None:
     from driftwise.study.run import run
-    from driftwise.study.study import Study
 
-    run(Study(name="compile", worlds=worlds, policies=policies, horizon=ROUNDS, runs=1), threads=1)
+    run(study, threads=1)
 
 
 def _demo_policies() -> list[str]:
@@ -149,5 +164,4 @@ def _demo_policies() -> list[str]:
 def _play_demo() -> None:
     from driftwise.cli.simulate import demo_study
 
-    study = demo_study()
-    _play(dict(study.worlds), dict(study.policies))
+    _play(replace(demo_study(), runs=1))
