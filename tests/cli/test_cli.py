@@ -142,13 +142,19 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
         (["--world", "abrupt", "--policy", "sliding-ucb:window=0"], "window=0 is not a whole number of at least 1"),
         (["--world", "abrupt", "--policy", "sliding-ucb:window=1.5"], "window=1.5 is not a whole number"),
         (["--world", "abrupt", "--policy", "sliding-ucb", "--horizon", "9"], "window=1000 does not fit the horizon 9"),
+        (["--world", "abrupt", "--policy", "sliding-ucb", "--horizon", "500"], "a shorter one, such as window=100\n"),
         (["--world", "abrupt:phases=0", "--policy", "ucb1"], "phases=0 is not a whole number of at least 1"),
         (["--world", "abrupt:rewards=coins", "--policy", "ucb1"], "rewards=coins is not one of bernoulli, gaussian"),
         (["--world", "abrupt:rewards=gaussian", "--policy", "thompson"], "needs rewards in a bounded range"),
         (["--world", "abrupt", "--policy", "ucb1", "--horizon", "0"], "horizon=0 is not a whole number of at least 1"),
+        (
+            ["--world", "abrupt", "--policy", "ucb1", "--horizon", "-5"],
+            "horizon=-5 is not a whole number of at least 1",
+        ),
         (["--world", "abrupt", "--policy", "ucb1", "--horizon", "many"], "horizon=many is not a whole number"),
         (["--world", "abrupt", "--policy", "ucb1", "--runs", "0"], "runs=0 is not a whole number of at least 1"),
         (["--world", "abrupt", "--policy", "ucb1", "--threads", "0"], "threads=0"),
+        (["--world", "abrupt", "--policy", "ucb1", "--threads", "2", "--cluster", "local"], "threads=2 goes with this"),
         (["--world", "abrupt", "--policy", "ucb1", "--lost", "1.5"], "lost=1.5 is outside [0, 1)"),
         (["--world", "abrupt", "--policy", "ucb1", "--delay", "soon"], "delay=soon is not a number of rounds"),
         (["--world", "abrupt", "--policy", "ucb1", "--delay", "2.5"], "delay=2.5 is not a whole number"),
@@ -165,7 +171,7 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], says: str) -> None:
     done = driftwise("simulate", *words, code=2)
-    assert says in done.stderr
+    assert says in done.stderr and done.stderr.startswith("driftwise: ") and done.stderr.count("\n") == 1
     assert done.stdout == ""
 
 

@@ -27,9 +27,12 @@ class Stopped(Refusal):
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # in click 8.1 it takes no parameter
-    """A whole number, which may be written 1e6 or 1_000_000."""
+    """A whole number of at least `low`, which may be written 1e6 or 1_000_000."""
 
     name = "whole number"
+
+    def __init__(self, low: int) -> None:
+        self.low = low
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         from driftwise.core.validation import whole
@@ -37,9 +40,9 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # in click 8.1 it takes
         name = (param and param.name) or "value"
         text = str(value)
         try:
-            return whole(name, int(text) if text.lstrip("-").replace("_", "").isdigit() else float(text), low=0)
+            return whole(name, int(text) if text.lstrip("-").replace("_", "").isdigit() else float(text), low=self.low)
         except ValueError:
-            raise ParameterError(f"{name}={value} is not a whole number of at least 0") from None
+            raise ParameterError(f"{name}={value} is not a whole number of at least {self.low}") from None
 
 
 class Commands(click.Group):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from driftwise.cli.command import main
+from driftwise.display.text import counted
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def compile_ahead(
 
 
 def _line(name: str, n_files: int, n_bytes: int, n_new: int) -> str:
-    return f"{name}: {n_files} functions, {n_bytes / 1e6:.1f} MB, {n_new} new"
+    return f"{name}: {counted(n_files, 'function')}, {n_bytes / 1e6:.1f} MB, {n_new} new"
 
 
 def _writable(folder: Path) -> Path:

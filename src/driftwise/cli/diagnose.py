@@ -11,7 +11,7 @@ from driftwise.cli.log_options import log_options, read_log
 
 @main.command(short_help="Tell whether a log drifts, when, and what to run.")
 @log_options
-@click.option("--seed", type=Count(), default=0, show_default=True, metavar="N", help="Seed of the permutations.")
+@click.option("--seed", type=Count(0), default=0, show_default=True, metavar="N", help="Seed of the permutations.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write a report with plots here.")
 def diagnose(log: str | None, seed: int, as_json: bool, out: Path | None, **where: str | None) -> None:

@@ -22,11 +22,11 @@ from driftwise.errors import ParameterError
 @click.option("--rounds", default="log", show_default=True, help="What a round is: a row of the log, or accepted rows.")
 @click.option("--acceptance", type=float, metavar="SHARE", help="Share of rows a policy learns from in its replay.")
 @click.option("--threshold", type=float, metavar="W", help="The largest weight that switch-dr trusts.")
-@click.option("--replays", type=Count(), default=1, show_default=True, metavar="N", help="Replays to average.")
+@click.option("--replays", type=Count(1), default=1, show_default=True, metavar="N", help="Replays to average.")
 @click.option("--reward-range", metavar="LOW,HIGH", help="The range of rewards that policies read.")
 @click.option("--standardise", is_flag=True, help="Standardise the context and add a constant, for its policies.")
 @click.option("--estimate-propensities", "estimate", is_flag=True, help="Estimate propensities the log has, too.")
-@click.option("--seed", type=Count(), default=0, show_default=True, metavar="N", help="Seed of the replays.")
+@click.option("--seed", type=Count(0), default=0, show_default=True, metavar="N", help="Seed of the replays.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def evaluate(
     log: str | None,

@@ -17,7 +17,7 @@ DRIFTS = ("unknown", "none", "slow", "fast", "abrupt")
 
 @main.command(short_help="Say what to run, and what it costs if you are wrong.")
 @click.option("--kind", metavar="K", help="The kind of problem; multi-armed if not given.")
-@click.option("--horizon", type=Count(), metavar="N", help="How many decisions there will be; 0 if nobody knows.")
+@click.option("--horizon", type=Count(0), metavar="N", help="How many decisions there will be; 0 if nobody knows.")
 @click.option("--delay", type=float, metavar="D", help="Decisions made on average before a reward arrives.")
 @click.option("--drift", type=click.Choice(DRIFTS), help="How the world drifts.")
 @click.option("--propensities/--no-propensities", default=None, help="Whether the log must tell them.")
@@ -71,7 +71,7 @@ def _kind() -> str:
 def _horizon() -> int:
     option = click.Option(["--horizon"])  # an error names it
     question = "How many decisions will there be? (0: unknown)"
-    return _answer(question, "0", lambda text: Count().convert(text, option, None))
+    return _answer(question, "0", lambda text: Count(0).convert(text, option, None))
 
 
 def _delay() -> float:

@@ -11,6 +11,7 @@ import click
 
 from driftwise.cli.command import Count, main
 from driftwise.core.cores import available_cores
+from driftwise.display.text import counted
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -41,13 +42,13 @@ def papers(as_json: bool) -> None:
 @click.option(
     "--scale", type=click.Choice(["quick", "full"]), default="quick", show_default=True, help="Minutes, or hours."
 )
-@click.option("--runs", type=Count(), metavar="N", help="Runs per cell, instead of the scale's own number.")
+@click.option("--runs", type=Count(1), metavar="N", help="Runs per cell, instead of the scale's own number.")
 @click.option("--until-settled", is_flag=True, help="Play more runs where a verdict needs them.")
 @click.option(
     "--hours", type=float, default=2.0, show_default=True, metavar="H", help="With --until-settled: take no longer."
 )
 @click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Data that cannot be published.")
-@click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
+@click.option("--threads", type=Count(1), metavar="N", help="Threads; all cores if not given.")
 @click.option("--cluster", metavar="ADDRESS", help="Play on this Dask cluster; `local`: a process per core.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder; out/PAPER if not given.")
@@ -76,7 +77,6 @@ def reproduce(
     """
     from driftwise.cli._progress import announce, create_folder, play_missing
     from driftwise.cli.terminal import show_verdicts
-    from driftwise.core.validation import whole
     from driftwise.papers import paper as find
     from driftwise.study.claims import Evidence, choose, needed
     from driftwise.study.progress import terminal_bar
@@ -84,9 +84,6 @@ def reproduce(
     from driftwise.study.verdicts import DIFFERS, judge
     from driftwise.study.verdicts import as_json as plain
 
-    for name, value in (("runs", runs), ("threads", threads)):
-        if value is not None:
-            whole(name, value)
     if not hours > 0.0:
         raise ParameterError(f"hours={hours} is not a positive number")
     chosen = find(paper)
@@ -101,7 +98,7 @@ def reproduce(
 
     def judged(evidence: Evidence) -> "list[Verdict]":
         with terminal_bar() as bar:  # some claims are judged by programs that take their time
-            return judge(bar.track(claims, description=f"judging {len(claims):,} claims"), evidence, expected)
+            return judge(bar.track(claims, description=f"judging {counted(len(claims), 'claim')}"), evidence, expected)
 
     if until_settled:
         more = partial(play_missing, out=out, threads=threads, cluster=cluster)

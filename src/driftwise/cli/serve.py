@@ -61,14 +61,14 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
     "when the operating system has it; a power cut may lose the last moments, a crash does not.",
 )
 @click.option(
-    "--max-body", type=Count(), default=262_144, show_default=True, metavar="BYTES", help="Maximum size of a request."
+    "--max-body", type=Count(1), default=262_144, show_default=True, metavar="BYTES", help="Maximum size of a request."
 )
 @click.option(
-    "--max-connections", type=Count(), default=1000, show_default=True, metavar="N", help="Maximum of connections."
+    "--max-connections", type=Count(1), default=1000, show_default=True, metavar="N", help="Maximum of connections."
 )
 @click.option(
     "--max-per-client",
-    type=Count(),
+    type=Count(1),
     default=500,
     show_default=True,
     metavar="N",
@@ -83,7 +83,7 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
     help="Requests per second of each API key; 0: no limit.",
 )
 @click.option(
-    "--max-per-day", type=Count(), default=0, metavar="N", help="Requests per day (UTC) of each API key; 0: no limit."
+    "--max-per-day", type=Count(0), default=0, metavar="N", help="Requests per day (UTC) of each API key; 0: no limit."
 )
 @click.option(
     "--keep-keys",

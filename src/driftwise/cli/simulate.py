@@ -61,21 +61,21 @@ def demo_study() -> "Study":
 @main.command(short_help="Let policies compete in a drifting world.")
 @click.option("--world", "world", required=True, metavar="W", help="A world: `name` or `name:param=value,...`.")
 @click.option("--policy", "policy", required=True, multiple=True, metavar="P", help="A policy, likewise; repeatable.")
-@click.option("--horizon", type=Count(), default=10_000, show_default=True, metavar="N", help="Rounds per run.")
+@click.option("--horizon", type=Count(1), default=10_000, show_default=True, metavar="N", help="Rounds per run.")
 @click.option(
     "--runs",
-    type=Count(),
+    type=Count(1),
     default=20,
     show_default=True,
     metavar="N",
     help="Runs; every policy meets the same worlds.",
 )
 @click.option(
-    "--seed", type=Count(), default=0, show_default=True, metavar="N", help="The one seed all randomness comes from."
+    "--seed", type=Count(0), default=0, show_default=True, metavar="N", help="The one seed all randomness comes from."
 )
 @click.option("--delay", default="0", show_default=True, metavar="D", help="Rewards D rounds late, or `geometric:D`.")
 @click.option("--lost", default=0.0, show_default=True, metavar="SHARE", help="Share of rewards that never come.")
-@click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
+@click.option("--threads", type=Count(1), metavar="N", help="Threads; all cores if not given.")
 @click.option("--cluster", metavar="ADDRESS", help="Play on this Dask cluster; `local`: a process per core.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option(

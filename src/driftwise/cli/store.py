@@ -1,5 +1,6 @@
 """`driftwise store`: check, verify, repair, compact, archive and upgrade a store that is not in use."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -10,6 +11,7 @@ import click
 
 from driftwise.cli.command import main
 from driftwise.core.extras import needed_for
+from driftwise.display.text import agree, counted
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def check(store: str) -> None:
             click.echo(report.line)
             problems += len(report.problems)
     if problems:
-        click.echo(f"damage was found: `driftwise store repair {store}` sets it aside", err=True)
+        click.echo(f"damage was found: `driftwise store repair {shlex.quote(store)}` sets it aside", err=True)
         raise SystemExit(DAMAGED)
 
 
@@ -108,7 +110,8 @@ def repair(store: str, backup: str | None, begin_anew: str | None, dry_run: bool
         _repair(store, backup, dry_run)
     except MalformedError:
         count, path = salvage(Path(store.removeprefix("sqlite:///")))
-        click.echo(f"the store: {count} rows could be read and are in a new file; the malformed one is {path}")
+        rows = f"{counted(count, 'row')} could be read and {agree(count, 'is', 'are')} in a new file"
+        click.echo(f"the store: {rows}; the malformed one is {path}")
         _repair(store, backup, dry_run)
 
 
@@ -146,7 +149,9 @@ def compact(store: str, dry_run: bool) -> None:
         deleted = [stream for stream in catalogue.deleted if journal.last(stream) >= 0]
         before = journal.size()
         if dry_run:
-            click.echo(f"{len(deleted)} deleted deployments would be dropped; the store has {before:,} bytes")
+            click.echo(
+                f"{counted(len(deleted), 'deleted deployment')} would be dropped; the store has {before:,} bytes"
+            )
             return
         for stream in deleted:
             while journal.drop(stream):
@@ -218,7 +223,7 @@ def upgrade(store: str, dry_run: bool) -> None:
         click.echo(f"the store has format {FORMAT}: there is nothing to do")
         return
     result = "can be upgraded" if dry_run else "was upgraded"
-    click.echo(f"the store {result} from format {done.before} to {done.after}: {done.n_events} events")
+    click.echo(f"the store {result} from format {done.before} to {done.after}: {counted(done.n_events, 'event')}")
 
 
 @contextmanager

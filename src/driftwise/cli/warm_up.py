@@ -8,6 +8,7 @@ import click
 
 from driftwise.cli.log_options import column_names, column_options
 from driftwise.core.extras import needed_for
+from driftwise.display.text import agree, counted
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -49,8 +50,11 @@ def warm_up(
     spec, reads = _spec(name, policy, log)
     rows = _rows(log, reads)
     if asyncio.run(import_log(open_journal(store, durability), spec, rows)):
-        without = f"; {len(log) - len(rows):,} without a reward are left out" if len(log) > len(rows) else ""
-        click.echo(f"deployment {name}: {policy} has learned from {len(rows):,} rows of {path}{without}", err=True)
+        n_lost = len(log) - len(rows)
+        without = f"; {n_lost:,} without a reward {agree(n_lost, 'is', 'are')} left out" if n_lost else ""
+        click.echo(
+            f"deployment {name}: {policy} has learned from {counted(len(rows), 'row')} of {path}{without}", err=True
+        )
         for line in _expectations(log, reads):
             click.echo(line, err=True)
     else:

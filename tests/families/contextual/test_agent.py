@@ -323,7 +323,7 @@ IN_CONTEXT = {"arms": ["a", "b"], "context_dim": 2}
             FeatureError,
             "this agent has no context: give the problem a context_dim",
         ),
-        (NAMED, {"actions": [GOOD[0]]}, FeatureError, "actions has 1 rows; there are 2 arms"),
+        (NAMED, {"actions": [GOOD[0]]}, FeatureError, "actions has 1 row; there are 2 arms"),
         (NAMED, {"actions": {"a": GOOD[0]}}, ArmError, "actions has no row for the arm 'b'"),
         (NAMED, {"actions": {"a": GOOD[0], "z": GOOD[0]}}, ArmError, "there is no arm 'z': there are 'a', 'b'"),
         (NAMED, {"actions": {"a": GOOD[0], "b": [1.0]}}, FeatureError, "in rows of one length"),
@@ -543,7 +543,7 @@ def test_a_slate_is_several_arms_and_each_pays() -> None:
 @pytest.mark.parametrize(
     ("rewards", "says"),
     [
-        ([1.0], "there are 1 rewards for a slate of 2 items"),
+        ([1.0], "1 reward is given for a slate of 2 items"),
         (1.0, "rewards=1.0 is not a list of 2, one per item"),
         ([1.0, np.nan], "reward=nan is not finite"),
         ([1.0, 2.0], r"reward=2 is outside \[0, 1\]"),
