@@ -10,6 +10,10 @@ from driftwise import __version__
 from driftwise.core.extras import needed_for
 from driftwise.errors import DriftwiseError, ParameterError
 
+KINDS = "multi-armed, contextual, knapsack, contextual-knapsack, convex, restless or slate"  # for help, which is quick
+THREADS_HELP = "Number of threads; all cores if not given."
+CLUSTER_HELP = "Play on the Dask cluster at this address; `local`: on a process per core of this machine."
+
 
 class Refusal(click.ClickException):
     """Bad input: one sentence on standard error, exit code 2."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from driftwise.cli.command import main
+from driftwise.cli.command import KINDS, main
 from driftwise.display.text import counted
 from driftwise.errors import ParameterError
 
@@ -30,10 +30,27 @@ class Task(NamedTuple):
 
 @main.command("compile", short_help="Compile policies ahead of their first use.")
 @click.argument("policies", nargs=-1, metavar="[POLICY]...")
-@click.option("--family", "families", multiple=True, metavar="F", help="All policies of this family; repeatable.")
-@click.option("--all", "every", is_flag=True, help="All policies.")
-@click.option("--world", "worlds", multiple=True, metavar="W", help="Their studies in this world, too; repeatable.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="A layer to ship.")
+@click.option(
+    "--family",
+    "families",
+    multiple=True,
+    metavar="F",
+    help=f"Compile all policies of this family: {KINDS}; repeatable.",
+)
+@click.option("--all", "every", is_flag=True, help="Compile all policies.")
+@click.option(
+    "--world",
+    "worlds",
+    multiple=True,
+    metavar="W",
+    help="Compile studies of the policies in this world, too; repeatable.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder for the code; the cache of this user if not given.",
+)
 def compile_ahead(
     policies: tuple[str, ...], families: tuple[str, ...], every: bool, worlds: tuple[str, ...], out: Path | None
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from driftwise.cli.command import main
+from driftwise.cli.command import KINDS, main
 from driftwise.errors import ParameterError
 
 N_WORDS = 16  # words of `needs` that an error can list
@@ -21,11 +21,9 @@ to where which"""  # words of `needs` that say nothing alone
 def _list_options(command: Callable[..., None]) -> Callable[..., None]:
     """The argument and options of both lists."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output."),
-        click.option(
-            "--long", is_flag=True, help="With parameters, what each must know, its guarantee and its source."
-        ),
-        click.option("--family", metavar="F", help="Only those of this family of problems, e.g. multi-armed."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead."),
+        click.option("--long", is_flag=True, help="Show all facts of each, such as its parameters."),
+        click.option("--family", metavar="F", help=f"Only those for this family of problems: {KINDS}."),
         click.argument("name", required=False),
     ):
         command = option(command)
@@ -35,12 +33,16 @@ def _list_options(command: Callable[..., None]) -> Callable[..., None]:
 @main.command(short_help="List policies, or show one in detail.")
 @_list_options
 @click.option(
-    "--needs", metavar="WORD", help="Only those that must know something with this word; `nothing`: the rest."
+    "--needs",
+    metavar="WORD",
+    help="Only policies that must know something with this word, such as window or horizon; `nothing`: those that need "
+    "to know nothing.",
 )
 def policies(name: str | None, family: str | None, needs: str | None, long: bool, as_json: bool) -> None:
     """List policies by family; with NAME, show one in detail, or those with that word in their name.
 
-    Oracles know the world itself: they are for comparison only.
+    --long shows parameters, what each policy must know, its guarantee and its source. Oracles know the world itself:
+    they are for comparison only.
     """
     from driftwise.families import ORACLES, POLICIES
 

@@ -13,21 +13,33 @@ if TYPE_CHECKING:
     from driftwise.evaluate.log import Log
 
 F = TypeVar("F", bound=Callable[..., Any])
-COLUMNS = ("time", "action", "reward", "propensity", "unit", "rewarded_at")
-FEATURES_HELP = "Features of every arm: names F of columns ARM.F, or one column that has them all."
-SEVERAL = {"context": "Columns of the context.", "costs": "Columns of the costs.", "features": FEATURES_HELP}
+COLUMNS = {
+    "time": "Column of the log with the time of the decision: dates, or seconds since 1970.",
+    "action": "Column with the arm that was chosen.",
+    "reward": "Column with the reward; empty where none ever came.",
+    "propensity": "Column with the probability with which the arm was chosen.",
+    "unit": "Column with the unit, such as a user, that was decided for: rows of one unit count together.",
+    "rewarded_at": "Column with the time when the reward came.",
+}
+SEVERAL = {
+    "context": "Columns with what was known at the decision: numbers or text.",
+    "costs": "Columns with what the choice cost.",
+    "features": "Names F of columns ARM.F, with what was known of every arm; or one column with all of that.",
+}
 
 
 def column_options() -> list[Callable[[F], F]]:
     """Which columns a log has, and how its times are to be read."""
     return [
         *(
-            click.option(f"--{name.replace('_', '-')}", name, metavar="COLUMN", help=f"Column of the {name}.")
-            for name in COLUMNS
+            click.option(f"--{name.replace('_', '-')}", name, metavar="COLUMN", help=words)
+            for name, words in COLUMNS.items()
         ),
         *(click.option(f"--{name}", metavar="A,B,...", help=words) for name, words in SEVERAL.items()),
-        click.option("--timezone", metavar="ZONE", help="Zone of times without an offset; UTC if not given."),
-        click.option("--time-format", metavar="FORMAT", help="Format of times, such as %d.%m.%Y %H:%M."),
+        click.option("--timezone", metavar="ZONE", help="Time zone of times without an offset; UTC if not given."),
+        click.option(
+            "--time-format", metavar="FORMAT", help="Format of times that are not ISO 8601, such as %d.%m.%Y %H:%M."
+        ),
     ]
 
 
@@ -36,9 +48,21 @@ def log_options(command: F) -> F:
     options = [
         click.argument("log", required=False, metavar="LOG"),
         *column_options(),
-        click.option("--deployment", metavar="NAME", help="A deployment of the service, instead of LOG."),
-        click.option("--store", metavar="URL", help="Its store, which no service uses now."),
-        click.option("--url", metavar="URL", help="Its service; the key is taken from DRIFTWISE_KEY."),
+        click.option(
+            "--deployment",
+            metavar="NAME",
+            help="Read the decisions of this deployment instead of LOG; with --store or --url.",
+        ),
+        click.option(
+            "--store",
+            metavar="URL",
+            help="Store that has --deployment, while no service uses it: sqlite:///FILE or postgresql://... .",
+        ),
+        click.option(
+            "--url",
+            metavar="URL",
+            help="Running service that has --deployment; its API key is read from the variable DRIFTWISE_KEY.",
+        ),
     ]
     for option in reversed(options):
         command = option(command)

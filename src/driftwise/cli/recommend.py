@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import click
 
-from driftwise.cli.command import Count, main
+from driftwise.cli.command import KINDS, Count, main
 from driftwise.errors import ParameterError
 
 T = TypeVar("T")
@@ -16,12 +16,18 @@ DRIFTS = ("unknown", "none", "slow", "fast", "abrupt")
 
 
 @main.command(short_help="Say what to run, and what it costs if you are wrong.")
-@click.option("--kind", metavar="K", help="The kind of problem; multi-armed if not given.")
-@click.option("--horizon", type=Count(0), metavar="N", help="How many decisions there will be; 0 if nobody knows.")
-@click.option("--delay", type=float, metavar="D", help="Decisions made on average before a reward arrives.")
-@click.option("--drift", type=click.Choice(DRIFTS), help="How the world drifts.")
-@click.option("--propensities/--no-propensities", default=None, help="Whether the log must tell them.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@click.option("--kind", metavar="K", help=f"Kind of problem: {KINDS}; multi-armed if not given.")
+@click.option("--horizon", type=Count(0), metavar="N", help="Number of decisions to come; 0 if unknown.")
+@click.option(
+    "--delay", type=float, metavar="D", help="Mean number of decisions before a reward arrives; 0 if not given."
+)
+@click.option("--drift", type=click.Choice(DRIFTS), help="How the world drifts; unknown if not given.")
+@click.option(
+    "--propensities/--no-propensities",
+    default=None,
+    help="Whether decisions are logged with propensities, to evaluate other policies later; no if not given.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 def recommend(
     kind: str | None,
     horizon: int | None,

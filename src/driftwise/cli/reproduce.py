@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from driftwise.cli.command import Count, main
+from driftwise.cli.command import CLUSTER_HELP, THREADS_HELP, Count, main
 from driftwise.core.cores import available_cores
 from driftwise.display.text import counted
 from driftwise.errors import ParameterError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @main.command(short_help="List the papers that can be reproduced.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 def papers(as_json: bool) -> None:
     """List the papers that can be reproduced, with title and source."""
     from driftwise.papers import names, paper
@@ -38,20 +38,41 @@ def papers(as_json: bool) -> None:
 
 @main.command(short_help="Reproduce the numbers of a paper, with verdicts.")
 @click.argument("paper", metavar="PAPER")
-@click.option("--claim", metavar="ID", help="Only this claim, or those below it, e.g. table2 or table2/K=10.")
+@click.option("--claim", metavar="ID", help="Judge only this claim, or those below it, such as table2 or table2/K=10.")
 @click.option(
-    "--scale", type=click.Choice(["quick", "full"]), default="quick", show_default=True, help="Minutes, or hours."
+    "--scale",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    show_default=True,
+    help="quick: short horizons, in minutes. full: all horizons, in hours.",
 )
-@click.option("--runs", type=Count(1), metavar="N", help="Runs per cell, instead of the scale's own number.")
-@click.option("--until-settled", is_flag=True, help="Play more runs where a verdict needs them.")
 @click.option(
-    "--hours", type=float, default=2.0, show_default=True, metavar="H", help="With --until-settled: take no longer."
+    "--runs", type=Count(1), metavar="N", help="Runs per world and policy; as many as the scale has if not given."
 )
-@click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Data that cannot be published.")
-@click.option("--threads", type=Count(1), metavar="N", help="Threads; all cores if not given.")
-@click.option("--cluster", metavar="ADDRESS", help="Play on this Dask cluster; `local`: a process per core.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder; out/PAPER if not given.")
+@click.option("--until-settled", is_flag=True, help="Play more runs until every verdict is certain.")
+@click.option(
+    "--hours",
+    type=float,
+    default=2.0,
+    show_default=True,
+    metavar="H",
+    help="With --until-settled: refuse what would take longer.",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File with the data of the paper, where only its owner distributes it.",
+)
+@click.option("--threads", type=Count(1), metavar="N", help=THREADS_HELP)
+@click.option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder for results and the report; out/PAPER if not given.",
+)
 def reproduce(
     paper: str,
     claim: str | None,
@@ -68,8 +89,8 @@ def reproduce(
     """Reproduce the numbers of a paper, and judge every claim.
 
     `quick` takes minutes and covers the short horizons; `full` covers all of them. Results are stored: run the
-    same command again to continue an interrupted run. A verdict says `inconclusive` where the runs do not settle it,
-    and how many would; --until-settled plays them. Exits with 1 when a claim differs from the paper and from what
+    same command again to continue an interrupted run. A verdict is `inconclusive` where more runs are needed, and
+    says how many; --until-settled plays them. Exits with 1 when a claim differs from the paper and from what
     earlier runs led to expect.
 
     Some papers use data that only its owner distributes. With --data your file is used; without it what needs the

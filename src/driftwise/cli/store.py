@@ -20,18 +20,16 @@ if TYPE_CHECKING:
     from driftwise.service.store.schema import MigrationMode
     from driftwise.service.store.upkeep import SQLUpkeep
 
+FORMS = "STORE is sqlite:///FILE, FILE.db or postgresql://... , and no service may use it."
 DAMAGED = 1  # the exit code of a check that finds damage
 
 
-@main.group(short_help="Check, repair and upgrade the store of the service.")
+@main.group(short_help="Check, repair and upgrade the store of the service.", epilog=FORMS)
 def store() -> None:
-    """Check, repair, compact, archive and upgrade a store, while no service uses it.
-
-    STORE is sqlite:///FILE, FILE.db or postgresql://... .
-    """
+    """Check, repair, compact, archive and upgrade the store of the service."""
 
 
-@store.command()
+@store.command(epilog=FORMS)
 @click.argument("store")
 def check(store: str) -> None:
     """Read everything in STORE, and report damage, a line for each deployment. Exit code 1 if there is any."""
@@ -47,11 +45,11 @@ def check(store: str) -> None:
         raise SystemExit(DAMAGED)
 
 
-@store.command()
+@store.command(epilog=FORMS)
 @click.argument("store")
 @click.option("--deployment", metavar="NAME", help="Only this deployment.")
 def verify(store: str, deployment: str | None) -> None:
-    """Replay the deployments of STORE, and compare with their newest snapshots. Exit code 1 if one is not the same."""
+    """Replay the deployments of STORE, and compare with their newest snapshots. Exit code 1 if one differs."""
     with opened(store) as journal:
         from driftwise.service.deployments.catalogue import read_catalogue
         from driftwise.service.deployments.check import verify_stream
@@ -82,13 +80,13 @@ def check_deployment(name: str | None, entries: Mapping[str, object]) -> None:
         raise ParameterError(f"there is no deployment {name!r} in this store: there are {there}")
 
 
-@store.command()
+@store.command(epilog=FORMS)
 @click.argument("store")
-@click.option("--from", "backup", metavar="STORE", help="A backup, to restore damaged events from.")
+@click.option("--from", "backup", metavar="STORE", help="Backup to restore damaged events from.")
 @click.option(
-    "--begin-anew", metavar="NAME", help="Let the policy of this deployment forget what it has learned; see below."
+    "--begin-anew", metavar="NAME", help="Let the policy of this deployment forget what it has learned; see above."
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and change nothing.")
 def repair(store: str, backup: str | None, begin_anew: str | None, dry_run: bool) -> None:
     """Set damaged events of STORE aside, and let each deployment go on from its last good point.
 
@@ -137,9 +135,9 @@ def _repair(store: str, backup: str | None, dry_run: bool) -> None:
         click.echo("nothing is damaged")
 
 
-@store.command()
+@store.command(epilog=FORMS)
 @click.argument("store")
-@click.option("--dry-run", is_flag=True, help="Say what would be dropped, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be dropped, and change nothing.")
 def compact(store: str, dry_run: bool) -> None:
     """Drop what is left of deleted deployments and dropped events, and give free pages of STORE back to the disk."""
     with opened(store) as journal:
@@ -163,13 +161,15 @@ def compact(store: str, dry_run: bool) -> None:
         click.echo(f"the store had {before:,} bytes and has {journal.size():,}")
 
 
-@store.command()
+@store.command(epilog=FORMS)
 @click.argument("store")
-@click.option("--to", "folder", metavar="FOLDER", help="Write the events to Parquet files first; else they are lost.")
+@click.option(
+    "--to", "folder", metavar="FOLDER", help="Folder for the events, as Parquet files; without it they are lost."
+)
 @click.option("--events", type=click.IntRange(0), metavar="N", help="Keep the last N events of each deployment.")
 @click.option("--seconds", type=click.FloatRange(0), metavar="S", help="Keep the events of the last S seconds.")
 @click.option("--deployment", metavar="NAME", help="Only this deployment.")
-@click.option("--dry-run", is_flag=True, help="Say what would be dropped, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be dropped, and change nothing.")
 def archive(
     store: str,
     folder: str | None,
@@ -208,9 +208,9 @@ def archive(
             click.echo(f"{name}: events up to {origin.number} were {'dropped' if path is None else f'moved to {path}'}")
 
 
-@store.command()
+@store.command(epilog=FORMS)
 @click.argument("store")
-@click.option("--dry-run", is_flag=True, help="Do all of it and undo it, so that nothing changes.")
+@click.option("--dry-run", is_flag=True, help="Try the upgrade and roll it back, so that nothing changes.")
 def upgrade(store: str, dry_run: bool) -> None:
     """Bring STORE to the format of this version of driftwise. It cannot be undone: copy the store first."""
     from driftwise.service.store.schema import FORMAT

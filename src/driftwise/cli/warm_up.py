@@ -23,9 +23,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 def warm_up_options(command: F) -> F:
     """Add which log a new deployment learns from, and the columns of the log."""
     options = [
-        click.option("--deployment", metavar="NAME", help="Create this deployment from --log, unless it exists."),
-        click.option("--policy", default="auto", show_default=True, metavar="P", help="Its policy."),
-        click.option("--log", metavar="FILE", help="A log of decisions, for --deployment to learn from first."),
+        click.option(
+            "--deployment", metavar="NAME", help="Create this deployment, with the arms of --log, unless it exists."
+        ),
+        click.option(
+            "--policy",
+            default="auto",
+            show_default=True,
+            metavar="P",
+            help="Policy of --deployment: NAME or NAME:param=value,... .",
+        ),
+        click.option(
+            "--log",
+            metavar="FILE",
+            help="Log of decisions that --deployment learns from first: CSV, JSON lines or Parquet.",
+        ),
         *column_options(),
     ]
     for option in reversed(options):
