@@ -4,6 +4,7 @@ Most commands run in this process; some of every kind in a process of their own.
 """
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import click
 import pytest
 
 from driftwise.cli import main
-from driftwise.families import ORACLES
+from driftwise.core.spec import parameters
+from driftwise.families import ORACLES, WORLDS
 from tests.fixtures.command_line import driftwise
 
 SIMULATE = ["simulate", "--world", "abrupt", "--horizon", "500", "--runs", "3"]
@@ -78,6 +80,23 @@ def test_an_oracle_is_said_to_be_for_simulations(oracle: str, tmp_path: Path) ->
             "studies only\n"
         )
     assert oracle in driftwise("policies").stdout
+
+
+@pytest.mark.parametrize("command", ["policies", "worlds"])
+def test_lists_say_kernel_of_compiled_code_alone(command: str) -> None:
+    """What moves a restless arm are its transitions; titles of papers, in italics, have words of their own."""
+    entries = json.loads(driftwise(command, "--json").stdout)
+    assert "kernel" not in driftwise(command, "--long").stdout.lower()
+    for entry in entries:
+        if entry["family"] in ("restless", "contextual"):
+            page = driftwise(command, entry["name"]).stdout
+            assert "kernel" not in re.sub(r"\*[^*]+\*", "", page).lower(), entry["name"]
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_world_has_the_parameters_that_its_list_shows(name: str) -> None:
+    world = WORLDS[name]()
+    assert {key: getattr(world, key) for key in parameters(WORLDS[name])} == parameters(WORLDS[name])
 
 
 def test_lists_as_json() -> None:
@@ -144,6 +163,10 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
         (["--world", "abrupt", "--policy", "sliding-ucb", "--horizon", "9"], "window=1000 does not fit the horizon 9"),
         (["--world", "abrupt", "--policy", "sliding-ucb", "--horizon", "500"], "a shorter one, such as window=100\n"),
         (["--world", "abrupt:phases=0", "--policy", "ucb1"], "phases=0 is not a whole number of at least 1"),
+        (
+            ["--world", "local-level:n_arms=7", "--policy", "ucb1"],
+            "n_arms=7 does not fit the means, which have 3 columns",
+        ),
         (["--world", "abrupt:rewards=coins", "--policy", "ucb1"], "rewards=coins is not one of bernoulli, gaussian"),
         (["--world", "abrupt:rewards=gaussian", "--policy", "thompson"], "needs rewards in a bounded range"),
         (["--world", "abrupt", "--policy", "ucb1", "--horizon", "0"], "horizon=0 is not a whole number of at least 1"),
