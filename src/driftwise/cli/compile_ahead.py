@@ -99,26 +99,26 @@ def _tasks(policies: Iterable[str], families: Iterable[str], every: bool, worlds
     from driftwise.families import FAMILIES, POLICIES, WORLDS
 
     grounds = {text: parse(text, WORLDS, "world") for text in worlds}
-    named, found = [*policies], []
+    explicit, others = [*policies], []
     for family in families:
-        found += lookup(family, FAMILIES, "family of problems").policies
-    found += POLICIES if every else ()
-    default = not (named or found)
+        others += lookup(family, FAMILIES, "family of problems").policies
+    others += POLICIES if every else ()
+    default = not (explicit or others)
     if default:
-        found += ["auto", *_demo_policies()]
-    chosen = {name: parse(name, POLICIES, "policy") for name in dict.fromkeys([*named, *found])}
+        others += ["auto", *_demo_policies()]
+    chosen = {name: parse(name, POLICIES, "policy") for name in dict.fromkeys([*explicit, *others])}
     tasks = [task for name, policy in chosen.items() for task in _agents_of(name, policy)]
     for label, world in grounds.items():
-        skipped = []
+        misfits = []
         for name, policy in chosen.items():
             try:
                 tasks.append(_study_of(name, policy, label, world))
             except ParameterError:
-                if name in named:
+                if name in explicit:
                     raise
-                skipped.append(name)
-        if skipped:
-            click.echo(f"skipped in {label}, which they do not fit: {', '.join(skipped)}", err=True)
+                misfits.append(name)
+        if misfits:
+            click.echo(f"skipped in {label}, which they do not fit: {', '.join(misfits)}", err=True)
     return [*tasks, Task("driftwise demo", _play_demo)] if default else tasks
 
 

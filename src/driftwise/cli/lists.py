@@ -88,7 +88,7 @@ def _catalogue(
         if not entries:
             lookup(name, table, what)
     if needs is not None:
-        entries = _needing(needs, entries, "" if family is None else f" of the family {family}")
+        entries = _by_needs(needs, entries, "" if family is None else f" of the family {family}")
     if as_json:
         click.echo(json.dumps(entries))
     else:
@@ -97,16 +97,16 @@ def _catalogue(
         click.echo(f"\nOne in detail: driftwise {command} NAME. All facts: --long", err=True)
 
 
-def _needing(word: str, entries: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
+def _by_needs(word: str, entries: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
     """The policies that must know something with this word; without any, the error has the words they use most."""
-    found = [entry for entry in entries if word.lower() in entry["needs"].lower()]
-    if not found:
-        used = Counter(
+    matches = [entry for entry in entries if word.lower() in entry["needs"].lower()]
+    if not matches:
+        counts = Counter(
             each for entry in entries for each in re.findall(r"\w+", entry["needs"]) if each not in FILLERS.split()
         )
-        words = ", ".join(each for each, _ in used.most_common(N_WORDS))
+        words = ", ".join(each for each, _ in counts.most_common(N_WORDS))
         raise ParameterError(f"no policy{where} must know {word!r}; words in use: {words}")
-    return found
+    return matches
 
 
 def _entry(name: str, kind: type) -> dict[str, Any]:

@@ -15,7 +15,7 @@ USUAL_KIND = "multi-armed"
 DRIFTS = ("unknown", "none", "slow", "fast", "abrupt")
 
 
-@main.command(short_help="Say what to run, and what it costs if you are wrong.")
+@main.command(short_help="Recommend a policy, and say what it costs if you are wrong.")
 @click.option("--kind", metavar="K", help=f"Kind of problem: {KINDS}; multi-armed if not given.")
 @click.option("--horizon", type=Count(0), metavar="N", help="Number of decisions to come; 0 if unknown.")
 @click.option(
@@ -36,7 +36,7 @@ def recommend(
     propensities: bool | None,
     as_json: bool,
 ) -> None:
-    """Say what to run, why, and what it costs if the drift is another.
+    """Recommend a policy: what to run, why, and what it costs if the world drifts otherwise.
 
     All numbers were measured in simulated worlds and come with the package. On a terminal it asks for what is not
     given; elsewhere defaults are taken: multi-armed, no horizon, no delay, unknown drift, no propensities.

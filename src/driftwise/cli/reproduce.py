@@ -90,8 +90,8 @@ def reproduce(
 
     `quick` takes minutes and covers the short horizons; `full` covers all of them. Results are stored: run the
     same command again to continue an interrupted run. A verdict is `inconclusive` where more runs are needed, and
-    says how many; --until-settled plays them. Exits with 1 when a claim differs from the paper and from what
-    earlier runs led to expect.
+    says how many; --until-settled plays them. The exit code is 1 if a claim comes out neither as in the
+    paper nor as in earlier runs.
 
     Some papers use data that only its owner distributes. With --data your file is used; without it what needs the
     data is not judged.

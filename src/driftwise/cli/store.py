@@ -29,7 +29,7 @@ def store() -> None:
     """Check, repair, compact, archive and upgrade the store of the service."""
 
 
-@store.command(epilog=FORMS)
+@store.command(epilog=FORMS, short_help="Report damage.")
 @click.argument("store")
 def check(store: str) -> None:
     """Read everything in STORE, and report damage, a line for each deployment. Exit code 1 if there is any."""
@@ -45,7 +45,7 @@ def check(store: str) -> None:
         raise SystemExit(DAMAGED)
 
 
-@store.command(epilog=FORMS)
+@store.command(epilog=FORMS, short_help="Replay deployments, and compare with snapshots.")
 @click.argument("store")
 @click.option("--deployment", metavar="NAME", help="Only this deployment.")
 def verify(store: str, deployment: str | None) -> None:
@@ -80,7 +80,7 @@ def check_deployment(name: str | None, entries: Mapping[str, object]) -> None:
         raise ParameterError(f"there is no deployment {name!r} in this store: there are {there}")
 
 
-@store.command(epilog=FORMS)
+@store.command(epilog=FORMS, short_help="Set damaged events aside.")
 @click.argument("store")
 @click.option("--from", "backup", metavar="STORE", help="Backup to restore damaged events from.")
 @click.option(
@@ -135,7 +135,7 @@ def _repair(store: str, backup: str | None, dry_run: bool) -> None:
         click.echo("nothing is damaged")
 
 
-@store.command(epilog=FORMS)
+@store.command(epilog=FORMS, short_help="Give free pages back to the disk.")
 @click.argument("store")
 @click.option("--dry-run", is_flag=True, help="Print what would be dropped, and change nothing.")
 def compact(store: str, dry_run: bool) -> None:
@@ -161,7 +161,7 @@ def compact(store: str, dry_run: bool) -> None:
         click.echo(f"the store had {before:,} bytes and has {journal.size():,}")
 
 
-@store.command(epilog=FORMS)
+@store.command(epilog=FORMS, short_help="Drop or archive old events.")
 @click.argument("store")
 @click.option(
     "--to", "folder", metavar="FOLDER", help="Folder for the events, as Parquet files; without it they are lost."
@@ -208,7 +208,7 @@ def archive(
             click.echo(f"{name}: events up to {origin.number} were {'dropped' if path is None else f'moved to {path}'}")
 
 
-@store.command(epilog=FORMS)
+@store.command(epilog=FORMS, short_help="Bring a store to the present format.")
 @click.argument("store")
 @click.option("--dry-run", is_flag=True, help="Try the upgrade and roll it back, so that nothing changes.")
 def upgrade(store: str, dry_run: bool) -> None:
