@@ -62,7 +62,8 @@ def __getattr__(name: str) -> Any:
     home = next((home for home, names in _HOMES.items() if name in names), None)
     value = getattr(import_module(f"driftwise.{home}"), name) if home else _classes().get(name)
     if value is None:
-        raise AttributeError(f"module 'driftwise' has no attribute {name!r}")
+        elsewhere = [f"{each}.{name}" for each in _MODULES if hasattr(import_module(f"driftwise.{each}"), name)]
+        raise import_module("driftwise.errors").no_attribute(__name__, name, __dir__(), elsewhere)
     return globals().setdefault(name, value)
 
 

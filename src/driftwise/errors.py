@@ -1,5 +1,7 @@
 """Everything driftwise raises on purpose. Each message names the value and the rule it broke."""
 
+from collections.abc import Iterable, Sequence
+
 
 class DriftwiseError(Exception):
     """The root: catch this to catch them all. The command line turns it into one line and exit code 2."""
@@ -51,3 +53,12 @@ class KernelError(DriftwiseError, TypeError):
 
 class ExtraError(ParameterError, ImportError):
     """A package is missing that an extra of driftwise brings."""
+
+
+def no_attribute(module: str, name: str, known: Iterable[str], elsewhere: Sequence[str] = ()) -> AttributeError:
+    """The error of a public module without such a name: where that is, or the nearest of those it has."""
+    import difflib  # here, as importing driftwise is to be quick
+
+    close = elsewhere or difflib.get_close_matches(name, list(known), n=2)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")

@@ -7,6 +7,8 @@ its class. A world is a frozen dataclass that says how its means (`ArmedWorld`) 
 CONTRIBUTING.md has a whole policy; `check_policy` and `check_world` of `driftwise.checks` hold yours to every contract.
 """
 
+from typing import TYPE_CHECKING
+
 from driftwise.core.adapter import Adapter as Adapter
 from driftwise.core.family import FAMILIES as FAMILIES
 from driftwise.core.family import Family as Family
@@ -58,6 +60,7 @@ from driftwise.core.validation import number as number
 from driftwise.core.validation import one_of as one_of
 from driftwise.core.validation import whole as whole
 from driftwise.core.verbs import register as register
+from driftwise.errors import no_attribute
 from driftwise.families.contextual.worlds.base import FeaturedWorld as FeaturedWorld
 from driftwise.families.convex.worlds.base import ConvexWorld as ConvexWorld
 from driftwise.families.knapsack.worlds.base import BudgetWorld as BudgetWorld
@@ -65,3 +68,8 @@ from driftwise.families.multi_armed.worlds.base import ArmedWorld as ArmedWorld
 from driftwise.families.restless.worlds.base import RestlessWorld as RestlessWorld
 from driftwise.measure.base_world import BaseWorld as BaseWorld
 from driftwise.measure.levels import Levels as Levels
+
+if not TYPE_CHECKING:  # a type checker knows all names
+
+    def __getattr__(name: str) -> object:
+        raise no_attribute(__name__, name, globals())

@@ -5,6 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from driftwise.errors import no_attribute
 from driftwise.families import WORLDS
 from driftwise.families.composite.worlds.delayed import Delayed as Delayed
 
@@ -16,7 +17,7 @@ _CLASSES = {kind.__name__: kind for kind in WORLDS.values()}
 
 def __getattr__(name: str) -> Any:
     if name not in _CLASSES:
-        raise AttributeError(f"module 'driftwise.worlds' has no world {name!r}")
+        raise no_attribute(__name__, name, __dir__())
     return _CLASSES[name]
 
 

@@ -4,6 +4,7 @@ Most commands run in this process; some of every kind in a process of their own.
 """
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from driftwise.cli import main
 from driftwise.cli.docstrings import parameter_rows
+from driftwise.core.spec import parameters
 from driftwise.families import ORACLES, POLICIES, WORLDS
 from tests.fixtures.command_line import driftwise
 
@@ -62,6 +64,50 @@ def test_lists_are_short_grouped_by_family_and_filtered() -> None:
     found = driftwise("policies", "whittle").stdout
     assert "sliding-whittle" in found and "sliding-ucb" not in found
     assert "no family of problems called 'banana'" in driftwise("policies", "--family", "banana", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--needs", "foo"], "no policy must know 'foo'; words in use: reward, range, drift, horizon,"),
+        (["--needs", "foo", "--json"], "no policy must know 'foo'"),
+        (["--needs", "foo", "--family", "knapsack"], "no policy of the family knapsack must know 'foo'; words in use:"),
+        (["whittle", "--family", "slate"], "no policy called 'whittle'; did you mean"),
+    ],
+)
+def test_a_list_without_an_entry_is_bad_input(words: list[str], says: str) -> None:
+    done = driftwise("policies", *words, code=2)
+    assert says in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_an_oracle_is_said_to_be_for_simulations(oracle: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("action,reward\n" + "a,1\nb,0\n" * 20, encoding="utf-8")
+    for words in (["compile", oracle], ["evaluate", str(log), "--policy", oracle]):
+        said = driftwise(*words, code=2).stderr
+        assert said == (
+            f"driftwise: the policy {oracle} knows the world in advance: it works with `driftwise simulate` and in "
+            "studies only\n"
+        )
+    assert oracle in driftwise("policies").stdout
+
+
+@pytest.mark.parametrize("command", ["policies", "worlds"])
+def test_lists_say_kernel_of_compiled_code_alone(command: str) -> None:
+    """What moves a restless arm are its transitions; titles of papers, in italics, have words of their own."""
+    entries = json.loads(driftwise(command, "--json").stdout)
+    assert "kernel" not in driftwise(command, "--long").stdout.lower()
+    for entry in entries:
+        if entry["family"] in ("restless", "contextual"):
+            page = driftwise(command, entry["name"]).stdout
+            assert "kernel" not in re.sub(r"\*[^*]+\*", "", page).lower(), entry["name"]
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_world_has_the_parameters_that_its_list_shows(name: str) -> None:
+    world = WORLDS[name]()
+    assert {key: getattr(world, key) for key in parameters(WORLDS[name])} == parameters(WORLDS[name])
 
 
 def test_lists_as_json() -> None:
@@ -126,13 +172,23 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
         (["--world", "abrupt", "--policy", "sliding-ucb:window=0"], "window=0 is not a whole number of at least 1"),
         (["--world", "abrupt", "--policy", "sliding-ucb:window=1.5"], "window=1.5 is not a whole number"),
         (["--world", "abrupt", "--policy", "sliding-ucb", "--horizon", "9"], "window=1000 does not fit the horizon 9"),
+        (["--world", "abrupt", "--policy", "sliding-ucb", "--horizon", "500"], "a shorter one, such as window=100\n"),
         (["--world", "abrupt:phases=0", "--policy", "ucb1"], "phases=0 is not a whole number of at least 1"),
+        (
+            ["--world", "local-level:n_arms=7", "--policy", "ucb1"],
+            "n_arms=7 does not fit the means, which have 3 columns",
+        ),
         (["--world", "abrupt:rewards=coins", "--policy", "ucb1"], "rewards=coins is not one of bernoulli, gaussian"),
         (["--world", "abrupt:rewards=gaussian", "--policy", "thompson"], "needs rewards in a bounded range"),
         (["--world", "abrupt", "--policy", "ucb1", "--horizon", "0"], "horizon=0 is not a whole number of at least 1"),
+        (
+            ["--world", "abrupt", "--policy", "ucb1", "--horizon", "-5"],
+            "horizon=-5 is not a whole number of at least 1",
+        ),
         (["--world", "abrupt", "--policy", "ucb1", "--horizon", "many"], "horizon=many is not a whole number"),
         (["--world", "abrupt", "--policy", "ucb1", "--runs", "0"], "runs=0 is not a whole number of at least 1"),
         (["--world", "abrupt", "--policy", "ucb1", "--threads", "0"], "threads=0"),
+        (["--world", "abrupt", "--policy", "ucb1", "--threads", "2", "--cluster", "local"], "threads=2 goes with this"),
         (["--world", "abrupt", "--policy", "ucb1", "--lost", "1.5"], "lost=1.5 is outside [0, 1)"),
         (["--world", "abrupt", "--policy", "ucb1", "--delay", "soon"], "delay=soon is not a number of rounds"),
         (["--world", "abrupt", "--policy", "ucb1", "--delay", "2.5"], "delay=2.5 is not a whole number"),
@@ -149,7 +205,7 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], says: str) -> None:
     done = driftwise("simulate", *words, code=2)
-    assert says in done.stderr
+    assert says in done.stderr and done.stderr.startswith("driftwise: ") and done.stderr.count("\n") == 1
     assert done.stdout == ""
 
 

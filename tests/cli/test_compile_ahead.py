@@ -117,6 +117,24 @@ def test_what_cannot_be_compiled_or_written_is_one_sentence(tmp_path: Path) -> N
     assert "/proc/x cannot be created" in driftwise("compile", "ucb1", "--out", "/proc/x", code=2).stderr
 
 
+def test_a_named_policy_that_does_not_fit_the_world_is_refused_before_anything_is_compiled(tmp_path: Path) -> None:
+    words = ["compile", "uniform", "lin-ucb", "ucb1", "--world", "abrupt", "--out", str(tmp_path / "layer")]
+    done = driftwise(*words, code=2)
+    assert done.stderr.startswith("driftwise: lin-ucb in abrupt: LinUCB chooses one row") and not done.stdout
+    assert not (tmp_path / "layer").exists()
+
+
+def test_of_all_policies_those_are_compiled_that_fit_the_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for task in ("_use", "_play"):
+        monkeypatch.setattr(f"driftwise.cli.compile_ahead.{task}", lambda *_: None)
+    done = driftwise("compile", "--all", "--world", "abrupt", "--out", str(tmp_path))
+    assert "\nucb1 in abrupt: 0 functions" in done.stdout and "lin-ucb in abrupt" not in done.stdout
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("skipped in abrupt, which they do not fit")]
+    assert " lin-ucb," in line and " ucb1," not in line
+    done = driftwise("compile", "--all", "ucb1", "lin-ucb", "--world", "abrupt", code=2)
+    assert "lin-ucb in abrupt: LinUCB chooses" in done.stderr
+
+
 def test_the_folders_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRIFTWISE_CACHE_PATH", f"/one{os.pathsep}/two")
     monkeypatch.setenv("DRIFTWISE_CACHE_DIR", str(tmp_path))

@@ -26,7 +26,8 @@ def test_a_bar_in_a_terminal(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     dw.run(study)
-    assert "playing 3 runs" in capfd.readouterr().err
+    shown = capfd.readouterr().err
+    assert "playing rounds of 3 runs" in shown and "900/900" in shown
     dw.run(study, progress=False)
     assert capfd.readouterr() == ("", "")
 

@@ -196,6 +196,8 @@ def test_odd_logs_are_diagnosed_with_a_sentence() -> None:
     assert "every reward is 1" in str(constant)
     with pytest.raises(LogError, match="5 rewards are too few to look for drift: 20 are needed"):
         dw.Log.from_arrays([0, 1, 0, 1, 0], [0, 1, 0, 1, 1]).diagnose()
+    with pytest.raises(LogError, match="1 reward is too few to look for drift: 20 are needed"):
+        dw.Log.from_arrays([0], [1]).diagnose()
     times = START + np.concatenate([np.arange(500) * 60.0, 100 * DAY + np.arange(500) * 60.0])
     gap = log_of(random.random(1000), random.integers(0, 3, 1000), times=times).diagnose()
     assert any("100 days" in note and "a gap ages nothing" in note for note in gap.notes)

@@ -97,7 +97,7 @@ def test_names_stay_whole_in_a_narrow_terminal(
         (["LOG", "--policy", "uniform", "--reward-range", "1"], "reward-range=1 is not two numbers"),
         (["LOG", "--policy", "uniform", "--store", "x.db"], "--store and --url need --deployment NAME"),
         (["--deployment", "shop", "--policy", "uniform"], "--deployment needs either --store or --url"),
-        (["--deployment", "shop", "--store", "missing.db", "--policy", "uniform"], "there is no store missing.db"),
+        (["--deployment", "shop", "--store", "missing.db", "--policy", "uniform"], "there is no store at "),
         (["--deployment", "shop", "--url", "ftp://x", "--policy", "uniform"], "url=ftp://x is not http"),
         (["--deployment", "shop", "--url", "http://127.0.0.1:9", "--policy", "uniform"], "no answer from"),
         (["--deployment", "shop", "--store", "x", "--time", "t", "--policy", "uniform"], "--time is for files"),

@@ -239,9 +239,9 @@ def test_bad_rows_are_counted_and_the_first_is_quoted(tmp_path: Path) -> None:
     text = SMALL + "oops\n2026-13-01,a,1\n2026-09-01T13:00:00Z,a,many\n2026-09-01T14:00:00Z,b,inf\n" + good
     log = dw.Log.read(write(tmp_path, text))
     assert len(log) == 63
-    assert said(log, "1 of 67 rows have no action and are left out; the first is line 5: action=None")
+    assert said(log, "1 of 67 rows has no action and is left out; the first is line 5: action=None")
     assert said(
-        log, "1 of 67 rows have a time that cannot be read and are left out; the first is line 6: time='2026-13-01'"
+        log, "1 of 67 rows has a time that cannot be read and is left out; the first is line 6: time='2026-13-01'"
     )
     assert said(
         log, "2 of 67 rows have a reward that is not a finite number and are left out; the first is line 7: rew"
@@ -287,10 +287,10 @@ def test_unsorted_times_are_sorted(tmp_path: Path) -> None:
 def test_rows_twice(tmp_path: Path) -> None:
     lines = SMALL.splitlines()
     log = dw.Log.read(write(tmp_path, "\n".join([*lines, lines[-1]])))
-    assert len(log) == 4 and said(log, "1 of 4 rows repeat another in every column that is used; they are kept")
+    assert len(log) == 4 and said(log, "1 of 4 rows repeats another in every column that is used; it is kept")
     named = [line + f",{i}" for i, line in enumerate(lines[1:])]
     log = dw.Log.read(write(tmp_path, "\n".join([lines[0] + ",event_id", *named, named[0]])))
-    assert len(log) == 3 and said(log, "1 of 4 rows repeat another in every column that is used and are left out")
+    assert len(log) == 3 and said(log, "1 of 4 rows repeats another in every column that is used and is left out")
 
 
 def test_propensities_that_cannot_be(tmp_path: Path) -> None:

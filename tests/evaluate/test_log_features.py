@@ -117,7 +117,7 @@ def test_rows_that_lack_features_of_an_arm_are_left_out_and_counted(tmp_path: Pa
     path.write_text("\n".join(json.dumps(row | {"features": json.dumps(row["features"])}) for row in rows))
     log = dw.Log.read(path)
     assert log.features is not None and log.features[0, :, 0].tolist() == [1.0, 2.0] and len(log) == 8
-    assert any("1 rows have not the same features for every arm" in note and "line 5" in note for note in log.notes)
+    assert any("1 row has not the same features for every arm" in note and "line 5" in note for note in log.notes)
     assert any("never chosen are left out: c" in note for note in log.notes)
 
 
@@ -223,7 +223,7 @@ def test_text_becomes_a_column_for_each_category(tmp_path: Path) -> None:
     assert log.context is not None and log.context[:3, :3].tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
     assert log.context[7, :3].tolist() == [0, 0, 0] and log.context[7, 3] == 7
     assert any("'context_device' is text: a column of 0 and 1 for each of 3 categories" in note for note in log.notes)
-    assert any("1 rows without one have 0 in all" in note for note in log.notes)
+    assert any("1 row without one has 0 in all" in note for note in log.notes)
     assert log.diagnose().rows == 30
 
 

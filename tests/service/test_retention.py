@@ -227,7 +227,7 @@ def test_an_interrupted_deletion_is_finished_by_the_next_start_or_by_compact(sto
             assert engine.journal.last(1) >= -1
 
     asyncio.run(test(0))
-    assert "1 deleted deployments would be dropped" in run("compact", "--dry-run", store).output
+    assert "1 deleted deployment would be dropped" in run("compact", "--dry-run", store).output
     assert run("compact", store).exit_code == 0
     assert "0 deleted deployments" in run("compact", "--dry-run", store).output
     assert kept(store) == []
@@ -292,7 +292,7 @@ def test_an_erased_unit_leaves_no_trace_and_changes_no_decision(store: str, tmp_
             assert engine.journal.origin(1) is not None
             waiting = await decide(engine, unit="ann-b-person", **request(0, CONTEXT))
             assert (await decide(twin, unit="ann-b-person", **request(0, CONTEXT)))["id"] == waiting["id"]
-            with pytest.raises(Conflict, match=f"1 decisions of this unit are pending, the first is {waiting['id']}"):
+            with pytest.raises(Conflict, match=f"1 decision of this unit is pending, the first is {waiting['id']}"):
                 await erase_unit(engine, "shop", "ann-b-person")
             for each in (engine, twin):
                 await learn(each, waiting["id"])

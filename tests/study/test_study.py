@@ -138,6 +138,12 @@ def test_nonsense_is_refused_before_the_first_round(tmp_path: Path) -> None:
         dw.Results().column([], "regrets")
 
 
+def test_what_is_no_study_is_refused() -> None:
+    for thing in ("abrupt", dw.Study):
+        with pytest.raises(ParameterError, match="is not a Study: give Study"):
+            dw.run(thing)  # type: ignore[arg-type]
+
+
 def test_numbers_of_any_kind_are_taken_and_things_of_the_wrong_kind_refused(tmp_path: Path) -> None:
     odd = study(horizon=np.int64(500), runs=2.0, worlds={"w": dw.worlds.Abrupt(n_arms=np.int64(4))})  # type: ignore[arg-type]
     assert dw.run(odd, tmp_path / "r.sqlite").column(odd.cells(), "rounds").tolist() == [500.0] * 6

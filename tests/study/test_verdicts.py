@@ -260,7 +260,7 @@ def test_runs_are_added_until_a_claim_is_settled() -> None:
 
     evidence, verdicts = settle(judged, {"s": few}, results, play, hours=1.0, threads=1)  # type: ignore[arg-type]
     assert verdicts[0].verdict in ("matches", "differs") and evidence.studies["s"].runs > 3
-    with pytest.raises(ParameterError, match=r"settling 1 claims would take about .* choose fewer with --claim"):
+    with pytest.raises(ParameterError, match=r"settling 1 claim would take about .* choose fewer with --claim"):
         settle(judged, {"s": few}, results, play, hours=1e-12, threads=1)  # type: ignore[arg-type]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.progress import Progress as Bar
 
+from driftwise.display.text import counted
 from driftwise.errors import ExtraError, ParameterError
 from driftwise.study.progress import BarProgress, terminal_bar
 from driftwise.study.results import Results
@@ -55,7 +56,7 @@ class CommandProgress(BarProgress):
 
     def started(self, runs: int, rounds: int) -> None:
         if runs and not sys.stderr.isatty():
-            click.echo(f"compiling what is new here, then playing {runs:,} runs", err=True)
+            click.echo(f"compiling what is new here, then playing {counted(runs, 'run')}", err=True)
         super().started(runs, rounds)
 
     def cautioned(self, sentence: str) -> None:

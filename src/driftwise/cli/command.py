@@ -10,6 +10,10 @@ from driftwise import __version__
 from driftwise.core.extras import needed_for
 from driftwise.errors import DriftwiseError, ParameterError
 
+KINDS = "multi-armed, contextual, knapsack, contextual-knapsack, convex, restless or slate"  # for help, which is quick
+THREADS_HELP = "Number of threads; all cores if not given."
+CLUSTER_HELP = "Play on the Dask cluster at this address; `local`: on a process per core of this machine."
+
 
 class Refusal(click.ClickException):
     """Bad input: one sentence on standard error, exit code 2."""
@@ -27,9 +31,12 @@ class Stopped(Refusal):
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # in click 8.1 it takes no parameter
-    """A whole number, which may be written 1e6 or 1_000_000."""
+    """A whole number of at least `low`, which may be written 1e6 or 1_000_000."""
 
     name = "whole number"
+
+    def __init__(self, low: int) -> None:
+        self.low = low
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         from driftwise.core.validation import whole
@@ -37,9 +44,9 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # in click 8.1 it takes
         name = (param and param.name) or "value"
         text = str(value)
         try:
-            return whole(name, int(text) if text.lstrip("-").replace("_", "").isdigit() else float(text), low=0)
+            return whole(name, int(text) if text.lstrip("-").replace("_", "").isdigit() else float(text), low=self.low)
         except ValueError:
-            raise ParameterError(f"{name}={value} is not a whole number of at least 0") from None
+            raise ParameterError(f"{name}={value} is not a whole number of at least {self.low}") from None
 
 
 class Commands(click.Group):

@@ -2,17 +2,20 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from driftwise.cli.command import main
+from driftwise.cli.command import KINDS, main
+from driftwise.display.text import counted
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
-    from driftwise.core.protocols import Policy
+    from driftwise.core.protocols import Policy, World
+    from driftwise.study.study import Study
 
 
 ROUNDS = 20_000  # more than the windows that policies have by default
@@ -27,10 +30,27 @@ class Task(NamedTuple):
 
 @main.command("compile", short_help="Compile policies ahead of their first use.")
 @click.argument("policies", nargs=-1, metavar="[POLICY]...")
-@click.option("--family", "families", multiple=True, metavar="F", help="All policies of this family; repeatable.")
-@click.option("--all", "every", is_flag=True, help="All policies.")
-@click.option("--world", "worlds", multiple=True, metavar="W", help="Their studies in this world, too; repeatable.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="A layer to ship.")
+@click.option(
+    "--family",
+    "families",
+    multiple=True,
+    metavar="F",
+    help=f"Compile all policies of this family: {KINDS}; repeatable.",
+)
+@click.option("--all", "every", is_flag=True, help="Compile all policies.")
+@click.option(
+    "--world",
+    "worlds",
+    multiple=True,
+    metavar="W",
+    help="Compile studies of the policies in this world, too; repeatable.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder for the code; the cache of this user if not given.",
+)
 def compile_ahead(
     policies: tuple[str, ...], families: tuple[str, ...], every: bool, worlds: tuple[str, ...], out: Path | None
 ) -> None:
@@ -45,7 +65,7 @@ def compile_ahead(
     """
     from driftwise.core.compilation.kernel_cache import fill, own_folder
 
-    tasks = list(_tasks(policies, families, every, worlds))
+    tasks = _tasks(policies, families, every, worlds)
     target = _writable(out or own_folder())
     n_files = n_bytes = n_new = 0
     for number, task in enumerate(tasks, start=1):
@@ -59,7 +79,7 @@ def compile_ahead(
 
 
 def _line(name: str, n_files: int, n_bytes: int, n_new: int) -> str:
-    return f"{name}: {n_files} functions, {n_bytes / 1e6:.1f} MB, {n_new} new"
+    return f"{name}: {counted(n_files, 'function')}, {n_bytes / 1e6:.1f} MB, {n_new} new"
 
 
 def _writable(folder: Path) -> Path:
@@ -73,28 +93,37 @@ def _writable(folder: Path) -> Path:
     return folder
 
 
-def _tasks(policies: Iterable[str], families: Iterable[str], every: bool, worlds: tuple[str, ...]) -> "Iterator[Task]":
-    """What to compile, each thing once."""
+def _tasks(policies: Iterable[str], families: Iterable[str], every: bool, worlds: tuple[str, ...]) -> list[Task]:
+    """What to compile, each thing once. A policy named by the user must fit each world; of the others those that do."""
     from driftwise.core.spec import lookup, parse
     from driftwise.families import FAMILIES, POLICIES, WORLDS
 
-    grounds = [parse(text, WORLDS, "world") for text in worlds]
-    names = [*policies]
+    grounds = {text: parse(text, WORLDS, "world") for text in worlds}
+    explicit, others = [*policies], []
     for family in families:
-        names += lookup(family, FAMILIES, "family of problems").policies
-    names += POLICIES if every else ()
-    default = not names
+        others += lookup(family, FAMILIES, "family of problems").policies
+    others += POLICIES if every else ()
+    default = not (explicit or others)
     if default:
-        names += ["auto", *_demo_policies()]
-    for name in dict.fromkeys(names):
-        policy = parse(name, POLICIES, "policy")
-        yield from _tasks_of(name, policy, grounds)
-    if default:
-        yield Task("driftwise demo", _play_demo)
+        others += ["auto", *_demo_policies()]
+    chosen = {name: parse(name, POLICIES, "policy") for name in dict.fromkeys([*explicit, *others])}
+    tasks = [task for name, policy in chosen.items() for task in _agents_of(name, policy)]
+    for label, world in grounds.items():
+        misfits = []
+        for name, policy in chosen.items():
+            try:
+                tasks.append(_study_of(name, policy, label, world))
+            except ParameterError:
+                if name in explicit:
+                    raise
+                misfits.append(name)
+        if misfits:
+            click.echo(f"skipped in {label}, which they do not fit: {', '.join(misfits)}", err=True)
+    return [*tasks, Task("driftwise demo", _play_demo)] if default else tasks
 
 
-def _tasks_of(name: str, policy: "Policy", worlds: "Iterable[Any]") -> Iterator[Task]:
-    """An agent of the policy in each family that it plays, and a study in each world."""
+def _agents_of(name: str, policy: "Policy") -> Iterator[Task]:
+    """An agent of the policy in each family that it plays."""
     from driftwise.core.family import ANY, FAMILIES, family_of, resolve
 
     own = family_of(policy)
@@ -103,9 +132,15 @@ def _tasks_of(name: str, policy: "Policy", worlds: "Iterable[Any]") -> Iterator[
             player = resolve(policy, family.name)
             label = name if family.name == own else f"{name} of {family.name} problems"
             yield Task(label, partial(_use, player, family.fixtures))
-    for world in worlds:
-        label = f"{name} in {type(world).__name__}"
-        yield Task(label, partial(_play, {"world": world}, {name: policy}))
+
+
+def _study_of(name: str, policy: "Policy", label: str, world: "World") -> Task:
+    """A study of the policy in a world; refused if it does not fit."""
+    from driftwise.study.study import Study
+
+    both = f"{name} in {label}"
+    study = Study(name="compile", worlds={label: world}, policies={both: policy}, horizon=ROUNDS, runs=1)
+    return Task(both, partial(_play, study))
 
 
 def _use(policy: "Policy", kind: Any) -> None:
@@ -129,12 +164,10 @@ def _use(policy: "Policy", kind: Any) -> None:
             choice_shares(agent, request, samples=1)
 
 
-def _play(worlds: dict[str, Any], policies: dict[str, Any]) -> None:
-    """A study of one run."""
+def _play(study: "Study") -> None:
     from driftwise.study.run import run
-    from driftwise.study.study import Study
 
-    run(Study(name="compile", worlds=worlds, policies=policies, horizon=ROUNDS, runs=1), threads=1)
+    run(study, threads=1)
 
 
 def _demo_policies() -> list[str]:
@@ -149,5 +182,4 @@ def _demo_policies() -> list[str]:
 def _play_demo() -> None:
     from driftwise.cli.simulate import demo_study
 
-    study = demo_study()
-    _play(dict(study.worlds), dict(study.policies))
+    _play(replace(demo_study(), runs=1))

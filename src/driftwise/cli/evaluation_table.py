@@ -6,6 +6,7 @@ import click
 from rich import box
 
 from driftwise.cli.fitting_table import TableColumn, print_table
+from driftwise.display.text import counted
 from driftwise.evaluate.comparison import LOGGED
 from driftwise.evaluate.evaluation import Evaluation, PolicyEvaluation
 from driftwise.measure.intervals import Interval
@@ -46,7 +47,7 @@ def _show_values(evaluation: Evaluation) -> None:
             TableColumn("effective\nrows", [f"{each.effective_sample_size:,.0f}" for each in results.values()], drop=2),
             TableColumn("by period", bars, drop=1, left=True, note=span),
         ],
-        title=f"{evaluation.rows:,} rows, {len(evaluation.arms)} arms",
+        title=f"{counted(evaluation.rows, 'row')}, {counted(len(evaluation.arms), 'arm')}",
         caption=f"± 95%; {', '.join(sorted({each.method for each in rows.values()}))}",
         frame=box.SIMPLE_HEAD,
     )

@@ -5,12 +5,13 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from driftwise.cli.store import opened
 from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.service.deployments.catalogue import Catalogue, read_catalogue
 from driftwise.service.deployments.clock import now_us, utc
@@ -18,7 +19,7 @@ from driftwise.service.http.api_keys import new_key
 from driftwise.service.http.schemas.responses import ApiKeyList
 from driftwise.service.http.token import drop_token
 from driftwise.service.store.events import ApiKeyRevoked, Body
-from driftwise.service.store.journal import InUseError, open_journal
+from driftwise.service.store.journal import NoStoreError
 
 DAY_S = 86_400
 
@@ -36,15 +37,16 @@ def create(
         return key
     expires = None if days is None else now_us() + int(1e6 * days * DAY_S)
     text, body = new_key(name, scopes, expires=expires, deployments=deployments)
-    with _catalogue(store) as (catalogue, write):
-        if not catalogue.keys and ("admin" not in scopes or deployments is not None):
-            raise ParameterError(
-                f"scopes={','.join(scopes)} will not do for the first API key: from now on every request needs a key, "
-                "so create one with --scopes admin, for all deployments, first"
-            )
-        write(body)
-    drop_token(store)
-    return text
+    can_be_first = "admin" in scopes and deployments is None
+    with suppress(NoStoreError), _catalogue(store, create=can_be_first) as (catalogue, write):
+        if catalogue.keys or can_be_first:
+            write(body)
+            drop_token(store)
+            return text
+    raise ParameterError(
+        f"scopes={','.join(scopes)} will not do for the first API key: from now on every request needs a key, "
+        "so create one with --scopes admin, for all deployments, first"
+    )
 
 
 def list_keys(store: str, url: str | None) -> Iterator[str]:
@@ -77,20 +79,14 @@ def revoke(store: str, url: str | None, id: str) -> None:
 
 
 @contextmanager
-def _catalogue(store: str) -> Iterator[tuple[Catalogue, Callable[[Body], None]]]:
-    try:
-        journal = open_journal(store)
-    except InUseError as error:
-        raise InUseError(f"{error}; stop the service, or give --url and an admin key in DRIFTWISE_KEY") from None
-    try:
+def _catalogue(store: str, *, create: bool = False) -> Iterator[tuple[Catalogue, Callable[[Body], None]]]:
+    with opened(store, create=create, instead="give --url and an admin key in DRIFTWISE_KEY") as journal:
         catalogue = read_catalogue(journal)
 
         def write(body: Body) -> None:
             journal.append([catalogue.event(body, now_us())])
 
         yield catalogue, write
-    finally:
-        journal.close()
 
 
 def _call(url: str, method: str, path: str, body: object = None) -> Any:

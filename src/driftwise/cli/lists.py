@@ -1,23 +1,28 @@
 """`driftwise policies` and `driftwise worlds`: lists, and one entry in detail."""
 
 import json
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
-from driftwise.cli.command import main
+from driftwise.cli.command import KINDS, main
+from driftwise.errors import ParameterError
+
+N_WORDS = 16  # words of `needs` that an error can list
+FILLERS = """a an and anything are by can fit for happen how if in is itself large of or per possible the their there
+to where which"""  # words of `needs` that say nothing alone
 
 
 def _list_options(command: Callable[..., None]) -> Callable[..., None]:
     """The argument and options of both lists."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output."),
-        click.option(
-            "--long", is_flag=True, help="With parameters, what each must know, its guarantee and its source."
-        ),
-        click.option("--family", metavar="F", help="Only those of this family of problems, e.g. multi-armed."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead."),
+        click.option("--long", is_flag=True, help="Show all facts of each, such as its parameters."),
+        click.option("--family", metavar="F", help=f"Only those for this family of problems: {KINDS}."),
         click.argument("name", required=False),
     ):
         command = option(command)
@@ -27,12 +32,16 @@ def _list_options(command: Callable[..., None]) -> Callable[..., None]:
 @main.command(short_help="List policies, or show one in detail.")
 @_list_options
 @click.option(
-    "--needs", metavar="WORD", help="Only those that must know something with this word; `nothing`: the rest."
+    "--needs",
+    metavar="WORD",
+    help="Only policies that must know something with this word, such as window or horizon; `nothing`: those that need "
+    "to know nothing.",
 )
 def policies(name: str | None, family: str | None, needs: str | None, long: bool, as_json: bool) -> None:
     """List policies by family; with NAME, show one in detail, or those with that word in their name.
 
-    Oracles know the world itself: they are for comparison only.
+    --long shows parameters, what each policy must know, its guarantee and its source. Oracles know the world itself:
+    they are for comparison only.
     """
     from driftwise.families import ORACLES, POLICIES
 
@@ -72,21 +81,34 @@ def _catalogue(
             click.echo(f"\n{kind.__name__}({signature(entry)})\n\n{sections_of(text_of(kind))[0]}")
             show_parameters(parameter_rows(kind))
         return
-    names = [each for each in table if name is None or name in each]
-    if not names:
-        lookup(name or "", table, what)
-    entries = [_entry(each, table[each]) for each in names]
+    entries = [_entry(each, kind) for each, kind in table.items()]
     if family is not None:
         lookup(family, dict.fromkeys(entry["family"] for entry in entries), "family of problems")
         entries = [entry for entry in entries if entry["family"] == family]
+    if name is not None:
+        entries = [entry for entry in entries if name in entry["name"]]
+        if not entries:
+            lookup(name, table, what)
     if needs is not None:
-        entries = [entry for entry in entries if needs.lower() in entry["needs"].lower()]
+        entries = _by_needs(needs, entries, "" if family is None else f" of the family {family}")
     if as_json:
         click.echo(json.dumps(entries))
     else:
         (show_list if long else show_families)(entries)
         command = "policies" if what == "policy" else "worlds"
         click.echo(f"\nOne in detail: driftwise {command} NAME. All facts: --long", err=True)
+
+
+def _by_needs(word: str, entries: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
+    """The policies that must know something with this word; without any, the error has the words they use most."""
+    matches = [entry for entry in entries if word.lower() in entry["needs"].lower()]
+    if not matches:
+        counts = Counter(
+            each for entry in entries for each in re.findall(r"\w+", entry["needs"]) if each not in FILLERS.split()
+        )
+        words = ", ".join(each for each, _ in counts.most_common(N_WORDS))
+        raise ParameterError(f"no policy{where} must know {word!r}; words in use: {words}")
+    return matches
 
 
 def _entry(name: str, kind: type) -> dict[str, Any]:

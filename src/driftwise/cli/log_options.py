@@ -2,32 +2,44 @@
 
 import shlex
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from driftwise.cli.store import check_deployment, opened
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
     from driftwise.evaluate.log import Log
 
 F = TypeVar("F", bound=Callable[..., Any])
-COLUMNS = ("time", "action", "reward", "propensity", "unit", "rewarded_at")
-FEATURES_HELP = "Features of every arm: names F of columns ARM.F, or one column that has them all."
-SEVERAL = {"context": "Columns of the context.", "costs": "Columns of the costs.", "features": FEATURES_HELP}
+COLUMNS = {
+    "time": "Column of the log with the time of the decision: dates, or seconds since 1970.",
+    "action": "Column with the arm that was chosen.",
+    "reward": "Column with the reward; empty where none ever came.",
+    "propensity": "Column with the probability with which the arm was chosen.",
+    "unit": "Column with the unit, such as a user, that was decided for: rows of one unit count together.",
+    "rewarded_at": "Column with the time when the reward came.",
+}
+SEVERAL = {
+    "context": "Columns with what was known at the decision: numbers or text.",
+    "costs": "Columns with what the choice cost.",
+    "features": "Names F of columns ARM.F, with what was known of every arm; or one column with all of that.",
+}
 
 
 def column_options() -> list[Callable[[F], F]]:
     """Which columns a log has, and how its times are to be read."""
     return [
         *(
-            click.option(f"--{name.replace('_', '-')}", name, metavar="COLUMN", help=f"Column of the {name}.")
-            for name in COLUMNS
+            click.option(f"--{name.replace('_', '-')}", name, metavar="COLUMN", help=words)
+            for name, words in COLUMNS.items()
         ),
         *(click.option(f"--{name}", metavar="A,B,...", help=words) for name, words in SEVERAL.items()),
-        click.option("--timezone", metavar="ZONE", help="Zone of times without an offset; UTC if not given."),
-        click.option("--time-format", metavar="FORMAT", help="Format of times, such as %d.%m.%Y %H:%M."),
+        click.option("--timezone", metavar="ZONE", help="Time zone of times without an offset; UTC if not given."),
+        click.option(
+            "--time-format", metavar="FORMAT", help="Format of times that are not ISO 8601, such as %d.%m.%Y %H:%M."
+        ),
     ]
 
 
@@ -36,9 +48,21 @@ def log_options(command: F) -> F:
     options = [
         click.argument("log", required=False, metavar="LOG"),
         *column_options(),
-        click.option("--deployment", metavar="NAME", help="A deployment of the service, instead of LOG."),
-        click.option("--store", metavar="URL", help="Its store, which no service uses now."),
-        click.option("--url", metavar="URL", help="Its service; the key is taken from DRIFTWISE_KEY."),
+        click.option(
+            "--deployment",
+            metavar="NAME",
+            help="Read the decisions of this deployment instead of LOG; with --store or --url.",
+        ),
+        click.option(
+            "--store",
+            metavar="URL",
+            help="Store that has --deployment, while no service uses it: sqlite:///FILE or postgresql://... .",
+        ),
+        click.option(
+            "--url",
+            metavar="URL",
+            help="Running service that has --deployment; its API key is read from the variable DRIFTWISE_KEY.",
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -72,25 +96,13 @@ def column_names(where: Mapping[str, str | None]) -> dict[str, Any]:
 
 
 def _of_store(store: str, deployment: str) -> "Log":
-    from driftwise.evaluate.log import Log
-    from driftwise.service.deployments.catalogue import read_catalogue
-    from driftwise.service.deployments.export import rows
-    from driftwise.service.store.journal import InUseError, open_journal
+    with opened(store, instead="give --url") as journal:
+        from driftwise.evaluate.log import Log
+        from driftwise.service.deployments.catalogue import read_catalogue
+        from driftwise.service.deployments.export import rows
 
-    path = store.removeprefix("sqlite:///")
-    if "://" not in path and not Path(path).exists():
-        raise ParameterError(f"there is no store {path}")
-    try:
-        journal = open_journal(store)
-    except InUseError as error:
-        raise InUseError(f"{error}; stop the service, or give --url") from None
-    try:
         entries = read_catalogue(journal).entries
-        if deployment not in entries:
-            there = ", ".join(entries) or "none"
-            raise ParameterError(f"there is no deployment {deployment!r} in this store: there are {there}")
+        check_deployment(deployment, entries)
         log = Log.from_deployment(rows(journal, entries[deployment].stream, -1, 2**62))
         log.name = shlex.join([f"--deployment={deployment}", f"--store={store}"])
         return log
-    finally:
-        journal.close()

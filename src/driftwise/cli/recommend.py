@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import click
 
-from driftwise.cli.command import Count, main
+from driftwise.cli.command import KINDS, Count, main
 from driftwise.errors import ParameterError
 
 T = TypeVar("T")
@@ -15,13 +15,19 @@ USUAL_KIND = "multi-armed"
 DRIFTS = ("unknown", "none", "slow", "fast", "abrupt")
 
 
-@main.command(short_help="Say what to run, and what it costs if you are wrong.")
-@click.option("--kind", metavar="K", help="The kind of problem; multi-armed if not given.")
-@click.option("--horizon", type=Count(), metavar="N", help="How many decisions there will be; 0 if nobody knows.")
-@click.option("--delay", type=float, metavar="D", help="Decisions made on average before a reward arrives.")
-@click.option("--drift", type=click.Choice(DRIFTS), help="How the world drifts.")
-@click.option("--propensities/--no-propensities", default=None, help="Whether the log must tell them.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@main.command(short_help="Recommend a policy, and say what it costs if you are wrong.")
+@click.option("--kind", metavar="K", help=f"Kind of problem: {KINDS}; multi-armed if not given.")
+@click.option("--horizon", type=Count(0), metavar="N", help="Number of decisions to come; 0 if unknown.")
+@click.option(
+    "--delay", type=float, metavar="D", help="Mean number of decisions before a reward arrives; 0 if not given."
+)
+@click.option("--drift", type=click.Choice(DRIFTS), help="How the world drifts; unknown if not given.")
+@click.option(
+    "--propensities/--no-propensities",
+    default=None,
+    help="Whether decisions are logged with propensities, to evaluate other policies later; no if not given.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 def recommend(
     kind: str | None,
     horizon: int | None,
@@ -30,7 +36,7 @@ def recommend(
     propensities: bool | None,
     as_json: bool,
 ) -> None:
-    """Say what to run, why, and what it costs if the drift is another.
+    """Recommend a policy: what to run, why, and what it costs if the world drifts otherwise.
 
     All numbers were measured in simulated worlds and come with the package. On a terminal it asks for what is not
     given; elsewhere defaults are taken: multi-armed, no horizon, no delay, unknown drift, no propensities.
@@ -71,7 +77,7 @@ def _kind() -> str:
 def _horizon() -> int:
     option = click.Option(["--horizon"])  # an error names it
     question = "How many decisions will there be? (0: unknown)"
-    return _answer(question, "0", lambda text: Count().convert(text, option, None))
+    return _answer(question, "0", lambda text: Count(0).convert(text, option, None))
 
 
 def _delay() -> float:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from driftwise.cli.command import Count, main
+from driftwise.cli.command import CLUSTER_HELP, THREADS_HELP, Count, main
 from driftwise.core.cores import available_cores
+from driftwise.display.text import counted
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @main.command(short_help="List the papers that can be reproduced.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 def papers(as_json: bool) -> None:
     """List the papers that can be reproduced, with title and source."""
     from driftwise.papers import names, paper
@@ -37,20 +38,41 @@ def papers(as_json: bool) -> None:
 
 @main.command(short_help="Reproduce the numbers of a paper, with verdicts.")
 @click.argument("paper", metavar="PAPER")
-@click.option("--claim", metavar="ID", help="Only this claim, or those below it, e.g. table2 or table2/K=10.")
+@click.option("--claim", metavar="ID", help="Judge only this claim, or those below it, such as table2 or table2/K=10.")
 @click.option(
-    "--scale", type=click.Choice(["quick", "full"]), default="quick", show_default=True, help="Minutes, or hours."
+    "--scale",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    show_default=True,
+    help="quick: short horizons, in minutes. full: all horizons, in hours.",
 )
-@click.option("--runs", type=Count(), metavar="N", help="Runs per cell, instead of the scale's own number.")
-@click.option("--until-settled", is_flag=True, help="Play more runs where a verdict needs them.")
 @click.option(
-    "--hours", type=float, default=2.0, show_default=True, metavar="H", help="With --until-settled: take no longer."
+    "--runs", type=Count(1), metavar="N", help="Runs per world and policy; as many as the scale has if not given."
 )
-@click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Data that cannot be published.")
-@click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
-@click.option("--cluster", metavar="ADDRESS", help="Play on this Dask cluster; `local`: a process per core.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder; out/PAPER if not given.")
+@click.option("--until-settled", is_flag=True, help="Play more runs until every verdict is certain.")
+@click.option(
+    "--hours",
+    type=float,
+    default=2.0,
+    show_default=True,
+    metavar="H",
+    help="With --until-settled: refuse what would take longer.",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File with the data of the paper, where only its owner distributes it.",
+)
+@click.option("--threads", type=Count(1), metavar="N", help=THREADS_HELP)
+@click.option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder for results and the report; out/PAPER if not given.",
+)
 def reproduce(
     paper: str,
     claim: str | None,
@@ -67,16 +89,15 @@ def reproduce(
     """Reproduce the numbers of a paper, and judge every claim.
 
     `quick` takes minutes and covers the short horizons; `full` covers all of them. Results are stored: run the
-    same command again to continue an interrupted run. A verdict says `inconclusive` where the runs do not settle it,
-    and how many would; --until-settled plays them. Exits with 1 when a claim differs from the paper and from what
-    earlier runs led to expect.
+    same command again to continue an interrupted run. A verdict is `inconclusive` where more runs are needed, and
+    says how many; --until-settled plays them. The exit code is 1 if a claim comes out neither as in the
+    paper nor as in earlier runs.
 
     Some papers use data that only its owner distributes. With --data your file is used; without it what needs the
     data is not judged.
     """
     from driftwise.cli._progress import announce, create_folder, play_missing
     from driftwise.cli.terminal import show_verdicts
-    from driftwise.core.validation import whole
     from driftwise.papers import paper as find
     from driftwise.study.claims import Evidence, choose, needed
     from driftwise.study.progress import terminal_bar
@@ -84,9 +105,6 @@ def reproduce(
     from driftwise.study.verdicts import DIFFERS, judge
     from driftwise.study.verdicts import as_json as plain
 
-    for name, value in (("runs", runs), ("threads", threads)):
-        if value is not None:
-            whole(name, value)
     if not hours > 0.0:
         raise ParameterError(f"hours={hours} is not a positive number")
     chosen = find(paper)
@@ -101,7 +119,7 @@ def reproduce(
 
     def judged(evidence: Evidence) -> "list[Verdict]":
         with terminal_bar() as bar:  # some claims are judged by programs that take their time
-            return judge(bar.track(claims, description=f"judging {len(claims):,} claims"), evidence, expected)
+            return judge(bar.track(claims, description=f"judging {counted(len(claims), 'claim')}"), evidence, expected)
 
     if until_settled:
         more = partial(play_missing, out=out, threads=threads, cluster=cluster)

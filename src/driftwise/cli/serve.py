@@ -3,8 +3,7 @@
 import difflib
 import os
 import tomllib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -15,7 +14,8 @@ from driftwise.cli.warm_up import warm_up, warm_up_options
 from driftwise.core.extras import needed_for
 from driftwise.errors import ParameterError
 
-STORE_HELP = "sqlite:///FILE, or postgresql://... with the extra `postgres`."
+STORE_HELP = "Store of the service: sqlite:///FILE, or postgresql://... with the extra `postgres`."
+URL_HELP = "Address of a running service, in place of its store, such as http://127.0.0.1:8000."
 
 
 def _read_config(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
@@ -49,9 +49,15 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
 )
 @click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, metavar="H", help="Address; any but loopback needs an API key."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="H",
+    help="Address to listen at; any but loopback needs an API key.",
 )
-@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, metavar="N", help="Port.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=8000, show_default=True, metavar="N", help="Port to listen at."
+)
 @click.option(
     "--durability",
     type=click.Choice(["full", "normal"]),
@@ -61,18 +67,23 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
     "when the operating system has it; a power cut may lose the last moments, a crash does not.",
 )
 @click.option(
-    "--max-body", type=Count(), default=262_144, show_default=True, metavar="BYTES", help="Maximum size of a request."
+    "--max-body", type=Count(1), default=262_144, show_default=True, metavar="BYTES", help="Largest size of a request."
 )
 @click.option(
-    "--max-connections", type=Count(), default=1000, show_default=True, metavar="N", help="Maximum of connections."
+    "--max-connections",
+    type=Count(1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Largest number of connections.",
 )
 @click.option(
     "--max-per-client",
-    type=Count(),
+    type=Count(1),
     default=500,
     show_default=True,
     metavar="N",
-    help="Maximum of connections from one address; a proxy is one.",
+    help="Largest number of connections from one address; all that come through a proxy have its address.",
 )
 @click.option(
     "--max-rate",
@@ -83,7 +94,12 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
     help="Requests per second of each API key; 0: no limit.",
 )
 @click.option(
-    "--max-per-day", type=Count(), default=0, metavar="N", help="Requests per day (UTC) of each API key; 0: no limit."
+    "--max-per-day",
+    type=Count(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Requests per day (UTC) of each API key; 0: no limit.",
 )
 @click.option(
     "--keep-keys",
@@ -93,16 +109,25 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
     metavar="HOURS",
     help="How long a request with an idempotency key can be repeated.",
 )
-@click.option("--archive", metavar="FOLDER", help="For events of deployments with retention.archive, as Parquet files.")
-@click.option("--workers", type=int, metavar="N", help="Serve with N processes that share the port, on all cores.")
+@click.option(
+    "--archive",
+    metavar="FOLDER",
+    help="Folder for Parquet files of old events, of deployments whose retention has archive: true.",
+)
+@click.option(
+    "--workers",
+    type=int,
+    metavar="N",
+    help="Number of processes that share the port, each on a core; one if not given.",
+)
 @click.option(
     "--advertise",
     metavar="HOST:PORT",
-    help="Where other processes of the same store reach this one, if not at --host and --port.",
+    help="Address at which other processes of the same store reach this one; --host and --port if not given.",
 )
-@click.option("--no-auth", is_flag=True, help="Need no token: for development, on loopback only.")
+@click.option("--no-auth", is_flag=True, help="Accept requests without a token: for development, on loopback only.")
 @click.option("--log-requests", is_flag=True, help="Log every request.")
-@click.option("--demo", is_flag=True, help="Run with simulated clients; without --store nothing is kept.")
+@click.option("--demo", is_flag=True, help="Run with simulated clients, and without --store in a temporary store.")
 @warm_up_options
 @click.pass_context
 def serve(
@@ -140,7 +165,7 @@ def serve(
 
     With --deployment NAME --log FILE, a deployment with the arms of a log is created first, and learns from the log.
     """
-    with _service():
+    with needed_for("the service"):
         from driftwise.service.demo import LOOK, play
         from driftwise.service.http.endpoint import Limits
         from driftwise.service.http.rate_limits import RateLimits
@@ -207,17 +232,24 @@ def keys() -> None:
 
 
 @keys.command("create")
-@click.option("--name", default="key", show_default=True, help="Name of the key, for the list.")
-@click.option("--scopes", default="decide,learn", show_default=True, help="Some of read, decide, learn and admin.")
-@click.option("--days", type=float, metavar="N", help="Days until the key expires; never if not given.")
-@click.option("--deployment", multiple=True, metavar="NAME", help="Valid for this deployment only; repeatable.")
+@click.option("--name", default="key", show_default=True, help="Name of the key, which `driftwise keys list` shows.")
+@click.option(
+    "--scopes",
+    default="decide,learn",
+    show_default=True,
+    help="What the key allows, separated by commas: read, decide, learn, admin.",
+)
+@click.option("--days", type=float, metavar="N", help="Days until the key expires; it never does if not given.")
+@click.option(
+    "--deployment", multiple=True, metavar="NAME", help="Allow this deployment only; all if not given; repeatable."
+)
 @click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
-@click.option("--url", metavar="URL", help="A running service, instead of its store.")
+@click.option("--url", metavar="URL", help=URL_HELP)
 def create_key(
     name: str, scopes: str, days: float | None, deployment: tuple[str, ...], store: str, url: str | None
 ) -> None:
-    """Create a key. It is printed once: only its hash is stored."""
-    with _service():
+    """Create a key and print it. That is the only time: just its hash is stored."""
+    with needed_for("the service"):
         from driftwise.cli.keys import create
 
     names = [scope.strip() for scope in scopes.split(",") if scope.strip()]
@@ -230,7 +262,7 @@ def create_key(
 @click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
 def show_token(store: str) -> None:
     """Print the token of a service that has no API keys yet."""
-    with _service():
+    with needed_for("the service"):
         from driftwise.service.http.token import show_token
 
     click.echo(show_token(store))
@@ -238,31 +270,27 @@ def show_token(store: str) -> None:
 
 @keys.command("list")
 @click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
-@click.option("--url", metavar="URL", help="A running service, instead of its store.")
+@click.option("--url", metavar="URL", help=URL_HELP)
 def list_keys(store: str, url: str | None) -> None:
     """List keys: id, name, scopes, deployments and when they expire."""
-    with _service():
+    with needed_for("the service"):
         from driftwise.cli.keys import list_keys
 
-    for line in list_keys(store, url):
+    lines = list(list_keys(store, url))
+    for line in lines:
         click.echo(line)
+    if not lines:
+        click.echo("no API keys: create the first one with `driftwise keys create --scopes admin`", err=True)
 
 
 @keys.command("revoke")
 @click.argument("id")
 @click.option("--store", default="sqlite:///driftwise.db", show_default=True, metavar="URL", help=STORE_HELP)
-@click.option("--url", metavar="URL", help="A running service, instead of its store.")
+@click.option("--url", metavar="URL", help=URL_HELP)
 def revoke_key(id: str, store: str, url: str | None) -> None:
-    """Revoke the key with this ID."""
-    with _service():
+    """Revoke the key with this ID, which `driftwise keys list` shows."""
+    with needed_for("the service"):
         from driftwise.cli.keys import revoke
 
     revoke(store, url, id)
     click.echo(f"API key {id} revoked", err=True)
-
-
-@contextmanager
-def _service() -> Iterator[None]:
-    """Report a missing extra."""
-    with needed_for("the service"):
-        yield

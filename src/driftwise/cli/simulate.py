@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from driftwise import __version__
-from driftwise.cli.command import Count, main
+from driftwise.cli.command import CLUSTER_HELP, THREADS_HELP, Count, main
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 
 @main.command(short_help="See in a minute why forgetting matters.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out/demo"), show_default=True, help="Folder.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("out/demo"),
+    show_default=True,
+    help="Folder for results and the report.",
+)
 def demo(out: Path) -> None:
     """See in a minute why forgetting matters: a world that changes, five policies, a table and a report.
 
@@ -59,30 +65,47 @@ def demo_study() -> "Study":
 
 
 @main.command(short_help="Let policies compete in a drifting world.")
-@click.option("--world", "world", required=True, metavar="W", help="A world: `name` or `name:param=value,...`.")
-@click.option("--policy", "policy", required=True, multiple=True, metavar="P", help="A policy, likewise; repeatable.")
-@click.option("--horizon", type=Count(), default=10_000, show_default=True, metavar="N", help="Rounds per run.")
+@click.option(
+    "--world", "world", required=True, metavar="W", help="World: NAME or NAME:param=value,... of `driftwise worlds`."
+)
+@click.option(
+    "--policy",
+    "policy",
+    required=True,
+    multiple=True,
+    metavar="P",
+    help="Policy: NAME or NAME:param=value,... of `driftwise policies`; repeatable.",
+)
+@click.option(
+    "--horizon", type=Count(1), default=10_000, show_default=True, metavar="N", help="Number of rounds in a run."
+)
 @click.option(
     "--runs",
-    type=Count(),
+    type=Count(1),
     default=20,
     show_default=True,
     metavar="N",
-    help="Runs; every policy meets the same worlds.",
+    help="Number of runs per policy; every policy meets the same worlds.",
+)
+@click.option("--seed", type=Count(0), default=0, show_default=True, metavar="N", help="Seed of all random numbers.")
+@click.option(
+    "--delay",
+    default="0",
+    show_default=True,
+    metavar="D",
+    help="Rounds by which rewards are late; geometric:D: late at random, by D on average.",
 )
 @click.option(
-    "--seed", type=Count(), default=0, show_default=True, metavar="N", help="The one seed all randomness comes from."
+    "--lost", default=0.0, show_default=True, metavar="SHARE", help="Share of rewards that never come, from 0 to 1."
 )
-@click.option("--delay", default="0", show_default=True, metavar="D", help="Rewards D rounds late, or `geometric:D`.")
-@click.option("--lost", default=0.0, show_default=True, metavar="SHARE", help="Share of rewards that never come.")
-@click.option("--threads", type=Count(), metavar="N", help="Threads; all cores if not given.")
-@click.option("--cluster", metavar="ADDRESS", help="Play on this Dask cluster; `local`: a process per core.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@click.option("--threads", type=Count(1), metavar="N", help=THREADS_HELP)
+@click.option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Store results and a report here.",
+    help="Folder for results and a report.",
 )
 def simulate(
     world: str,

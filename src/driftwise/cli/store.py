@@ -1,5 +1,6 @@
 """`driftwise store`: check, verify, repair, compact, archive and upgrade a store that is not in use."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -10,6 +11,7 @@ import click
 
 from driftwise.cli.command import main
 from driftwise.core.extras import needed_for
+from driftwise.display.text import agree, counted
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,18 +20,16 @@ if TYPE_CHECKING:
     from driftwise.service.store.schema import MigrationMode
     from driftwise.service.store.upkeep import SQLUpkeep
 
+FORMS = "STORE is sqlite:///FILE, FILE.db or postgresql://... , and no service may use it."
 DAMAGED = 1  # the exit code of a check that finds damage
 
 
-@main.group(short_help="Check, repair and upgrade the store of the service.")
+@main.group(short_help="Check, repair and upgrade the store of the service.", epilog=FORMS)
 def store() -> None:
-    """Check, repair, compact, archive and upgrade a store, while no service uses it.
-
-    STORE is sqlite:///FILE, FILE.db or postgresql://... .
-    """
+    """Check, repair, compact, archive and upgrade the store of the service."""
 
 
-@store.command()
+@store.command(epilog=FORMS, short_help="Report damage.")
 @click.argument("store")
 def check(store: str) -> None:
     """Read everything in STORE, and report damage, a line for each deployment. Exit code 1 if there is any."""
@@ -41,15 +41,15 @@ def check(store: str) -> None:
             click.echo(report.line)
             problems += len(report.problems)
     if problems:
-        click.echo(f"damage was found: `driftwise store repair {store}` sets it aside", err=True)
+        click.echo(f"damage was found: `driftwise store repair {shlex.quote(store)}` sets it aside", err=True)
         raise SystemExit(DAMAGED)
 
 
-@store.command()
+@store.command(epilog=FORMS, short_help="Replay deployments, and compare with snapshots.")
 @click.argument("store")
 @click.option("--deployment", metavar="NAME", help="Only this deployment.")
 def verify(store: str, deployment: str | None) -> None:
-    """Replay the deployments of STORE, and compare with their newest snapshots. Exit code 1 if one is not the same."""
+    """Replay the deployments of STORE, and compare with their newest snapshots. Exit code 1 if one differs."""
     with opened(store) as journal:
         from driftwise.service.deployments.catalogue import read_catalogue
         from driftwise.service.deployments.check import verify_stream
@@ -76,16 +76,17 @@ def _show(bar: "Progress", task: "TaskID", done: int) -> None:
 def check_deployment(name: str | None, entries: Mapping[str, object]) -> None:
     """Refuse the name of a deployment that a store does not have."""
     if name is not None and name not in entries:
-        raise ParameterError(f"there is no deployment {name!r} in this store: there are {', '.join(entries)}")
+        there = ", ".join(entries) or "none"
+        raise ParameterError(f"there is no deployment {name!r} in this store: there are {there}")
 
 
-@store.command()
+@store.command(epilog=FORMS, short_help="Set damaged events aside.")
 @click.argument("store")
-@click.option("--from", "backup", metavar="STORE", help="A backup, to restore damaged events from.")
+@click.option("--from", "backup", metavar="STORE", help="Backup to restore damaged events from.")
 @click.option(
-    "--begin-anew", metavar="NAME", help="Let the policy of this deployment forget what it has learned; see below."
+    "--begin-anew", metavar="NAME", help="Let the policy of this deployment forget what it has learned; see above."
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and change nothing.")
 def repair(store: str, backup: str | None, begin_anew: str | None, dry_run: bool) -> None:
     """Set damaged events of STORE aside, and let each deployment go on from its last good point.
 
@@ -107,7 +108,8 @@ def repair(store: str, backup: str | None, begin_anew: str | None, dry_run: bool
         _repair(store, backup, dry_run)
     except MalformedError:
         count, path = salvage(Path(store.removeprefix("sqlite:///")))
-        click.echo(f"the store: {count} rows could be read and are in a new file; the malformed one is {path}")
+        rows = f"{counted(count, 'row')} could be read and {agree(count, 'is', 'are')} in a new file"
+        click.echo(f"the store: {rows}; the malformed one is {path}")
         _repair(store, backup, dry_run)
 
 
@@ -133,9 +135,9 @@ def _repair(store: str, backup: str | None, dry_run: bool) -> None:
         click.echo("nothing is damaged")
 
 
-@store.command()
+@store.command(epilog=FORMS, short_help="Give free pages back to the disk.")
 @click.argument("store")
-@click.option("--dry-run", is_flag=True, help="Say what would be dropped, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be dropped, and change nothing.")
 def compact(store: str, dry_run: bool) -> None:
     """Drop what is left of deleted deployments and dropped events, and give free pages of STORE back to the disk."""
     with opened(store) as journal:
@@ -145,7 +147,9 @@ def compact(store: str, dry_run: bool) -> None:
         deleted = [stream for stream in catalogue.deleted if journal.last(stream) >= 0]
         before = journal.size()
         if dry_run:
-            click.echo(f"{len(deleted)} deleted deployments would be dropped; the store has {before:,} bytes")
+            click.echo(
+                f"{counted(len(deleted), 'deleted deployment')} would be dropped; the store has {before:,} bytes"
+            )
             return
         for stream in deleted:
             while journal.drop(stream):
@@ -157,13 +161,15 @@ def compact(store: str, dry_run: bool) -> None:
         click.echo(f"the store had {before:,} bytes and has {journal.size():,}")
 
 
-@store.command()
+@store.command(epilog=FORMS, short_help="Drop or archive old events.")
 @click.argument("store")
-@click.option("--to", "folder", metavar="FOLDER", help="Write the events to Parquet files first; else they are lost.")
+@click.option(
+    "--to", "folder", metavar="FOLDER", help="Folder for the events, as Parquet files; without it they are lost."
+)
 @click.option("--events", type=click.IntRange(0), metavar="N", help="Keep the last N events of each deployment.")
 @click.option("--seconds", type=click.FloatRange(0), metavar="S", help="Keep the events of the last S seconds.")
 @click.option("--deployment", metavar="NAME", help="Only this deployment.")
-@click.option("--dry-run", is_flag=True, help="Say what would be dropped, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be dropped, and change nothing.")
 def archive(
     store: str,
     folder: str | None,
@@ -202,9 +208,9 @@ def archive(
             click.echo(f"{name}: events up to {origin.number} were {'dropped' if path is None else f'moved to {path}'}")
 
 
-@store.command()
+@store.command(epilog=FORMS, short_help="Bring a store to the present format.")
 @click.argument("store")
-@click.option("--dry-run", is_flag=True, help="Do all of it and undo it, so that nothing changes.")
+@click.option("--dry-run", is_flag=True, help="Try the upgrade and roll it back, so that nothing changes.")
 def upgrade(store: str, dry_run: bool) -> None:
     """Bring STORE to the format of this version of driftwise. It cannot be undone: copy the store first."""
     from driftwise.service.store.schema import FORMAT
@@ -217,18 +223,24 @@ def upgrade(store: str, dry_run: bool) -> None:
         click.echo(f"the store has format {FORMAT}: there is nothing to do")
         return
     result = "can be upgraded" if dry_run else "was upgraded"
-    click.echo(f"the store {result} from format {done.before} to {done.after}: {done.n_events} events")
+    click.echo(f"the store {result} from format {done.before} to {done.after}: {counted(done.n_events, 'event')}")
 
 
 @contextmanager
-def opened(store: str, migration: "MigrationMode | None" = None) -> Iterator["SQLUpkeep"]:
-    """An existing store, in no other process's use."""
+def opened(
+    store: str, migration: "MigrationMode | None" = None, *, create: bool = False, instead: str = ""
+) -> Iterator["SQLUpkeep"]:
+    """A store that no other process uses; one that is missing is refused, unless it may be created.
+
+    `instead` is what can be done while a service uses the store.
+    """
     with needed_for("the service"):
-        from driftwise.service.store.journal import open_journal
-    path = store.removeprefix("sqlite:///")
-    if "://" not in path and not Path(path).exists():
-        raise ParameterError(f"there is no store {path}")
-    journal = open_journal(store, migration=migration)
+        from driftwise.service.store.journal import InUseError, open_journal
+
+    try:
+        journal = open_journal(store, migration=migration, create=create)
+    except InUseError as error:
+        raise InUseError(f"{error}; stop the service{instead and f', or {instead}'}") from None
     try:
         yield journal
     finally:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from driftwise.cli.fitting_table import TableColumn, print_table
+from driftwise.display.text import counted
 
 if TYPE_CHECKING:
     from driftwise.cli.docstrings import ParameterRow
@@ -54,7 +55,7 @@ def show_summary(summary: "StudySummary") -> None:
                 *more,
                 TableColumn("ns a\nround", [f"{row.ns_per_round:,.0f}" for row in rows], drop=1),
             ],
-            title=f"{world}: {summary.horizon:,} rounds, {summary.runs} runs",
+            title=f"{world}: {counted(summary.horizon, 'round')}, {counted(summary.runs, 'run')}",
             caption=caption,
             frame=box.HEAVY_HEAD,
         )
@@ -65,18 +66,17 @@ def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
     from driftwise.study.tallies import groups, headline, sentence_of
     from driftwise.study.verdicts import DIFFERS, VERDICTS
 
-    counted = groups(verdicts)
-    kinds = [place for place in range(1, len(VERDICTS) + 1) if any(group[place] for group in counted)]
-    plural = "claim" if len(verdicts) == 1 else "claims"
+    counts = groups(verdicts)
+    kinds = [place for place in range(1, len(VERDICTS) + 1) if any(group[place] for group in counts)]
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("claims", overflow="fold")
     for place in kinds:
         head = VERDICTS[place - 1].replace("-", "\n")  # six of them and the claims fit into 80 columns
         table.add_column(head, justify="right", min_width=max(map(len, head.split("\n"))))
-    for group in counted:
+    for group in counts:
         table.add_row(group.name, *(str(group[place] or "") for place in kinds))
     console = Console()
-    console.print(f"{len(verdicts):,} {plural}; each reading of a statement is a claim\n", highlight=False)
+    console.print(f"{counted(len(verdicts), 'claim')}; each reading of a statement is a claim\n", highlight=False)
     console.print(table)
     console.print(f"\n{sentence_of(headline(verdicts))}")
     for each in verdicts:

@@ -8,6 +8,7 @@ import click
 
 from driftwise.cli.log_options import column_names, column_options
 from driftwise.core.extras import needed_for
+from driftwise.display.text import agree, counted
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -22,9 +23,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 def warm_up_options(command: F) -> F:
     """Add which log a new deployment learns from, and the columns of the log."""
     options = [
-        click.option("--deployment", metavar="NAME", help="Create this deployment from --log, unless it exists."),
-        click.option("--policy", default="auto", show_default=True, metavar="P", help="Its policy."),
-        click.option("--log", metavar="FILE", help="A log of decisions, for --deployment to learn from first."),
+        click.option(
+            "--deployment", metavar="NAME", help="Create this deployment, with the arms of --log, unless it exists."
+        ),
+        click.option(
+            "--policy",
+            default="auto",
+            show_default=True,
+            metavar="P",
+            help="Policy of --deployment: NAME or NAME:param=value,... .",
+        ),
+        click.option(
+            "--log",
+            metavar="FILE",
+            help="Log of decisions that --deployment learns from first: CSV, JSON lines or Parquet.",
+        ),
         *column_options(),
     ]
     for option in reversed(options):
@@ -49,8 +62,11 @@ def warm_up(
     spec, reads = _spec(name, policy, log)
     rows = _rows(log, reads)
     if asyncio.run(import_log(open_journal(store, durability), spec, rows)):
-        without = f"; {len(log) - len(rows):,} without a reward are left out" if len(log) > len(rows) else ""
-        click.echo(f"deployment {name}: {policy} has learned from {len(rows):,} rows of {path}{without}", err=True)
+        n_lost = len(log) - len(rows)
+        without = f"; {n_lost:,} without a reward {agree(n_lost, 'is', 'are')} left out" if n_lost else ""
+        click.echo(
+            f"deployment {name}: {policy} has learned from {counted(len(rows), 'row')} of {path}{without}", err=True
+        )
         for line in _expectations(log, reads):
             click.echo(line, err=True)
     else:

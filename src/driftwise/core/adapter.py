@@ -296,5 +296,5 @@ def later_horizon(horizon: object, t: int) -> int:
     """A horizon that lies ahead of round `t`."""
     rounds = whole("horizon", horizon)
     if rounds <= t:
-        raise ParameterError(f"horizon={rounds} has passed: {t} rounds have been decided already")
+        raise ParameterError(f"horizon={rounds} has passed: the next round is {t}")
     return rounds

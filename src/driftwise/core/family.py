@@ -154,11 +154,19 @@ def errors_about(policy: Policy, player: Policy) -> Iterator[None]:
 
 def check_fit(policy: Policy, problem: Problem) -> None:
     """Refuse a policy that could not read this problem, or whose answers it could not read."""
-    own, offered = family_of(policy), FAMILIES[problem.family]
-    if not offered.accepts(own):
-        inner = getattr(policy, "policy", policy)
-        name = type(policy).__name__ + (f" over {type(inner).__name__}" if inner is not policy else "")
-        raise ParameterError(f"{name} chooses {FAMILIES[own].chooses}; this problem asks for {offered.chooses}")
+    if not FAMILIES[problem.family].accepts(family_of(policy)):
+        raise misfit(policy, problem.family)
+
+
+def misfit(policy: Policy, family: str) -> ParameterError:
+    """The error of a policy that cannot play problems of a family: what it chooses, and which policies to take."""
+    outer, inner = type(policy).__name__, type(getattr(policy, "policy", policy)).__name__
+    listed = f"`driftwise policies --family {family}`"
+    name, way_out = outer, f"{listed} lists policies for it"
+    if hasattr(policy, "policy"):
+        name, way_out = f"{outer} over {inner}", f"write {outer}(policy=P) with a P of {listed} that has a window"
+    own, offered = FAMILIES[family_of(policy)].chooses, FAMILIES[family].chooses
+    return ParameterError(f"{name} chooses {own}; this problem asks for {offered}: {way_out}")
 
 
 def trace_for(problem: Problem, start: int, rounds: int) -> Trace:

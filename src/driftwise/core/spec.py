@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from types import ModuleType
 from typing import Any
 
+from driftwise.core.family import FAMILIES
 from driftwise.core.foresight import is_named, names_of
 from driftwise.errors import ParameterError
 
@@ -44,6 +45,10 @@ def lookup(name: str, table: Mapping[str, Any], what: str) -> Any:
     """The class called `name`; the error guesses what was meant, or lists what there is where that is short."""
     if name in table:
         return table[name]
+    if what == "policy" and any(name in family.oracles for family in FAMILIES.values()):
+        raise ParameterError(
+            f"the policy {name} knows the world in advance: it works with `driftwise simulate` and in studies only"
+        )
     close = [each for each in table if same_number(name, each)] or difflib.get_close_matches(name, table, n=3)
     close = close or [each for each in table if name and name in each][:3]
     if close:
@@ -51,9 +56,7 @@ def lookup(name: str, table: Mapping[str, Any], what: str) -> Any:
     if len(table) <= FEW:
         raise ParameterError(f"there is no {what} called {name!r}: there are {', '.join(table)}")
     lists = {"policy": "policies", "world": "worlds"}.get(what)
-    where = (
-        f": `driftwise {lists}` lists all {len(table)}, yours are used in Python" if lists else f" among {len(table)}"
-    )
+    where = f": `driftwise {lists}` lists all, yours are used in Python" if lists else f" among {len(table)}"
     raise ParameterError(f"there is no {what} called {name!r}{where}")
 
 

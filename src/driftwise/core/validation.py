@@ -61,7 +61,10 @@ def window_rounds(value: object, horizon: int) -> int:
     """A window of whole rounds, no longer than the horizon where one is known: it would never forget."""
     window = whole("window", value, high=2**31 - 1)
     if horizon and window > horizon:
-        raise ParameterError(f"window={window} does not fit the horizon {horizon}: it would never forget anything")
+        raise ParameterError(
+            f"window={window} does not fit the horizon {horizon}: it would never forget anything; give a shorter one, "
+            f"such as window={max(1, horizon // 5)}"
+        )
     return window
 
 

@@ -56,3 +56,8 @@ def plus_minus(mean: float | None, half: float) -> str:
 def counted(count: int, thing: str) -> str:
     """`1 arm`, `3,000 arms`."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def agree(count: int, one: str, many: str) -> str:
+    """The form of a verb after a count, as in `1 row is`, `2 rows are`."""
+    return one if count == 1 else many

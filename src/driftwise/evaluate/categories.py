@@ -7,6 +7,7 @@ import numpy as np
 
 from driftwise.core.extras import needed_for
 from driftwise.core.types import Floats
+from driftwise.display.text import agree, counted
 from driftwise.errors import LogError
 from driftwise.evaluate.cells import BLANK, missing, number
 
@@ -69,5 +70,6 @@ def encode_context(
 
 def _note(name: str, found: Sequence[str], n_empty: int) -> str:
     few = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
-    empty = f"; {n_empty:,} rows without one have 0 in all" if n_empty else ""
+    have = agree(n_empty, "has", "have")
+    empty = f"; {counted(n_empty, 'row')} without one {have} 0 in all" if n_empty else ""
     return f"context {name!r} is text: a column of 0 and 1 for each of {len(found)} categories ({few}){empty}"

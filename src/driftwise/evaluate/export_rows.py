@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from driftwise.core.extras import needed_for
+from driftwise.display.text import agree, counted
 from driftwise.errors import DriftwiseError, LogError, ParameterError
 from driftwise.evaluate.columns import ColumnOptions
 from driftwise.evaluate.reading import Scan
@@ -44,7 +45,8 @@ def of_export(scan: Scan, options: ColumnOptions) -> tuple[Scan, ColumnOptions]:
     counts = scan.lazy.filter(pl.col("status").is_in(DROPPED)).select(pl.len()).collect().item()
     notes = [*scan.notes, "read as the export of a deployment"]
     if counts:
-        notes.append(f"{counts:,} decisions that were cancelled or chose nothing are left out")
+        were, are = agree(counts, "was", "were"), agree(counts, "is", "are")
+        notes.append(f"{counted(counts, 'decision')} that {were} cancelled or chose nothing {are} left out")
     if not len(frame):
         raise LogError(f"{scan.place} has no decision that chose an arm")
     frame = frame.with_columns(_action(frame["action"], scan.text))

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from driftwise.core.types import Floats, Ints
+from driftwise.display.text import counted
 from driftwise.errors import LogError
 from driftwise.evaluate.arm_names import notes_on_arms
 from driftwise.evaluate.diagnosis.log_command import UNNAMED, command_options
@@ -313,7 +314,9 @@ class Log:
         return len(self.actions)
 
     def __repr__(self) -> str:
-        return f"Log({len(self):,} rows, arms {', '.join(self.arms[:5])}{', ...' if len(self.arms) > 5 else ''})"
+        return (
+            f"Log({counted(len(self), 'row')}, arms {', '.join(self.arms[:5])}{', ...' if len(self.arms) > 5 else ''})"
+        )
 
     def _repr_html_(self) -> str:
         from driftwise.evaluate.display.cards import log_html

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.core.types import Floats, Ints
+from driftwise.display.text import agree, counted
 from driftwise.errors import LogError
 from driftwise.evaluate.log import Log
 from driftwise.evaluate.overlap import check_randomness
@@ -55,7 +56,8 @@ def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows
         )
     elif unknown.any():
         places = np.flatnonzero(~unknown)
-        notes.append(f"{unknown.sum():,} rows without a propensity are left out")
+        n_rows = int(unknown.sum())
+        notes.append(f"{counted(n_rows, 'row')} without a propensity {agree(n_rows, 'is', 'are')} left out")
     everything = np.arange(len(log))
     rows = LoggedRows(arms, everything, log.actions, log.rewards, propensities, *_more(log))
     rows = rows if len(places) == len(log) else rows.at(places)
@@ -63,7 +65,8 @@ def rows_of(log: Log, arms: tuple[str, ...], estimate: bool) -> tuple[LoggedRows
         raise LogError("no row that has a propensity has a reward")
     lost = int((~rows.known).sum())
     if lost:
-        notes.append(f"{lost:,} rows without a reward are left out of every value, as if rewards were lost at random")
+        rows_lost = f"{counted(lost, 'row')} without a reward {agree(lost, 'is', 'are')}"
+        notes.append(f"{rows_lost} left out of every value, as if rewards were lost at random")
     return rows, notes + check_randomness(log.arms, rows.actions, rows.rewards, rows.propensities, estimate)
 
 

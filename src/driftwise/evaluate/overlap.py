@@ -3,6 +3,7 @@
 import numpy as np
 
 from driftwise.core.types import Floats, Ints
+from driftwise.display.text import counted
 from driftwise.errors import LogError
 from driftwise.evaluate.adaptivity import SURE as SURE_OF_LEARNING
 from driftwise.evaluate.adaptivity import dependence
@@ -119,5 +120,5 @@ def check_replay(n_accepted: float, acceptance: float, propensities: Floats) -> 
             "less often than elsewhere"
         )
     if n_accepted < FEW:
-        found.append(f"the policy learned from {n_accepted:.0f} rows only: it has hardly begun")
+        found.append(f"the policy learned from {counted(round(n_accepted), 'row')} only: it has hardly begun")
     return tuple(found)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from driftwise.core.extras import needed_for
 from driftwise.core.types import Floats, Ints
+from driftwise.display.text import agree, counted
 from driftwise.errors import LogError
 from driftwise.evaluate.arm_features import FeatureColumns, find_features, read_features
 from driftwise.evaluate.categories import encode_context, text_columns
@@ -24,7 +25,7 @@ HEAD = 1000
 ID = re.compile(r"(.*_)?(id|uuid)", re.IGNORECASE)  # a column that names rows or units
 MOST_ARMS = 10_000
 MOST_UNREADABLE = 0.05  # of the times or rewards: with more, the log is misread, and what is left of it misleads
-NO_TIME = "have a time that cannot be read"
+NO_TIME = "a time that cannot be read"
 WRITTEN = "say how times are written, as in --time-format '%m/%d/%Y %H:%M' (time_format= in Python)"
 
 
@@ -51,7 +52,7 @@ class LogRows(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Why a row is left out, and the columns to quote; a log with more than `most` of such rows is refused."""
+    """What rows have that are left out, and the columns to quote; a log with more than `most` of them is refused."""
 
     why: str
     broken: "pl.Expr"
@@ -198,18 +199,18 @@ def _rules(scan: Scan, layout: Layout, time: TimeColumn | None) -> list[Rule]:
             known = head[name].drop_nulls()
             if len(known) and not head.select(missing(name, kinds[name])).to_series().all():
                 raise LogError(f"column {name!r} holds no numbers; it starts with {str(known[0])[:40]!r}")
-    rules = [Rule("have no action", label(columns.action, kinds[columns.action]).is_null(), (columns.action,))]
+    rules = [Rule("no action", label(columns.action, kinds[columns.action]).is_null(), (columns.action,))]
     if time:
         broken = time.microseconds.is_null()
         rules.append(Rule(NO_TIME, broken, (columns.time,), MOST_UNREADABLE, WRITTEN))
     reward = number(columns.reward, kinds[columns.reward], comma)
     broken = ~missing(columns.reward, kinds[columns.reward]) & ~reward.is_finite().fill_null(False)
     cure = "write numbers alone, and leave the cell empty where there is no reward"
-    rules.append(Rule("have a reward that is not a finite number", broken, (columns.reward,), MOST_UNREADABLE, cure))
+    rules.append(Rule("a reward that is not a finite number", broken, (columns.reward,), MOST_UNREADABLE, cure))
     for what, names in layout.numbers.items():
         for name in names:
             value = number(name, kinds[name], comma)
-            rules.append(Rule(f"have no number for {what} {name!r}", ~value.is_finite().fill_null(False), (name,)))
+            rules.append(Rule(f"no number for {what} {name!r}", ~value.is_finite().fill_null(False), (name,)))
     return rules
 
 
@@ -276,10 +277,11 @@ def _usable(scan: Scan, table: "pl.DataFrame", rules: Sequence[Rule], notes: lis
         if counts[place]:
             row = int(np.argmax(rule == place))
             quoted, cure = _quote(scan, row, each.columns), f"; {each.cure}" if each.cure else ""
-            count = f"{counts[place]:,} of {len(rule):,} rows {each.why}"
+            n_rows = int(counts[place])
+            count = f"{n_rows:,} of {len(rule):,} rows {agree(n_rows, 'has', 'have')} {each.why}"
             if counts[place] > each.most * len(rule):
                 raise LogError(f"{scan.place}: {count}; the first is {quoted}{cure}")
-            notes.append(f"{count} and are left out; the first is {quoted}")
+            notes.append(f"{count} and {agree(n_rows, 'is', 'are')} left out; the first is {quoted}")
     if counts[0] == 0:
         raise LogError(f"{scan.place} has no row that can be used: {notes[-1]}")
     keep: NDArray[np.bool_] = rule == 0
@@ -300,11 +302,12 @@ def _first_of_equals(
     n_equal = int((keep & ~first).sum())
     if not n_equal:
         return everything
-    repeats = f"{n_equal:,} of {len(table):,} rows repeat another in every column that is used"
+    repeat = agree(n_equal, "repeats", "repeat")
+    repeats = f"{n_equal:,} of {len(table):,} rows {repeat} another in every column that is used"
     if ids or columns.unit or bool((table["time"] % 1_000_000 != 0).any()):
-        notes.append(f"{repeats} and are left out")
+        notes.append(f"{repeats} and {agree(n_equal, 'is', 'are')} left out")
         return first
-    notes.append(f"{repeats}; they are kept, since two visitors in one second look alike")
+    notes.append(f"{repeats}; {agree(n_equal, 'it is', 'they are')} kept, since two visitors in one second look alike")
     return everything
 
 
@@ -314,9 +317,10 @@ def _incomplete(scan: Scan, layout: Layout, complete: NDArray[np.bool_], keep: N
         raise LogError(f"{scan.place} has no row with the same features for every arm")
     names = layout.features.columns if layout.features else ()
     quoted = _quote(scan, int(np.flatnonzero(keep)[np.argmin(complete)]), names)
-    return (
-        f"{(~complete).sum():,} rows have not the same features for every arm and are left out; the first is {quoted}"
-    )
+    n_rows = int((~complete).sum())
+    have, are = agree(n_rows, "has", "have"), agree(n_rows, "is", "are")
+    features = f"{counted(n_rows, 'row')} {have} not the same features for every arm"
+    return f"{features} and {are} left out; the first is {quoted}"
 
 
 def _quote(scan: Scan, row: int, names: Sequence[str]) -> str:
@@ -338,12 +342,16 @@ def _possible(scan: Scan, columns: Columns, propensities: Floats, keep: NDArray[
         row = int(np.flatnonzero(keep)[np.argmax(impossible)])
         above = propensities[impossible].max() > 1.0
         hint = "; are they percentages?" if above and impossible.mean() > 0.5 else ""
+        n_rows = int(impossible.sum())
+        counts = agree(n_rows, "is outside (0, 1] and counts", "are outside (0, 1] and count")
         notes.append(
-            f"{impossible.sum():,} of {len(propensities):,} propensities are outside (0, 1] and count as unknown; "
+            f"{n_rows:,} of {len(propensities):,} propensities {counts} as unknown; "
             f"the first is {_quote(scan, row, (columns.propensity,))}{hint}"
         )
     if unknown.any():
-        notes.append(f"{unknown.sum():,} of {len(propensities):,} propensities are missing and count as unknown")
+        n_rows = int(unknown.sum())
+        counts = agree(n_rows, "is missing and counts", "are missing and count")
+        notes.append(f"{n_rows:,} of {len(propensities):,} propensities {counts} as unknown")
     return np.where(impossible, np.nan, propensities)
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 
+from driftwise.display.text import counted
 from driftwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class BarProgress(Progress):
             return
         if self.playing is None:
             self.playing = self.bar.add_task("playing")
-        self.bar.update(self.playing, total=self.rounds, description=f"playing {self.runs:,} runs")
+        self.bar.update(self.playing, total=self.rounds, description=f"playing rounds of {counted(self.runs, 'run')}")
 
     def compiled(self, pairs: int, of: int) -> None:
         if self.compiling is None:
@@ -84,7 +85,7 @@ class NotebookProgress(Progress):
     def played(self, rounds: int) -> None:
         with self.lock:
             self.done += rounds
-            self._show(self.done / max(1, self.rounds), f"playing {self.runs:,} runs")
+            self._show(self.done / max(1, self.rounds), f"playing {counted(self.runs, 'run')}")
 
     def close(self) -> None:
         """Take the bar away."""
@@ -110,14 +111,25 @@ class NotebookProgress(Progress):
 
 @contextmanager
 def terminal_bar(*, transient: bool = False) -> "Iterator[Bar]":
-    """A bar on standard error, with the time left."""
+    """A bar on standard error, with the time left; nothing where nothing is to be done."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
+    class LazyBar(Bar):
+        """Starts with its first task: at its end a bar without any would leave an empty line."""
+
+        def add_task(self, *words: Any, **options: Any) -> "TaskID":
+            self.start()
+            return super().add_task(*words, **options)
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=transient) as bar:
+    bar = LazyBar(*columns, console=Console(stderr=True), transient=transient)
+    try:
         yield bar
+    finally:
+        if bar.live.is_started:
+            bar.stop()
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from driftwise.core.types import Floats, Ints
 from driftwise.core.words import Column
 from driftwise.display.frames import frame_of_columns
 from driftwise.display.svg import Plot
-from driftwise.display.text import plus_minus, text_table
+from driftwise.display.text import counted, plus_minus, text_table
 from driftwise.errors import ParameterError
 from driftwise.measure.summary import estimate
 from driftwise.study import curves, schema
@@ -204,7 +204,7 @@ class Results:
                 each.study,
                 each.world,
                 each.policy,
-                f"{len(each.rows)} runs",
+                counted(len(each.rows), "run"),
                 f"regret {plus_minus(*estimate(each.regrets))}",
             )
             for each in groups

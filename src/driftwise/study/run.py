@@ -87,6 +87,8 @@ def run(
             return run(study, results, threads=threads, cluster=connected, progress=progress)
     if cluster is not None and threads is not None:
         raise ParameterError(f"threads={threads} goes with this machine only: the workers of a cluster have their own")
+    if not isinstance(study, Study):
+        raise ParameterError(f"study={study!r} is not a Study: give Study(name=..., worlds=..., policies=..., ...)")
     results = results if isinstance(results, Results) else Results(results)
     pool: Pool = cluster or Threads(whole("threads", threads) if threads is not None else available_cores())
     jobs = missing(study, results)

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from driftwise.display.text import counted
 from driftwise.errors import ParameterError
 from driftwise.study.claims import Evidence
 from driftwise.study.results import Results
@@ -55,7 +56,7 @@ def check_affordable(plan: RunsToPlay, hours: float, threads: int) -> None:
     if estimate > hours:
         longest = max(plan.studies.values(), key=lambda study: study.runs)
         raise ParameterError(
-            f"settling {plan.claims:,} claims would take about {_span(estimate)} "
+            f"settling {counted(plan.claims, 'claim')} would take about {_span(estimate)} "
             f"({longest.runs:,} runs of {longest.name}): choose fewer with --claim, or allow it with --hours"
         )
 

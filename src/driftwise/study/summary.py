@@ -15,7 +15,7 @@ from driftwise.core.seeding import key
 from driftwise.core.words import Words
 from driftwise.display.frames import frame_of_columns
 from driftwise.display.svg import Plot
-from driftwise.display.text import plus_minus, text_table
+from driftwise.display.text import counted, plus_minus, text_table
 from driftwise.measure.summary import Estimate, estimate
 from driftwise.study.parameter_columns import column_name, of_one_kind, plain
 
@@ -106,7 +106,7 @@ class StudySummary:
     def __repr__(self) -> str:
         rows = [("world", "policy", "regret", "best choice")]
         rows += [(r.world, r.policy, plus_minus(*r.regret), f"{r.optimal_rate:.0%}") for r in self.rows]
-        return f"{self.name}: {self.horizon:,} rounds, {self.runs} runs\n{text_table(rows, left=2)}"
+        return f"{self.name}: {counted(self.horizon, 'round')}, {counted(self.runs, 'run')}\n{text_table(rows, left=2)}"
 
     def _repr_html_(self) -> str:
         from driftwise.study.display import summary_html

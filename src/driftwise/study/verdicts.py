@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import NamedTuple
 
+from driftwise.display.text import agree, counted
 from driftwise.errors import ParameterError
 from driftwise.study.claims import ANYTHING, Claim, Evidence, Finding, Range
 
@@ -109,7 +110,8 @@ def _quantile(runs: int) -> float:
 
 def _how_many(claim: Claim, finding: Finding, runs: int | None) -> str:
     if runs is not None:
-        return f"{finding.runs:,} runs do not settle it; about {runs:,} would."
+        verb = agree(finding.runs, "does", "do")
+        return f"{counted(finding.runs, 'run')} {verb} not settle it; about {runs:,} would."
     if claim.paper_error:
         return "The interval of the printed value alone straddles the border: no number of our runs would settle it."
     return "It lies on the border."

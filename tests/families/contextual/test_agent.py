@@ -268,18 +268,31 @@ def test_a_contextual_policy_plays_contextual_problems_only(problem: Any) -> Non
         dw.Agent(LINEAR, problem)
 
 
+BARE = "UCB1 chooses one arm, without features; this problem asks for"
+
+
 @pytest.mark.parametrize(
     ("problem", "says"),
     [
-        (dw.Contextual(n_features=3), "UCB1 is not contextual: give it a problem without features"),
-        (dw.Contextual(ROWS), "UCB1 is not contextual"),
-        (dw.Contextual(2, context_dim=2), "UCB1 is not contextual"),
-        (dw.Slate(2, slate_size=2), "UCB1 chooses one arm, without features; this problem asks for several items"),
+        (dw.Contextual(n_features=3), f"{BARE} one row of .* features: `driftwise policies --family contextual` lists"),
+        (dw.Contextual(ROWS), BARE),
+        (dw.Contextual(2, context_dim=2), BARE),
+        (dw.Slate(2, slate_size=2), f"{BARE} several items"),
     ],
 )
 def test_a_policy_for_bare_arms_takes_no_features(problem: Any, says: str) -> None:
     with pytest.raises(ParameterError, match=says):
         dw.Agent(dw.UCB1(), problem)
+
+
+def test_a_policy_over_another_that_does_not_fit_names_both_and_what_to_write() -> None:
+    says = (
+        r"BanditOverBandit over SlidingArmedUCB chooses .* write BanditOverBandit\(policy=P\) with a P of "
+        "`driftwise policies --family contextual` that has a window"
+    )
+    with pytest.raises(ParameterError, match=says):
+        dw.Agent(dw.BanditOverBandit(), dw.Contextual(n_features=2))
+    dw.Agent(dw.BanditOverBandit(policy=dw.SlidingLinUCB()), dw.Contextual(n_features=2))
 
 
 GOOD = [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]]
@@ -310,7 +323,7 @@ IN_CONTEXT = {"arms": ["a", "b"], "context_dim": 2}
             FeatureError,
             "this agent has no context: give the problem a context_dim",
         ),
-        (NAMED, {"actions": [GOOD[0]]}, FeatureError, "actions has 1 rows; there are 2 arms"),
+        (NAMED, {"actions": [GOOD[0]]}, FeatureError, "actions has 1 row; there are 2 arms"),
         (NAMED, {"actions": {"a": GOOD[0]}}, ArmError, "actions has no row for the arm 'b'"),
         (NAMED, {"actions": {"a": GOOD[0], "z": GOOD[0]}}, ArmError, "there is no arm 'z': there are 'a', 'b'"),
         (NAMED, {"actions": {"a": GOOD[0], "b": [1.0]}}, FeatureError, "in rows of one length"),
@@ -530,7 +543,7 @@ def test_a_slate_is_several_arms_and_each_pays() -> None:
 @pytest.mark.parametrize(
     ("rewards", "says"),
     [
-        ([1.0], "there are 1 rewards for a slate of 2 items"),
+        ([1.0], "1 reward is given for a slate of 2 items"),
         (1.0, "rewards=1.0 is not a list of 2, one per item"),
         ([1.0, np.nan], "reward=nan is not finite"),
         ([1.0, 2.0], r"reward=2 is outside \[0, 1\]"),

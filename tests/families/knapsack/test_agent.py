@@ -208,7 +208,7 @@ def test_the_horizon_ends_and_can_be_moved() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"horizon": 1}, "horizon=1 has passed: 1 rounds have been decided already"),
+        ({"horizon": 1}, "horizon=1 has passed: the next round is 1"),
         ({"horizon": 0}, "horizon=0 is not a whole number of at least 1"),
         ({"budgets": {"euros": 0.0}}, r"budgets\['euros'\]=0 is not a finite amount above 0"),
         ({"budgets": {"pounds": 3.0}}, "there is no resource 'pounds': there are 'euros', 'units'"),

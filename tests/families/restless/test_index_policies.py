@@ -1,4 +1,4 @@
-"""Policies that go by Whittle indices of kernels they learn: each against its slow twin, and how moves are counted."""
+"""Policies by Whittle indices of transitions they learn: each against its slow twin, and how moves are counted."""
 
 from itertools import product
 from typing import Any

@@ -1,4 +1,4 @@
-"""The most hopeful kernel: rows against linear programs, values against value iteration, closed forms against both."""
+"""Most hopeful transitions: rows against linear programs, values against value iteration, closed forms against both."""
 
 import math
 from typing import Any
@@ -27,7 +27,7 @@ CHARGES = (-50.0, 0.0, 1.0, 10.0, 100.0)
 
 
 def random_ball(luck: np.random.Generator, n_states: int, keep: float) -> KernelBall:
-    """Sparse kernels, radii between nothing and everything, some of them known."""
+    """Sparse transitions, radii between nothing and everything, some of them known."""
     allowed = luck.random((2, n_states, n_states)) < keep
     allowed[:, np.arange(n_states), luck.integers(n_states, size=n_states)] = True
     centre = luck.exponential(size=allowed.shape) * allowed
@@ -147,7 +147,7 @@ def test_the_closed_form_of_age(charge: float) -> None:
 
 
 def test_the_ball_of_what_was_counted() -> None:
-    """Radii by kind; known pairs keep their kernel; what was never seen may go anywhere it is allowed to."""
+    """Radii by kind; known pairs keep their transitions; what was never seen may go anywhere it is allowed to."""
     allowed = np.ones((2, 3, 3), bool)
     allowed[1, 2, 0] = False
     centre = np.full((2, 3, 3), 1.0 / 3.0)

@@ -144,19 +144,19 @@ def rows(*row: float) -> Floats:
         ({"rewards": [[0.0, 1.0]] * 2}, "there are 2 classes and 3 arms: say which arm is of which class"),
         ({"classes": [0, 1, 0]}, "class 1 is not one of the 1 there are, counted from 0"),
         ({"classes": [0, 0]}, r"classes has shape \(2,\): it must name the class of each of 3 arms"),
-        ({"kinds": 0}, "row 0 of the passive kernel sums to 0, not to one"),
-        ({"kinds": 0, "known": rows(0.5, 0.4)}, "row 0 of the passive kernel sums to 0.9, not to one"),
+        ({"kinds": 0}, "row 0 of the passive transitions sums to 0, not to one"),
+        ({"kinds": 0, "known": rows(0.5, 0.4)}, "row 0 of the passive transitions sums to 0.9, not to one"),
         (
             {"kinds": 0, "known": rows(1.5, -0.5)},
-            "row 0 of the passive kernel has 1.5 in it, which is not a probability",
+            "row 0 of the passive transitions has 1.5 in it, which is not a probability",
         ),
         ({"kinds": 3}, "kinds holds something other than 0, 1 and 2"),
         ({"kinds": np.zeros(3, int)}, r"kinds has shape \(3,\), not \(2, 2\) or \(1, 2, 2\)"),
         (
             {"support": rows(1, 0) == 1, "kinds": 0, "known": rows(0.5, 0.5)},
-            "row 0 of the passive kernel is known to go",
+            "row 0 of the passive transitions is known to go",
         ),
-        ({"support": rows(0, 0) == 1}, "row 0 of the passive kernel leads nowhere"),
+        ({"support": rows(0, 0) == 1}, "row 0 of the passive transitions leads nowhere"),
         ({"discount": 1.0}, r"discount=1.0 is outside \(0, 1\)"),
         ({"discount": 0.0}, r"discount=0.0 is outside \(0, 1\)"),
         ({"episode": -1}, "episode=-1 is not a whole number of at least 0"),
@@ -178,7 +178,7 @@ def test_what_cannot_be_known_is_refused(given: dict[str, Any], sentence: str) -
 def test_the_row_that_is_wrong_is_named() -> None:
     known = np.tile(np.eye(2), (2, 2, 1, 1))
     known[1, 1, 0] = 0.6, 0.6
-    with pytest.raises(ParameterError, match=r"row 0 of the active kernel of class 1 sums to 1\.2, not to one"):
+    with pytest.raises(ParameterError, match=r"row 0 of the active transitions of class 1 sums to 1\.2, not to one"):
         restless([[0.0, 1.0]] * 2, n_arms=2, kinds=0, known=known)
 
 

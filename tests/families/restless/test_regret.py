@@ -1,4 +1,4 @@
-"""Runs of restless arms are held against the index policy that knows the kernels, on the same tapes; published numbers.
+"""Runs of restless arms are held against the index policy that knows transitions, on the same tapes; published numbers.
 
 The numbers are those of Table 1 of Shisher, Tripathi, Chiang & Brinton: 50 episodes of 100 slots, cells (arms,
 activated) = (10, 1), (10, 4), (20, 4). Over 400 runs of other seeds ours differ from them by

@@ -173,7 +173,7 @@ def test_ages_that_make_no_sense(costs: Any, success: float, sentence: str) -> N
 
 @pytest.mark.parametrize("discount", [0.5, 0.9, 0.95])
 def test_against_all_policies(discount: float) -> None:
-    """600 random kernels of 2 to 5 states, some of them sparse, over the three discounts."""
+    """600 random transitions of 2 to 5 states, some of them sparse, over the three discounts."""
     luck, found = np.random.default_rng(int(100 * discount)), 0
     for turn in range(200):
         arm = random_arm(luck, 2 + turn % 4, discount, keep=1.0 if turn % 2 else 0.5)
@@ -189,7 +189,7 @@ Rows = list[list[Fraction]]
 
 
 def fractions(luck: np.random.Generator, size: int, kind: str) -> tuple[Rows, Rows]:
-    """Kernels of small whole numbers: deterministic, sparse, dense, half the same in both actions, or at rest."""
+    """Transitions of small whole numbers: deterministic, sparse, dense, half the same in both actions, or at rest."""
 
     def row() -> list[Fraction]:
         weights = luck.integers(0, 3, size) * (luck.random(size) < (0.5 if kind == "sparse" else 1.0))
@@ -221,7 +221,7 @@ def rounded(passive: Any, active: Any, idle: Any, busy: Any, discount: float) ->
 
 @pytest.mark.parametrize("kind", ["deterministic", "sparse", "dense", "same", "rested"])
 def test_ties_against_fractions(kind: str) -> None:
-    """Small whole rewards and kernels, so that ties are the rule: nothing rounded decides, at any discount."""
+    """Small whole rewards and transitions, so that ties are the rule: nothing rounded decides, at any discount."""
     discounts = [Fraction(1, 2), Fraction(7, 8), 1 - Fraction(1, 2**7), 1 - Fraction(1, 2**10), 1 - Fraction(1, 2**13)]
     for turn, (passive, active, idle, busy) in enumerate(tied_arms(kind, 100)):
         discount = discounts[turn % 5]
@@ -350,7 +350,7 @@ def test_pass_and_sweep_agree(name: str, n_states: int, discount: float) -> None
 @pytest.mark.parametrize("n_states", [5, 40, 100])
 @pytest.mark.parametrize("amount", [1e-3, 1e-6, 1e-9])
 def test_a_pass_gone_wrong_is_noticed(n_states: int, amount: float) -> None:
-    """From the start, by the kernels; and on the way, by what combinations of gaps must be."""
+    """From the start, by the transitions; and on the way, by what combinations of gaps must be."""
     arm, out, room = (
         random_arm(np.random.default_rng(1), n_states, 0.95),
         np.zeros(n_states),

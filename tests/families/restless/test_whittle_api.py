@@ -71,7 +71,7 @@ def test_arms_with_the_same_mark_are_still_told_apart(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("discount", [0.95, None])
 def test_memory_changes_nothing_but_the_time(discount: float | None) -> None:
-    """Rows of kernels that move, one, some and all of them, and discounts that change in between."""
+    """Rows of transitions that move, one, some and all of them, and discounts that change in between."""
     (passive, active, rewards), luck = random_arms(6, 40), np.random.default_rng(1)
     memory = dw.new_whittle_memory(6, 40)
     for turn in range(12):

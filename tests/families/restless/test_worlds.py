@@ -1,4 +1,4 @@
-"""Worlds of arms that move on their own: kernels as told, the same luck for all, drift between episodes, epsilon."""
+"""Worlds of arms that move on their own: transitions as set, the same luck for all, drift between episodes, epsilon."""
 
 import itertools
 from pathlib import Path
@@ -32,7 +32,7 @@ NOBODY = np.zeros(0, np.int64)
 
 
 def kernels_of(tape: RestlessTape) -> Floats:
-    """The kernels of a tape, from their sums."""
+    """The transitions of a tape, from their sums."""
     return np.diff(tape.levels.table, axis=-1, prepend=0.0)
 
 
@@ -281,7 +281,7 @@ def test_the_picture_follows_the_numbers_behind() -> None:
     np.testing.assert_array_equal(lines, np.repeat(world.path(10, 1), 10, axis=0)[:95])
 
 
-# ---- kernels that are brought along ----
+# ---- transitions that are brought along ----
 
 
 def test_a_table_plays_what_its_file_says(tmp_path: Path) -> None:
@@ -319,7 +319,10 @@ def test_results_follow_what_is_in_the_file_and_not_its_name(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("told", "sentence"),
     [
-        ({"passive": [[0.5, 0.4], [0.5, 0.5]]}, "row 0 of the passive kernel in episode 0 sums to 0.9, not to one"),
+        (
+            {"passive": [[0.5, 0.4], [0.5, 0.5]]},
+            "row 0 of the passive transitions in episode 0 sums to 0.9, not to one",
+        ),
         ({"passive": [0.5, 0.5]}, "passive has shape"),
         ({"passive": np.eye(3)}, "passive and active differ in shape"),
         ({"rewards": [0.0, 1.0, 2.0]}, "do not fit"),

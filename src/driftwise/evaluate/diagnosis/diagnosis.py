@@ -11,6 +11,7 @@ import numpy as np
 from driftwise.core.types import Floats, Ints
 from driftwise.display.frames import frame_of
 from driftwise.display.svg import Plot
+from driftwise.display.text import agree, counted
 from driftwise.errors import LogError
 from driftwise.evaluate.columns import ArmGuess
 from driftwise.evaluate.diagnosis.change_points import ChangePoint, change_points
@@ -107,7 +108,7 @@ class Diagnosis(NamedTuple):
     def __repr__(self) -> str:
         from driftwise.evaluate.diagnosis.summary import verdict
 
-        return f"Diagnosis({self.rows:,} rows, {len(self.arms)} arms: {verdict(self)})"
+        return f"Diagnosis({counted(self.rows, 'row')}, {counted(len(self.arms), 'arm')}: {verdict(self)})"
 
     def _repr_html_(self) -> str:
         from driftwise.evaluate.display.cards import diagnosis_html
@@ -146,7 +147,8 @@ def diagnose(log: "Log", *, name: str | None = None, seed: int = 0) -> Diagnosis
     rows = np.flatnonzero(~np.isnan(log.rewards))
     if len(rows) < LEAST_ROWS:
         lost = "".join(f"; {note}" for note in log.notes if "left out" in note)
-        raise LogError(f"{len(rows)} rewards are too few to look for drift: {LEAST_ROWS} are needed{lost}")
+        few = f"{counted(len(rows), 'reward')} {agree(len(rows), 'is', 'are')} too few to look for drift"
+        raise LogError(f"{few}: {LEAST_ROWS} are needed{lost}")
     arms, values, n_arms = log.actions[rows], log.rewards[rows], len(log.arms)
     times = None if log.times is None or not log.dated else log.times[rows]
     constant = bool(values.min() == values.max())

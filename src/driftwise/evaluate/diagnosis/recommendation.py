@@ -3,6 +3,7 @@
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from driftwise.display.text import counted
 from driftwise.evaluate.recommend import recommend
 from driftwise.families.multi_armed.problem import MultiArmed
 
@@ -41,7 +42,7 @@ def _choice(found: "Diagnosis") -> tuple[str, str]:
     if found.constant:
         return "uniform", "all rewards are the same: no policy earns more than another"
     window = found.window.best
-    memory = f", and rewards are best predicted by the last {window:,} rows" if window else ""
+    memory = f", and rewards are best predicted by the last {counted(window, 'row')}" if window else ""
     evidence = f"the log drifts{memory}" if found.drifts else f"no drift was found (p = {found.p_value:.2g})"
     problem = MultiArmed([arm.name for arm in found.arms], reward_range=(0.0, 1.0) if found.unit_range else None)
     delay = found.delays.median_rows if found.delays else None

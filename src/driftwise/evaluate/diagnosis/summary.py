@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from driftwise.display.text import counted
 from driftwise.evaluate.diagnosis.change_points import ChangePoint
 from driftwise.evaluate.diagnosis.gradual import GradualChange
 from driftwise.evaluate.diagnosis.seasons import Season
@@ -32,7 +33,7 @@ def verdict(found: "Diagnosis") -> str:
     if not found.drifts:
         return f"No drift was found (p = {found.p_value:.2g}); noise alone moves this much."
     counts = {"sudden change": len(found.changes), "gradual change": len(found.gradual)}
-    named = [f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts.items() if n]
+    named = [counted(n, what) for what, n in counts.items() if n]
     what = " and ".join(named) or "no change stands out; the means move a little all the time"
     return f"It drifts (p {at_most(found)}): {what}."
 
@@ -47,7 +48,7 @@ def _lines(found: "Diagnosis") -> Iterator[str]:
     zone = f" ({found.timezone})" if found.dated else ""
     span = f", {short_date(found.span[0])} to {short_date(found.span[1])}{zone}" if found.span else ""
     guess = f"; {found.arm_guess}" if found.arm_guess else ""
-    yield f"{found.rows:,} rows, {len(found.arms):,} {'arm' if len(found.arms) == 1 else 'arms'}{span}{guess}"
+    yield f"{counted(found.rows, 'row')}, {counted(len(found.arms), 'arm')}{span}{guess}"
     yield ""
     yield verdict(found)
     for change, texts in [*zip(found.changes, found.dates, strict=True)][:MOST_CHANGES]:
@@ -105,7 +106,7 @@ def listed_arms(found: "Diagnosis", most: int) -> tuple[list["ArmDiagnosis"], st
         return found.arms, ""
     order = sorted(found.arms, key=lambda arm: -arm.chosen)
     times = order[most].chosen
-    others = f"and {len(order) - most:,} more, each chosen {times:,} {'time' if times == 1 else 'times'} or less"
+    others = f"and {len(order) - most:,} more, each chosen {counted(times, 'time')} or less"
     return order[:most], others
 
 
@@ -155,7 +156,7 @@ def window_words(found: "Diagnosis") -> str:
         return "Best window: all rows; forgetting would have predicted no better."
     place = int(np.flatnonzero(found.window.windows == found.window.best)[0])
     share = found.window.gains[place] / max(found.window.all_rewards, 1e-300)
-    return f"Best window: {found.window.best:,} rows; it predicts rewards {share:.2%} better than all rows do."
+    return f"Best window: {counted(found.window.best, 'row')}; it predicts rewards {share:.2%} better than all rows do."
 
 
 def duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from driftwise.core.adapter import Adapter, Examples, finite_range, single_key
 from driftwise.core.arm_registry import ArmRegistry
 from driftwise.core.encoding import Facts, packed, unpacked
-from driftwise.core.family import check_fit, family_of
+from driftwise.core.family import check_fit, family_of, misfit
 from driftwise.core.pinned import PinnedState
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed, arrays
@@ -41,7 +41,7 @@ class ContextualAdapter(Adapter[Floats, int, int, Floats, float]):
     def of(cls, policy: Policy, problem: Contextual) -> "ContextualAdapter":
         """The rows of a problem."""
         if family_of(policy) != problem.kind:
-            raise ParameterError(f"{type(policy).__name__} is not contextual: give it a problem without features")
+            raise misfit(policy, problem.kind)
         registry = problem.arm_registry()
         rows = rows_of(policy, registry, problem, per_arm=has_arm_regressions(policy))
         base = problem.base(registry)._replace(dim=rows.dim)

@@ -22,6 +22,7 @@ from driftwise.core.encoding import Arm
 from driftwise.core.problem import in_one_order, labels_of
 from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats
+from driftwise.display.text import counted
 from driftwise.errors import ArmError, FeatureError
 
 LARGEST = 1e3  # times what the policy was told of the length of features: what is larger is a slip
@@ -142,7 +143,9 @@ class Rows:
         if matrix.shape[1] != self.n_features:
             raise FeatureError(f"actions has {matrix.shape[1]} columns; this problem has n_features={self.n_features}")
         if self.arms and len(matrix) != len(self.arms):
-            raise FeatureError(f"actions has {len(matrix)} rows; there are {len(self.arms)} arms, and each needs one")
+            raise FeatureError(
+                f"actions has {counted(len(matrix), 'row')}; there are {len(self.arms)} arms, and each needs one"
+            )
         self._check(matrix, "actions", self._name)
         return matrix
 

@@ -18,13 +18,13 @@ import numpy as np
 from driftwise.core.adapter import Examples
 from driftwise.core.arm_registry import ArmRegistry, registry_of
 from driftwise.core.encoding import Facts, unpacked
-from driftwise.core.family import check_fit, family_of
+from driftwise.core.family import check_fit, family_of, misfit
 from driftwise.core.pinned import PinnedState
 from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Problem, Spent
 from driftwise.core.verbs import appraise
-from driftwise.errors import ParameterError, StateError
+from driftwise.errors import StateError
 from driftwise.families.contextual.adapter import ContextualAdapter, rows_of
 from driftwise.families.knapsack.adapter import NULL, KnapsackAdapter
 from driftwise.families.knapsack.budget_account import BudgetAccount, account_of
@@ -55,9 +55,7 @@ class ContextualKnapsackAdapter(KnapsackAdapter):
     def of(cls, policy: Policy, problem: Any) -> "ContextualKnapsackAdapter":
         """The rows and the budgets of a problem."""
         if family_of(policy) != problem.kind:
-            raise ParameterError(
-                f"{type(policy).__name__} does not choose by features within budgets: give it a problem without both"
-            )
+            raise misfit(policy, problem.kind)
         registry = problem.arm_registry()
         rows = rows_of(policy, registry, problem.without_budgets())
         base = problem.base(registry)._replace(dim=rows.dim)

@@ -6,7 +6,7 @@
 
 Rewards get the mean plus the width, costs the mean minus it. Clipped to [0, 1], where means lie, they are no less true.
 
-Decisions whose outcomes are under way are tries too, and narrow the width (`kernels/pending.py`). There is no optimism
+Decisions whose outcomes are under way are tries too, and narrow the width (`numerics/pending.py`). There is no optimism
 in them: each is taken to earn what the mean says, and to cost (sum of costs + 1/2) / (n + 1), half of the most where
 nothing is known. Otherwise an arm of which no outcome has come would seem to be free for as long as they are under way,
 and where budgets are scarce, what seems to be free is chosen again and again (with outcomes 100 rounds late in 10,000,

@@ -51,6 +51,6 @@ class Rival:
 
 
 class WhittleRival(Rival):
-    """Whittle's index policy with the true kernels."""
+    """Whittle's index policy with the true transitions."""
 
     oracle = WhittleOracle()

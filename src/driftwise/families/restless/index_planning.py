@@ -1,7 +1,7 @@
-"""From what is believed of kernels to a table of Whittle indices, a row per group of arms.
+"""From what is believed of transitions to a table of Whittle indices, a row per group of arms.
 
-    belief of a pair     KNOWN its kernel; else a ball around frequencies (`optimistic_kernel`), or a kernel as given
-    table[g, s]          the index of state s under the most hopeful kernel that group g may have
+    belief of a pair     KNOWN its row; else a ball around frequencies (`transitions/optimistic.py`), or a row as given
+    table[g, s]          the index of state s under the most hopeful transitions of group g
 
 The rewards of a slot are those of the state it leads to. That divides every index by the discount and changes no order:
 they are worked out for rewards of the state the slot begins in, as the paper has them (`rewards_by_action`).
@@ -95,7 +95,7 @@ def set_up(room: PlanRoom, arms: Arms, own: int) -> None:
 def hopeful_indices(
     room: PlanRoom, arms: Arms, own: int, sizes: Any, slacks: Any, unseen: float, charge: float, out: Floats
 ) -> int:
-    """Write the indices under the most hopeful kernel that `room.counts` allow; whether the arm is indexable."""
+    """Write the indices under the most hopeful transitions that `room.counts` allow; whether the arm is indexable."""
     set_up(room, arms, own)
     ball = KernelBall(room.centre, room.radii, room.allowed)
     estimate(ball, room.counts, arms.kinds[own], sizes, slacks, unseen)
@@ -107,7 +107,7 @@ def hopeful_indices(
 
 @kernel
 def indices_of(room: PlanRoom, arms: Arms, own: int, believed: Floats, out: Floats) -> int:
-    """Write the indices under a kernel that is believed; whether the arm is indexable."""
+    """Write the indices under transitions that are believed; whether the arm is indexable."""
     rewards = arms.rewards[own]
     arm = RestlessArm(believed[0], believed[1], rewards[0], rewards[1], arms.discount[0])
     status = whittle_indices(room.whittle, arm, out)

@@ -1,4 +1,4 @@
-"""Turns by a table of indices: what all policies that keep one do alike, whatever they believe of kernels.
+"""Turns by a table of indices: what all policies that keep one do alike, whatever they believe of transitions.
 
 Their states have `counts` of moves, a `table` of indices by group and state, `arms`, `costs`, room (`indices`, `spare`,
 `chosen`), and `fresh`, which is 1 before the first plan.

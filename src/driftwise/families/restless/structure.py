@@ -3,7 +3,8 @@
     restless([0.0, 1.0], n_arms=5)                          two states, nothing known of how arms move between them
     restless([0.0, 1.0], n_arms=5, known=K, kinds=[[0, 0], [2, 2]])       left alone, arms move by the rows K[0]
 
-Tables of kernels have the axes (class, action, state, next state); action 0 is to leave an arm alone, 1 to activate it.
+Tables of transitions have the axes (class, action, state, next state); action 0 is to leave an arm alone, 1 to activate
+it.
 One table will do for all classes.
 """
 
@@ -27,19 +28,19 @@ MAX_STATES = 10**4
 class RestlessStructure(NamedTuple):
     """Arms that go from state to state on their own, and otherwise when activated: what is known of them beforehand.
 
-    There are N arms in C classes, with S states. Arms of a class share their rewards and their two kernels: of an arm
+    There are N arms in C classes, with S states. Arms of a class share their rewards and their transitions: of an arm
     that is left alone (0) and of one that is activated (1). `restless` makes one and checks it.
 
     classes (N)            the class of each arm
     rewards (C, S)         what an arm earns in a slot, by the state that the slot leads to
     support (C, 2, S, S)   which transitions can happen
-    kinds (C, 2, S)        of each row of a kernel: 0 known, 1 unknown and always the same, 2 drifting
+    kinds (C, 2, S)        of each row of transitions: 0 known, 1 unknown and always the same, 2 drifting
     known (C, 2, S, S)     the rows that are known; the others are 0
     episode (1)            slots after which all arms start over; 0 when they never do
     discount (1)           of rewards, from slot to slot
     costs (N)              of activating each arm
     activation_rewards     (C, S) what activating earns besides, by the state in which it is done: r(s, 1) - r(s, 0)
-    drift (C)              the most that a row of a kernel moves from one episode to the next; -1 where nobody says
+    drift (C)              the most that a row of transitions moves from one episode to the next; -1 where nobody says
     at_most (1)            1 where arms whose index is below 0 are left alone, so that fewer are activated than may be
     """
 
@@ -180,7 +181,7 @@ def restless_problem(policy: str, problem: Problem) -> tuple[int, int, RestlessS
 
 
 def checked_rows(kernels: Floats, which: NDArray[np.bool_] | None = None) -> Floats:
-    """Kernels whose rows are probabilities and sum to one, exactly; the first that is neither is named.
+    """Transitions whose rows are probabilities and sum to one, exactly; the first that is neither is named.
 
     `which` says of every row whether it is looked at at all.
     """
@@ -200,7 +201,7 @@ def checked_rows(kernels: Floats, which: NDArray[np.bool_] | None = None) -> Flo
 
 
 def _named(wrong: NDArray[np.bool_]) -> str:
-    """The first row that is wrong, by its class, action and state, and the episode where kernels have one."""
+    """The first row that is wrong, by its class, action and state, and the episode where transitions have one."""
     *episode, c, a, s = np.argwhere(wrong)[0]
     when = f" in episode {episode[0]}" if episode else ""
     return _row(c, a, s, wrong.shape[-3]) + when
@@ -208,7 +209,7 @@ def _named(wrong: NDArray[np.bool_]) -> str:
 
 def _row(c: int, a: int, s: int, n_classes: int) -> str:
     whose = f" of class {c}" if n_classes > 1 else ""
-    return f"row {s} of the {ACTIONS[a]} kernel{whose}"
+    return f"row {s} of the {ACTIONS[a]} transitions{whose}"
 
 
 def _array(name: str, values: object, kind: type[np.generic]) -> NDArray[Any]:

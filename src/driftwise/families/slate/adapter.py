@@ -13,6 +13,7 @@ from driftwise.core.protocols import Policy
 from driftwise.core.serialization import Packed
 from driftwise.core.types import Floats, Ints, Problem
 from driftwise.core.validation import whole
+from driftwise.display.text import agree, counted
 from driftwise.errors import ArmError, RewardError, StateError
 from driftwise.families.slate.problem import Slate
 
@@ -71,7 +72,8 @@ class SlateAdapter(Adapter[Nothing, Ints, tuple[int, ...], Nothing, Floats]):
         except TypeError:
             raise RewardError(f"rewards={rewards!r} is not a list of {self.problem.slate}, one per item") from None
         if len(values) != self.problem.slate:
-            raise RewardError(f"there are {len(values)} rewards for a slate of {self.problem.slate} items")
+            rewards = f"{counted(len(values), 'reward')} {agree(len(values), 'is', 'are')} given"
+            raise RewardError(f"{rewards} for a slate of {self.problem.slate} items")
         return np.array(values)
 
     def encode_rows(self, rows: list[Nothing]) -> list[Packed]:

@@ -17,7 +17,7 @@ PAPER = Paper(
         "What the paper leaves open was settled by its Random column: arms begin at the bottom (at age 1), earn in the "
         "state they reach, and regret is discounted on the ladder and not with ages, although the text discounts "
         "both. The first half of the sources has variance 0.4, ages end at 30; neither is in the paper.",
-        "Regret is what an index policy with the true kernels earns more on the same luck. Every run has a drift of "
+        "Regret is what an index policy with true transitions earns more on the same luck. Every run has a drift of "
         "its own; the paper's spread suggests that it played one drift path for all.",
         "Our Policy, literal: Algorithm 1 with the charge of lines 4 and 11, the radii of (13), w = 7 by Theorem 2, "
         "eta1 = eta2 = 0.1. calibrated: sqrt(0.3 / C), no w eps, counts pooled over a class; picked because it comes "

@@ -1,7 +1,7 @@
 """Figures 1 and 2, how regret grows with episodes at three lengths of them; and with T, against Theorem 2.
 
 exponent of a curve    ln( R(50) / R(10) ) / ln 5          R(e) the mean regret after e episodes
-exponent in T          the slope of ln Reg(T) against ln T, kernels moving by T^-k and w = T^(2k/3)
+exponent in T          the slope of ln Reg(T) against ln T, transitions moving by T^-k and w = T^(2k/3)
 Theorem 2              Reg(T) = O( sqrt(ln T) T^r ),  r = max(1 - k/3, 1/2)
 
 Sublinear is an exponent of at most 0.9: choosing at random has 0.98 to 1.2. A slope of at most r + 0.1 is within the
@@ -91,7 +91,7 @@ def _exponent(evidence: Evidence, *, study: str, policy: str) -> Finding:
 
 
 def theorem(scale: str) -> Iterator[Claim]:
-    """Regret at growing T, as kernels move more slowly the longer the run."""
+    """Regret at growing T, as transitions move more slowly the longer the run."""
     for world in WORLDS:
         for power in POWERS[scale]:
             names = tuple(growing(world, power, episodes) for episodes in GROWING[scale])

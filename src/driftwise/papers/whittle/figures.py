@@ -97,7 +97,7 @@ def _against_episodes(evidence: Evidence) -> Iterator[Drawing]:
     groups = {group: names for group, names in groups.items() if len(names) > 1}
     if groups:
         caption = (
-            "Mean regret against T on logarithmic scales, kernels moving by T^-k. Dotted: the exponent of Theorem 2."
+            "Mean regret against T on logarithmic scales, transitions move by T^-k. Dotted: the exponent of Theorem 2."
         )
         yield Drawing("Theorem 2", caption, partial(_draw_against_episodes, evidence=evidence, groups=groups))
 

@@ -71,12 +71,12 @@ def figure(name: str, slots: int) -> str:
 
 
 def growing(world: str, power: float, episodes: int) -> str:
-    """The study of one T, where kernels move by T^-k an episode."""
+    """The study of one T, where transitions move by T^-k an episode."""
     return f"theorem2/world={world}/k={power:g}/T={episodes}"
 
 
 def informed(world: str, drift: str, knowledge: str) -> str:
-    """The study of policies to whom so much of the kernels is known."""
+    """The study of policies to whom so much of the transitions is known."""
     return f"knowledge/world={world}/drift={drift}/known={knowledge}"
 
 

@@ -1,6 +1,6 @@
-"""Lemma 1, regret (17), Theorem 1: what the paper proves, compared with the kernels of our runs.
+"""Lemma 1, regret (17), Theorem 1: what the paper proves, compared with the transitions of our runs.
 
-    Lemma 1      Pr( all kernels in their balls, in all episodes ) >= 1 - eta1 - eta2
+    Lemma 1      Pr( all transitions in their balls, in all episodes ) >= 1 - eta1 - eta2
     (17)         sum over arms of U(P, lambda*) - what was earned,  lambda* minimising sum over arms of U(P, lambda)
     Theorem 1    (18), with the constants of its proof:
 
@@ -60,7 +60,7 @@ def _lemma1(world: str, runs: int) -> Iterator[Claim]:
     for reading in balls():
         yield Claim(
             id=f"lemma1/world={world}" + ("" if reading == "literal" else f"/{reading}"),
-            says="with probability 1 - eta1 - eta2 = 0.8 all kernels are in their balls, in all episodes",
+            says="with probability 1 - eta1 - eta2 = 0.8 all transitions are in their balls, in all episodes",
             studies=(),
             measure=partial(_covered, world=world, reading=reading, runs=runs),
             agrees=at_least(1.0 - 2.0 * ETA),
@@ -103,7 +103,7 @@ def _eq17(world: str, runs: int) -> Iterator[Claim]:
     )
     yield Claim(
         id=f"{where}/charges given back",
-        says="nor, with lambda M sum gamma^h added, does the index policy that knows all kernels",
+        says="nor, with lambda M sum gamma^h added, does the index policy that knows all transitions",
         studies=(study,),
         measure=partial(_from_bound, world=world, study=study, runs=runs),
         agrees=at_least(1.0),
@@ -112,7 +112,7 @@ def _eq17(world: str, runs: int) -> Iterator[Claim]:
     )
     yield Claim(
         id=f"{where}/gap",
-        says="with the charges given back, the index policy that knows all kernels has next to no regret (17)",
+        says="with the charges given back, the index policy that knows all transitions has next to no regret (17)",
         studies=(study,),
         measure=partial(_gap, world=world, study=study, runs=runs),
         agrees=at_most(HALF_A_PERCENT),
@@ -137,7 +137,7 @@ def _from_printed(evidence: Evidence, *, world: str, study: str, runs: int) -> F
 
 
 def _oracle(evidence: Evidence, study: str, runs: int) -> Floats:
-    """What the index policy that knows all kernels earned in the runs of a study."""
+    """What the index policy that knows all transitions earned in the runs of a study."""
     return (evidence.rewards(study, "Random") + evidence.regrets(study, "Random"))[:runs]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from driftwise.display.text import agree, counted
 from driftwise.service.deployments.catalogue import Catalogue, DeploymentEntry, read_catalogue
 from driftwise.service.deployments.fold import fold, is_usable
 from driftwise.service.deployments.replay_progress import OnReplayed
@@ -34,7 +35,7 @@ class StreamReport(NamedTuple):
     def line(self) -> str:
         """The report as a line of text."""
         aside = f", {self.n_quarantined} set aside" if self.n_quarantined else ""
-        return f"{self.name}: {self.n_events} events{aside}: {'; '.join(self.problems) or 'sound'}"
+        return f"{self.name}: {counted(self.n_events, 'event')}{aside}: {'; '.join(self.problems) or 'sound'}"
 
 
 def check_store(journal: SQLUpkeep) -> Iterator[StreamReport]:
@@ -45,7 +46,8 @@ def check_store(journal: SQLUpkeep) -> Iterator[StreamReport]:
     except DamagedError as error:
         problems.append(f"answers to repeated requests cannot be read: {error}")
     else:
-        problems += [f"{n_answers} answers to repeated requests are damaged"] if n_answers else []
+        are = agree(n_answers, "is", "are")
+        problems += [f"{counted(n_answers, 'answer')} to repeated requests {are} damaged"] if n_answers else []
     if problems:
         yield StreamReport("the store", CATALOGUE, 0, 0, problems, None)
     yield check_stream(journal, CATALOGUE, THE_CATALOGUE)

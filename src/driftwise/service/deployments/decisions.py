@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from driftwise.core.schemas import present_fields
+from driftwise.display.text import agree, counted
 from driftwise.errors import DriftwiseError
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.clock import utc
@@ -61,9 +62,9 @@ async def decide(
 def _check_room(live: Deployment, n_requests: int) -> None:
     room = live.spec.max_pending - len(live.pending)
     if n_requests > room:
-        raise LimitReached(
-            f"{len(live.pending)} decisions are pending; max_pending leaves room for {max(0, room)} more"
-        )
+        n_pending = len(live.pending)
+        pending = f"{counted(n_pending, 'decision')} {agree(n_pending, 'is', 'are')} pending"
+        raise LimitReached(f"{pending}; max_pending leaves room for {max(0, room)} more")
 
 
 def _context(live: Deployment, request: DecideBase) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from driftwise.display.text import agree, counted
 from driftwise.service.deployments import archive, shadow_feed
 from driftwise.service.deployments.catalogue import DeploymentEntry
 from driftwise.service.deployments.deployment import Deployment
@@ -54,9 +55,9 @@ async def _erase_unit(engine: Engine, name: str, unit: str) -> EraseUnitResponse
         found = UnitEvents([*early.events, *late.events], max(early.last, late.last))
         pending = [event.number for event in found.events if event.number in live.pending]
         if pending:
+            decisions = f"{counted(len(pending), 'decision')} of this unit {agree(len(pending), 'is', 'are')} pending"
             raise Conflict(
-                f"{len(pending)} decisions of this unit are pending, the first is {pending[0]}: send their outcomes, "
-                "or cancel them, before it is erased"
+                f"{decisions}, the first is {pending[0]}: send their outcomes, or cancel them, before it is erased"
             )
         pseudonym = f"erased-{secrets.token_hex(8)}"
         try:

@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from driftwise.display.text import counted
 from driftwise.errors import ParameterError
 from driftwise.service.deployments.catalogue import read_catalogue
 from driftwise.service.deployments.check import (
@@ -87,7 +88,8 @@ def begin_anew(journal: SQLUpkeep, name: str, now: int, *, dry_run: bool) -> str
         event = live.change(policy, now, policy=True, partial=True)
         journal.append([event], snapshots=[live.snapshot()])
     would = "would begin" if dry_run else "begins"
-    return f"{name}: its policy {would} anew after event {origin.number}, and learns from the {kept} events after it"
+    learned = counted(kept, "event")
+    return f"{name}: its policy {would} anew after event {origin.number}, and learns from the {learned} after it"
 
 
 def _policy_at(journal: SQLUpkeep, origin: Origin) -> dict[str, Any] | None:
@@ -124,7 +126,7 @@ def _repair(journal: SQLUpkeep, backup: SQLUpkeep | None, report: StreamReport, 
     if bad := damaged_snapshots(journal, stream):
         if not dry_run:
             journal.drop_snapshots(stream, bad)
-        return f"{len(bad)} snapshots {would}dropped; they are a cache"
+        return f"{counted(len(bad), 'snapshot')} {would}dropped; snapshots are a cache"
     if journal.head(stream) is None and first is not None and first == _end(journal, stream):
         if not dry_run:
             journal.reset_head(stream)

@@ -16,6 +16,7 @@ import msgspec
 from driftwise.agent.proposal import Proposer
 from driftwise.core.fingerprint import code_tag
 from driftwise.core.seeding import key
+from driftwise.display.text import counted
 from driftwise.measure.estimators import SURE
 from driftwise.measure.intervals import Interval
 from driftwise.measure.running_estimate import EstimateState, RunningEstimate
@@ -138,7 +139,7 @@ class Shadow:
         if state.n_unknown:
             return NO_PROPENSITY
         if not n and lag:
-            return f"it has not been fed {lag:,} events yet"
+            return f"it has not been fed {counted(lag, 'event')} yet"
         if not n:
             return "no outcome of a decision with a propensity has come yet"
         if state.n_decisions and state.n_sure >= SURE * state.n_decisions:

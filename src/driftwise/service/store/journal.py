@@ -59,6 +59,13 @@ class InUseError(JournalError):
     """Another process writes to this store."""
 
 
+class NoStoreError(ParameterError):
+    """There is no store under this name; only `driftwise serve` and the first API key create one."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(f"{found}: name the one that `driftwise serve` uses")
+
+
 class ExpelledError(JournalError):
     """The other processes of this store took this one for dead, and own its deployments now."""
 
@@ -229,9 +236,14 @@ DURABILITY = {
 
 
 def open_journal(
-    url: str, durability: str = "full", *, migration: "MigrationMode | None" = None, shared: bool = False
+    url: str,
+    durability: str = "full",
+    *,
+    migration: "MigrationMode | None" = None,
+    shared: bool = False,
+    create: bool = True,
 ) -> "SQLUpkeep":
-    """Open the journal at `sqlite:///PATH` or `postgresql://...`; create it if it does not exist.
+    """Open the journal at `sqlite:///PATH` or `postgresql://...`; create it if it does not exist, unless told not to.
 
     A store of an older version is refused, unless it is opened with a `migration`: to do it, or to rehearse it. With
     `shared`, several processes may write to a store in PostgreSQL.
@@ -244,11 +256,11 @@ def open_journal(
     if kind == "sqlite":
         from driftwise.service.store.sqlite import SQLiteJournal
 
-        return SQLiteJournal(sqlite_path(url), durability, migration=migration)
+        return SQLiteJournal(sqlite_path(url), durability, migration=migration, create=create)
     if kind in ("postgresql", "postgres"):
         from driftwise.service.store.postgres import PostgresJournal
 
-        return PostgresJournal(url, durability, migration=migration, shared=shared)
+        return PostgresJournal(url, durability, migration=migration, shared=shared, create=create)
     safe = f"{kind}://..." if rest else url  # the rest may contain a password
     raise ParameterError(f"store={safe} is neither sqlite:///PATH nor postgresql://...")
 

@@ -20,7 +20,15 @@ from typing import Any
 import psycopg
 
 from driftwise.errors import ParameterError
-from driftwise.service.store.journal import Answer, Event, ExpelledError, JournalError, Snapshot, new_member
+from driftwise.service.store.journal import (
+    Answer,
+    Event,
+    ExpelledError,
+    JournalError,
+    NoStoreError,
+    Snapshot,
+    new_member,
+)
 from driftwise.service.store.postgres_session import (
     PATIENCE_S,
     STATEMENT_S,
@@ -77,12 +85,18 @@ class PostgresJournal(SQLUpkeep):
     fast_reads, remote = False, True
 
     def __init__(
-        self, url: str, durability: str = "full", *, migration: MigrationMode | None = None, shared: bool = False
+        self,
+        url: str,
+        durability: str = "full",
+        *,
+        migration: MigrationMode | None = None,
+        shared: bool = False,
+        create: bool = True,
     ) -> None:
         super().__init__()
         self.shared, self.joined = shared, False
         self.member = new_member() if shared else 0
-        self._mode = migration
+        self._mode, self._create = migration, create
         self._address, self.url = Address(url), url
         self.schema = self._address.schema
         self.path = f"postgresql schema {self.schema}"  # without the password that a URL may hold
@@ -269,6 +283,8 @@ class PostgresJournal(SQLUpkeep):
                 return
             if tables:
                 raise ParameterError(f"{self.path} belongs to another program: it has {tables[0]}")
+            if not self._create:
+                raise NoStoreError(f"there is no store in {self.path}")
             if not writer.execute("SELECT FROM pg_namespace WHERE nspname = %s", (self.schema,)).rowcount:
                 writer.execute(f'CREATE SCHEMA "{self.schema}"')
             create_tables(runner(writer), POSTGRES)

@@ -29,7 +29,7 @@ from driftwise.service.store.schema import (
     migrate,
 )
 from driftwise.service.store.sql import is_vital
-from driftwise.service.store.store_file import StoreFile
+from driftwise.service.store.store_file import StoreFile, check_there
 from driftwise.service.store.upkeep import SQLUpkeep
 
 OLDEST = 3_051_003
@@ -70,8 +70,11 @@ class SQLiteJournal(SQLUpkeep):
         *,
         vfs: str | None = None,
         migration: MigrationMode | None = None,
+        create: bool = True,
     ) -> None:
         require_version(apsw.sqlite_lib_version())
+        if not create:
+            check_there(Path(path))
         super().__init__()
         self.vfs, self.durability, self._mode = vfs, durability, migration
         self._file = None if vfs else StoreFile(Path(path))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from driftwise.errors import ParameterError
-from driftwise.service.store.journal import InUseError, JournalError
+from driftwise.service.store.journal import InUseError, JournalError, NoStoreError
 
 OWNER_ONLY = 0o600
 BESIDE = ("", "-wal", "-shm", ".lock")
@@ -128,6 +128,14 @@ class StoreFile:
                 log.warning("other users of this machine could open %s (mode %o): %s", path, mode, result)
 
 
+def check_there(path: Path) -> None:
+    """Refuse a file that is not there, or that has nothing in it: opening it would make a store of it."""
+    if not path.exists():
+        raise NoStoreError(f"there is no store at {path.resolve()}")
+    if path.is_file() and not path.stat().st_size:
+        raise NoStoreError(f"{path.resolve()} is an empty file, not a store")
+
+
 def check_platform() -> None:
     """Refuse to open a store where its locks and modes do not exist."""
     if os.name == "nt":
@@ -165,7 +173,7 @@ def _owner(inode: int) -> str:
 
 def _check_folder(path: Path) -> None:
     if path.is_dir() or not path.parent.is_dir():
-        raise ParameterError(f"{path} cannot be a store: {'it is' if path.is_dir() else 'there is no such'} folder")
+        raise ParameterError(f"{path} cannot be a store: {'it is a' if path.is_dir() else 'there is no such'} folder")
     kind = _file_system(path.parent)
     if kind.startswith(NETWORKED):
         raise ParameterError(f"{path} lies on {kind}, where locks cannot be trusted: use a local disk, or PostgreSQL")

@@ -1,7 +1,7 @@
-"""What twins that go by Whittle indices share: counting moves over episodes, the most hopeful kernel, and its indices.
+"""What twins that go by Whittle indices share: counting moves over episodes, the most hopeful transitions, and indices.
 
-A plan rests on what was told before its slot. Counts are recounted from the log; kernels are found by value iteration
-and indices by trying every policy.
+A plan rests on what was told before its slot. Counts are recounted from the log; transitions are found by value
+iteration and indices by trying every policy.
 """
 
 from abc import ABC, abstractmethod
@@ -72,7 +72,7 @@ class IndexTwin(RestlessTwin, ABC):
         return self.count(before, its)
 
     def indices_under(self, own: int, kernel: Floats) -> Floats:
-        """Whittle's indices of a class under a kernel."""
+        """Whittle's indices of a class under transitions."""
         idle, busy = self.rewards(own)
         return brute_force(RestlessArm(kernel[0], kernel[1], idle, busy, float(self.structure.discount[0])))[0]
 
@@ -91,7 +91,7 @@ class IndexTwin(RestlessTwin, ABC):
 
 
 def hopeful(centre: Floats, radii: Floats, allowed: Floats, rewards: Floats, discount: float, charge: float) -> Floats:
-    """The kernel of a ball that is worth most: value iteration, every row leaning to the best state it may reach.
+    """The transitions of a ball that are worth most: value iteration, every row leaning to the best state it may reach.
 
     `rewards` are by action and state.
     """

@@ -1,4 +1,4 @@
-"""Whittle indices and optimistic kernels the slow way: every policy tried, or value iteration until nothing moves."""
+"""Whittle indices and optimistic transitions the slow way: every policy tried, or value iteration to its end."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -135,7 +135,7 @@ def by_bisection(arm: RestlessArm, tolerance: float = 1e-10) -> Floats:
 
 
 def extended_values(ball: Any, rewards: Floats, discount: float, charge: float, tolerance: float = 1e-9) -> Floats:
-    """V under the most hopeful kernel, by value iteration in which every row is chosen anew, a linear program each."""
+    """V under the most hopeful transitions, by value iteration that chooses every row anew, a linear program each."""
     values: Floats = np.zeros(rewards.shape[1])
     while True:
         order = np.argsort(-values, kind="stable")

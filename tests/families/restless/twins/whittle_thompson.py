@@ -1,4 +1,4 @@
-"""Thompson sampling over kernels: every row from Dirichlet(1/2 + counts), by gammas, class by class.
+"""Thompson sampling over transitions: every row from Dirichlet(1/2 + counts), by gammas, class by class.
 
 The gammas are the library's own, from the stream of the plan's slot: their law is tested where they live.
 """

@@ -2,13 +2,13 @@
 
     index of x = mean(x) + beta spread(x)      posterior of a Gaussian process, k(x, z) = v exp(-|x - z|^2 / (2 l^2))
     beta = scale (B + R / sqrt(rho) sqrt(2 (gamma + 1 + ln(1 / delta))))      all in units u of the rewards
-    gamma = 1/2 ln det(I + K / rho)            K the kernel matrix of the pairs in the window
+    gamma = 1/2 ln det(I + K / rho)            K the covariance matrix of the pairs in the window
 
 | symbol | field | |
 |---|---|---|
 | w | window | rounds remembered |
 | l, v | length, variance | distance over which the function changes; prior variance of its values |
-| B | norm | bound on the function's norm in the space of the kernel |
+| B | norm | bound on the function's norm in the Hilbert space of the covariance |
 | rho | ridge | what is added to the diagonal of K; 0 takes R^2, which gives mean and spread by Bayes' rule |
 | delta | confidence | chance that a bound fails; 0 takes 1 / horizon |
 | R, u | | noise and unit of the rewards, from the problem, or learned |
@@ -17,14 +17,14 @@ Srinivas, Krause, Kakade & Seeger, *Gaussian process optimization in the bandit 
 Cheung, Simchi-Levi & Zhu, *Hedging the Drift: Learning to Optimize under Non-Stationarity*, Management Science 2022,
 section 8; it is the SW-GP-UCB of Zhou & Shroff, *No-regret algorithms for time-varying Bayesian optimization*, 2021.
 The radius is that of Chowdhury & Gopalan (ICML 2017), who take rho = 1: R stands before their root. Another rho is a
-change of units (rewards divided by sqrt(rho), the kernel by rho), which leaves R / sqrt(rho) there: 1 for rho = R^2.
+change of units (rewards divided by sqrt(rho), covariance by rho), which leaves R / sqrt(rho) there: 1 for rho = R^2.
 gamma is the information that the window really holds, not a bound on it; no window is in the radius.
 v and rho are in units u^2, B and R in units u. With rho = R^2 the noise must be declared: the factor is made for it.
-Known in advance: a window fit for the drift; the kernel; the range of rewards or their noise, and B. The prior mean is
-0: centre rewards near it.
+Known in advance: a window fit for the drift; the covariance; the range of rewards or their noise, and B. The prior mean
+is 0: centre rewards near it.
 Regret: by the paper's steps O(gamma^(2/3) V^(1/3) T^(2/3)), up to logarithms, with the window of `for_variation`: that
 of the linear policy, where the most information T rounds can gain stands for the dimension. V is the variation in the
-norm of the kernel's space.
+norm of the covariance's space.
 Late rewards enter by their decision's round; those older than the window are dropped and counted as stale.
 While they are under way the spread is that of a window that has their rows, too; the mean and gamma are not changed.
 
@@ -98,12 +98,12 @@ class SlidingGPUCB(NamedTuple):
     window : int
         Rounds remembered: short follows faster, long is steadier. The cost of a round grows with its square.
     length, variance : float
-        The kernel: over which distance the function changes, and how far its values spread, in units of the largest
+        The covariance: over which distance the function changes, and how far its values spread, in units of the largest
         reward, squared.
     norm : float
-        Bound on the function's norm in the space of the kernel, in units of the largest reward.
+        Bound on the function's norm in the Hilbert space of the covariance, in units of the largest reward.
     ridge : float
-        Added to the diagonal of the kernel matrix: 1 is the theorem's, 0 takes the square of the noise, in units of the
+        Added to the diagonal of the covariances: 1 is the theorem's, 0 takes the square of the noise, in units of the
         largest reward.
     confidence : float
         Chance that a bound fails; 0 takes 1 / horizon, or 0.01 where no horizon is known.
@@ -268,7 +268,7 @@ register(SlidingGPUCBState, gained=_gained, lost=_lost, turned=_turned)
 register(
     SlidingGPUCB,
     about=About(
-        "a window fit for the drift; the kernel; the reward range, or the noise; the norm",
+        "a window fit for the drift; the covariance; the reward range, or the noise; the norm",
         "O(gamma^(2/3) V^(1/3) T^(2/3)) by the paper's steps",
         "Srinivas et al. 2010; Cheung, Simchi-Levi & Zhu 2022",
         family="contextual",

@@ -26,7 +26,7 @@ class BestPlanOracleState(NamedTuple):
 
 
 class BestPlanOracle(NamedTuple):
-    """Knows the best plan, and follows it."""
+    """Computes the best plan in hindsight from the world itself, and plays it."""
 
     def init(self, problem: Problem) -> BestPlanOracleState:
         """Refused: it needs the world."""

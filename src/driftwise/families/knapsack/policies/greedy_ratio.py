@@ -17,7 +17,7 @@ not find it: it is what is done before anything is solved.
 
 The rule of a knapsack filled by ratios, with optimism; no paper, and no bound. Known in advance: the horizon and the
 budgets. Late outcomes count when they come; while they are under way they narrow the bounds of their arm, and count as
-costs (`kernels/confidence.py`).
+costs (`knapsack/bounds.py`).
 """
 
 import math

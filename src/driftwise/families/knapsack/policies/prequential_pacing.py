@@ -27,7 +27,7 @@ Regret: none proven. It is not in the paper of Liu, Jiang & Li (2022), but compa
 by `driftwise reproduce knapsacks`.
 
 Late outcomes enter by their decision's round. While they are under way they narrow the bounds of their arm, count as
-costs (`kernels/confidence.py`), and move the prices: by what their arm is expected to cost, as if they had come. When
+costs (`knapsack/bounds.py`), and move the prices: by what their arm is expected to cost, as if they had come. When
 they come, prices move by what they did cost. One that has not come when its round leaves the longest window that ends
 is no longer waited for.
 """

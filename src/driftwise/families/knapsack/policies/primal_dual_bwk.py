@@ -23,7 +23,7 @@ Regret, up to logarithms: O(OPT sqrt(m / B) + sqrt(m OPT)) where nothing drifts;
 earns more in runs of some ten thousand rounds.
 
 Late outcomes count, and move prices, when they come, by the bounds of that moment. While they are under way they narrow
-the radius of their arm (`kernels/pending.py`), whose means are 1/2 until the first has come, and prices are those that
+the radius of their arm (`numerics/pending.py`), whose means are 1/2 until the first has come, and prices are those that
 they would leave if they came now.
 """
 

@@ -30,7 +30,7 @@ re-solved is what to use; `prequential-pacing` needs no window and earns more.
 
 Deviation: where the text says neither, the constants of Appendix D are 1, and eps is at most 1/2.
 Late outcomes enter by their decision's round; those older than both windows are dropped and counted as stale. While
-they are under way they narrow the bounds of their arm, and count as costs (`kernels/confidence.py`). Where there are
+they are under way they narrow the bounds of their arm, and count as costs (`knapsack/bounds.py`). Where there are
 more arms than rounds in the longer window, an arm of which it holds nothing gives way to the one that was tried longest
 ago: the bounds of both are the same, and always taking the first would never try the last.
 """

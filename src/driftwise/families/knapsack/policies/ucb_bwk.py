@@ -25,7 +25,7 @@ explores for long: in 20,000 rounds of `budget-stationary` it earns four fifths 
 Deviations. The constants of gamma and eps, given as orders only, are 1. Costs are cut at 0, for a cost below it would
 make budget out of nothing; rewards are not cut, for many arms at 1 could not be told apart.
 Late outcomes count when they come; while they are under way they narrow the bounds of their arm, and count as costs
-(`kernels/confidence.py`).
+(`knapsack/bounds.py`).
 """
 
 import math

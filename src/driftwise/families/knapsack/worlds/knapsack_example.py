@@ -41,28 +41,28 @@ KINDS = ("motivating", "figure1", "c2", "lower-bound-1", "lower-bound-2", "lower
 
 @dataclass(frozen=True, kw_only=True)
 class KnapsackExample(BudgetWorld):
-    """One of the paper's constructions; each reads those parameters that its line above names.
+    """One of six constructions of Liu, Jiang & Li (2022), by its `kind`; other parameters are for some kinds only.
 
     Parameters
     ----------
     kind : str
-        Which one.
+        motivating, figure1, c2, lower-bound-1, lower-bound-2 or lower-bound-3.
     delta : float
-        By how much the motivating example changes.
+        motivating: by how much the reward changes.
     sign : int
-        1 for a change to the better, -1 to the worse.
+        motivating, lower-bound-3: 1 for a change to the better, -1 to the worse.
     k : int
-        Rounds that pay in figure 1; 0 takes half of them.
+        figure1: rounds that pay; 0 takes half of them.
     n_arms : int
-        The m of the first two lower bounds; the others have one arm.
+        lower-bound-1, lower-bound-2: number of arms, m; the other kinds have one arm.
     stretch : int
-        The H of the first two lower bounds; 0 takes the one for `variation`.
+        lower-bound-1, lower-bound-2: rounds in a stretch, H; 0 takes the one for `variation`.
     variation : float
-        The V that H is made for.
+        lower-bound-1, lower-bound-2: the V that H is made for.
     rate : float
-        The b of the last two lower bounds.
+        lower-bound-2, lower-bound-3: budget per round, b.
     reward, delta1, delta2 : float
-        Of the last lower bound.
+        lower-bound-3: the reward r, and by how much it and the cost change.
 
     >>> KnapsackExample(kind="motivating", delta=0.25).means(horizon=4, seed=0).rewards.ravel()
     array([0.8, 1. ])

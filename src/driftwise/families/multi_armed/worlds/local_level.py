@@ -33,12 +33,13 @@ class LocalLevel(ArmedWorld):
     labels : tuple of str
         Names of the arms.
     n_arms : int
-        As many as `means` has columns; found out, not given.
+        The number of columns of `means`; it can be left out.
 
     >>> LocalLevel().draw(horizon=100, seed=0)[0].levels.table.shape
     (4, 3)
     """
 
+    n_arms: int = len(EXAMPLE[0])
     means: Table = EXAMPLE
     counts: Table = ((200.0,) * 3,) * 4
     noise: tuple[float, ...] = (0.5,) * 3
@@ -55,6 +56,8 @@ class LocalLevel(ArmedWorld):
             raise ParameterError(f"noise, steps and labels need an entry for each of {shape[1]} arms")
         if min(self.noise) <= 0.0 or min(self.steps) < 0.0 or np.min(self.counts) < 0.0:
             raise ParameterError("noise must be above 0, steps and counts not below 0")
+        if self.n_arms not in (shape[1], len(EXAMPLE[0])):  # the latter where it is left out
+            raise ParameterError(f"n_arms={self.n_arms} does not fit the means, which have {shape[1]} columns")
         object.__setattr__(self, "n_arms", shape[1])
         super().__post_init__()
 

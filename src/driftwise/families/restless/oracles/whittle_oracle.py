@@ -1,6 +1,6 @@
-"""Whittle's index policy with the true kernels of every episode: the comparator of restless runs.
+"""Whittle's index policy with the true transitions of every episode: the comparator of restless runs.
 
-    activate the M arms with the largest  W_n(s_n) / discount - c_n        W_n of the kernels of the episode at hand
+    activate the M arms with the largest  W_n(s_n) / discount - c_n        W_n of the transitions of the episode at hand
 
 W is for rewards of the state an arm is in, and a slot earns in the state it leads to, one discount later: so W by the
 discount is what activating is worth in the slot itself, where its cost c_n counts. Indices within 1e-7 are equal, and
@@ -21,7 +21,7 @@ from driftwise.families.restless.structure import restless_problem, rewards_by_a
 from driftwise.families.restless.top_m import floor_of, leave_out_below, top_arms
 from driftwise.families.restless.whittle.api import whittle_index
 
-CHUNK = 1 << 22  # numbers in the kernels that are worked out at a time
+CHUNK = 1 << 22  # numbers in the transitions that are worked out at a time
 
 
 class WhittleOracleState(NamedTuple):
@@ -38,14 +38,14 @@ class WhittleOracleState(NamedTuple):
 
 
 class WhittleOracle(NamedTuple):
-    """Knows all kernels, and activates the arms with the largest indices."""
+    """Knows all transitions, and activates the arms with the largest indices."""
 
     def init(self, problem: Problem) -> WhittleOracleState:
         """Refused: it needs the world."""
         not_live(self, problem)
 
     def foresee(self, problem: Problem, world: RestlessGroundTruth, horizon: int, seed: int) -> WhittleOracleState:
-        """Work out the indices of all kernels to come."""
+        """Work out the indices of all transitions to come."""
         n_arms, size, structure = restless_problem("whittle-oracle", problem)
         path, segments = world.segments(horizon, seed)
         return WhittleOracleState(

@@ -1,13 +1,13 @@
-"""Whittle indices while kernels drift, with nothing to tune: windows and borrowing chosen by how well they predict.
+"""Whittle indices while transitions drift, with nothing to tune: windows and borrowing chosen by how well they predict.
 
     experts       a window of 1, 2, 4, ... 32 or all episodes, and how much a row borrows from rows like it
     expert used   the one that has predicted the moves of this class and action best: least sum of fade^age (-ln p)
-    kernel        drawn from what that expert believes, anew at every plan
-    index_n       Whittle's index of arm n's state under that kernel, less what its activation costs
+    transitions   drawn from what that expert believes, anew at every plan
+    index_n       Whittle's index of arm n's state under these, less what its activation costs
 
 All experts predict every move before it is counted, so that choosing one costs nothing. Counts are pooled over the arms
 of a class; arms that are all different are classes of one. What rows borrow is in
-`families/restless/transitions/pooling.py`. Kernels are *drawn* (Thompson's way): what is borrowed comes from a
+`families/restless/transitions/pooling.py`. Transitions are *drawn* (Thompson's way): what is borrowed comes from a
 Dirichlet distribution with the pooled counts. Where much was seen that changes nothing; a class that was left alone
 until its window is empty gets another chance.
 
@@ -16,12 +16,12 @@ until its window is empty gets another chance.
 | | every | slots from plan to plan; where arms have no episodes, also what counts as one |
 | fade | fade | what is left of an old loss from episode to episode |
 
-Known in advance: which moves can happen and which rows are known or stand still, if anything. Not how fast kernels
+Known in advance: which moves can happen and which rows are known or stand still, if anything. Not how fast transitions
 drift, and no radius. Regret: none proven. The setting is that of Shisher, Tripathi, Chiang & Brinton
 (`sliding-whittle`); windows, borrowing and draws are driftwise's own.
 
 A plan costs O(S^3) per class. Late moves enter the episode of their decision. An arm that is not
-indexable has for index the charge from which on it stays passive. Propensity: 1, given the kernel drawn.
+indexable has for index the charge from which on it stays passive. Propensity: 1, given the transitions drawn.
 """
 
 import math
@@ -67,7 +67,7 @@ class AdaptiveWhittleState(NamedTuple):
 
 
 class AdaptiveWhittle(NamedTuple):
-    """Whittle indices of kernels that are learned while they drift.
+    """Whittle indices of transitions that are learned while they drift.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _fill_pool(state: AdaptiveWhittleState, own: int, action: int, drifting: Flo
 
 @kernel(inline=False)
 def _plan(state: AdaptiveWhittleState, rng: Any) -> None:
-    """Draw a kernel for every class, and look up its indices."""
+    """Draw transitions for every class, and look up their indices."""
     arms, room = state.arms, state.room
     for own in range(len(state.table)):
         for action in range(2):

@@ -16,7 +16,7 @@ seen against this.
 
 Known in advance: which transitions can happen, if anything; a fade fit for the drift. Regret: none proven.
 A late reward weighs as if it had come in time. Of equal indices the lowest arms win. The greedy rule of many papers on
-restless arms, which let it know the kernels; this one has to learn.
+restless arms, which let it know the transitions; this one has to learn.
 """
 
 from typing import Any, NamedTuple

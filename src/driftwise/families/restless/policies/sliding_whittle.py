@@ -1,10 +1,10 @@
-"""Sliding-window online Whittle policy: indices of the most hopeful kernels that the last `window` episodes allow.
+"""Sliding-window online Whittle policy: indices of the most hopeful transitions that the last `window` episodes allow.
 
     ball of (s, a)   |P - frequencies|_1 <= d,  and no move that cannot happen
         Z1           d1 = sqrt( size1 / C )                  stationary rows; C: times seen, over all episodes
         Z2           d2 = sqrt( size2 / C ) + slack          drifting rows; C: over the last w_n episodes
     charge           lambda: the M-th largest index in the last slot of the episode before, 0 at first and at least
-    index_n          Whittle's index of arm n's state under the kernel in the ball worth most at this charge, (15)
+    index_n          Whittle's index of arm n's state under the transitions in the ball worth most at this charge, (15)
 
     conf         size_i                                      slack         a row never seen
     calibrated   scale                                       0             counts as seen once
@@ -90,7 +90,7 @@ class SlidingWhittleState(NamedTuple):
 
 
 class SlidingWhittle(NamedTuple):
-    """Whittle indices under the most hopeful kernels of a window.
+    """Whittle indices under the most hopeful transitions of a window.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _advance(policy: SlidingWhittle, state: SlidingWhittleState, t: int, rng: An
 
 @kernel(inline=False)
 def _plan(policy: SlidingWhittle, state: SlidingWhittleState) -> None:
-    """The indices of every group under the most hopeful kernel of its ball."""
+    """The indices of every group under the most hopeful transitions of its ball."""
     counts, room, kinds = state.counts, state.room, state.arms.kinds
     for group in range(len(state.table)):
         own = state.classes[group]

@@ -1,8 +1,8 @@
-"""UCWhittle: Whittle indices of the most hopeful kernels, for arms that are taken to stand still and to go anywhere.
+"""UCWhittle: Whittle indices of the most hopeful transitions, for arms taken to stand still and to go anywhere.
 
     ball of (s, a)   |P - frequencies|_1 <= sqrt( 2 S ln(4 S N T / eta) / C )        C: times seen since the start
     charge           the M-th largest index in the last slot of the episode before; 0 at first
-    index_n          Whittle's index under the kernel in the ball that is worth most at this charge
+    index_n          Whittle's index under the transitions in the ball that are worth most at this charge
 
 Every arm has counts of its own, nothing is known beforehand, and nothing is forgotten. Where all balls hold everything
 all indices are 0, and the arms with the lowest numbers are activated for ever: a policy that never changes.
@@ -15,7 +15,7 @@ all indices are 0, and the arms with the lowest numbers are activated for ever: 
 
 Wang, Xu, Taneja & Tambe, *Optimistic Whittle index policy: online learning for restless bandits*, AAAI 2023, as Shisher
 et al. (`sliding-whittle`) describe it. Known in advance: the number of episodes; where it is not, T counts the episodes
-so far. Regret: O(sqrt(T) ln T) for kernels that stand still.
+so far. Regret: O(sqrt(T) ln T) for transitions that stand still.
 
 Late moves count like others.
 """
@@ -62,7 +62,7 @@ class UCWhittleState(NamedTuple):
 
 
 class UCWhittle(NamedTuple):
-    """Whittle indices under the most hopeful kernels, nothing known and nothing forgotten.
+    """Whittle indices under the most hopeful transitions, nothing known and nothing forgotten.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ register(
     UCWhittle,
     about=About(
         "the number of episodes",
-        "O(sqrt(T) ln T) where kernels stand still",
+        "O(sqrt(T) ln T) where transitions stand still",
         "Wang, Xu, Taneja & Tambe 2023",
         drifts=False,
         family="restless",

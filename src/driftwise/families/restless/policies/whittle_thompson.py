@@ -1,19 +1,19 @@
-"""Thompson sampling over kernels: every episode, Whittle indices of kernels drawn from what was seen lately.
+"""Thompson sampling over transitions: every episode, Whittle indices of transitions drawn from what was seen lately.
 
     P(. | s, a) ~ Dirichlet( 1/2 + counts )        over the moves that can happen; counts of the last `window` episodes
-    index_n       Whittle's index of arm n's state under the kernel drawn for its class
+    index_n       Whittle's index of arm n's state under the transitions drawn for its class
 
-Rows that stand still are counted over all episodes, rows that are known are not drawn. Arms of a class share a kernel.
+Rows that stand still are counted over all episodes, rows that are known are not drawn. Arms of a class share them.
 
 | field | |
 |---|---|
 | window | episodes remembered of rows that drift |
 
 Thompson 1933; for restless arms Jung & Tewari, *Regret bounds for Thompson sampling in episodic restless bandit
-problems*, NeurIPS 2019, whose kernels stand still; the window is added here. Known in advance: a window fit for the
-drift, and which moves can happen. Regret: O(sqrt(T) ln T) where kernels stand still and nothing is forgotten.
+problems*, NeurIPS 2019, whose transitions stand still; the window is added here. Known in advance: a window fit for the
+drift, and which moves can happen. Regret: O(sqrt(T) ln T) where transitions stand still and nothing is forgotten.
 
-Late moves enter the episode of their decision. Propensity: 1, given the kernels drawn.
+Late moves enter the episode of their decision. Propensity: 1, given the transitions drawn.
 """
 
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ HALF, TINY = 0.5, 1e-12
 
 
 class WhittleThompsonState(NamedTuple):
-    """What was counted, and the index of every state of every class under the kernel drawn last."""
+    """What was counted, and the index of every state of every class under the transitions drawn last."""
 
     counts: ClassCounts
     table: Cache
@@ -55,7 +55,7 @@ class WhittleThompsonState(NamedTuple):
 
 
 class WhittleThompson(NamedTuple):
-    """Whittle indices of kernels drawn at random.
+    """Whittle indices of transitions drawn at random.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _advance(policy: WhittleThompson, state: WhittleThompsonState, t: int, rng: 
 
 @kernel(inline=False)
 def _plan(state: WhittleThompsonState, rng: Any) -> None:
-    """Draw a kernel for every class, and look up its indices."""
+    """Draw transitions for every class, and look up their indices."""
     arms, room = state.arms, state.room
     for own in range(len(state.table)):
         for action in range(2):
@@ -109,7 +109,7 @@ def _plan(state: WhittleThompsonState, rng: Any) -> None:
 
 @kernel(inline=False)
 def _draw_row(state: WhittleThompsonState, own: int, action: int, here: int, rng: Any) -> Any:
-    """A row of a kernel; the stream moved on."""
+    """A row of transitions; the stream moved on."""
     arms, out, total = state.arms, state.room.kernel[action, here], 0.0
     kind = arms.kinds[own, action, here]
     seen = state.counts.views[own, LATELY if kind == DRIFTING else ALL, action, here]
@@ -131,7 +131,7 @@ register(
     WhittleThompson,
     about=About(
         "a window fit for the drift",
-        "O(sqrt(T) ln T) where kernels stand still",
+        "O(sqrt(T) ln T) where transitions stand still",
         "Jung & Tewari 2019",
         family="restless",
         learns_rewards=False,

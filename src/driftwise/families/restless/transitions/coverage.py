@@ -56,7 +56,7 @@ def coverage(policy: SlidingWhittle, world: RestlessGroundTruth, horizon: int, s
 
 
 def _inside_and_error(policy: SlidingWhittle, state: Any, problem: Problem, truth: Floats) -> tuple[float, float]:
-    """The share inside and the mean error, at the start of an episode whose kernels are `truth`."""
+    """The share inside and the mean error, at the start of an episode whose transitions are `truth`."""
     n_classes = len(problem.structure.rewards)
     sizes = np.array([(0.0, *ball_sizes(policy, state, own)) for own in range(n_classes)])[state.classes]
     kinds, views = problem.structure.kinds[state.classes], state.counts.views

@@ -1,4 +1,4 @@
-"""How fast kernels drift: epsilon, the most that any row changes from one episode to the next.
+"""How fast transitions drift: epsilon, the most that any row changes from one episode to the next.
 
     epsilon = max over episodes e, classes, actions a and states s of  sum_j | P_{e+1}(j | s, a) - P_e(j | s, a) |
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from driftwise.families.restless.ground_truth import RestlessGroundTruth
 
-CHUNK = 1 << 22  # numbers in the kernels that are looked at at a time
+CHUNK = 1 << 22  # numbers in the transitions that are looked at at a time
 
 
 def epsilon(world: RestlessGroundTruth, horizon: int, seed: int) -> float:

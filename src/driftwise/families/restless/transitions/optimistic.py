@@ -1,10 +1,10 @@
-"""The most hopeful kernel of an arm: of all that the data allow, the one under which the arm is worth most.
+"""The most hopeful transitions of an arm: of all that the data allow, those under which it is worth most.
 
     max over P in the ball of V     V(s) = max_a ( r_a(s) - charge a + g sum_s' P(s' | s, a) V(s') )        (15), (16)
     the ball: |P(. | s, a) - centre(s, a)|_1 <= radius(s, a), and no move that is not allowed, for every pair (s, a)
 
 (Shisher, Tripathi, Chiang & Brinton, *Online learning of Whittle indices for restless bandits with non-stationary
-transition kernels*.) Each pair has a ball of its own, so one kernel is best from every state, and it is found as a
+transition kernels*.) Each pair has a ball of its own, so one matrix is best from every state, and it is found as a
 policy is: given V, a row gives radius / 2 of its mass to the best state it may reach and takes it from the worst ones.
 
 * **Extended policy iteration**: best rows, best actions, and V solved for, until V cannot be bettered: three or four
@@ -12,7 +12,7 @@ policy is: given V, a row gives radius / 2 of its mass to the best state it may 
 * **In one go**, where the order of the states by V is known beforehand, as in the paper's Appendix D: V grows with the
   state of a one-dimensional arm and falls with age. With two outcomes p becomes min(1, p + radius / 2).
 
-What is known of a pair says its kind. KNOWN: centre is its kernel and radius 0. STATIONARY, Z1, is counted over all
+What is known of a pair says its kind. KNOWN: centre is its row and radius 0. STATIONARY, Z1, is counted over all
 episodes, DRIFTING, Z2, over the last w. A pair seen C times has radius sqrt(size / C) + slack:
 
 | kind | size | slack |
@@ -52,7 +52,7 @@ class KernelBall(NamedTuple):
 
 
 class HopeRoom(NamedTuple):
-    """Room to find the most hopeful kernel of one arm at a time."""
+    """Room to find the most hopeful transitions of one arm at a time."""
 
     order: Scratch
     factors: Scratch
@@ -135,7 +135,7 @@ def hopeful_row(centre: Floats, allowed: Flags, radius: float, order: Ints, out:
 
 @kernel(inline=False)
 def hopeful_in_order(ball: KernelBall, order: Ints, out: Floats) -> None:
-    """The most hopeful kernel where the order of states by value is known: one pass, nothing is solved."""
+    """The most hopeful transitions where the order of states by value is known: one pass, nothing is solved."""
     for action in range(2):
         for state in range(len(order)):
             radius = ball.radii[action, state]
@@ -146,7 +146,7 @@ def hopeful_in_order(ball: KernelBall, order: Ints, out: Floats) -> None:
 def hopeful_kernel(
     room: HopeRoom, ball: KernelBall, rewards: Floats, discount: float, charge: float, values: Floats, out: Floats
 ) -> int:
-    """Write the most hopeful kernel to `out`, an action, state and next state each, and its V to `values`.
+    """Write the most hopeful transitions to `out`, an action, state and next state each, and their V to `values`.
 
     `rewards` has a row per action, `values` where to start: zeros, or V from last time. Returns the rounds it took.
     """

@@ -1,4 +1,4 @@
-"""What a row of a kernel is believed to be: what it was seen to do, and what it borrows from rows that are like it.
+"""What a row of transitions is believed to be: what it was seen to do, and what it borrows from rows that are like it.
 
     belief(s') = ( n(s') + w pooled(k) ) / ( n + w )        k: the place of s' among the states this row may lead to
 

@@ -1,6 +1,6 @@
 """The gaps of a policy for one arm, as lines over the charge, to the last digit.
 
-A policy says in which states the arm is activated. With A = I - g P + 1 u' of its kernel P, u uniform,
+A policy says in which states the arm is activated. With A = I - g P + 1 u' of its transitions P, u uniform,
 
     A alpha = r    A beta = a                the values of rewards, and of one paid whenever the arm is active
     gap = d - charge c        d = r1 - r0 + g (P1 - P0) alpha        c = 1 + g (P1 - P0) beta
@@ -10,7 +10,7 @@ g = 1, and nearly so for discounts near 1. It still is when the policy splits th
 there is no one average then.
 
 The systems are solved by residuals with twice the digits (`long_sums`). What a gap cannot be told from 0 below is then
-what rounding the kernels themselves may do, and ties are ties.
+what rounding the transitions themselves may do, and ties are ties.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ REFINEMENTS = 8
 
 
 class RestlessArm(NamedTuple):
-    """An arm: its kernels, a row per state, the reward of a state when left alone (`idle`) and when activated (`busy`).
+    """An arm: its transitions, a row per state, and the reward of a state left alone (`idle`) and activated (`busy`).
 
     A discount of 1 stands for the average reward.
     """
@@ -137,7 +137,7 @@ def _refine(room: LinesRoom, arm: RestlessArm, charge: float, column: int) -> bo
 
 @kernel(inline=False)
 def _read_line(room: LinesRoom, arm: RestlessArm, charge: float, column: int) -> float:
-    """Gaps, or slopes, from the values; return what rounding the kernels alone may make of 0."""
+    """Gaps, or slopes, from the values; return what rounding the transitions alone may make of 0."""
     size, low, high = len(arm.idle), np.inf, -np.inf
     for i in range(size):
         left, tail = dot_long(arm.active[i], room.values, room.tails, column)

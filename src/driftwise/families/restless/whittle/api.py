@@ -54,7 +54,7 @@ def whittle_index(
     Parameters
     ----------
     passive, active
-        The kernels of an arm that is left alone and that is activated: (S, S), or (N, S, S) for N arms. Row s says
+        The transitions of an arm that is left alone and that is activated: (S, S), or (N, S, S) for N arms. Row s says
         where state s goes. Rows that sum to one up to 1e-6 are scaled.
     rewards
         A number per state, (S,), the same whether active or not; or one when passive and one when active, (S, 2).
@@ -65,7 +65,7 @@ def whittle_index(
         How many arms are worked on at a time; by default as many as there are processors.
     memory
         `new_whittle_memory(n_arms, n_states)`, for arms that are asked about again and again: arms of 30 states or more
-        whose kernels changed in a few rows since last time take about half the time. It is written to.
+        whose transitions changed in a few rows since last time take about half the time. It is written to.
 
     Returns
     -------

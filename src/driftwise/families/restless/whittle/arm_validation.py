@@ -24,7 +24,7 @@ HALF = np.uint64(32)
 
 
 class ValidArms(NamedTuple):
-    """Arms side by side: kernels with an axis over arms, a row of rewards per arm when passive and when active."""
+    """Arms side by side: transitions with an axis over arms, a row of rewards per arm when passive and when active."""
 
     passive: Floats
     active: Floats

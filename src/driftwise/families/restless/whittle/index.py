@@ -20,7 +20,7 @@ that is asked for is brought up to date.
 gaps of active states stay at 0 or above, and those of passive ones at 0 or below, has found an optimal policy for
 every charge, if the gaps are right. That they are is tested at each step on random combinations z of states: whatever
 the policy, z' gap = z' (d0 - charge c0) - z' X0 gap^-, with d0, c0 and X0 those of the first policy and gap^- the gaps
-of passive states only; and z' X0 itself is tested against the kernels. Where anything is amiss (an arm that is not
+of passive states only; and z' X0 itself is tested against the transitions. Where anything is amiss (an arm that is not
 indexable, ties that come in an unlucky order, rounding) the pass is given up for `whittle_sweep`, which solves a fresh
 system at every step.
 

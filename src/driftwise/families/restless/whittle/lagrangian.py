@@ -3,7 +3,7 @@
     bound = min over charges of  sum_n V_n(first state; charge) + charge M sum_h g^h
     V_n   = what arm n alone can earn in the episode when each activation is charged, by going back from its last slot
 
-In every slot M arms are activated, so that charges paid and given back cancel: no policy that knows the kernels earns
+In every slot M arms are activated, so that charges paid and given back cancel: no policy that knows transitions earns
 more on average than any charge allows, and the least bound is that of M activations on average. Where at most M are,
 charges are not below 0.
 
@@ -70,7 +70,7 @@ def lagrangian_regret(world: RestlessGroundTruth, horizon: int, seed: int, earne
 
 
 def _lone_arms(world: RestlessGroundTruth, horizon: int, seed: int) -> tuple[_Lone, Ints]:
-    """The arms with all the kernels of a run, and which of those each episode has."""
+    """The arms with all the transitions of a run, and which of those each episode has."""
     if not world.restarts:
         raise ParameterError("the Lagrangian bound is that of an episode, and in this world arms never start over")
     if whole("horizon", horizon) % world.episode:
@@ -93,7 +93,7 @@ def _lone_arms(world: RestlessGroundTruth, horizon: int, seed: int) -> tuple[_Lo
 
 
 def _least(arms: _Lone, activate: int, *, at_most: bool) -> tuple[Floats, Floats]:
-    """The least bound of each row of kernels, by halving: it is convex in the charge, and its slope is known."""
+    """The least bound of each row of transitions, by halving: it is convex in the charge, and its slope is known."""
     total = float((arms.fade ** np.arange(arms.slots)).sum())
     spread = np.ptp(arms.rewards) + np.ptp(arms.costs) + np.abs(arms.costs).max() + 2.0 * np.abs(arms.besides).max()
     reach = spread * total + 1.0

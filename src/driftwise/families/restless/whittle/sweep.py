@@ -7,11 +7,11 @@ one among the tied that activates least; it is found by policy iteration over th
 
 **Arms that are not indexable.** Some state turns passive and, at a larger charge, active again. Its index is here the
 charge from which on it stays passive: just below it activating pays, above it never again. For arms that are indexable
-this is Whittle's index. An arm with a state that comes back by less than rounding its kernel may do is indexable.
+this is Whittle's index. An arm with a state that comes back by less than rounding its transitions may do is indexable.
 
 **No answer.** For the average reward a policy that splits the states into parts that never meet has no one average; an
 arm for which such a policy is met on the way has no index: UNDEFINED, and all indices are nan. With a discount this
-happens only where rounding leaves no digits, that is very near to 1 and for kernels that hardly ever mix.
+happens only where rounding leaves no digits, that is very near to 1 and for transitions that hardly ever mix.
 """
 
 from typing import NamedTuple
@@ -34,7 +34,7 @@ LONGEST = 50  # breakpoints per state before the sweep gives up: an arm that is 
 class Doubt(NamedTuple):
     """What a gap, and what a slope, cannot be told from 0 below, and how far the charge may be from its place.
 
-    The kernels are rounded, so nothing can be known better; infinite where nothing can be known.
+    The transitions are rounded, so nothing can be known better; infinite where nothing can be known.
     """
 
     gap: float

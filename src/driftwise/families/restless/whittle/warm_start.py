@@ -1,4 +1,4 @@
-"""Whittle indices of an arm whose kernel has changed in a few rows since last time.
+"""Whittle indices of an arm whose transitions have changed in a few rows since last time.
 
 Two thirds of the work is the tableau X0 = g (P1 - P0) A^-1 of the policy that is always active. Kept from last time,
 with A^-1, it follows a change of one row by steps of O(S^2) (Sherman & Morrison): for row s of P1, which changes A by
@@ -10,7 +10,7 @@ and rows of X0 whose own difference P1 - P0 changed are worked out anew. So a fe
 than a fresh start, which is then made. What rounding does to the two matrices in the long run is not trusted either:
 the tests of the pass notice it, and they are made afresh.
 
-A kernel that moved everywhere, however little, gains nothing from last time: the order in which states turned passive
+Transitions that moved everywhere, however little, gain nothing from last time: the order in which states turned passive
 could be foreseen, but looking for the next one is the least part of the work.
 """
 
@@ -27,7 +27,7 @@ from driftwise.numerics.lu import BLOCK, back_substitute, factor, less_product
 
 
 class WhittleMemory(NamedTuple):
-    """What is kept of arms, with an axis over them: kernels, (A^-1)' and X0' of the policy that is always active.
+    """What is kept of arms, with an axis over them: transitions, (A^-1)' and X0' of the policy that is always active.
 
     `discounts` are those they are for; 0 where nothing is known yet.
     """
@@ -47,7 +47,7 @@ def new_whittle_memory(n_arms: int, n_states: int) -> WhittleMemory:
 
 @kernel(inline=False)
 def whittle_again(room: WhittleRoom, memory: WhittleMemory, n: int, arm: RestlessArm, out: Floats) -> int:
-    """As `whittle_indices`, for arm `n`, whose last kernels are remembered."""
+    """As `whittle_indices`, for arm `n`, whose last transitions are remembered."""
     known = memory.discounts[n] == arm.discount and _few(memory, n, arm) and _follow(room, memory, n, arm)
     if known and _pass_from(room, memory, n, arm, out):
         return INDEXABLE
@@ -128,7 +128,7 @@ def _less_outer(matrix: Floats, image: Floats, pivot: float, row: Floats, s: int
 
 @kernel(inline=False)
 def _afresh(room: WhittleRoom, memory: WhittleMemory, n: int, arm: RestlessArm) -> bool:
-    """Remember these kernels, the inverse and the tableau; False when there are none."""
+    """Remember these transitions, the inverse and the tableau; False when there are none."""
     size, spread, inverse, tableau = len(arm.idle), 1.0 / len(arm.idle), memory.inverses[n], memory.tableaus[n]
     for i in range(size):
         for j in range(size):

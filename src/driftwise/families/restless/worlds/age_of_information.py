@@ -91,7 +91,7 @@ class AgeOfInformation(RestlessWorld):
         return np.stack([sure, self._aged(path[:, 0])], axis=1)
 
     def _aged(self, success: Floats) -> Floats:
-        """The two kernels for a chance of success, or for each of several."""
+        """The transitions for a chance of success, or for each of several."""
         place = np.arange(self.oldest)
         older = np.minimum(place + 1, self.oldest - 1)
         kernels = np.zeros((*success.shape, 2, self.oldest, self.oldest))

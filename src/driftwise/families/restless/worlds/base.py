@@ -1,11 +1,11 @@
 """Worlds of arms that move on their own: M of N are activated in a slot, and all go to their next states.
 
-    next state of arm n     the first s' with u_{t,n} < P(0) + ... + P(s'),    P the row of its kernel, u uniform
+    next state of arm n     the first s' with u_{t,n} < P(0) + ... + P(s'),    P the row of its transitions, u uniform
     a slot earns            gamma^h ( sum over arms of r(next state) + what activation earns besides, by the state it is
                             done in, - its costs )        h the slot's place in its episode; gamma is 1 where rewards
                             are not discounted
 
-Arms of a class share rewards and kernels. Kernels drift between episodes, never inside. Where arms `restart`, every
+Arms of a class share rewards and transitions, which drift between episodes, never inside. Where arms `restart`, every
 episode begins with all of them in their first states. One u for each slot and arm serves whatever was done before: all
 policies, and the oracle they are compared with, meet the same luck.
 """
@@ -42,7 +42,7 @@ from driftwise.measure.variation import Course
 class RestlessTape(NamedTuple):
     """Rounds start .. start + len(noise) - 1, a noise for each arm.
 
-    `levels.table` holds kernels as sums along their rows, with the axes (segment, class, action, state, next state).
+    `levels.table` holds transitions as sums along their rows, by (segment, class, action, state, next state).
     `episode` is 0 where arms never start over, `fade` what is left of a reward from slot to slot.
     """
 
@@ -124,14 +124,14 @@ register(RestlessTape, observe=_observe, respond=_respond)
 
 @dataclass(frozen=True, kw_only=True)
 class RestlessWorld(BaseWorld):
-    """Arms in classes, whose kernels follow from a few numbers that drift; subclasses say which, in plain NumPy.
+    """Arms in classes, whose transitions follow from a few numbers that drift; subclasses say which, in plain NumPy.
 
     Parameters
     ----------
     n_arms, activate : int
         How many arms there are, and how many of them are activated in a slot.
     episode : int
-        Slots in an episode: from one to the next, kernels drift.
+        Slots in an episode: from one to the next, transitions drift.
     restarts : int
         1 where every episode begins with all arms in their first states; 0 where episodes only pace the drift.
     discount : float
@@ -196,7 +196,7 @@ class RestlessWorld(BaseWorld):
 
     @abstractmethod
     def kernels(self, path: Floats) -> Floats:
-        """The kernels for some rows of numbers, with the axes (row, class, action, state, next state)."""
+        """The transitions for some rows of numbers, with the axes (row, class, action, state, next state)."""
 
     @property
     @abstractmethod
@@ -226,7 +226,7 @@ class RestlessWorld(BaseWorld):
 
     @property
     def block(self) -> int:
-        """Rounds in a block: fewer where there are many arms, or large kernels."""
+        """Rounds in a block: fewer where there are many arms, or large transitions."""
         structure = self.structure()
         wide = max(self.n_arms, structure.support.size // self.episode, 1)
         return max(1, min(BLOCK, BLOCK_NUMBERS // wide))
@@ -244,7 +244,7 @@ class RestlessWorld(BaseWorld):
         return -(-whole("horizon", horizon) // self.episode)
 
     def changes(self, horizon: int, seed: int) -> list[int]:
-        """Rounds at which kernels jump; empty where they only glide."""
+        """Rounds at which transitions jump; empty where they only glide."""
         if self.drift != "abrupt":
             return []
         return [start * self.episode for start in phase_starts(self.phases, self.episodes(horizon))]
@@ -262,11 +262,11 @@ class RestlessWorld(BaseWorld):
         yield Course(0, Levels(self.lines(path), which[np.arange(horizon) // self.episode].astype(np.int32)), None)
 
     def checked(self, path: Floats) -> Floats:
-        """The kernels for some rows of numbers; what a world says is checked, for the kernels of the loop trust it."""
+        """The transitions for some rows of numbers; what a world says is checked, as the loop trusts it."""
         kernels = checked_rows(np.ascontiguousarray(self.kernels(path), np.float64))
         expected = (len(path), *self.structure().support.shape)
         if kernels.shape != expected:
-            raise ParameterError(f"{type(self).__name__} gave kernels of shape {kernels.shape}, not {expected}")
+            raise ParameterError(f"{type(self).__name__} gave transitions of shape {kernels.shape}, not {expected}")
         return kernels
 
     def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[RestlessTape]:
@@ -300,7 +300,7 @@ class RestlessWorld(BaseWorld):
 
 
 def sums_of(kernels: Floats) -> Floats:
-    """Kernels as sums along their rows; from the last state that can be reached on they are 1, despite rounding."""
+    """Transitions as sums along their rows; from the last state that can be reached on they are 1, despite rounding."""
     sums: Floats = np.cumsum(kernels, axis=-1)
     size = kernels.shape[-1]
     last = size - 1 - np.argmax(kernels[..., ::-1] > 0.0, axis=-1)
@@ -309,7 +309,7 @@ def sums_of(kernels: Floats) -> Floats:
 
 
 def steps(up: Floats, down: Floats, size: int) -> Floats:
-    """Kernels that go one state up or down, or stay: a matrix for each pair of chances; at the ends they stay instead.
+    """Transitions one state up or down, or stay: a matrix for each pair of chances; at the ends they stay instead.
 
     `up` and `down` have any shape; the states are the last two axes of what comes back.
     """

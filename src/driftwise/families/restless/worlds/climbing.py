@@ -4,7 +4,7 @@
     activated    s -> s + 1 with chance q, else it stays
 
 The first half of the arms is known: p = 0.5 and q = 1. Of the other half, q = 0.5 stays the same and is not known, and
-p drifts from 0.5. Every episode begins on the lowest rung. Kernels have at most two entries a row, and a policy may
+p drifts from 0.5. Every episode begins on the lowest rung. Transitions have at most two entries a row, and a policy may
 know which.
 
 The one-dimensional bandit of Shisher, Tripathi, Chiang & Brinton, *Online learning of Whittle indices for restless

@@ -1,9 +1,9 @@
-"""Arms whose kernels you bring: P(t) and r, from a file.
+"""Arms whose transitions you bring: P(t) and r, from a file.
 
     RestlessTable.write("arms.npz", passive=..., active=..., rewards=...)        a world, and the file it reads
     driftwise simulate --world restless-table:file=arms.npz,n_arms=40,activate=5 ...
 
-The kernels have the axes (episode, class, state, next state), or without the first where they never drift; the last
+The transitions have the axes (episode, class, state, next state), or without the first where they never drift; the last
 episode there is lasts for ever. What the drift parameters of other restless worlds would say is in the file already.
 Without a file it is a small example: two classes of three states that trade places every ten episodes.
 """
@@ -29,19 +29,19 @@ NEEDED = NAMES[:3]
 
 @dataclass(frozen=True, kw_only=True)
 class RestlessTable(RestlessWorld):
-    """Kernels and rewards from a file, drifting or not.
+    """Transitions and rewards from a file, drifting or not.
 
     Parameters
     ----------
     file : str
-        An .npz with `passive` and `active` kernels and `rewards`, a number per state or a row per class; and perhaps
-        `classes` (of each arm), `kinds` and `support` (see `Restless`), `costs`, `activation_rewards` (what activating
-        earns besides, like `rewards`) and `origins` (of each arm, its first state). Kernels that are known by their
-        kind are taken from the first episode.
+        An .npz with transitions, `passive` and `active`, and `rewards`, a number per state or a row per class; and
+        perhaps `classes` (of each arm), `kinds` and `support` (see `Restless`), `costs`, `activation_rewards` (what
+        activating earns besides, like `rewards`) and `origins` (of each arm, its first state). Transitions that are
+        known by their kind are taken from the first episode.
     digest : str
-        Of what the file holds; found out, not given.
+        Hash of the file, computed when the world is made; a value passed in is ignored.
 
-    Of the others, `step`, `upward`, `phases` and `period` mean nothing here.
+    All drift is in the file: `step`, `upward`, `phases` and `period` have no effect.
 
     >>> RestlessTable(n_arms=6).problem().structure.rewards
     array([[0., 1., 2.],
@@ -132,7 +132,7 @@ class RestlessTable(RestlessWorld):
             rewards = np.repeat(rewards, kernels.shape[1], axis=0)
         if kernels.shape[1:] != (len(rewards), 2, rewards.shape[-1], rewards.shape[-1]):
             one = kernels.shape[1], *kernels.shape[3:]
-            raise ParameterError(f"{self.file}: kernels of shape {one} do not fit rewards of shape {rewards.shape}")
+            raise ParameterError(f"{self.file}: transitions of shape {one} do not fit rewards of shape {rewards.shape}")
         more: dict[str, Any] = {
             name: contents[name]
             for name in ("classes", "kinds", "support", "costs", "activation_rewards")
@@ -161,7 +161,7 @@ class RestlessTable(RestlessWorld):
         return path
 
     def kernels(self, path: Floats) -> Floats:
-        """The rows of the path, in the shape of kernels."""
+        """The rows of the path, in the shape of transitions."""
         return path.reshape(len(path), *self._kernels.shape[1:])
 
 

@@ -1,4 +1,4 @@
-"""Numbers that drift from one episode to the next, each between its bounds: the chances behind kernels.
+"""Numbers that drift from one episode to the next, each between its bounds: the chances behind transitions.
 
 walk       with chance `upward` a step up, else a step down; at a bound it stays
 abrupt     phases of equal length; in every one but the first drawn anew, uniformly
