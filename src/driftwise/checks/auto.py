@@ -17,7 +17,7 @@ from driftwise.families import Auto
 from driftwise.study.run import run
 from driftwise.study.study import Study
 
-ROUNDS = 30
+ROUNDS, SHORT = 30, 5
 UNKNOWN = 0.125  # an option that few policies have, at no default
 
 
@@ -53,6 +53,18 @@ def auto_decides(family: Family) -> None:
                 auto = Agent.loads(auto.dumps())
         plain.adapter.name = auto.adapter.name  # errors tell them apart, and nothing else
         require(auto.dumps() == plain.dumps(), f"auto ({family.name}, {how}) ended in a state of its own")
+
+
+def auto_plays_short_runs(family: Family) -> None:
+    """However short the horizon, nothing must be set."""
+    fixtures = family.fixtures.of()
+    for how, usage in fixtures.usages.items():
+        if "horizon" not in usage.problem.__struct_fields__:
+            continue
+        agent, rng = agent_for(Auto(), usage, seed=7, horizon=SHORT), np.random.default_rng(8)
+        for _ in range(SHORT):
+            learn(agent, agent.decide(**usage.request(rng, agent.arms)), fixtures.outcome(rng, agent.arms))
+        require(agent.t == SHORT, f"auto ({family.name}, {how}) decided {agent.t} of {SHORT} rounds")
 
 
 def auto_is_studied(family: Family) -> None:
@@ -110,4 +122,4 @@ def _errors(calls: Iterator[Callable[[], Any]]) -> Iterator[str]:
             yield str(error)
 
 
-FAMILY_CHECKS = (auto_fits, auto_decides, auto_is_studied, auto_is_named_in_errors)
+FAMILY_CHECKS = (auto_fits, auto_decides, auto_plays_short_runs, auto_is_studied, auto_is_named_in_errors)

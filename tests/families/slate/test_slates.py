@@ -159,7 +159,6 @@ def test_windows_for_a_known_variation() -> None:
     ("policy", "problem", "word"),
     [
         (SlidingSlateUCB(window=0), Problem(4, slate=2, family="slate"), "window=0"),
-        (SlidingSlateUCB(window=20), Problem(4, horizon=10, slate=2, family="slate"), "window=20"),
         (SlidingSlateUCB(scale=0.0), Problem(4, slate=2, family="slate"), "scale=0"),
         (SlidingSlateUCB(), Problem(4, slate=5, family="slate"), "slate=5"),
         (SlidingSlateUCB(), Problem(4), "slate=0"),

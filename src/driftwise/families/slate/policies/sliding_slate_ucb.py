@@ -32,7 +32,7 @@ import numpy as np
 from driftwise.core.kernel import kernel
 from driftwise.core.summary import Summary
 from driftwise.core.types import About, Decision, Derived, Floats, Ints, PerArm, Problem, Scratch, Shared, SlateOutcome
-from driftwise.core.validation import number, whole, window_rounds
+from driftwise.core.validation import number, whole
 from driftwise.core.verbs import register
 from driftwise.numerics.optimism import tally
 from driftwise.numerics.pending import middle_of
@@ -71,7 +71,7 @@ class SlidingSlateUCB(NamedTuple):
     Parameters
     ----------
     window : int
-        Rounds remembered: short follows faster, long is steadier.
+        Rounds remembered: short follows faster, long is steadier; no more than the horizon.
     scale : float
         Factor on the bonus; 1 is the theorem's.
 
@@ -96,7 +96,8 @@ class SlidingSlateUCB(NamedTuple):
         """An empty window: every item untried."""
         n_items = whole("n_arms", problem.n_arms)
         size = whole("slate", problem.slate, high=n_items)
-        window = window_rounds(self.window, problem.horizon)
+        window = whole("window", self.window, high=2**31 - 1)
+        window = min(window, problem.horizon or window)  # `auto` has nothing to set, however short the run
         number("scale", self.scale, above=0.0)
         return SlidingSlateUCBState(
             window=new_window(n_items, window * size, middle_of(problem)),
