@@ -135,6 +135,12 @@ def test_of_all_policies_those_are_compiled_that_fit_the_world(monkeypatch: pyte
     assert "lin-ucb in abrupt: LinUCB chooses" in done.stderr
 
 
+def test_a_window_may_be_longer_than_what_is_played_to_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIFTWISE_CACHE_DIR", str(tmp_path))
+    done = driftwise("compile", "sliding-ucb:window=30000", "--world", "abrupt")
+    assert done.stdout.splitlines()[-1].startswith("all, in ")
+
+
 def test_the_folders_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRIFTWISE_CACHE_PATH", f"/one{os.pathsep}/two")
     monkeypatch.setenv("DRIFTWISE_CACHE_DIR", str(tmp_path))

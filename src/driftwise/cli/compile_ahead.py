@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from driftwise.study.study import Study
 
 
-ROUNDS = 20_000  # more than the windows that policies have by default
+ROUNDS = 20_000  # of a study, unless a window is longer
 
 
 class Task(NamedTuple):
@@ -138,14 +138,21 @@ def _study_of(name: str, policy: "Policy", label: str, world: "World") -> Task:
     """A study of the policy in a world; refused if it does not fit."""
     from driftwise.study.study import Study
 
-    both = f"{name} in {label}"
-    study = Study(name="compile", worlds={label: world}, policies={both: policy}, horizon=ROUNDS, runs=1)
+    both, rounds = f"{name} in {label}", _at_least(ROUNDS, policy)
+    study = Study(name="compile", worlds={label: world}, policies={both: policy}, horizon=rounds, runs=1)
     return Task(both, partial(_play, study))
+
+
+def _at_least(rounds: int, policy: "Policy") -> int:
+    """So many rounds, or as many as the window of the policy has."""
+    window = getattr(policy, "window", 0)
+    return max(rounds, window) if isinstance(window, int) else rounds
 
 
 def _use(policy: "Policy", kind: Any) -> None:
     """Call once what programs and the service call of an agent, in every way to use one."""
     import numpy as np
+    from msgspec.structs import replace
 
     from driftwise.agent.agent import Agent
     from driftwise.agent.propensity import choice_shares
@@ -153,9 +160,12 @@ def _use(policy: "Policy", kind: Any) -> None:
 
     fixtures, rng = kind.of(policy), np.random.default_rng(0)
     for usage in fixtures.usages.values():
-        counts = FAMILIES[usage.problem.kind].adapter.of(policy, usage.problem).counts
+        problem = usage.problem
+        if horizon := getattr(problem, "horizon", None):
+            problem = replace(problem, horizon=_at_least(horizon, policy))
+        counts = FAMILIES[problem.kind].adapter.of(policy, problem).counts
         for samples in (0, 1) if counts else (0,):
-            agent = Agent(policy, usage.problem, propensity_samples=samples)
+            agent = Agent(policy, problem, propensity_samples=samples)
             decision = agent.decide(**usage.request(rng, agent.arms))
             if decision.action is not None:
                 agent.learn(decision, **fixtures.outcome(rng, agent.arms))
