@@ -178,8 +178,8 @@ class Agent(Rounds):
             pending = self._pending.get(id) if type(id) is int else None
             if pending is None or pending[0] != id:
                 id, pending = self._waiting_for(decision)
-            count_stale = self._count_stale
-            stale = count_stale() if count_stale is not None else 0
+            read_stale = self._read_stale
+            stale = read_stale() if read_stale is not None else None
             if self._bare:
                 t, chosen, propensity, row, _ = pending
                 index = self._adapter.registry.index_by_uid.get(chosen)
@@ -193,7 +193,7 @@ class Agent(Rounds):
             if not known:
                 self.ignored += 1
                 return IGNORED
-            return STALE if count_stale is not None and count_stale() > stale else LEARNED
+            return STALE if read_stale is not None and read_stale() != stale else LEARNED
 
     def validate_requests(self, *requests: Mapping[str, Any]) -> None:
         """Refuse, as `decide` would, requests that the next decisions cannot be made from."""
@@ -304,7 +304,7 @@ class Agent(Rounds):
     @property
     def stale(self) -> int:
         """Rewards that came too late to count: their round had left the window, or their batch had ended."""
-        return 0 if self._count_stale is None else int(self._count_stale())
+        return int(sum(counter[0] for counter in self._stale))
 
     @property
     def alarms(self) -> int:

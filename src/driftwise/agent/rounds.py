@@ -71,12 +71,12 @@ class Rounds:
             decide = _decide_and_count(decide, count, samples, (follow, example.outcome) if pends else None)
         stored = example if adapter.repeats else example._replace(context=())  # of an example, what a step holds
         past = None if adapter.bare else Rewind(plain, pinned, tuple(stored))
-        count_stale, alarms = _total(_counters(state, "stale")), _counters(state, "alarms")
+        stale, alarms = _counters(state, "stale"), _counters(state, "alarms")
         # From here on nothing can fail, so that an agent changes as a whole or not at all.
         self.policy, self._plain, self._adapter, self._state, self._past = policy, plain, adapter, state, past
         self._pinned, self._address, self._advance = pinned, pinned.address, partial(_advance, state)
         self._bare, self._context, self._plain_rewards = adapter.bare, adapter.context, adapter.plain_rewards
-        self._count_stale, self._alarms = count_stale, alarms
+        self._stale, self._read_stale, self._alarms = stale, _reader(stale), alarms
         self._decide, self._follow, self._count, self._pends = decide, follow, count, pends
 
     # ---- many calls as one ----
@@ -308,13 +308,13 @@ def _counters(state: State, name: str) -> list[Any]:
     return [array for path, array in states.arrays(state) if path.split(".")[-1] == name]
 
 
-def _total(counters: list[NDArray[np.int64]]) -> Callable[[], int] | None:
-    """A function that adds counters up; None where there are none.
+def _reader(counters: list[NDArray[np.int64]]) -> Callable[[], object] | None:
+    """A function whose value changes when a counter does; None where there are none.
 
     It is not written in Python: what has been learned must not be lost to a call that fails after it.
     """
     if len(counters) > 1:
-        return partial(np.add.reduce, counters, axis=None)
+        return partial(b"".join, counters)
     return counters[0].item if counters else None
 
 
