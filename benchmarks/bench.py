@@ -121,12 +121,12 @@ def _measure(report: Report, title: str, section: Section) -> None:
     except Exception as error:
         traceback.print_exc()
         report.failures[title] = f"{type(error).__name__}: {error}"
-        report.rows.append(not_measured(title, report.failures[title]))
+        report.sections[title] = [not_measured(title, report.failures[title])]
         return
     if isinstance(found, Curve):
         report.curves.append(found)
     else:
-        report.rows.extend(found)
+        report.sections[title] = found
 
 
 def _say(text: str) -> None:

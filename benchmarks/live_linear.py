@@ -162,7 +162,7 @@ def _main(words: list[str]) -> None:
         print(json.dumps(play_ours(int(words[1]), int(words[2]))))
         return
     found = rows(FULL._replace(peer_pairs=1), peers=True, names=tuple(words) or tuple(PEERS))
-    Console(width=None if sys.stdout.isatty() else 150).print(table_of(found))
+    Console(width=None if sys.stdout.isatty() else 150).print(table_of("agent with features", found))
 
 
 STARTED = time.process_time()  # imports are over: what they cost belongs to a first use

@@ -224,7 +224,7 @@ def _main() -> None:
     except ValueError as error:
         parser.error(str(error))
     found = compare(worlds(options.horizon, options.runs), options.peers, regrets)
-    Console(width=None if sys.stdout.isatty() else 150).print(table_of(found))
+    Console(width=None if sys.stdout.isatty() else 150).print(table_of("regret", found))
 
 
 if __name__ == "__main__":

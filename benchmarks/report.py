@@ -29,7 +29,7 @@ class Report:
 
     def __init__(self, file: Path, *, quick: bool) -> None:
         self.file, self.quick = file, quick
-        self.rows: list[Row] = []
+        self.sections: dict[str, list[Row]] = {}
         self.curves: list[Curve] = []
         self.failures: dict[str, str] = {}  # why, by the title of a section
 
@@ -42,7 +42,15 @@ class Report:
 
     def show(self, console: Console) -> None:
         """Print all of it."""
-        console.print(table_of(self.rows), *map(_curve_table, self.curves))
+        for title, rows in self.sections.items():
+            console.print(table_of(title, rows))
+        console.print(*map(_curve_table, self.curves))
+        judged = [row for rows in self.sections.values() for row in rows if row.met is not None]
+        missed = [row for row in judged if not row.met]
+        console.print(f"{len(judged) - len(missed)} of {len(judged)} targets are met")
+        for row in missed:
+            measured = _number(row.ours if row.ratio is None else row.ratio)
+            console.print(f"[red]missed[/]: {row.name}: {measured}, target {row.target}", highlight=False)
         for title, why in self.failures.items():
             console.print(f"[red]not measured[/]: {title}: {why}", highlight=False)
 
@@ -60,23 +68,27 @@ class Report:
             },
             "versions": {"python": platform.python_version()}
             | {name: version(name) for name in ("driftwise", "numba", "llvmlite", "numpy")},
-            "rows": [each._asdict() | {"target": str(each.target) if each.target else None} for each in self.rows],
+            "rows": [
+                {"section": title, **each._asdict(), "target": str(each.target) if each.target else None}
+                for title, rows in self.sections.items()
+                for each in rows
+            ],
         } | {curve.name: curve.costs for curve in self.curves}
 
 
-def table_of(rows: list[Row]) -> Table:
-    """Rows as a table for people."""
-    table = Table(title="driftwise, measured")
-    for heading, justify in {"": "left", "unit": "left", "ours": "right", "theirs": "right", "ratio": "right"}.items():
-        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("target", no_wrap=True)
-    table.add_column("met", no_wrap=True)
-    table.add_column("note", overflow="fold")
+def table_of(title: str, rows: list[Row]) -> Table:
+    """Rows as a table for people; columns that are empty in all of them are left out."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("", ratio=3, overflow="fold")
+    for heading in ("unit", "ours", "theirs", "ratio", "target", "met"):
+        table.add_column(heading, justify="left" if heading in ("unit", "target", "met") else "right", no_wrap=True)
+    table.add_column("note", ratio=2, overflow="fold")
     for each in rows:
         met = {None: "", True: "[green]yes[/]", False: "[red]no[/]"}[each.met]
         target = str(each.target) if each.target else ""
         numbers = [_number(value) for value in (each.ours, each.theirs, each.ratio)]
         table.add_row(each.name, each.unit, *numbers, target, met, each.note)
+    table.columns = [column for column in table.columns if any(column.cells)]
     return table
 
 

@@ -92,13 +92,16 @@ def chosen(sizes: Sizes) -> dict[str, Any]:
 def _costs(policies: Mapping[str, Mapping[int, Any]], arms: Mapping[int, int], first: int, second: int) -> Costs:
     """The cost of a round in the second part of a run, by policy and by what is varied."""
     costs: Costs = {}
+    misfits = []
     for name, variants in policies.items():
         try:
             times = _times(variants, arms, first, second, repeats=3)
-        except DriftwiseError as why:  # a policy of another family
-            print(f"bench: {name} left out of the costs: {why}", file=sys.stderr)
+        except DriftwiseError:  # a policy of another family
+            misfits.append(name)
             continue
         costs[name] = {value: after / second * 1e9 for value, (_, after) in times.items()}
+    if misfits:
+        print(f"bench: left out of these costs, made for other problems: {', '.join(misfits)}", file=sys.stderr)
     return costs
 
 

@@ -11,7 +11,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from driftwise.agent.bound import Bound
 from driftwise.agent.pending import Pending
@@ -308,7 +307,7 @@ def _counters(state: State, name: str) -> list[Any]:
     return [array for path, array in states.arrays(state) if path.split(".")[-1] == name]
 
 
-def _reader(counters: list[NDArray[np.int64]]) -> Callable[[], object] | None:
+def _reader(counters: list[Any]) -> Callable[[], object] | None:
     """A function whose value changes when a counter does; None where there are none.
 
     It is not written in Python: what has been learned must not be lost to a call that fails after it.
