@@ -150,10 +150,11 @@ def _learners(candidates: Mapping[str, Candidate]) -> list[Learner]:
 def _assumptions(
     rows: LoggedRows, candidates: Mapping[str, Candidate], assumed: tuple[float, float] | None, standardise: bool
 ) -> list[str]:
-    """What policies that learn are told beside the rows: a range of rewards that nobody gave, and no constant."""
+    """Notes on what policies that learn are given beside the rows: an assumed range of rewards, and no constant."""
     learners, notes = _learners(candidates), []
     if learners and assumed is not None and assumed != (0.0, 1.0):
-        notes.append(f"policies are told that rewards lie in [{assumed[0]:g}, {assumed[1]:g}], as all in this log do")
+        low, high = assumed
+        notes.append(f"policies are given the reward range [{low:g}, {high:g}], which holds all rewards of this log")
     if not standardise and _lacks_constant(rows, learners):
         notes.append(
             "no column of features is constant, so that linear policies have no intercept; standardise adds one"

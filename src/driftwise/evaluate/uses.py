@@ -1,4 +1,4 @@
-"""What a log is good for beside being judged: a world for studies, and an agent that starts with what the log knows."""
+"""What a log is good for beside evaluation: a world for studies, and an agent that learns from it first."""
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
