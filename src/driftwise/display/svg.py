@@ -124,8 +124,8 @@ def course(values: Numbers, span: tuple[float, float], width: int = 130) -> Mark
 
 def span_of(numbers: Numbers) -> tuple[float, float]:
     """The least and the largest of them, nan left out."""
-    known = [each for each in numbers if math.isfinite(each)]
-    return min(known, default=0.0), max(known, default=1.0)
+    finite = [each for each in numbers if math.isfinite(each)]
+    return min(finite, default=0.0), max(finite, default=1.0)
 
 
 def nice_steps(low: float, high: float, most: int = 4) -> list[float]:
