@@ -34,7 +34,7 @@ base:  ## in an environment of its own, without extras: the first commands work,
 	$(VENV)-base/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt .
 	$(VENV)-base/bin/python tests/base_install.py
 
-matrix:  ## the built package with every Python there is, the oldest and the newest packages: same numbers everywhere
+matrix:  ## the built package with every Python, the oldest and the newest packages: same numbers; tests of the sources
 	$(PYTHON) tools/matrix.py
 
 lint: $(VENV)/.dev  ## style, types, layers, share of Any

@@ -2,7 +2,8 @@
 
 Each row has an environment of its own under .matrix/, with the wheel and nothing else. It runs the first commands (as
 `make base` does), the contracts of one policy of each family, and a study per family, whose numbers are compared over
-all rows. A Python that is not installed is named and left out.
+all rows. A Python that is not installed is named and left out. The row `sources` is the source distribution, unpacked
+beside no clone: tests of the documentation and of the release run there, with the extra `dev`.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +20,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / ".matrix"
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+SOURCES = "sources"
+QUICK = ("tests/docs", "tests/core/test_release.py", "tests/core/test_architecture.py", "tests/core/test_extras.py")
 
 
 class Row(NamedTuple):
@@ -99,10 +103,26 @@ def attempt(row: Row, wheel: Path) -> Result:
     return Result(said["versions"], said["numbers"], "")
 
 
+def try_sources(archive: Path) -> str:
+    """Unpack the source distribution and run tests in it, in an environment of its own; what failed, or nothing."""
+    folder = FOLDER / SOURCES
+    shutil.rmtree(folder, ignore_errors=True)
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    unpacked = folder / archive.name.removesuffix(".tar.gz")
+    constraints = ("--constraint", unpacked / "constraints.txt")
+    try:
+        python = environment(sys.executable, folder / "environment", *constraints, f"{unpacked}[dev]")
+    except RuntimeError as error:
+        return str(error)
+    done = run(python, "-m", "pytest", "-q", "-p", "no:xdist", "-m", "not system and not deep", *QUICK, cwd=unpacked)
+    return f"{done.stdout[-3000:]}\n{done.stderr[-1500:]}" if done.returncode else ""
+
+
 def main() -> int:
     """All rows, a line each as they end."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="*", metavar="ROW", help="e.g. 3.11-oldest; all if not given")
+    parser.add_argument("--only", nargs="*", metavar="ROW", help=f"e.g. 3.11-oldest or {SOURCES}; all if not given")
     only = parser.parse_args().only
     FOLDER.mkdir(exist_ok=True)
     found = {version: interpreter(version) for version in VERSIONS}
@@ -118,6 +138,10 @@ def main() -> int:
         same = "same numbers" if result.numbers == first else f"other numbers: {result.numbers}"
         failed += bool(result.why) or result.numbers != first
         print(f"{'FAILED' if result.why else 'ok'}: {row.name} {result.versions} {result.why or same}", flush=True)
+    if sys.platform == "linux" and (not only or SOURCES in only):  # its tests are written for Linux
+        why = try_sources(next(wheel.parent.glob("*.tar.gz")))
+        failed += bool(why)
+        print(f"{'FAILED' if why else 'ok'}: {SOURCES} {why or 'its tests of pages and release'}", flush=True)
     return int(failed > 0)
 
 

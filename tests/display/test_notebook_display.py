@@ -1,5 +1,6 @@
 """What notebooks and terminals show: HTML that is safe and needs nothing but itself, and short text."""
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -133,3 +134,11 @@ def test_bad_input_is_one_sentence(study: dw.Study, results: dw.Results, sweep: 
     for call, sentence in cases:
         with pytest.raises(ParameterError, match=sentence):
             call()  # type: ignore[no-untyped-call]
+
+
+def test_letters_of_a_plot_are_readable_on_a_phone() -> None:
+    """A phone is 400 pixels wide, of which a page has 368: a wider plot shrinks, and its letters with it."""
+    lines = [PlotLine(name, [0, 1], [0.0, 1.0]) for name in ("all rounds", "prequential pacing")]
+    svg = line_plot(lines, title="t", x_title="x").svg
+    width, size = (float(each) for each in re.findall(r'viewBox="0 0 (\d+) .* font-size="(\d+)"', svg)[0])
+    assert size * min(1.0, 368 / width) >= 9.0

@@ -1,5 +1,6 @@
 """The site: a page for everything public, curves that are up to date, and search without a network."""
 
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from playwright.sync_api import sync_playwright
 import driftwise
 from driftwise.families import ORACLES, POLICIES, WORLDS
 from tools.docsite import recorded
-from tools.docsite.api_pages import api_pages
+from tools.docsite.api_pages import api_pages, modules
 from tools.docsite.catalogue_pages import policy_pages, world_pages
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +71,13 @@ def test_the_reference_has_every_public_name() -> None:
     assert not set(missing) - {"extend", "worlds"}
     for path, page in pages.items():
         assert "numpy.ndarray[" not in page and "<class" not in page and " at 0x" not in page, path
+
+
+def test_every_entry_of_the_reference_says_what_it_is_for() -> None:
+    """Names of `driftwise` itself; those for authors of policies are short lists of one sentence each."""
+    names = [name for module in modules().values() if module.home == "driftwise" for name in module.names]
+    described = {name: inspect.getdoc(getattr(driftwise, name)) or "" for name in names}
+    assert not {name: text for name, text in described.items() if len(text.split()) < 8}
 
 
 @pytest.mark.system

@@ -1,6 +1,5 @@
 """Every command of the tutorials is typed, in order, and prints what the page says."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,7 @@ from tests.fixtures.postgres import Server
 
 TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
 DATABASE = "postgresql://you@db.example/driftwise"
-
-
-@pytest.fixture
-def console(tmp_path: Path) -> Iterator[Console]:
-    opened = Console(tmp_path)
-    yield opened
-    opened.close()
+FOLLOWED = ("pricing", "research", "service")  # the other pages have doctests alone
 
 
 @pytest.mark.system
@@ -44,7 +37,10 @@ def test_a_page_that_says_something_else_is_found(console: Console) -> None:
 
 def test_steps_of_a_page() -> None:
     page = '```python title="a.py"\nprint(1)\n```\n\n```console\n$ python \\\na.py\n1\n$ true\n```\n'
-    assert list(steps(page)) == [("a.py", "", "print(1)\n"), ("", "python a.py", "1"), ("", "true", "")]
+    page += "```sh\nls  # all\n```\n"
+    files, *commands = steps(page)
+    assert files == ("a.py", "", "print(1)\n")
+    assert commands == [("", "python a.py", "1"), ("", "true", ""), ("", "ls", None)]
 
 
 @pytest.mark.parametrize(

@@ -148,8 +148,15 @@ def _documented(text: str) -> str:
 
 
 def _section(title: str, entries: list[Parameter]) -> str:
-    rows = [f"| `{entry.names}` | {cell(entry.kind)} | {cell(entry.text)} |" for entry in entries]
+    """A table; without a column of types where the docstring has none, for the signature shows them."""
+    if not any(entry.kind for entry in entries):
+        return "\n".join([f"| {title.lower()} | |", "|---|---|", *(_row(entry.names, entry.text) for entry in entries)])
+    rows = [_row(entry.names, entry.kind, entry.text) for entry in entries]
     return "\n".join([f"| {title.lower()} | type | |", "|---|---|---|", *rows])
+
+
+def _row(names: str, *cells: str) -> str:
+    return f"| `{names}` | {' | '.join(map(cell, cells))} |"
 
 
 def _definition(thing: object) -> ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-WIDTH, HEIGHT = 520, 210
+WIDTH, HEIGHT = 460, 210  # a phone shrinks it to eight tenths: letters stay readable
 LEFT, RIGHT, TOP, BOTTOM = 56, 8, 12, 34
 LETTER = 7.2  # about the width of a letter in a label
 

@@ -132,8 +132,8 @@ class Rounds:
 
     def _resume(self, id: int, pending: Pending) -> None:
         """A decision that another policy has made pends for this one, from its round on."""
-        t, chosen, propensity, row, _ = pending
-        place = self._adapter.locate(chosen, row) if self._pends else None
+        t, choice, propensity, row, _ = pending
+        place = self._adapter.locate(choice, row) if self._pends else None
         if place is not None:
             clock: Step = self._advance, (t, int(at(self._rng, t)))
             pends = t, place[0], propensity, place[1], self._rng, self._adapter.examples.outcome, t, UNDER_WAY
@@ -154,8 +154,8 @@ class Rounds:
 
     def _ends(self, id: int) -> tuple[Any, ...] | None:
         """What tells the policy that a decision pends no longer, though nothing came of it; None where nothing must."""
-        t, chosen, propensity, row, _ = self._pending[id]
-        place = self._adapter.locate(chosen, row) if self._pends else None
+        t, choice, propensity, row, _ = self._pending[id]
+        place = self._adapter.locate(choice, row) if self._pends else None
         if place is None:
             return None
         return t, place[0], propensity, place[1], self._rng, self._adapter.examples.outcome, self.t - 1, OVER
@@ -191,8 +191,8 @@ class Rounds:
                 propensity = self._count(self._plain, self._address, t, context, own, index, self.propensity_samples)
             over: list[Step] = []
             if full:
-                oldest, chosen, *_ = self._pending[self._oldest]
-                adapter.settle(oldest, chosen, None)
+                oldest, choice, *_ = self._pending[self._oldest]
+                adapter.settle(oldest, choice, None)
                 over = self._settle(self._oldest)
             index, propensity = adapter.refine(index, propensity, context, t, np.uint64(own), outside is not None)
             decision, pending = self._publish(t, index, propensity, context, own, over)
@@ -218,7 +218,7 @@ class Rounds:
         steps = [again, *over]
         if propensity != propensity:
             propensity = math.nan  # the one nan object, so that equal decisions compare equal
-        action, chosen, row = adapter.publish(index, context)
+        action, choice, row = adapter.publish(index, context)
         decision = Decision(t, action, propensity, () if action is None else adapter.context_of(row), own)
         ends = action is None  # nothing will come of it that is not known
         null = adapter.null_outcome() if ends else None
@@ -232,15 +232,15 @@ class Rounds:
             self._follow(self._plain, self._address, *steps[-1][1])
         if self._past is not None:
             self._past.note(*steps)
-        return decision, None if ends else (chosen, propensity, row)
+        return decision, None if ends else (choice, propensity, row)
 
     def _learn_about(self, pending: Pending, value: object) -> bool:
         """Learn what came of a decision that is still known; one that is not is settled all the same."""
-        adapter, before, (t, chosen, propensity, row, _) = self._adapter, self._adapter.checkpoint(), pending
-        place = adapter.locate(chosen, row)
-        answer = None if place is None else adapter.complete(value, chosen, row)
+        adapter, before, (t, choice, propensity, row, _) = self._adapter, self._adapter.checkpoint(), pending
+        place = adapter.locate(choice, row)
+        answer = None if place is None else adapter.complete(value, choice, row)
         try:
-            adapter.settle(t, chosen, value)
+            adapter.settle(t, choice, value)
             if place is not None:
                 step = t, place[0], propensity, place[1], self._rng, answer, self.t - 1, KNOWN
                 self._follow(self._plain, self._address, *step)

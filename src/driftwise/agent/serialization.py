@@ -165,15 +165,17 @@ def decode_agent(blob: bytes, kind: type | None, note: Any = Any) -> AgentParts:
 def write_whole(path: Path, blob: bytes) -> None:
     """Write a file as a whole or not at all: beside its place first, then moved there. Errors name the file itself."""
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        part = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
                 file.write(blob)
                 file.flush()
                 os.fsync(file.fileno())
-                Path(file.name).replace(path)
-            except BaseException:
-                Path(file.name).unlink()
-                raise
+            part.replace(path)  # after it is closed: Windows does not move an open file
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
 

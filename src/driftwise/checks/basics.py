@@ -54,8 +54,8 @@ def refuses_other_families(policy: Policy) -> None:
     for name, family in FAMILIES.items():
         problem = family.fixtures.of().problem
         fits = _error_of(check_fit, policy, problem) is None
-        allowed = family.accepts(family_of(policy))
-        require(fits == allowed, f"{policy} {'refuses' if allowed else 'accepts'} a problem of the family {name}")
+        belongs = family.accepts(family_of(policy))
+        require(fits == belongs, f"{policy} {'refuses' if belongs else 'accepts'} a problem of the family {name}")
         error = _error_of(cast(policy).init, problem)
         right = error is None or isinstance(error, ParameterError)
         require(right, f"given a problem of the family {name}, init of {policy} raises {error!r}")

@@ -125,8 +125,8 @@ def finds_outcomes_and_answers(open_it: Open) -> None:
     while journal.forget_answers(11_999):
         calls += 1
     require(calls > 1, "very many answers were dropped in one go, while others had to wait")
-    left = [n for n in (0, 11_998, 11_999) if journal.answer(f"{n}") is not None]
-    require(left == [11_999], f"of the answers 0, 11998 and 11999 these are left: {left}")
+    remaining = [n for n in (0, 11_998, 11_999) if journal.answer(f"{n}") is not None]
+    require(remaining == [11_999], f"of the answers 0, 11998 and 11999 these are left: {remaining}")
     journal.close()
 
 
@@ -152,11 +152,11 @@ def passes_over_snapshots_ahead(open_it: Open) -> None:
     journal.save(Snapshot(15, 3, b"before any event"))
     require(journal.latest(15) is None, "a snapshot of event 3 was found in a stream without events")
     journal.append([_event(15, number) for number in range(3)], snapshots=[Snapshot(15, 2, b"of event 2")])
-    found = journal.latest(15)
-    require(found == Snapshot(15, 2, b"of event 2"), f"after event 2 the newest snapshot is {found}")
+    snapshot = journal.latest(15)
+    require(snapshot == Snapshot(15, 2, b"of event 2"), f"after event 2 the newest snapshot is {snapshot}")
     journal.append([_event(15, number) for number in range(3, 6)])
-    found = journal.latest(15)
-    require(found == Snapshot(15, 2, b"of event 2"), f"a snapshot from before its event was believed: {found}")
+    snapshot = journal.latest(15)
+    require(snapshot == Snapshot(15, 2, b"of event 2"), f"a snapshot from before its event was believed: {snapshot}")
     journal.save(Snapshot(15, 3, b"of event 3"))
     require(journal.latest(15) == Snapshot(15, 3, b"of event 3"), "a sound snapshot in its place was not found")
     journal.close()
@@ -293,9 +293,9 @@ def _appends_an_origin(journal: Any) -> None:
         raise ContractError("append_origin() took event 22 twice")
     require(journal.origin(13) == before and journal.last(13) == 21, "an append_origin() that failed left something")
     journal.append_origin([_event(13, 22)], [Answer("origin", b"", 0, 200, b"")], state)
-    found, answer = journal.origin(13), journal.answer("origin")
-    require(found is not None and found[:3] == (13, 22, before.first), f"append_origin() has set the origin {found}")
-    require(found.body == state.body and answer is not None, "append_origin() has lost the state or an answer")
+    origin, answer = journal.origin(13), journal.answer("origin")
+    require(origin is not None and origin[:3] == (13, 22, before.first), f"append_origin() has set the origin {origin}")
+    require(origin.body == state.body and answer is not None, "append_origin() has lost the state or an answer")
     require([*journal.read(13)] == [_event(13, 21), _event(13, 22)], "history before an appended origin was not read")
     journal.append_origin([_event(14, 0)], [], Snapshot(14, 0, b"after event 0"))
     require(journal.origin(14) is None, "append_origin() has set an origin where no events were dropped")

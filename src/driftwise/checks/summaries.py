@@ -115,12 +115,12 @@ def run_agent(
     request, n_rewards, n_pending = _request(agent, usage, rng), Counts(), Counts()
     for t in range(ROUNDS):
         decision = agent.decide(**request)
-        chosen = decision.action if isinstance(decision.action, tuple) else (decision.action,)
+        arms = decision.action if isinstance(decision.action, tuple) else (decision.action,)
         outcome = _outcome(fixtures, agent, rng, draw)
         if t % 5 == 4:
-            n_pending.update(chosen)
+            n_pending.update(arms)
         else:
-            n_rewards.update(chosen)
+            n_rewards.update(arms)
             learn(agent, decision, outcome)
     return agent, request, n_rewards, n_pending
 

@@ -64,7 +64,7 @@ def spends_what_there_is(world: World) -> str | None:
     if not fixtures.has_costs:
         return f"{type(world).__name__} has no budgets"
     tape, nature = world.draw(ROUNDS, seed=4)
-    pinned, spent = (pin_arrays(tape), pin_arrays(nature)), np.zeros(len(fixtures.available(tape, 0)))
+    pinned, total = (pin_arrays(tape), pin_arrays(nature)), np.zeros(len(fixtures.available(tape, 0)))
     for t in range(ROUNDS):
         if not verbs.observe(*pinned, t)[1]:
             break
@@ -73,10 +73,10 @@ def spends_what_there_is(world: World) -> str | None:
         fits = bool(((0.0 <= outcome.costs) & (outcome.costs <= 1.0)).all()) and (action >= 0 or not any(outcome.costs))
         require(fits, f"{world} took {outcome.costs} for arm {action} in round {t}")
         require(action >= 0 or outcome.reward == 0.0, f"{world} paid {outcome.reward} for the null arm in round {t}")
-        spent += outcome.costs
+        total += outcome.costs
         most = fixtures.available(tape, t)
-        within = bool((spent <= most * (1.0 + 1e-9) + 1e-9).all())
-        require(within, f"{world} let {spent} of {most} be spent by round {t}")
+        within = bool((total <= most * (1.0 + 1e-9) + 1e-9).all())
+        require(within, f"{world} let {total} of {most} be spent by round {t}")
     return None
 
 

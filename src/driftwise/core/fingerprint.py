@@ -42,10 +42,10 @@ _TEXTS: dict[str, tuple[Any, str]] = {}  # of each module: the spec it was loade
 
 def code_tag(*objects: object) -> str:
     """Sixteen hex digits that change with any source `objects` depend on, and with the versions of numba and NumPy."""
-    known = _KNOWN.get(objects)
-    if known is None or known[0] != generation() or known[1].changed():
-        known = _KNOWN[objects] = _tag_of(objects)
-    return known[2]
+    entry = _KNOWN.get(objects)
+    if entry is None or entry[0] != generation() or entry[1].changed():
+        entry = _KNOWN[objects] = _tag_of(objects)
+    return entry[2]
 
 
 def _tag_of(objects: tuple[Any, ...]) -> Tagged:
@@ -72,7 +72,7 @@ def _sources(objects: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
     """The texts that `objects` depend on, and those of them that have no file."""
     texts: list[str] = []
     loose: list[Any] = []
-    seen: set[Any] = set()
+    visited: set[Any] = set()
     queue = list(objects)
     while queue:
         item = queue.pop()
@@ -86,9 +86,9 @@ def _sources(objects: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
             queue.extend(_things(around.values()))
         home = home_of(item)
         where = id(item) if home is None else home.__name__
-        if where in seen or not (home is None or matters(home)):
+        if where in visited or not (home is None or matters(home)):
             continue
-        seen.add(where)
+        visited.add(where)
         if home is not None:
             named = _named_in(home)
             texts.append(f"{home.__name__} {_file_of(home)} {_values(named)}")

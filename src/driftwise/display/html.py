@@ -68,14 +68,13 @@ def code(text: str) -> Markup:
     return Markup(f'<code style="{style}">{escape(text)}</code>')
 
 
-def bar(done: float, text: str) -> str:
+def bar(share: float, text: str) -> str:
     """A bar of progress, from 0 to 1, and a text beside it."""
     whole = (
         "display: inline-block; width: 14em; height: 0.5em; border-radius: 3px; background: rgba(127, 127, 127, 0.25);"
     )
-    part = (
-        f"display: block; width: {min(1.0, max(0.0, done)):.1%}; height: 100%; border-radius: 3px; background: #0072b2;"
-    )
+    width = min(1.0, max(0.0, share))
+    part = f"display: block; width: {width:.1%}; height: 100%; border-radius: 3px; background: #0072b2;"
     return (
         f'<div style="{escape(f"font-family: {FONTS}; font-size: 0.9em;")}"><span style="{whole}">'
         f'<span style="{part}"></span></span>&nbsp; {safe(text)}</div>'

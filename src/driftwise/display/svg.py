@@ -11,7 +11,7 @@ from driftwise.display.text import short
 from driftwise.errors import ParameterError
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")  # after Okabe & Ito
-WIDTH, HEIGHT, TOP, BOTTOM, LEFT, LETTERS = 560, 210, 24, 34, 56, 11
+ROOM, HEIGHT, TOP, BOTTOM, LEFT, LETTERS = 280, 210, 24, 34, 56, 12  # of a plot: the width of its lines, ...
 Numbers = Sequence[float]
 
 
@@ -77,13 +77,14 @@ def line_plot(
     xs = [x for line in lines for x in line.xs]
     ys = [y for line in lines for y in (*line.ys, *line.high) if math.isfinite(y)]
     names = [short(line.name, 26) for line in lines] if len(lines) > 1 else []
-    right = 16 + 0.66 * LETTERS * max(map(len, names), default=0)
+    end = LEFT + ROOM
+    width = round(end + 16 + 0.62 * LETTERS * max(map(len, names), default=0))  # as little as fits
     low, high = min([*ys, *[0.0] * from_zero], default=0.0), max(ys, default=1.0)
     steps = nice_steps(low, high)
-    x_scale = Scale(min(xs), max(xs), LEFT, WIDTH - right, log_x)
+    x_scale = Scale(min(xs), max(xs), LEFT, end, log_x)
     y_scale = Scale(min(low, steps[0]), max(high, steps[-1]), HEIGHT - BOTTOM, TOP)
     parts = [_words(0, 12, title, weight="600"), *_axes(x_scale, y_scale, steps, ticks or _ticks(x_scale, xs))]
-    parts.append(_words((LEFT + WIDTH - right) / 2, HEIGHT - 4, x_title, anchor="middle", strength=0.7))
+    parts.append(_words((LEFT + end) / 2, HEIGHT - 4, x_title, anchor="middle", strength=0.7))
     parts += [_stroke(x_scale(mark), TOP, x_scale(mark), HEIGHT - BOTTOM, 0.5, "3 3") for mark in marks]
     colours = [COLOURS[place % len(COLOURS)] for place in range(len(lines))]
     parts += [_band(line, colour, x_scale, y_scale) for line, colour in zip(lines, colours, strict=True)]
@@ -91,8 +92,8 @@ def line_plot(
         parts += _drawn(line, colours[place], x_scale, y_scale, dots=dots, dashed=place >= len(COLOURS))
     ends = [next((y_scale(y) for y in reversed(line.ys) if math.isfinite(y)), TOP) for line in lines]
     for name, colour, at in zip(names, colours, _apart(ends), strict=False):
-        parts.append(_words(WIDTH - right + 8, at + 4, name, fill=colour, weight="600"))
-    return Plot(_sheet("".join(parts), WIDTH, HEIGHT, title))
+        parts.append(_words(end + 8, at + 4, name, fill=colour, weight="600"))
+    return Plot(_sheet("".join(parts), width, HEIGHT, title))
 
 
 def interval(low: float, mean: float, high: float, span: tuple[float, float], width: int = 130) -> Markup:
@@ -123,8 +124,8 @@ def course(values: Numbers, span: tuple[float, float], width: int = 130) -> Mark
 
 def span_of(numbers: Numbers) -> tuple[float, float]:
     """The least and the largest of them, nan left out."""
-    known = [each for each in numbers if math.isfinite(each)]
-    return min(known, default=0.0), max(known, default=1.0)
+    finite = [each for each in numbers if math.isfinite(each)]
+    return min(finite, default=0.0), max(finite, default=1.0)
 
 
 def nice_steps(low: float, high: float, most: int = 4) -> list[float]:
@@ -189,10 +190,11 @@ def _path(points: Sequence[tuple[float, float] | None]) -> str:
     return "".join(letters)
 
 
-def _apart(heights: Sequence[float], gap: float = 13.0) -> list[float]:
+def _apart(heights: Sequence[float], gap: float = 14.0) -> list[float]:
     """Heights of names: moved down where they would touch, and up where they would leave the sheet."""
     order = sorted(range(len(heights)), key=lambda place: heights[place])
-    placed, least, most = list(heights), -math.inf, HEIGHT - 6.0
+    lowest = HEIGHT - BOTTOM if len(heights) <= 10 else HEIGHT - 6.0  # beside the axis, if there is room
+    placed, least, most = list(heights), -math.inf, float(lowest)
     for place in order:
         placed[place] = least = max(heights[place], least + gap)
     for place in reversed(order):

@@ -30,8 +30,8 @@ def dependence(n_arms: int, actions: Ints, rewards: Floats) -> float:
 
     def less_mean(values: Floats) -> Floats:
         means = np.bincount(stretches, weights=values) / sizes
-        left: Floats = values - means[stretches]
-        return left
+        residuals: Floats = values - means[stretches]
+        return residuals
 
     products = np.zeros(n)
     for arm in range(n_arms):
@@ -51,6 +51,6 @@ def _recent(own: NDArray[np.bool_], rewards: Floats) -> Floats | None:
     sums = np.concatenate([[0.0], np.cumsum(rewards[rows] - rewards[rows].mean())])
     place = np.arange(1, len(sums))
     quick, slow = ((sums[place] - sums[np.maximum(0, place - memory)]) / memory for memory in (RECENT, LONG))
-    known = np.cumsum(came) - came - 1  # the last of its rewards before each row
-    recent: Floats = np.where(known >= 0, (quick - slow)[np.maximum(known, 0)], 0.0)
+    latest = np.cumsum(came) - came - 1  # the last of its rewards before each row
+    recent: Floats = np.where(latest >= 0, (quick - slow)[np.maximum(latest, 0)], 0.0)
     return recent

@@ -98,12 +98,12 @@ def _named(words: list[str], columns: Sequence[str]) -> FeatureColumns | None:
 
 def _by_arm(columns: Sequence[str]) -> dict[str, list[str]]:
     """Names of features by arm, from columns `ARM.FEATURE`; an arm may have a dot in its name, a feature may not."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for column in columns:
         arm, dot, name = column.rpartition(".")
         if dot and arm and name:
-            found.setdefault(arm, []).append(name)
-    return found
+            names.setdefault(arm, []).append(name)
+    return names
 
 
 def read_features(where: FeatureColumns, table: "pl.DataFrame") -> ArmFeatures:
@@ -140,8 +140,8 @@ def _by_name(cell: object) -> dict[str, dict[str, float]] | None:
         cell = {str(place): row for place, row in enumerate(cell)}
     if not isinstance(cell, dict) or not cell:
         return None
-    found = {str(arm): _numbers(row) for arm, row in cell.items()}
-    return {arm: row for arm, row in found.items() if row} if all(found.values()) else None
+    rows = {str(arm): _numbers(row) for arm, row in cell.items()}
+    return {arm: row for arm, row in rows.items() if row} if all(rows.values()) else None
 
 
 def _numbers(row: object) -> dict[str, float] | None:

@@ -102,28 +102,28 @@ def choose_columns(
     `looks` tells by the first rows whether a column could be a `time`, an `action` or a `reward`; a role that no name
     fits goes to the only column that could play it.
     """
-    chosen: dict[str, str] = {}
+    by_role: dict[str, str] = {}
     for role in WORDS:
         name = getattr(options, role)
         if name is not None:
-            chosen[role] = existing(name, names, role) if name else NO_COLUMN
+            by_role[role] = existing(name, names, role) if name else NO_COLUMN
     context, costs = (_several(role, getattr(options, role), names) for role in ("context", "costs"))
-    single = [*filter(None, chosen.values())]
+    single = [*filter(None, by_role.values())]
     if repeated := [name for name in single if single.count(name) > 1]:
         raise LogError(f"{repeated[0]!r} has two roles: a column is one of {', '.join(WORDS)}")
     taken = {*single, *(context or ()), *(costs or ())}
     guessed = []
     for role, words in WORDS.items():
-        if role in chosen:
+        if role in by_role:
             continue
         free = [name for name in names if name not in taken]
         name = _by_name(words, free) or _by_look(free, looks.get(role))
-        chosen[role] = name
+        by_role[role] = name
         if name:
             taken.add(name)
             guessed.append(role)
     for role in NEEDED:
-        if not chosen[role]:
+        if not by_role[role]:
             look = looks.get(role)
             fitting = [name for name in names if name not in taken and look is not None and look(name)]
             why = (
@@ -138,7 +138,7 @@ def choose_columns(
     if costs is None:
         costs = tuple(name for name in names if name not in taken and COSTS.fullmatch(_plain(name)))
         guessed += ["costs"] if costs else []
-    return Columns(**chosen, context=context, costs=costs), guessed
+    return Columns(**by_role, context=context, costs=costs), guessed
 
 
 def guess_of_arms(column: str, unused: Sequence[str], looks: Mapping[str, Looks]) -> ArmGuess | None:

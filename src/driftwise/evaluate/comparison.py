@@ -38,7 +38,7 @@ class Contender(NamedTuple):
 def compare(logged: Contender, policies: Mapping[str, Contender], units: Ints | None) -> tuple[Comparison, ...]:
     """Every policy against what was earned, and against every other one."""
     pairs = [*((name, LOGGED) for name in policies), *((b, a) for a, b in combinations(policies, 2))]
-    found = []
+    comparisons = []
     for policy, against in pairs:
         one, other = policies[policy], logged if against == LOGGED else policies[against]
         luck = 0.0
@@ -46,5 +46,5 @@ def compare(logged: Contender, policies: Mapping[str, Contender], units: Ints | 
             luck = one.paths.minus(other.paths).variance()
         difference = one.contributions - other.contributions
         interval = mean_interval(difference, size=min(one.size, other.size), units=units, variance=luck)
-        found.append(Comparison(policy, against, interval))
-    return tuple(found)
+        comparisons.append(Comparison(policy, against, interval))
+    return tuple(comparisons)

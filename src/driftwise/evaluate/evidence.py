@@ -105,9 +105,9 @@ def _weigh(target: Target, rows: LoggedRows, model: RewardModel | None) -> tuple
 
 def _known(sample: Sample, weights: Floats, expectations: Floats) -> Terms:
     """The terms of rows whose reward came."""
-    rows, known = sample.rows, sample.rows.known
+    rows, mask = sample.rows, sample.rows.known
     predictions = np.zeros(len(weights)) if sample.model is None else sample.model.predict(rows.actions)
-    return Terms(weights[known], rows.rewards[known], predictions[known], expectations[known])
+    return Terms(weights[mask], rows.rewards[mask], predictions[mask], expectations[mask])
 
 
 def _replayed(learner: Learner, sample: Sample, settings: Settings) -> PolicyEvidence:

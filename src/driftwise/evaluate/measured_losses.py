@@ -84,12 +84,12 @@ class MeasuredLosses(NamedTuple):
     def losses(self) -> Losses:
         """Mean losses of the candidates that were measured everywhere and that this version has."""
         places = {(row.world, row.horizon) for row in self.rows}
-        found: dict[str, dict[tuple[str, int], Measurement]] = defaultdict(dict)
+        by_policy: dict[str, dict[tuple[str, int], Measurement]] = defaultdict(dict)
         for row in self.rows:
-            found[row.policy][row.world, row.horizon] = row
+            by_policy[row.policy][row.world, row.horizon] = row
         return {
             policy: {drift: fmean(row.loss for row in rows.values() if row.drift == drift) for drift in self.drifts}
-            for policy, rows in found.items()
+            for policy, rows in by_policy.items()
             if rows.keys() == places and is_known(policy)
         }
 

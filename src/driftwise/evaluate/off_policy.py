@@ -150,10 +150,11 @@ def _learners(candidates: Mapping[str, Candidate]) -> list[Learner]:
 def _assumptions(
     rows: LoggedRows, candidates: Mapping[str, Candidate], assumed: tuple[float, float] | None, standardise: bool
 ) -> list[str]:
-    """What policies that learn are told beside the rows: a range of rewards that nobody gave, and no constant."""
+    """Notes on what policies that learn are given beside the rows: an assumed range of rewards, and no constant."""
     learners, notes = _learners(candidates), []
     if learners and assumed is not None and assumed != (0.0, 1.0):
-        notes.append(f"policies are told that rewards lie in [{assumed[0]:g}, {assumed[1]:g}], as all in this log do")
+        low, high = assumed
+        notes.append(f"policies are given the reward range [{low:g}, {high:g}], which holds all rewards of this log")
     if not standardise and _lacks_constant(rows, learners):
         notes.append(
             "no column of features is constant, so that linear policies have no intercept; standardise adds one"
@@ -180,18 +181,18 @@ def _judged(
     log: Log, evidence: Mapping[str, PolicyEvidence], sample: Sample, settings: Settings, notes: Sequence[str]
 ) -> Evaluation:
     """The values of policies, that of the log, and how they compare."""
-    found = {name: _value(each, sample, settings) for name, each in evidence.items()}
+    values = {name: _value(each, sample, settings) for name, each in evidence.items()}
     own = earnings(sample)
     logged, earned = _value(own, sample, settings)
     assert earned is not None
     others = {
         name: Contender(each, evidence[name].paths, result.effective_sample_size)
-        for name, (result, each) in found.items()
+        for name, (result, each) in values.items()
         if name != LOGGED and each is not None
     }
     units = None if sample.rows.units is None else sample.rows.units[sample.rows.known]
     comparisons = compare(Contender(earned, own.paths, float(len(earned))), others, units)
-    results = {name: each for name, (each, _) in found.items()}
+    results = {name: each for name, (each, _) in values.items()}
     return Evaluation(
         len(log), log.arms, results, logged, comparisons, (*log.notes, *notes, *_sight(evidence.values()))
     )
@@ -256,7 +257,7 @@ def _value(evidence: PolicyEvidence, sample: Sample, settings: Settings) -> tupl
         part_size = effective_sample_size(part.weights)
         own = None if units is None else units[start:stop]
         luck = 0.0 if evidence.paths is None else evidence.paths.variance(period)
-        found = mean_interval(
+        interval = mean_interval(
             estimator(part, threshold),
             size=part_size,
             units=own,
@@ -264,7 +265,7 @@ def _value(evidence: PolicyEvidence, sample: Sample, settings: Settings) -> tupl
             rare=sample.ends is not None and _is_rare(part, sample.ends),
             variance=luck,
         )
-        return found if part_size >= evidence.least_size else None, part_size
+        return interval if part_size >= evidence.least_size else None, part_size
 
     periods = tuple(PeriodValue(each, *value_of(each.start, each.stop, i)) for i, each in enumerate(sample.periods))
     value, _ = value_of(0, len(terms.weights))

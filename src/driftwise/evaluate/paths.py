@@ -57,7 +57,7 @@ def redraw(
     seed: int,
 ) -> Redraws:
     """Logs with other rewards: of two values, or predictions with the errors of other rows; lost ones stay lost."""
-    known = ~np.isnan(rewards)
+    mask = ~np.isnan(rewards)
     n_logs = int(np.clip(MAX_ROWS // len(rewards), LEAST_LOGS, MAX_LOGS))
     rng, means = generator(seed, "redraw"), model.predict(actions)
     out = np.empty((n_logs, len(rewards)))
@@ -67,11 +67,11 @@ def redraw(
         for row in out:
             row[:] = np.where(rng.random(len(row)) < chances, ends[1], ends[0])
     else:
-        errors = (rewards - means)[known]
+        errors = (rewards - means)[mask]
         errors -= errors.mean()
         for row in out:
             row[:] = np.clip(means + errors[rng.integers(0, len(errors), len(row))], *reward_range)
-    out[:, ~known] = np.nan
+    out[:, ~mask] = np.nan
     return Redraws(out, means, model)
 
 

@@ -59,6 +59,6 @@ def _logistic(n_arms: int, actions: Ints, context: Floats) -> Floats:
 
     from scipy.optimize import minimize  # slow to import
 
-    found = minimize(loss, np.zeros(n_arms * x.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    out: Floats = chances(found.x)[rows, actions]
+    solution = minimize(loss, np.zeros(n_arms * x.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    out: Floats = chances(solution.x)[rows, actions]
     return out

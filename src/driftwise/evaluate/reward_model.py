@@ -58,12 +58,12 @@ class RewardModel(NamedTuple):
 
 def fit_rewards(n_arms: int, actions: Ints, rewards: Floats, features: Floats) -> RewardModel:
     """A model for the rows of a log, by a `design`; rewards that never came are nan, and teach nothing."""
-    n, known = len(actions), ~np.isnan(rewards)
+    n, mask = len(actions), ~np.isnan(rewards)
     n_stretches = max(1, min(MAX_STRETCHES, n // LEAST_ROWS))
     stretches = np.arange(n) * n_stretches // n
-    centre = float(rewards[known].mean())
-    targets = np.where(known, rewards - centre, 0.0)
-    x = _of_arms(features, actions) * known[:, None]
+    centre = float(rewards[mask].mean())
+    targets = np.where(mask, rewards - centre, 0.0)
+    x = _of_arms(features, actions) * mask[:, None]
     coefficients = _fit(n_arms, n_stretches, actions, targets, x, stretches)
     coefficients[:, :, 0] += centre
     return RewardModel(features, stretches, coefficients)

@@ -78,8 +78,8 @@ def looks_like_time(head: "pl.Series") -> bool:
 
 
 def _numeric(head: "pl.Series") -> bool:
-    known = head.drop_nulls()
-    return len(known) > 0 and known.cast(pl.Float64, strict=False).null_count() <= 0.1 * len(known)
+    values = head.drop_nulls()
+    return len(values) > 0 and values.cast(pl.Float64, strict=False).null_count() <= 0.1 * len(values)
 
 
 def _counted(head: "pl.Series", column: "pl.Expr", zone: str) -> TimeColumn:

@@ -1,4 +1,4 @@
-"""What a log is good for beside being judged: a world for studies, and an agent that starts with what the log knows."""
+"""What a log is good for beside evaluation: a world for studies, and an agent that learns from it first."""
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
@@ -119,12 +119,12 @@ def _rounds(log: "Log", round_seconds: float | None) -> Ints:
 
 def _arms_of(log: "Log", agent: Agent) -> list[Arm]:
     """The agent's arms by the log's indices."""
-    known = {str(arm): arm for arm in agent.arms} or {name: int(name) for name in log.arms if name.isdigit()}
-    unknown = [name for name in log.arms if name not in known]
+    by_name = {str(arm): arm for arm in agent.arms} or {name: int(name) for name in log.arms if name.isdigit()}
+    unknown = [name for name in log.arms if name not in by_name]
     if unknown:
-        there = ", ".join(known) or "none: its actions have no names"
+        there = ", ".join(by_name) or "none: its actions have no names"
         raise LogError(f"arm {unknown[0]!r} of the log is not one of the agent's arms: {there}")
-    return [known[name] for name in log.arms]
+    return [by_name[name] for name in log.arms]
 
 
 def _check_range(log: "Log", agent: Agent) -> None:
@@ -149,10 +149,10 @@ def _learn_until(agent: Agent, log: "Log", waiting: list[tuple[float, int, int]]
 
 def _learn(agent: Agent, log: "Log", row: int, decision: int) -> int:
     budgets = getattr(agent.problem.structure, "amounts", None)
-    spent = (
+    costs = (
         {}
         if log.costs is None or budgets is None
         else {"costs": dict(zip(log.cost_names, log.costs[row].tolist(), strict=True))}
     )
-    agent.learn(decision, reward=float(log.rewards[row]), **spent)
+    agent.learn(decision, reward=float(log.rewards[row]), **costs)
     return 1

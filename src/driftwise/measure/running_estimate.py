@@ -87,16 +87,16 @@ class RunningEstimate:
         values = self.state.values
         if values is None:
             return
-        found = next((each for each in values if each.value == reward), None)
-        if found is None:
+        entry = next((each for each in values if each.value == reward), None)
+        if entry is None:
             if len(values) == 2:
                 self.state.values = None
                 return
-            found = RewardCount(reward)
-            values.append(found)
-        found.n += 1
-        found.weight += weight
-        found.weight_squares += weight * weight
+            entry = RewardCount(reward)
+            values.append(entry)
+        entry.n += 1
+        entry.weight += weight
+        entry.weight_squares += weight * weight
 
     def doubt(self) -> str | None:
         """Why the rows cannot tell the value of the policy; None where they can."""
@@ -140,14 +140,14 @@ class RunningEstimate:
 
     def _ends(self) -> tuple[float, float] | None:
         """The two values of rewards, where there are no more; a constant 0 or 1 is one of 0 and 1."""
-        seen = sorted(each.value for each in self.state.values or [])
-        if len(seen) == 1 and seen[0] in (0.0, 1.0):
+        ends = sorted(each.value for each in self.state.values or [])
+        if len(ends) == 1 and ends[0] in (0.0, 1.0):
             return 0.0, 1.0
-        return (seen[0], seen[1]) if len(seen) == 2 else None
+        return (ends[0], ends[1]) if len(ends) == 2 else None
 
     def _counts(self, ends: tuple[float, float]) -> list[RewardCount]:
-        found = {each.value: each for each in self.state.values or []}
-        return [found.get(end, RewardCount(end)) for end in ends]
+        counts = {each.value: each for each in self.state.values or []}
+        return [counts.get(end, RewardCount(end)) for end in ends]
 
 
 def _block(rows: Sequence[tuple[float, float, float, float]]) -> tuple[Floats, Floats]:

@@ -33,15 +33,15 @@ def two_product(a: float, b: float) -> tuple[float, float]:
 @kernel
 def add_long(value: float, rest: float, other: float, other_rest: float) -> tuple[float, float]:
     """One long number and another."""
-    total, left = two_sum(value, other)
-    return two_sum(total, left + (rest + other_rest))
+    total, error = two_sum(value, other)
+    return two_sum(total, error + (rest + other_rest))
 
 
 @kernel
 def times_long(factor: float, value: float, rest: float) -> tuple[float, float]:
     """A double times a long number."""
-    product, left = two_product(factor, value)
-    return two_sum(product, left + factor * rest)
+    product, error = two_product(factor, value)
+    return two_sum(product, error + factor * rest)
 
 
 @kernel(inline=False)
@@ -49,7 +49,7 @@ def dot_long(weights: Floats, values: Floats, rests: Floats, column: int) -> tup
     """The sum of `weights` times a column of long numbers (Ogita, Rump & Oishi 2005)."""
     total, rest = 0.0, 0.0
     for j in range(len(weights)):
-        product, left = two_product(weights[j], values[j, column])
+        product, error = two_product(weights[j], values[j, column])
         total, lost = two_sum(total, product)
-        rest += left + lost + weights[j] * rests[j, column]
+        rest += error + lost + weights[j] * rests[j, column]
     return two_sum(total, rest)

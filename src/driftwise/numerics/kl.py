@@ -147,9 +147,9 @@ def most_optimistic(counts: Floats, sums: Floats, informations: Floats, level: f
     for k in range(len(counts)):
         if k == first:
             continue
-        spent = informations[k] - sums[k] * log_q - (counts[k] - sums[k]) * log_gap
+        evidence = informations[k] - sums[k] * log_q - (counts[k] - sums[k]) * log_gap
         ahead = sums[k] >= counts[k] * (1.0 - gap)
-        if not ahead and spent > level + SLACK * (counts[k] + level):
+        if not ahead and evidence > level + SLACK * (counts[k] + level):
             continue
         other = gap_of(counts[k], sums[k], level)
         if other < gap or (other == gap and k < winner):

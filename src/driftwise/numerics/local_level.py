@@ -70,8 +70,8 @@ def _likelihoods(counts: Floats, values: Floats) -> Floats:
     state = np.zeros_like(likelihood), np.full_like(likelihood, WIDE)
     for count, value in zip(counts, values, strict=True):
         spread, error = state[1] + _noise(count), value - state[0]
-        seen = np.where(count > 0.0, spread, 1.0)
-        likelihood -= np.where(count > 0.0, 0.5 * (np.log(seen) + error**2 / seen), 0.0)
+        scale = np.where(count > 0.0, spread, 1.0)
+        likelihood -= np.where(count > 0.0, 0.5 * (np.log(scale) + error**2 / scale), 0.0)
         state = _step(state, spread, error, STEPS[:, None])[1]
     return likelihood
 
@@ -95,5 +95,5 @@ def _step(
     """Level and variance once a bin is known, and before the next one."""
     level, variance = state
     gain = variance / spread
-    known = level + gain * error, variance * (1.0 - gain)
-    return known, (known[0], known[1] + steps**2)
+    posterior = level + gain * error, variance * (1.0 - gain)
+    return posterior, (posterior[0], posterior[1] + steps**2)

@@ -66,10 +66,10 @@ def span(x: Floats) -> tuple[int, int]:
 @kernel
 def _all_zero(x: Floats, first: int) -> bool:
     """Whether STRIDE numbers are zero; without a way out of the loop, the processor does several at a time."""
-    found = False
+    nonzero = False
     for i in range(first, first + STRIDE):
-        found |= x[i] != 0.0
-    return not found
+        nonzero |= x[i] != 0.0
+    return not nonzero
 
 
 @kernel

@@ -57,14 +57,14 @@ def measure(scale: RewardScale, reward: float) -> None:
 
 @kernel(inline=False)
 def _measure(scale: RewardScale, reward: float) -> None:
-    seen = scale.seen
-    seen[COUNT] += 1.0
-    apart = reward - seen[MEAN]
-    seen[MEAN] += apart / seen[COUNT]
-    seen[SQUARES] += apart * (reward - seen[MEAN])
-    seen[LARGEST] = max(seen[LARGEST], abs(reward))
-    if seen[LARGEST] > 0.0:
+    sums = scale.seen
+    sums[COUNT] += 1.0
+    apart = reward - sums[MEAN]
+    sums[MEAN] += apart / sums[COUNT]
+    sums[SQUARES] += apart * (reward - sums[MEAN])
+    sums[LARGEST] = max(sums[LARGEST], abs(reward))
+    if sums[LARGEST] > 0.0:
         if scale.learned[0]:
-            scale.noise[0] = math.sqrt(seen[SQUARES] / seen[COUNT])
+            scale.noise[0] = math.sqrt(sums[SQUARES] / sums[COUNT])
         if scale.learned[1]:
-            scale.unit[0] = seen[LARGEST]
+            scale.unit[0] = sums[LARGEST]

@@ -126,10 +126,10 @@ def absorb(ridge: Ridge, x: Floats, y: float) -> None:
 def release(ridge: Ridge, x: Floats, y: float) -> None:
     """Give the pair (x, y) back."""
     _add(ridge, x, y, -1.0)
-    left = 1.0 - _apply(ridge, x)
-    if left > THIN and not ridge.refused[0]:
-        _follow(ridge, 1.0, left)
-        _check(ridge, x, left)
+    rest = 1.0 - _apply(ridge, x)
+    if rest > THIN and not ridge.refused[0]:
+        _follow(ridge, 1.0, rest)
+        _check(ridge, x, rest)
     else:
         repair(ridge)
 
@@ -255,17 +255,17 @@ def _narrow(ridge: Ridge, row: int) -> None:
 
 
 @kernel
-def _check(ridge: Ridge, x: Floats, left: float) -> None:
+def _check(ridge: Ridge, x: Floats, rest: float) -> None:
     """Of the pair that went the inverse now says image / sqrt(left): mend it unless V makes x of that."""
     _multiply(ridge, ridge.gram, ridge.image, ridge.answer)
-    factor = 1.0 / math.sqrt(left)
+    factor = 1.0 / math.sqrt(rest)
     wrong, whole = 0.0, 0.0
     for i in range(len(x)):
         miss = factor * ridge.answer[i] - x[i]
         wrong += miss * miss / ridge.gram[i, i]
         whole += x[i] * x[i] / ridge.gram[i, i]
-    allowed = _allowed(ridge)
-    if not (allowed > 0.0 and wrong <= allowed * allowed * whole):
+    limit = _allowed(ridge)
+    if not (limit > 0.0 and wrong <= limit * limit * whole):
         repair(ridge)
     else:  # remembered for as long as a column is: in the place of the one measured last
         last = ridge.cursor[0] - 1 if ridge.cursor[0] > 0 else len(x) - 1

@@ -90,12 +90,12 @@ def draw(powers: Floats, mixing: float, rng: Any) -> tuple[int, float]:
     """An arm drawn with the chances above, and its chance. All powers vanished (their leader left): any arm."""
     n_arms = len(powers)
     scale, floor = _mix(powers, mixing)
-    left, rng = uniform(rng)
+    u, rng = uniform(rng)
     for k in range(n_arms):
         share = scale * powers[k] + floor
-        if left < share:
+        if u < share:
             return k, share
-        left -= share
+        u -= share
     arm = n_arms - 1  # the chances added up to a little less than one: the last arm that has any
     while scale * powers[arm] + floor == 0.0:
         arm -= 1

@@ -75,13 +75,13 @@ def slide(policy: Any, state: Any, t: int, rng: Any) -> None:
 @kernel
 def remember(state: Any, t: int, arm: int, reward: float, now: int) -> None:
     """Enter the reward of the decision of round `t`, known at the end of round `now`."""
-    left = NONE
+    arm_out = NONE
     while state.window.clock[0] <= now:
-        _settle(state, left)
-        left = _expire(state.window)
+        _settle(state, arm_out)
+        arm_out = _expire(state.window)
     entered = _admit(state.window, t, arm, reward)
-    if not (entered and left == arm):  # the usual round: one arm leaves and enters, and is refreshed once
-        _settle(state, left)
+    if not (entered and arm_out == arm):  # the usual round: one arm leaves and enters, and is refreshed once
+        _settle(state, arm_out)
     if entered:
         refresh(state, arm)
 

@@ -145,9 +145,9 @@ class Evidence:
 
     def regrets(self, study: str, policy: str, t: int | None = None) -> Floats:
         """The regret of every run after `t` rounds, or at the end."""
-        chosen = self.studies[study]
-        (world,) = chosen.worlds
-        return self.results.at(chosen.cells_of(world, policy), t or chosen.horizon)
+        source = self.studies[study]
+        (world,) = source.worlds
+        return self.results.at(source.cells_of(world, policy), t or source.horizon)
 
     def regret(self, study: str, policy: str, t: int | None = None) -> Estimate:
         """Mean regret with its interval."""
@@ -155,9 +155,9 @@ class Evidence:
 
     def rewards(self, study: str, policy: str) -> Floats:
         """What every run earned in all."""
-        chosen = self.studies[study]
-        (world,) = chosen.worlds
-        return self.results.column(chosen.cells_of(world, policy), "reward")
+        source = self.studies[study]
+        (world,) = source.worlds
+        return self.results.column(source.cells_of(world, policy), "reward")
 
 
 def choose(claims: Iterable[Claim], prefix: str | None) -> list[Claim]:
@@ -165,11 +165,11 @@ def choose(claims: Iterable[Claim], prefix: str | None) -> list[Claim]:
     every = list(claims)
     if not prefix:
         return every
-    chosen = [claim for claim in every if claim.id == prefix or claim.id.startswith(prefix.rstrip("/") + "/")]
-    if not chosen:
+    matches = [claim for claim in every if claim.id == prefix or claim.id.startswith(prefix.rstrip("/") + "/")]
+    if not matches:
         groups = list(dict.fromkeys(claim.id.split("/")[0] for claim in every))
         raise ParameterError(f"there is no claim {prefix!r}: ids start with {', '.join(groups)}, e.g. {every[0].id}")
-    return chosen
+    return matches
 
 
 def needed(claims: Iterable[Claim], studies: Mapping[str, Study]) -> dict[str, Study]:

@@ -48,8 +48,8 @@ def study_html(study: "Study") -> str:
 def results_html(results: "Results") -> str:
     """Every study in the file: a table per world, and regret over time."""
     groups, parts = results.groups(), list[str]()
-    for place, ((study, world), found) in enumerate(groupby(groups, key=lambda group: group[:2])):
-        members = list(found)
+    for place, ((study, world), rows) in enumerate(groupby(groups, key=lambda group: group[:2])):
+        members = list(rows)
         if place < MOST_PLOTS:
             parts.append(Markup(f"<div style='margin-top: 0.6em;'>{safe(f'{study}: {world}')}</div>"))
             parts.append(_groups_table(members[:MOST_ROWS]))

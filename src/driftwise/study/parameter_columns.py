@@ -24,11 +24,11 @@ def parameter_columns(rows: Sequence[PolicyFacts], reserved: Collection[str]) ->
     >>> parameter_columns([PolicyFacts("s", each) for each in policies], reserved=["policy"])
     {'window': [10, 20, None]}
     """
-    seen: dict[tuple[str, str, str], set[str]] = {}
+    values_by_name: dict[tuple[str, str, str], set[str]] = {}
     for study, policy in rows:
         for name, value in policy.items():
-            seen.setdefault((name, study, policy["class"]), set()).add(repr(value))
-    varying = dict.fromkeys(name for (name, _, _), values in seen.items() if len(values) > 1)
+            values_by_name.setdefault((name, study, policy["class"]), set()).add(repr(value))
+    varying = dict.fromkeys(name for (name, _, _), values in values_by_name.items() if len(values) > 1)
     return {
         column_name(name, reserved): of_one_kind(
             [plain(policy[name]) if name in policy else None for _, policy in rows]

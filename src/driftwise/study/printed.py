@@ -39,8 +39,8 @@ class PaperAnswer(NamedTuple):
         numbers = dict(zip(VERDICTS, map(str, counts.literal[1:]), strict=True))
         numbers["statements"] = str(counts.literal.total)
 
-        def number(found: re.Match[str]) -> str:
-            name, _, which = found[1].partition("|")
+        def number(match: re.Match[str]) -> str:
+            name, _, which = match[1].partition("|")
             if name in numbers:
                 return numbers[name]
             each = verdicts[name]
@@ -55,8 +55,8 @@ class PaperAnswer(NamedTuple):
         texts = []
         for name, text in self._asdict().items():
             sentences = re.split(r"(?<=\.) ", text)
-            kept = [each for each in sentences if remains(each, paper=name == "printed")]
-            texts.append(FIELD.sub(number, " ".join(kept)))
+            remaining = [each for each in sentences if remains(each, paper=name == "printed")]
+            texts.append(FIELD.sub(number, " ".join(remaining)))
         return PaperAnswer(*texts)
 
 

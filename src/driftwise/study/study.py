@@ -92,13 +92,13 @@ class Study:
 
     def cautions(self) -> list[str]:
         """What policies will not learn in these worlds, a sentence each."""
-        found = []
+        warnings = []
         for label in self.policies:
             for world, each in self.worlds.items():
                 player, problem = self.player(world, label), each.problem(self.horizon)
                 caution = "" if is_oracle(player) else caution_of(player, problem)
-                found += [f"{label}: {caution}"] * bool(caution)
-        return list(dict.fromkeys(found))
+                warnings += [f"{label}: {caution}"] * bool(caution)
+        return list(dict.fromkeys(warnings))
 
     def player(self, world: str, policy: str) -> Policy:
         """The policy that plays in a world under a label: where that is `auto`, the one of the world's family."""

@@ -50,7 +50,7 @@ def _check_values(study: Study, name: str, values: object) -> None:
         raise ParameterError(f"{name}={values!r} is not a list of values to try")
     if not len(values):  # type: ignore[arg-type]  # a sequence, or an array
         raise ParameterError(f"{name} has no values to try")
-    known = dict.fromkeys(each for policy in study.policies.values() for each in policy._fields)
-    if name not in known:
-        options = f"they have {', '.join(known)}" if known else "they have none"
+    parameters = dict.fromkeys(each for policy in study.policies.values() for each in policy._fields)
+    if name not in parameters:
+        options = f"they have {', '.join(parameters)}" if parameters else "they have none"
         raise ParameterError(f"no policy of the study has a parameter {name!r}: {options}")

@@ -77,14 +77,14 @@ def partition(
                 best, origin = cost, start
         costs[stop] = best
         starts[stop] = origin
-    found, stop = 0, n
+    count, stop = 0, n
     while starts[stop] > 0:  # by way of `costs`, which has served: `starts` is still being read
         stop = starts[stop]
-        costs[found] = stop
-        found += 1
-    for i in range(found):
+        costs[count] = stop
+        count += 1
+    for i in range(count):
         starts[i] = int(costs[i])
-    return found
+    return count
 
 
 class Profile(NamedTuple):

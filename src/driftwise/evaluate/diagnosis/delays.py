@@ -27,9 +27,9 @@ def delays_of(times: Floats | None, rewarded_at: Floats | None) -> Delays | None
     if times is None or rewarded_at is None:
         return None
     waits = rewarded_at - times
-    known = ~np.isnan(waits)
-    negative = known & (waits < 0.0)
-    rows = np.flatnonzero(known & ~negative)
+    arrives = ~np.isnan(waits)
+    negative = arrives & (waits < 0.0)
+    rows = np.flatnonzero(arrives & ~negative)
     if not len(rows):
         return None
     median, p90, p99 = np.quantile(waits[rows], QUANTILES)

@@ -34,10 +34,10 @@ MOST_ARMS = 7
 TICKS = (3600, 6 * 3600, 12 * 3600, *(86400 * days for days in (1, 2, 5, 7, 14, 30, 60, 91, 182, 365, 730, 1825)))
 
 
-def rates_figure(found: "Diagnosis", sheet: Sheet) -> Figure:
+def rates_figure(diagnosis: "Diagnosis", sheet: Sheet) -> Figure:
     """The mean of every arm over time; of many arms, those that were chosen most."""
-    arms = drawn_arms(found)
-    x, labels = times_of(found), {k: shorten(found.arms[k].name, sheet.longest) for k in arms}
+    arms = drawn_arms(diagnosis)
+    x, labels = times_of(diagnosis), {k: shorten(diagnosis.arms[k].name, sheet.longest) for k in arms}
     with plain():
         right = max(text_width(label, sheet.letters, bold=True) for label in labels.values()) + 24
         title = "Mean reward over time, with 95 % bands"
@@ -45,27 +45,27 @@ def rates_figure(found: "Diagnosis", sheet: Sheet) -> Figure:
         ends = []
         for place, k in enumerate(arms):
             colour, stroke = pen(place)
-            mean, half = found.smooth.means[:, k], 1.96 * found.smooth.sds[:, k]
+            mean, half = diagnosis.smooth.means[:, k], 1.96 * diagnosis.smooth.sds[:, k]
             axes.plot(x[1:], mean, color=colour, ls=stroke, lw=1.5, zorder=3)
-            if found.has_band(k):
+            if diagnosis.has_band(k):
                 axes.fill_between(x[1:], mean - half, mean + half, color=colour, alpha=0.16, lw=0)
             ends.append(End(float(mean[-1]), labels[k], colour))
-            _mark_changes(axes, found, k, x, colour)
-        _limits(axes, found, arms)
-        _time_axis(axes, found, sheet, x)
+            _mark_changes(axes, diagnosis, k, x, colour)
+        _limits(axes, diagnosis, arms)
+        _time_axis(axes, diagnosis, sheet, x)
         name_ends(axes, ends, sheet)
     return figure
 
 
-def drawn_arms(found: "Diagnosis") -> list[int]:
+def drawn_arms(diagnosis: "Diagnosis") -> list[int]:
     """The arms that were chosen most, in their order."""
-    chosen = np.argsort([-arm.chosen for arm in found.arms], kind="stable")[:MOST_ARMS]
-    return sorted(int(k) for k in chosen)
+    order = np.argsort([-arm.chosen for arm in diagnosis.arms], kind="stable")[:MOST_ARMS]
+    return sorted(int(k) for k in order)
 
 
-def window_figure(found: "Diagnosis", sheet: Sheet) -> Figure:
+def window_figure(diagnosis: "Diagnosis", sheet: Sheet) -> Figure:
     """How much better a window predicts than all rewards do, in per cent of the squared error."""
-    curve = found.window
+    curve = diagnosis.window
     scale = 100.0 / max(curve.all_rewards, 1e-300)
     x, gain, half = np.log2(curve.windows), curve.gains * scale, 1.96 * curve.standard_errors * scale
     with plain():
@@ -84,11 +84,11 @@ def window_figure(found: "Diagnosis", sheet: Sheet) -> Figure:
     return figure
 
 
-def times_of(found: "Diagnosis") -> Floats:
+def times_of(diagnosis: "Diagnosis") -> Floats:
     """The start of the log and the ends of its bins: seconds, counts, or rows."""
-    if found.edge_times is None:
-        return np.concatenate([[0.0], found.edges.astype(float)])
-    return found.edge_times
+    if diagnosis.edge_times is None:
+        return np.concatenate([[0.0], diagnosis.edges.astype(float)])
+    return diagnosis.edge_times
 
 
 def _span(x: Floats) -> tuple[float, float]:
@@ -97,27 +97,27 @@ def _span(x: Floats) -> tuple[float, float]:
     return float(x[0]) - room, float(x[-1]) + room
 
 
-def _mark_changes(axes: Axes, found: "Diagnosis", k: int, x: Floats, colour: str) -> None:
+def _mark_changes(axes: Axes, diagnosis: "Diagnosis", k: int, x: Floats, colour: str) -> None:
     """Mark when an arm changed; arms that did so at one date take turns with their dashes."""
-    rows = np.concatenate([[0], found.edges])
-    for change in found.changes:
+    rows = np.concatenate([[0], diagnosis.edges])
+    for change in diagnosis.changes:
         if change.arm == k:
             low, row, high = np.interp([change.low, change.row, change.high], rows, x)
-            together = [each.arm for each in found.changes if each.row == change.row]
+            together = [each.arm for each in diagnosis.changes if each.row == change.row]
             dashes = (6 * together.index(k), (3, 6 * len(together) - 3))
             axes.axvspan(low, high, color=colour, alpha=0.08, lw=0)
             axes.axvline(row, color=colour, alpha=0.8, lw=0.9, ls=dashes, zorder=1)
-    for move in found.gradual:
+    for move in diagnosis.gradual:
         if move.arm == k:
             ends = np.interp([move.start, move.end], rows, x)
             axes.plot(ends, [move.before, move.after], color=colour, alpha=0.8, lw=0.9, ls=(0, (3, 3)), zorder=4)
 
 
-def _limits(axes: Axes, found: "Diagnosis", arms: list[int]) -> None:
+def _limits(axes: Axes, diagnosis: "Diagnosis", arms: list[int]) -> None:
     """Room for all means, and for bands where these are not far wider."""
-    low, high = float(found.smooth.means[:, arms].min()), float(found.smooth.means[:, arms].max())
-    banded = [k for k in arms if found.has_band(k)]
-    means, halves = found.smooth.means[:, banded], 1.96 * found.smooth.sds[:, banded]
+    low, high = float(diagnosis.smooth.means[:, arms].min()), float(diagnosis.smooth.means[:, arms].max())
+    banded = [k for k in arms if diagnosis.has_band(k)]
+    means, halves = diagnosis.smooth.means[:, banded], 1.96 * diagnosis.smooth.sds[:, banded]
     room = max(high - low, float(np.median(halves)), 1e-12)
     bottom = max(low - room, float((means - halves).min()))
     top = min(high + room, float((means + halves).max()))
@@ -126,14 +126,16 @@ def _limits(axes: Axes, found: "Diagnosis", arms: list[int]) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(compact))
 
 
-def _time_axis(axes: Axes, found: "Diagnosis", sheet: Sheet, x: Floats) -> None:
-    if not found.dated:
-        axes.set_xlabel("row" if found.edge_times is None else "time", fontsize=sheet.letters, color=INK, alpha=0.75)
+def _time_axis(axes: Axes, diagnosis: "Diagnosis", sheet: Sheet, x: Floats) -> None:
+    if not diagnosis.dated:
+        axes.set_xlabel(
+            "row" if diagnosis.edge_times is None else "time", fontsize=sheet.letters, color=INK, alpha=0.75
+        )
         return
     most = 6 if sheet.width > 400 else 3
     span = float(x[-1] - x[0])
     step = next((each for each in TICKS if span / each <= most), TICKS[-1])
-    zone = ZoneInfo(found.timezone)
+    zone = ZoneInfo(diagnosis.timezone)
     shift = datetime.fromtimestamp(float(x[0]), UTC).astimezone(zone).utcoffset()
     offset = shift.total_seconds() if shift is not None else 0.0
     first = np.ceil((x[0] + offset) / step) * step - offset

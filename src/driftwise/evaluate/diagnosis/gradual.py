@@ -73,8 +73,8 @@ def split_gradual(
         mine = [change for change in changes if change.arm == arm]
         bounds = [0, *(change.row for change in mine), int(edges[-1])]
         for first, last in _runs(mine):
-            more, left = _explained(mine, bounds, first, last, stretch)
-            steps, gradual = [*steps, *left], [*gradual, *more]
+            more, remaining = _explained(mine, bounds, first, last, stretch)
+            steps, gradual = [*steps, *remaining], [*gradual, *more]
     return sorted(steps, key=lambda each: each.row), sorted(gradual, key=lambda each: each.start)
 
 
@@ -92,11 +92,11 @@ def _explained(
         for start in range(first, last - length + 1):
             stop = start + length
             part = stretch.between(bounds[start], bounds[stop + 1])
-            found = _ramp(changes[start].arm, part, bounds[start + 1 : stop + 1])
-            if found is not None:
+            ramp = _ramp(changes[start].arm, part, bounds[start + 1 : stop + 1])
+            if ramp is not None:
                 before = _explained(changes, bounds, first, start, stretch)
                 after = _explained(changes, bounds, stop, last, stretch)
-                return [*before[0], found, *after[0]], [*before[1], *after[1]]
+                return [*before[0], ramp, *after[0]], [*before[1], *after[1]]
     return [], [*changes[first:last]]
 
 

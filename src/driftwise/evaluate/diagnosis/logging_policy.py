@@ -49,7 +49,7 @@ def overlap(actions: Ints, propensities: Floats | None, names: tuple[str, ...]) 
     if known > 0.5 and propensities is not None:
         usable = ~np.isnan(propensities)
         totals = np.bincount(actions[usable], weights=1.0 / propensities[usable], minlength=n_arms) / usable.sum()
-    found = Overlap(
+    result = Overlap(
         shares,
         least,
         known,
@@ -59,37 +59,37 @@ def overlap(actions: Ints, propensities: Floats | None, names: tuple[str, ...]) 
         deterministic,
         [],
     )
-    return found._replace(notes=_notes(found, names, actions, propensities))
+    return result._replace(notes=_notes(result, names, actions, propensities))
 
 
-def _notes(found: Overlap, names: tuple[str, ...], actions: Ints, propensities: Floats | None) -> list[str]:
+def _notes(result: Overlap, names: tuple[str, ...], actions: Ints, propensities: Floats | None) -> list[str]:
     notes = []
-    if found.known == 0.0:
+    if result.known == 0.0:
         notes.append("propensities are unknown: other policies can be judged only as if choices had been random")
-    elif found.known < 1.0:
-        notes.append(f"{1.0 - found.known:.1%} of the rows have no propensity")
-    if found.deterministic:
+    elif result.known < 1.0:
+        notes.append(f"{1.0 - result.known:.1%} of the rows have no propensity")
+    if result.deterministic:
         notes.append("the log was made by a deterministic policy (propensity 1): it says nothing of other choices")
-    absent = [name for name, share in zip(names, found.least_shares, strict=True) if share == 0.0]
+    absent = [name for name, share in zip(names, result.least_shares, strict=True) if share == 0.0]
     if absent and len(names) > 1:
         notes.append(f"in some tenth of the log {_listed(absent)} {'was' if len(absent) == 1 else 'were'} never chosen")
-    scarce = [name for name, share in zip(names, found.shares, strict=True) if 0.0 < share < SCARCE]
+    scarce = [name for name, share in zip(names, result.shares, strict=True) if 0.0 < share < SCARCE]
     if scarce:
         notes.append(f"{_listed(scarce)} {'has' if len(scarce) == 1 else 'have'} less than {SCARCE:.0%} of the choices")
-    notes += _sum_notes(found, names, actions, propensities)
+    notes += _sum_notes(result, names, actions, propensities)
     return notes
 
 
-def _sum_notes(found: Overlap, names: tuple[str, ...], actions: Ints, propensities: Floats | None) -> list[str]:
+def _sum_notes(result: Overlap, names: tuple[str, ...], actions: Ints, propensities: Floats | None) -> list[str]:
     """Whether propensities can be right: 1 / propensity, summed over an arm's rows, comes to the rows of the log."""
-    if found.weight_totals is None or propensities is None or found.deterministic:
+    if result.weight_totals is None or propensities is None or result.deterministic:
         return []
     inverse = np.where(np.isnan(propensities), 0.0, 1.0 / np.where(np.isnan(propensities), 1.0, propensities))
     squares = np.bincount(actions, weights=inverse**2, minlength=len(names)) / len(actions)
-    errors = np.sqrt(np.maximum(squares - found.weight_totals**2, 0.0) / len(actions))
+    errors = np.sqrt(np.maximum(squares - result.weight_totals**2, 0.0) / len(actions))
     off = [
         f"{name} ({total:.2f})"
-        for name, total, error in zip(names, found.weight_totals, errors, strict=True)
+        for name, total, error in zip(names, result.weight_totals, errors, strict=True)
         if abs(total - 1.0) > 5.0 * error + 0.02
     ]
     if not off:

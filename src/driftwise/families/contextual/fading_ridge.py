@@ -72,14 +72,14 @@ def fade_pairs(ridge: FadingRidge, pending: PendingRows, gamma: float, t: int) -
     if behind <= 0:
         return
     ridge.clock[0] = t
-    left = gamma if behind == 1 else gamma**behind
+    factor = gamma if behind == 1 else gamma**behind
     for i in range(len(ridge.moment)):
-        ridge.moment[i] *= left
+        ridge.moment[i] *= factor
         for j in range(len(ridge.moment)):
-            ridge.pairs[i, j] *= left
-            ridge.squares[i, j] *= left * left
+            ridge.pairs[i, j] *= factor
+            ridge.squares[i, j] *= factor * factor
     if any_pending(pending):
-        fade_rows(pending, left)
+        fade_rows(pending, factor)
 
 
 @kernel

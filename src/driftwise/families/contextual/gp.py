@@ -103,15 +103,15 @@ def include(process: Process, features: Floats, slot: int) -> None:
     _compare(process, features, count)
     for i in range(count):
         row[i] = process.gram[slot, process.slots[i]]
-    left = process.variance[0] + process.ridge[0]
+    rest = process.variance[0] + process.ridge[0]
     for k in range(count):
         value = row[k] / factor[k, k]
         factor[k, count] = value
-        left -= value * value
+        rest -= value * value
         for j in range(k + 1, count):
             row[j] -= value * factor[k, j]
-    if left > 0.5 * process.ridge[0]:  # in exact arithmetic it is never below the whole
-        factor[count, count] = math.sqrt(left)
+    if rest > 0.5 * process.ridge[0]:  # in exact arithmetic it is never below the whole
+        factor[count, count] = math.sqrt(rest)
     else:
         refactor(process, slot)
 

@@ -77,11 +77,11 @@ def prepare(points: PendingPoints, ring: PendingRing, process: Process, window: 
 @kernel
 def _gather(points: PendingPoints, ring: PendingRing, window: FeatureWindow) -> int:
     """The rows under way, newest first, each once."""
-    n_points, left, t = 0, ring.waiting[0], window.clock[0] - 1
-    while left > 0 and t >= max(0, window.clock[0] - window.size[0]):
+    n_points, remaining, t = 0, ring.waiting[0], window.clock[0] - 1
+    while remaining > 0 and t >= max(0, window.clock[0] - window.size[0]):
         slot = slot_under_way(ring, window, t)
         if slot != NOBODY:
-            left -= 1
+            remaining -= 1
             place = 0
             while place < n_points and not _same(ring.rows[slot], ring.rows[points.slots[place]]):
                 place += 1

@@ -29,19 +29,19 @@ def narrow_covariance(covariance: Floats, pairs: Floats, variance: float, room: 
 
     It is L B^-1 L', with C = L L' and B = I + L' P L / variance.
     """
-    dim, seen = len(covariance), len(pairs)
+    dim, n_pairs = len(covariance), len(pairs)
     root, grown, product = room.root, room.grown, room.factor
     factorise(covariance, root)
-    for i in range(seen):
-        for j in range(seen):
+    for i in range(n_pairs):
+        for j in range(n_pairs):
             product[i, j] = 0.0
-            for k in range(j, seen):
+            for k in range(j, n_pairs):
                 product[i, j] += pairs[i, k] * root[k, j]
     for i in range(dim):
         for j in range(i + 1):
             grown[i, j] = 0.0
-            if j < seen:
-                for k in range(i, seen):
+            if j < n_pairs:
+                for k in range(i, n_pairs):
                     grown[i, j] += root[k, i] * product[k, j]
             grown[i, j] /= variance
         grown[i, i] += 1.0

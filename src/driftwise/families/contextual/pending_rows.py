@@ -139,12 +139,12 @@ def clear_rows(pending: PendingRows) -> None:
 
 
 @kernel
-def fade_rows(pending: PendingRows, left: float) -> None:
+def fade_rows(pending: PendingRows, factor: float) -> None:
     """Time passes, and this much is left of every weight."""
     for i in range(len(pending.counts)):
         for j in range(len(pending.counts)):
-            pending.pairs[i, j] *= left
-            pending.rests[i, j] *= left
+            pending.pairs[i, j] *= factor
+            pending.rests[i, j] *= factor
 
 
 @kernel(inline=False)

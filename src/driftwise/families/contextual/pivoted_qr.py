@@ -109,11 +109,11 @@ def explored_row(span: Span, window: FeatureWindow, ring: PendingRing, context: 
 def coverage(actions: Floats) -> float:
     """The least eigenvalue of sum a a' over the rows that are picked when these actions are offered in every round."""
     rows = rest = np.array(actions, np.float64)
-    chosen: list[Floats] = []
+    basis: list[Floats] = []
     for _ in range(rows.shape[1]):
         squares = np.sum(rest**2, axis=1)
         best = int(np.argmax(squares >= squares.max() * (1.0 - EQUAL)))  # the first among equals
-        chosen.append(rows[best])
+        basis.append(rows[best])
         along = rest[best] / math.sqrt(squares[best]) if squares[best] else rest[best]
         rest = rest - np.outer(rest @ along, along)
-    return float(max(0.0, np.linalg.eigvalsh(np.transpose(chosen) @ chosen)[0]))
+    return float(max(0.0, np.linalg.eigvalsh(np.transpose(basis) @ basis)[0]))

@@ -81,14 +81,14 @@ def fade(ridge: JointRidge, gamma: float, t: int) -> None:
     if behind <= 0:
         return
     ridge.clock[0] = t
-    left = gamma if behind == 1 else gamma**behind
+    factor = gamma if behind == 1 else gamma**behind
     for i in range(len(ridge.awaited)):
         for j in range(len(ridge.awaited)):
-            ridge.pairs[i, j] *= left
+            ridge.pairs[i, j] *= factor
         for target in range(len(ridge.moments)):
-            ridge.moments[target, i] *= left
+            ridge.moments[target, i] *= factor
     if any_pending(ridge.pending):
-        fade_rows(ridge.pending, left)
+        fade_rows(ridge.pending, factor)
 
 
 @kernel

@@ -38,11 +38,11 @@ def fairest_prices(past: Past, point: Floats, values: Floats, slopes: Floats, ma
     top = np.zeros_like(failures)
     top[-1] = 1.0
     first = highs(c=failures, A_eq=stationary, b_eq=-slope / rounds)
-    allowed = first.fun * (1.0 + 1e-6) + 1e-9 * max(1.0, float(np.abs(slope / rounds).max()))
+    ceiling = first.fun * (1.0 + 1e-6) + 1e-9 * max(1.0, float(np.abs(slope / rounds).max()))
     second = highs(
         c=top,
         A_ub=np.vstack([below_top, failures]),
-        b_ub=np.append(np.zeros(count), allowed),
+        b_ub=np.append(np.zeros(count), ceiling),
         A_eq=stationary,
         b_eq=-slope / rounds,
     )

@@ -6,12 +6,12 @@ Pending decisions have two costs (`reserve.py`): the *maximum*, the most that al
 The promise goes by the maximum. It is *reserved*: where less is left beside it than one more decision can cost at most,
 the answer is None, the null arm: wait, or let the budget grow. At any time
 
-    spent + most x pending <= budget          so that spent <= budget, whatever comes, and in whatever order
+    spent + max_cost x pending <= budget          so that spent <= budget, whatever comes, and in whatever order
 
-for a decision adds `most` to the left side only where there is room for it, an outcome replaces `most` by a cost that
-is not above it, and no change may bring the budget below the left side. A decision where there is no room may, at
-worst, overspend: no rule that knows only `most` decides more often and keeps the promise. Who can bear a tiny chance
-reserves the estimate (`reserve="estimate"`), who wants no promise nothing (`allow_overspend=True`).
+for a decision adds `max_cost` to the left side only where there is room for it, an outcome replaces `max_cost` by a
+cost that is not above it, and no change may bring the budget below the left side. A decision where there is no room
+may, at worst, overspend: no rule that uses `max_cost` alone decides more often and keeps the promise. Who can bear a
+tiny chance reserves the estimate (`reserve="estimate"`), who wants no promise nothing (`allow_overspend=True`).
 
 Pacing goes by the estimate, always: what may be spent a round is what will be left once pending decisions have cost
 that much. Paced by the maximum, a budget would seem to be nearly gone while outcomes are under way.

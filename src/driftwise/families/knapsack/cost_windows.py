@@ -265,8 +265,8 @@ def _count(window: Spending, arm: int, view: int, reward: float, costs: Floats, 
     gone = window.counts[arm, view] == 0
     window.sums[arm, view] = 0.0 if gone else window.sums[arm, view] + sign * reward
     for resource in range(len(costs)):
-        spent = window.spent[arm, view, resource] + sign * costs[resource]
-        window.spent[arm, view, resource] = 0.0 if gone else spent
+        total = window.spent[arm, view, resource] + sign * costs[resource]
+        window.spent[arm, view, resource] = 0.0 if gone else total
 
 
 @kernel(inline=False)

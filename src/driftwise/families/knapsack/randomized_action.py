@@ -13,10 +13,10 @@ NULL = -1
 def draw_from(mix: Floats, rng: Any) -> tuple[int, float]:
     """An arm drawn from the mix, or the null arm, and the chance it had."""
     u, rng = uniform(rng)
-    left = 1.0
+    rest = 1.0
     for arm in range(len(mix)):
         if u < mix[arm]:
             return arm, min(1.0, mix[arm])
         u -= mix[arm]
-        left -= mix[arm]
-    return NULL, max(0.0, min(1.0, left))
+        rest -= mix[arm]
+    return NULL, max(0.0, min(1.0, rest))

@@ -19,11 +19,11 @@ def put_reward(out: Summary, arm: int, count: int, total: float, width: float, u
 
 
 @kernel
-def put_cost(out: Summary, arm: int, count: int, spent: Floats) -> None:
+def put_cost(out: Summary, arm: int, count: int, costs: Floats) -> None:
     """Write the mean cost of an arm in each resource."""
-    for resource in range(len(spent)):
+    for resource in range(len(costs)):
         if count > 0:
-            out.costs[arm, resource] = spent[resource] / count
+            out.costs[arm, resource] = costs[resource] / count
 
 
 @kernel

@@ -241,41 +241,41 @@ def _structures(argument: object, words: RestlessNames) -> AllTables:
     """Tables for all classes, or with one more axis for each."""
     if words.classes and isinstance(argument, Mapping) and set(argument) == set(words.classes):
         each = (_structure(argument[name], words) for name in words.classes)
-        support, kinds, known, drift = map(np.stack, zip(*each, strict=True))
-        return support, kinds, known, drift
+        support, kinds, tables, drift = map(np.stack, zip(*each, strict=True))
+        return support, kinds, tables, drift
     return _structure(argument, words)
 
 
 def _structure(argument: object, words: RestlessNames) -> AllTables:
     size = words.n_states
     support, kinds = np.ones((2, size, size), np.bool_), np.full((2, size), DRIFTING)
-    known = np.zeros((2, size, size))
+    rows = np.zeros((2, size, size))
     if argument is None:
-        return support, kinds, known, UNSAID
+        return support, kinds, rows, UNSAID
     if not isinstance(argument, Mapping) or not set(argument) <= {*ACTIONS, "still", "drift"}:
         raise ParameterError(
             f"transitions={argument!r} does not map passive, active, still and drift to what is known of them"
         )
     for action, name in enumerate(ACTIONS):
         if name in argument:
-            _transitions(name, argument[name], words, (support[action], kinds[action], known[action]))
+            _transitions(name, argument[name], words, (support[action], kinds[action], rows[action]))
     for action, place in _still(argument.get("still", ()), words):
         kinds[action, place] = np.where(kinds[action, place] == KNOWN, KNOWN, STATIONARY)
     drift = UNSAID
     if "drift" in argument:
         drift = number("drift", argument["drift"], above=0.0, below=2.0, closed="[]")
-    return support, kinds, known, drift
+    return support, kinds, rows, drift
 
 
 def _transitions(name: str, argument: object, words: RestlessNames, tables: Tables) -> None:
     """Write what is known of the transitions of one action."""
-    support, kinds, known = tables
+    support, kinds, rows = tables
     if not isinstance(argument, Mapping):
         try:
-            known[...] = _square(np.asarray(argument, np.float64), len(known))
+            rows[...] = _square(np.asarray(argument, np.float64), len(rows))
         except (TypeError, ValueError):
             raise ParameterError(
-                f"transitions: {name} is not a matrix with a row for each of {len(known)} states"
+                f"transitions: {name} is not a matrix with a row for each of {len(rows)} states"
             ) from None
         kinds[...] = KNOWN
         return
@@ -288,8 +288,8 @@ def _transitions(name: str, argument: object, words: RestlessNames, tables: Tabl
         if isinstance(follows, Mapping):
             for after, chance in follows.items():
                 at = _place(f"transitions: {name}", after, words)
-                known[place, at] = number(f"the chance of {after!r}", chance, above=0.0, below=1.0, closed="[]")
-            total = known[place].sum()
+                rows[place, at] = number(f"the chance of {after!r}", chance, above=0.0, below=1.0, closed="[]")
+            total = rows[place].sum()
             if abs(total - 1.0) > ROUNDING:
                 raise ParameterError(f"transitions: what follows {state!r} when {name} sums to {total:.9g}, not to one")
             kinds[place] = KNOWN

@@ -27,8 +27,8 @@ def transitions_from(adapter: RestlessAdapter, index: int, state: int) -> dict[s
         return None
     group = counts.groups[index]
     view = int(np.argmax(counts.sizes[group]))
-    seen = counts.views[group, view, :, state] + counts.current[group, :, state]
-    return dict(zip(ACTIONS, seen, strict=True))
+    moves = counts.views[group, view, :, state] + counts.current[group, :, state]
+    return dict(zip(ACTIONS, moves, strict=True))
 
 
 def episodes_in_window(adapter: RestlessAdapter) -> tuple[int, int] | None:

@@ -10,13 +10,13 @@ from driftwise.core.types import Decision, Ints, Moves
 
 
 @kernel
-def draw_arms(n_arms: int, chosen: Ints, rng: Any) -> Any:
-    """Fill `chosen` with any of the arms, every set of them alike (Knuth's algorithm S); the stream moved on."""
-    place, wanting = 0, len(chosen)
+def draw_arms(n_arms: int, active: Ints, rng: Any) -> Any:
+    """Fill `active` with any of the arms, every set of them alike (Knuth's algorithm S); the stream moved on."""
+    place, wanting = 0, len(active)
     for arm in range(n_arms):
         u, rng = uniform(rng)
         if u * (n_arms - arm) < wanting:
-            chosen[place] = arm
+            active[place] = arm
             place += 1
             wanting -= 1
     return rng

@@ -103,8 +103,8 @@ class RestlessService(ServiceHooks):
             counts = transitions_from(adapter, index, names.calls.index(row.state))
             if counts is not None:
                 arm["transitions"] = {
-                    action: {str(name): float(n) for name, n in zip(names.calls, seen, strict=True) if n}
-                    for action, seen in counts.items()
+                    action: {str(name): float(n) for name, n in zip(names.calls, moves, strict=True) if n}
+                    for action, moves in counts.items()
                 }
 
     def window(self, adapter: AnyAdapter, t: int) -> dict[str, Any] | None:
@@ -135,8 +135,8 @@ class RestlessService(ServiceHooks):
 
     def earned(self, outcome: Mapping[str, Any], value: Any) -> float | None:
         """What an arm earned on average, less the cost of activation; None where no arm was seen."""
-        seen = 0 if value is None else int((value.states >= 0).sum())
-        return float(value.reward) / seen if seen else None
+        n_arms = 0 if value is None else int((value.states >= 0).sum())
+        return float(value.reward) / n_arms if n_arms else None
 
     def uniform_share(self, n_arms: int, request: Mapping[str, Any]) -> float | None:
         """Other activations would have led to other states."""

@@ -28,13 +28,13 @@ def floor_of(structure: RestlessStructure) -> Floats:
 
 
 @kernel
-def top_arms(indices: Floats, room: Floats, chosen: Ints) -> float:
-    """Fill `chosen` with the arms of the largest indices; return the smallest of those indices.
+def top_arms(indices: Floats, room: Floats, active: Ints) -> float:
+    """Fill `active` with the arms of the largest indices; return the smallest of those indices.
 
     At a charge of so much, as many arms as these are worth activating. `room` is as long as `indices`.
     """
-    level = kth_largest(indices, room, len(chosen))
-    wanting = len(chosen)
+    level = kth_largest(indices, room, len(active))
+    wanting = len(active)
     for arm in range(len(indices)):
         if _solid(indices[arm]) > level + TIE:
             wanting -= 1
@@ -44,24 +44,24 @@ def top_arms(indices: Floats, room: Floats, chosen: Ints) -> float:
         sure = index > level + TIE
         if sure or (wanting > 0 and index >= level - TIE):
             wanting -= not sure
-            chosen[place] = arm
+            active[place] = arm
             place += 1
     return level
 
 
 @kernel
-def leave_out_below(floor: float, indices: Floats, chosen: Ints) -> None:
-    """Leave arms out of `chosen` whose index is below the floor; the places at its end that become free hold NOBODY."""
+def leave_out_below(floor: float, indices: Floats, active: Ints) -> None:
+    """Leave arms out of `active` whose index is below the floor; the places at its end that become free hold NOBODY."""
     if floor == -math.inf:
         return
     count = 0
-    for place in range(len(chosen)):
-        arm = chosen[place]
+    for place in range(len(active)):
+        arm = active[place]
         if indices[arm] >= floor - TIE:
-            chosen[count] = arm
+            active[count] = arm
             count += 1
-    for place in range(count, len(chosen)):
-        chosen[place] = NOBODY
+    for place in range(count, len(active)):
+        active[place] = NOBODY
 
 
 @kernel

@@ -100,8 +100,8 @@ def _measure_convergence(_: Evidence) -> Finding:
     best = math.floor((5 * piecewise.HORIZON / (moved + 1.0)) ** (2.0 / 3.0))
     place = int(np.flatnonzero(windows <= best)[-1])
     rates = ", ".join(f"{learning_rate(*size):.2f} in {figure}" for figure, size in SIZES.items())
-    found = mean_of([run.chances[place] for run in runs])
-    return found._replace(
-        why=f"{found.ours:.2f} for the window {windows[place]} of {len(windows)} (w* = {best}), after "
+    finding = mean_of([run.chances[place] for run in runs])
+    return finding._replace(
+        why=f"{finding.ours:.2f} for the window {windows[place]} of {len(windows)} (w* = {best}), after "
         f"{len(runs[0].drawn)} blocks. gamma is {rates}: that much is drawn blindly."
     )

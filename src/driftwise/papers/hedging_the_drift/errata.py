@@ -88,11 +88,11 @@ def _measure_window(_: Evidence, *, square: bool) -> Finding:
     """Minimise (60), its logarithms taken at w = T as (90) has them, without a formula."""
     horizon, dim, moved, noise = 100_000, 5, 40.0, 0.1
     beta = noise * math.sqrt(dim * math.log(horizon + horizon**2 / RIDGE)) + math.sqrt(RIDGE)
-    known = 2.0 * dim * math.log1p(horizon / (dim * RIDGE))
+    potential = 2.0 * dim * math.log1p(horizon / (dim * RIDGE))
 
     def bound(log_window: float) -> float:
         window = math.exp(log_window)
-        return 2.0 * window * moved + 2.0 * beta * horizon * math.sqrt(known / window)
+        return 2.0 * window * moved + 2.0 * beta * horizon * math.sqrt(potential / window)
 
     from scipy.optimize import minimize_scalar  # slow to import
 
@@ -107,8 +107,8 @@ def _measure_budget(_: Evidence, *, power: float) -> Finding:
     """The supplement prints H >= (d T)^(2/3) B^(-4/3); (30) there is d T H^(-3/2) <= B."""
     horizon, moved, dim = 20_000, 20.0, 4
     block = (dim * horizon) ** (2.0 / 3.0) * moved**power
-    spent = dim * horizon * block**-1.5
-    return Finding(spent / moved, why=f"Blocks of {block:,.0f} rounds use {spent:,.1f} of {moved:g}.")
+    use = dim * horizon * block**-1.5
+    return Finding(use / moved, why=f"Blocks of {block:,.0f} rounds use {use:,.1f} of {moved:g}.")
 
 
 def _measure_condition(_: Evidence) -> Finding:

@@ -119,11 +119,11 @@ def _share(name: str, says: str, measure: Callable[[Evidence], Finding], stateme
 
 
 def _measure_lemma(_: Evidence) -> Finding:
-    found = two_directions()
-    matrix = np.linalg.solve(found.gram, ROUNDS * np.outer(_slanted(), _slanted()))
+    bias = two_directions()
+    matrix = np.linalg.solve(bias.gram, ROUNDS * np.outer(_slanted(), _slanted()))
     largest = float(np.linalg.eigvals(matrix).real.max())
-    why = f"{found.factor:.2f} times, where the largest eigenvalue is {largest:.2f}: (41) needs a symmetric matrix."
-    return Finding(found.factor, why=why)
+    why = f"{bias.factor:.2f} times, where the largest eigenvalue is {largest:.2f}: (41) needs a symmetric matrix."
+    return Finding(bias.factor, why=why)
 
 
 def _slanted() -> Floats:
@@ -131,14 +131,14 @@ def _slanted() -> Floats:
 
 
 def _measure_theorem(_: Evidence) -> Finding:
-    found, rounds = deviation(two_directions()), 2 * ROUNDS + 1
-    errors = found.mean + found.spread * generator(0, "theorem 2").standard_normal(DRAWS)
-    failed = int((np.abs(errors) > found.allowed).sum())
+    gap, rounds = deviation(two_directions()), 2 * ROUNDS + 1
+    errors = gap.mean + gap.spread * generator(0, "theorem 2").standard_normal(DRAWS)
+    failed = int((np.abs(errors) > gap.allowed).sum())
     why = (
-        f"The error is {found.mean:.2f} +- {found.spread:.3f}, {found.allowed:.2f} is allowed: "
+        f"The error is {gap.mean:.2f} +- {gap.spread:.3f}, {gap.allowed:.2f} is allowed: "
         f"it fails in {failed:,} of {DRAWS:,} draws."
     )
-    return Finding(found.chance * rounds, why=why)
+    return Finding(gap.chance * rounds, why=why)
 
 
 def _measure_paths(_: Evidence) -> Finding:

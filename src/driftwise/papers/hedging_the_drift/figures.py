@@ -48,12 +48,12 @@ def figures(evidence: Evidence, source: Source) -> list[Drawing]:
 
 def _growths(evidence: Evidence) -> Iterator[Drawing]:
     fitted = "Mean regret against T on logarithmic scales, with 95% bands; behind each name the slope that fits best."
-    known = {phase: _by_horizon(evidence, f"figure2a/{phase}/") for phase in PHASES}
-    if all(known.values()):
+    studies = {phase: _by_horizon(evidence, f"figure2a/{phase}/") for phase in PHASES}
+    if all(studies.values()):
         caption = (
             f"{fitted} SW-UCB has the window of (90), or that of a theorem. Dotted: the slope that is proven, 2/3."
         )
-        draw = partial(_draw_known, evidence=evidence, names=known)
+        draw = partial(_draw_known, evidence=evidence, names=studies)
         yield Drawing("Figure 2(a): B = 1, known", caption, draw)
     unknown = {phase: _by_horizon(evidence, f"figure2b/{phase}/") for phase in PHASES}
     if all(unknown.values()):

@@ -143,14 +143,14 @@ def _measure_ratio(evidence: Evidence, *, studies: tuple[str, ...], policy: str)
 
 def _measure_wins(evidence: Evidence, *, studies: tuple[str, ...]) -> Finding:
     ours = [name for name in evidence.studies[studies[0]].policies if name.startswith("SW-UCB")]
-    found = {
+    findings = {
         (name, rival): ratio_of(evidence.regrets(study, name), evidence.regrets(study, rival))
         for study in studies
         for name in ours
         for rival in ("EXP3.S", "EXP3.S-exact")
     }
-    worst = worst_of(found.values())
-    name = next(name for (name, _), each in found.items() if each is worst)
+    worst = worst_of(findings.values())
+    name = next(name for (name, _), each in findings.items() if each is worst)
     return worst._replace(why=f"At most {worst.ours:.0%} of its regret: {name}.")
 
 

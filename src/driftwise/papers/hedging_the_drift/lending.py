@@ -124,8 +124,8 @@ class Lending(BaseWorld):
         gaps = []
         for tape in self.tapes(horizon, seed=0):
             means = tape.levels.table
-            chosen = own[tape.start : tape.start + len(means)]
-            gaps.append(means.max(axis=1) - means[np.arange(len(means)), chosen])
+            actions = own[tape.start : tape.start + len(means)]
+            gaps.append(means.max(axis=1) - means[np.arange(len(means)), actions])
         return np.cumsum(np.concatenate(gaps))
 
 

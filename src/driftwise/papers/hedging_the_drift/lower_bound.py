@@ -102,13 +102,13 @@ def _over_bound(evidence: Evidence, name: str, policy: str) -> Finding:
 
 
 def _measure_bound(evidence: Evidence, *, names: tuple[str, ...]) -> Finding:
-    found = {
+    findings = {
         (name, policy): _over_bound(evidence, name, policy)
         for name in names
         for policy in evidence.studies[name].policies
     }
-    place = min(found, key=lambda each: found[each].ours - 1.645 * found[each].error)
-    return found[place]._replace(why=f"{found[place].ours:.3f} times the bound: {place[1]} in {place[0]}.")
+    place = min(findings, key=lambda each: findings[each].ours - 1.645 * findings[each].error)
+    return findings[place]._replace(why=f"{findings[place].ours:.3f} times the bound: {place[1]} in {place[0]}.")
 
 
 def _measure_rate(_: Evidence, *, symbol: str) -> Finding:
@@ -122,11 +122,11 @@ def _measure_rate(_: Evidence, *, symbol: str) -> Finding:
 
 
 def _measure_blind(evidence: Evidence, *, names: tuple[str, ...]) -> Finding:
-    found = worst_of(_over_bound(evidence, name, "uniform") for name in names)
-    return found._replace(why=f"At most {found.ours:.3f} times the bound.")
+    finding = worst_of(_over_bound(evidence, name, "uniform") for name in names)
+    return finding._replace(why=f"At most {finding.ours:.3f} times the bound.")
 
 
 def _measure_learns(evidence: Evidence, *, names: tuple[str, ...]) -> Finding:
     pairs = ((evidence.regrets(name, "SW-UCB"), evidence.regrets(name, "uniform")) for name in names)
-    found = worst_of(ratio_of(*pair) for pair in pairs)
-    return found._replace(why=f"At most {found.ours:.3f} of its regret.")
+    finding = worst_of(ratio_of(*pair) for pair in pairs)
+    return finding._replace(why=f"At most {finding.ours:.3f} of its regret.")

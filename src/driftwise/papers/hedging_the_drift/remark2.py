@@ -35,12 +35,12 @@ def _study(name: str, instance: int, runs: int) -> Study:
 
 def claims(scale: str) -> Iterator[Claim]:
     """The remark speaks of the proof; read as a promise of what is lost, it can be judged."""
-    chosen = names(scale)
+    study_names = names(scale)
     yield Claim(
         "remark2/restarts",
         "restarts are essential: without them BOB loses more (the remark is about its proof, this about play)",
-        chosen,
-        partial(_measure_restarts, names=chosen),
+        study_names,
+        partial(_measure_restarts, names=study_names),
         agrees=at_least(1.0),
         possible=Range(0.0, math.inf),
         statement=None,

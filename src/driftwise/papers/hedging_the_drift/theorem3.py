@@ -48,10 +48,10 @@ def _measure_bound(evidence: Evidence, *, names: tuple[str, ...]) -> Finding:
         worst = most_regret(study.worlds["world"], study.horizon)
         for label, policy in study.policies.items():
             if isinstance(policy, SlidingLinUCB):
-                allowed = sliding_lin_ucb_bound(policy, study.worlds["world"].problem(study.horizon), _moved(study))
-                least = min(least, allowed / worst)
-                if allowed < worst:
-                    shares[name, label] = mean_of(evidence.regrets(name, label) / allowed)
+                bound = sliding_lin_ucb_bound(policy, study.worlds["world"].problem(study.horizon), _moved(study))
+                least = min(least, bound / worst)
+                if bound < worst:
+                    shares[name, label] = mean_of(evidence.regrets(name, label) / bound)
     if not shares:
         return Finding(math.nan, not_judged=f"It allows at least {least:.1f} times the regret of the worst arm.")
     place = max(shares, key=lambda each: shares[each].ours + 1.645 * shares[each].error)

@@ -78,7 +78,7 @@ def by_factor(evidence: Evidence, names: tuple[str, ...]) -> Growth:
 
 
 def _measure_ratio(evidence: Evidence, *, names: tuple[str, ...], one: float, other: float) -> Finding:
-    found = by_factor(evidence, names)
-    listed = ", ".join(f"{mean:,.0f} for {factor:g} B" for factor, mean in zip(FACTORS, found.means, strict=True))
-    ours, theirs = (found.regrets[:, FACTORS.index(factor)] for factor in (one, other))
+    grid = by_factor(evidence, names)
+    listed = ", ".join(f"{mean:,.0f} for {factor:g} B" for factor, mean in zip(FACTORS, grid.means, strict=True))
+    ours, theirs = (grid.regrets[:, FACTORS.index(factor)] for factor in (one, other))
     return ratio_of(ours, theirs, f"{listed}.")

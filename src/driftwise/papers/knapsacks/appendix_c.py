@@ -205,9 +205,9 @@ def _c2_measures(_: Evidence) -> Finding:
 
 def _c2_power(evidence: Evidence, *, names: tuple[str, ...], policy: str) -> Finding:
     regrets = np.stack([column(evidence, name, policy, "regret") for name in names], axis=1)
-    found = PowerLaw(np.array(LONGER, float), regrets).finding()
+    finding = PowerLaw(np.array(LONGER, float), regrets).finding()
     shares = ", ".join(f"{share:.3f}" for share in regrets.mean(axis=0) / LONGER)
-    return found._replace(why=f"{shares} of T: a power of {found.ours:.2f}.")
+    return finding._replace(why=f"{shares} of T: a power of {finding.ours:.2f}.")
 
 
 def _c2_blind(evidence: Evidence, *, study: str) -> Finding:

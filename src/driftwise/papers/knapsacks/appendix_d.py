@@ -79,11 +79,11 @@ def strays(world: str, horizon: int, seed: int) -> tuple[float, float]:
     policy = PRINTED.tuned(means)
     share = float(policy.init(ground.problem(horizon)).share[0])
     log = played_by(policy, ground, means, seed)
-    found = sums(confidence(policy, log, means, share * rates), log, means)
+    sides = sums(confidence(policy, log, means, share * rates), log, means)
     earned, budget = float(log.rewards.sum()), float(rates.min()) * horizon
     logs = [math.log(means.n_arms * many * horizon**2) for many in (1, means.n_resources)]
     v1, v2 = steps(means)
-    ends = [max(abs(float(terms["whole"][-1])) for terms in found[side]) for side in ("rewards", "costs")]
+    ends = [max(abs(float(terms["whole"][-1])) for terms in sides[side]) for side in ("rewards", "costs")]
     windows, variations, totals = (policy.window, policy.cost_window), (v1, float(v2.max())), (earned, budget)
     drifts = world != "stationary"
     one, other = (
@@ -105,9 +105,9 @@ def _fixed(log: float, arms: int, total: float) -> float:
 
 def _stray(_: Evidence, *, world: str, side: int, runs: int) -> Finding:
     values = np.array([[strays(world, horizon, seed)[side] for horizon in HORIZONS] for seed in range(runs)])
-    found = PowerLaw(np.array(HORIZONS, float), values).finding()
+    finding = PowerLaw(np.array(HORIZONS, float), values).finding()
     listed = ", ".join(f"{share:.2f}" for share in values.mean(axis=0))
-    return found._replace(why=f"{listed} of the expression at T = {', '.join(f'{each:,}' for each in HORIZONS)}.")
+    return finding._replace(why=f"{listed} of the expression at T = {', '.join(f'{each:,}' for each in HORIZONS)}.")
 
 
 # ---- Theorem 4 ----
@@ -146,16 +146,16 @@ def _shares(evidence: Evidence, name: str, policy: str) -> Floats:
     world = only_world(study, BudgetRotating, BudgetStationary)
     bests = column(evidence, name, policy, "benchmark")
     seeds = [int(key(study.seed, run, "world")) for run in range(study.runs)]
-    allowed = [expression(world, study.horizon, seed, best) for seed, best in zip(seeds, bests, strict=True)]
-    return np.asarray(column(evidence, name, policy) / np.array(allowed))
+    limits = [expression(world, study.horizon, seed, best) for seed, best in zip(seeds, bests, strict=True)]
+    return np.asarray(column(evidence, name, policy) / np.array(limits))
 
 
 def _regret(evidence: Evidence, *, world: str, policy: str) -> Finding:
     names = played(evidence, SERIES[world].name)
     values = np.stack([_shares(evidence, name, policy) for name in names.values()], axis=1)
-    found = PowerLaw(np.array(list(names)), values).last(LAST).finding()
+    finding = PowerLaw(np.array(list(names)), values).last(LAST).finding()
     listed = ", ".join(f"{share:.2f}" for share in values.mean(axis=0))
-    return found._replace(why=f"{listed} of the expression at T = {', '.join(f'{each:,.0f}' for each in names)}.")
+    return finding._replace(why=f"{listed} of the expression at T = {', '.join(f'{each:,.0f}' for each in names)}.")
 
 
 # ---- the claims ----

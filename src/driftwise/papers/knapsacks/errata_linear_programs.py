@@ -159,8 +159,8 @@ def _mix(cheapest: float) -> tuple[Floats, float]:
 
 
 def _spends(_: Evidence, *, cheapest: float) -> Finding:
-    mix, spent = _mix(cheapest)
-    return Finding(spent, why=f"A is played with probability {mix[0]:.4f}.")
+    mix, cost = _mix(cheapest)
+    return Finding(cost, why=f"A is played with probability {mix[0]:.4f}.")
 
 
 # ---- prices need not be unique. One arm that pays 1 and costs 0.5, with 0.5 a round ----

@@ -75,10 +75,10 @@ def played_by(policy: SlidingKnapsackUCB, world: BudgetWorld, means: Means, seed
 
 def bounds(policy: SlidingKnapsackUCB, log: RunRecord, means: Means) -> tuple[Floats, Floats]:
     """Upper bounds (round, arm) and lower bounds (round, resource, arm) before each round, from the whole log."""
-    chosen = (log.arms[:, None] == np.arange(means.n_arms)).astype(float)
-    counts1, counts2 = (over(chosen, window) for window in (policy.window, policy.cost_window))
-    means1 = over(chosen * log.rewards[:, None], policy.window) / (counts1 + 1.0)
-    means2 = over(chosen[:, None, :] * log.costs[:, :, None], policy.cost_window) / (counts2 + 1.0)[:, None, :]
+    picks = (log.arms[:, None] == np.arange(means.n_arms)).astype(float)
+    counts1, counts2 = (over(picks, window) for window in (policy.window, policy.cost_window))
+    means1 = over(picks * log.rewards[:, None], policy.window) / (counts1 + 1.0)
+    means2 = over(picks[:, None, :] * log.costs[:, :, None], policy.cost_window) / (counts2 + 1.0)[:, None, :]
     upper = (means1 + _widths(policy, means, means1, counts1, 1))[:-1]
     lower = (means2 - _widths(policy, means, means2, counts2[:, None, :], means.n_resources))[:-1]
     return (np.minimum(upper, 1.0), np.maximum(lower, 0.0)) if policy.clip else (upper, lower)
@@ -152,10 +152,10 @@ def shares(world: str, seed: int) -> dict[tuple[str, str], float]:
     means, rates = ground.means(ROUNDS, seed), ground.rates(ROUNDS)
     policy = Algorithm1().tuned(means)
     log = played_by(policy, ground, means, seed)
-    found = sums(confidence(policy, log, means, rates), log, means)
+    terms = sums(confidence(policy, log, means, rates), log, means)
     limits = {side: allowed(policy, means, side) for side in SIDES}
     return {
-        (side, term): float(max(np.abs(each[term]).max() for each in found[side]) / limits[side][term])
+        (side, term): float(max(np.abs(each[term]).max() for each in terms[side]) / limits[side][term])
         for side in SIDES
         for term in TERMS
     }

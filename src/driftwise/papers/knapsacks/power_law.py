@@ -72,18 +72,18 @@ def power_of(sizes: Floats, means: Floats) -> float:
 
 def jackknife(values: Floats, statistic: Callable[[Floats], float]) -> tuple[float, float]:
     """A statistic of runs (the rows of `values`), and its standard error; nan for a single run."""
-    runs, found = len(values), statistic(values)
+    runs, whole = len(values), statistic(values)
     if runs < 2:
-        return found, math.nan
+        return whole, math.nan
     others = np.array([statistic(np.delete(values, run, axis=0)) for run in range(runs)])
-    return found, float(np.sqrt((runs - 1) * others.var()))
+    return whole, float(np.sqrt((runs - 1) * others.var()))
 
 
 def column(evidence: Evidence, study: str, policy: str, name: str = "steady_regret") -> Floats:
     """One outcome of all runs of a policy in a study."""
-    chosen = evidence.studies[study]
-    (world,) = chosen.worlds
-    return evidence.results.column(chosen.cells_of(world, policy), name)
+    source = evidence.studies[study]
+    (world,) = source.worlds
+    return evidence.results.column(source.cells_of(world, policy), name)
 
 
 def grown(evidence: Evidence, series: str, policy: str, name: str = "steady_regret") -> PowerLaw:

@@ -102,16 +102,16 @@ def corollary1(scale: str) -> Iterator[Claim]:
         about="paper",
     )
     for series in ("theorem-1/T/rotating/d=1", "theorem-1/T/stationary/d=1"):
-        chosen = theorem1.SERIES[series]
+        item = theorem1.SERIES[series]
         kind = series.split("/")[2]
         for form, reading in READINGS.items():
             yield Claim(
                 f"corollary-1/rate/{kind}/{form}",
-                f"T - tau grows no faster than T^({chosen.power}), {kind} worlds: shown is the power of 1 + T - tau",
-                chosen.names(scale),
+                f"T - tau grows no faster than T^({item.power}), {kind} worlds: shown is the power of 1 + T - tau",
+                item.names(scale),
                 partial(_stopping_rate, series=series, policy=form),
-                at_most(chosen.theory + chosen.margin(scale)),
-                paper=chosen.theory,
+                at_most(item.theory + item.margin(scale)),
+                paper=item.theory,
                 statement=f"corollary-1/rate/{kind}",
                 reading=reading,
                 about=form,
@@ -206,6 +206,6 @@ def repaired(means: Means, budgets: Floats) -> float:
     even, moved = even_plan(means, budgets), unrest(means)
     price, each = float(even.prices.max()), even.rewards[means.rows]
     before = np.concatenate([[0.0], np.cumsum(each)])
-    left = np.arange(means.horizon, -1, -1) * float(each.max())
-    right = 2.0 * (moved.reward_spread + price * moved.cost_spread) + left
+    rest = np.arange(means.horizon, -1, -1) * float(each.max())
+    right = 2.0 * (moved.reward_spread + price * moved.cost_spread) + rest
     return float((right - (best_plan(means, budgets).value - before)).min())

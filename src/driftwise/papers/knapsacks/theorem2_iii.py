@@ -132,9 +132,9 @@ def least(world: KnapsackExample, rounds: int) -> float:
     for sign in SIGNS.values():
         turn = replace(world, sign=sign).means(rounds, 0)
         (r1, r2), (c1, c2) = turn.rewards[:, 0], turn.costs[:, 0, 0]
-        left = budget - shares * half * c1
-        later = np.clip(left / c2, 0.0, half)
-        earned = np.where(left >= -1e-9, shares * half * r1 + later * r2, -np.inf)
+        rest = budget - shares * half * c1
+        later = np.clip(rest / c2, 0.0, half)
+        earned = np.where(rest >= -1e-9, shares * half * r1 + later * r2, -np.inf)
         regrets.append(earned.max() - earned)
     return float(np.maximum(*regrets).min())
 
@@ -241,5 +241,5 @@ def _measure_share(
     shares = {name: least_loss(evidence, name) / of(world_of(evidence, name), ROUNDS) for name in names}
     smallest = min(shares, key=lambda name: float(shares[name].mean()))
     largest = max(float(each.mean()) for each in shares.values())
-    found = mean_of(shares[smallest])
-    return found._replace(why=f"From {found.ours:.2f} ({smallest.split('/')[1]}) to {largest:.2f} of it.")
+    finding = mean_of(shares[smallest])
+    return finding._replace(why=f"From {finding.ours:.2f} ({smallest.split('/')[1]}) to {largest:.2f} of it.")

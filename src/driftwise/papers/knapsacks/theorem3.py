@@ -162,8 +162,8 @@ def _constraints(scale: str) -> Iterator[Claim]:
 
 def _by_constraints(evidence: Evidence, *, policy: str) -> Finding:
     ours, still = (grown(evidence, "theorem-3/d", each, "violation") for each in (policy, "still"))
-    found = ours.finding()
-    return found._replace(why=f"{found.why} Who never moves: {still.fit()[0]:.2f}.")
+    finding = ours.finding()
+    return finding._replace(why=f"{finding.why} Who never moves: {still.fit()[0]:.2f}.")
 
 
 # ---- what W costs ----
@@ -273,7 +273,7 @@ def _random_program(number: int) -> tuple[float, float, float]:
 def _sandwich(_: Evidence, *, count: int, upper: bool) -> Finding:
     every = [_random_program(number) for number in range(count)]
     if upper:
-        return Finding(max((strict - loose) / allowed for loose, strict, allowed in every if allowed > 1e-9))
+        return Finding(max((strict - loose) / slack for loose, strict, slack in every if slack > 1e-9))
     return Finding(min((strict - loose) / max(1.0, abs(loose)) for loose, strict, _ in every))
 
 

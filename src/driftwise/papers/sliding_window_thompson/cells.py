@@ -116,13 +116,13 @@ def _cell(table: str, n_arms: int, horizon: int, algorithm: str) -> Claim:
 
 
 def _measure_cell(evidence: Evidence, *, study: str, algorithm: str, horizon: int, mean: float) -> Finding:
-    found = mean_of(evidence.regrets(study, algorithm, reported(horizon)))
+    finding = mean_of(evidence.regrets(study, algorithm, reported(horizon)))
     end = evidence.regret(study, algorithm).mean
     table, arms, _ = study.split("/")
     uniform = uniform_loss(table, int(arms.removeprefix("K=")), horizon)
     silent = f"Uniform play loses {uniform:,.0f}: the cell says nothing of {algorithm}."
-    return found._replace(
-        why=f"Off by {found.ours / mean - 1.0:+.1%}.",
+    return finding._replace(
+        why=f"Off by {finding.ours / mean - 1.0:+.1%}.",
         at_end=end,
         not_judged=silent if abs(uniform - mean) <= MARGIN * mean else "",
     )

@@ -80,8 +80,10 @@ def _measure_slope(evidence: Evidence, *, study: str, start: int, stop: int) -> 
     others = [name for name in ALGORITHMS if name != "SW-TS" and printed_in(study, name)]
     means = {name: float(gained(name).mean()) for name in others}
     ours = gained("SW-TS")
-    found = (ratio_of(ours, gained(name), f"SW-TS {ours.mean():,.0f}, {name} {means[name]:,.0f}.") for name in others)
-    return worst_of(found)
+    findings = (
+        ratio_of(ours, gained(name), f"SW-TS {ours.mean():,.0f}, {name} {means[name]:,.0f}.") for name in others
+    )
+    return worst_of(findings)
 
 
 def _measure_restart(evidence: Evidence, *, study: str) -> Finding:
@@ -322,15 +324,15 @@ def figure_5() -> Iterator[Claim]:
 
 def _measure_all_speeds(evidence: Evidence, *, names: tuple[str, ...], left_out: str) -> Finding:
     others = [name for name in ALGORITHMS if name not in ("SW-TS", left_out)]
-    found = [worst_of(lead(evidence, study, "SW-TS", name) for name in others) for study in names]
-    return worst_of(found)
+    findings = [worst_of(lead(evidence, study, "SW-TS", name) for name in others) for study in names]
+    return worst_of(findings)
 
 
 def _measure_with_arms(evidence: Evidence, *, pairs: tuple[tuple[str, str], ...], name: str) -> Finding:
-    found = []
+    findings = []
     for many, few in pairs:
         ours, theirs = (mean_of(evidence.regrets(study, name)) for study in (many, few))
         ratio = ours.ours / theirs.ours
         error = ratio * float(np.hypot(ours.error / ours.ours, theirs.error / theirs.ours))
-        found.append(Finding(ratio, error, f"{theirs.ours:,.0f} at K=5, {ours.ours:,.0f} at K=30.", runs=ours.runs))
-    return min(found, key=lambda each: each.ours - 1.645 * each.error)
+        findings.append(Finding(ratio, error, f"{theirs.ours:,.0f} at K=5, {ours.ours:,.0f} at K=30.", runs=ours.runs))
+    return min(findings, key=lambda each: each.ours - 1.645 * each.error)

@@ -205,10 +205,10 @@ def close_rounds(n_arms: int, horizon: int, delta: float) -> int:
 
 
 def _measure_close(_: Evidence, *, n_arms: int, horizon: int, delta: float, power: float) -> Finding:
-    count, allowed = close_rounds(n_arms, horizon, delta), closeness(n_arms, 1e-4) * delta * horizon**power
-    if allowed >= horizon:
-        return Finding(math.nan, not_judged=f"It allows {allowed:,.0f} of {horizon:,} rounds.")
-    return Finding(count / allowed, why=f"{count:,} rounds, where {allowed:,.0f} are allowed.")
+    count, limit = close_rounds(n_arms, horizon, delta), closeness(n_arms, 1e-4) * delta * horizon**power
+    if limit >= horizon:
+        return Finding(math.nan, not_judged=f"It allows {limit:,.0f} of {horizon:,} rounds.")
+    return Finding(count / limit, why=f"{count:,} rounds, where {limit:,.0f} are allowed.")
 
 
 def _measure_same_side(_: Evidence, *, n_arms: int) -> Finding:

@@ -20,15 +20,15 @@ def knowledge() -> Iterator[Claim]:
     """With all knowledge, against without some of it."""
     for world in WORLDS:
         for drift, setting in DRIFTS.items():
-            for known, without in UNKNOWN.items():
+            for part, without in UNKNOWN.items():
                 for reading, policy in PLAYED.items():
                     where = f"knowledge/{setting}/world={world}"
-                    whole = known == "none" and reading == "literal"
+                    whole = part == "none" and reading == "literal"
                     yield Claim(
                         id=where if whole else f"{where}/{without}" + ("" if reading == "literal" else f"/{reading}"),
                         says=f"{setting}: Our Policy loses less with its prior knowledge than {without}",
-                        studies=(informed(world, drift, "full"), informed(world, drift, known)),
-                        measure=partial(_helps, world=world, drift=drift, known=known, policy=policy),
+                        studies=(informed(world, drift, "full"), informed(world, drift, part)),
+                        measure=partial(_helps, world=world, drift=drift, known=part, policy=policy),
                         agrees=WINS,
                         statement=where if whole else None,
                         reading=reading,

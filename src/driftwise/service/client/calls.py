@@ -155,8 +155,8 @@ class ApiCall(Generic[T]):
 def _pauses(patience: float) -> Iterator[float]:
     """Pauses before each attempt after the first: growing, and random so that clients do not retry in step."""
     end, longest = time.monotonic() + patience, PAUSE_S
-    while (left := end - time.monotonic()) > 0.0:
-        yield min(left, random.uniform(0.5, 1.0) * longest)
+    while (remaining := end - time.monotonic()) > 0.0:
+        yield min(remaining, random.uniform(0.5, 1.0) * longest)
         longest = min(MAX_PAUSE_S, 2 * longest)
 
 

@@ -220,8 +220,8 @@ async def _work(engine: Engine, name: str, work: Callable[[Deployment], Event], 
             return await engine.answer(entry, [(event, Body())], key, reply)
         async with engine.catalogue_lock:  # the retention is in force before the first request after a start
             (noted,) = _retention_changed(engine, entry, live)
-            done = engine.write(entry, [(event, Body()), (noted, Body())], key.answers(reply, engine.clock()))
-            await wait_for_commit(done)
+            commit = engine.write(entry, [(event, Body()), (noted, Body())], key.answers(reply, engine.clock()))
+            await wait_for_commit(commit)
             engine.catalogue.apply(noted)
     return reply
 

@@ -78,8 +78,8 @@ def _write(path: Path, groups: Iterable[list[dict[str, Any]]]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    for left in path.parent.glob(f"*{UNFINISHED}"):  # the service was killed while it wrote
-        left.unlink()
+    for part in path.parent.glob(f"*{UNFINISHED}"):  # the service was killed while it wrote
+        part.unlink()
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=UNFINISHED, delete=False) as file:
         try:
             with pq.ParquetWriter(file, _schema(), compression="zstd") as writer:
@@ -100,13 +100,13 @@ def erase_unit(archive: Path, name: str, stream: int, unit: str, pseudonym: str)
     count = 0
     for path in sorted(folder_of(archive, name, stream).glob("*.parquet")):
         rows = pq.read_table(path).to_pylist()
-        found = 0
+        matches = 0
         for row in rows:
             body = msgspec.json.decode(row["body"])
             if row["kind"] == "decided" and body["unit"] == unit:
                 row["body"] = _json(body | {"unit": pseudonym, "request": {}})
-                found += 1
-        if found:
+                matches += 1
+        if matches:
             _write(path, [rows])
-        count += found
+        count += matches
     return count

@@ -194,8 +194,8 @@ async def check_ready(engine: "Engine") -> Ready:
     if reason is None and readiness.idle:
         if readiness.trying is None or readiness.trying.done():
             readiness.trying = engine.start_task(try_store(engine))
-        done, _ = await asyncio.wait([readiness.trying], timeout=ANSWER_S)
-        reason = readiness.reason if done else f"the store has not answered for {ANSWER_S:g} seconds"
+        answers, _ = await asyncio.wait([readiness.trying], timeout=ANSWER_S)
+        reason = readiness.reason if answers else f"the store has not answered for {ANSWER_S:g} seconds"
     return Ready(reason is None, reason, engine.damaged_names)
 
 

@@ -174,8 +174,8 @@ class Engine:
             await self.commit()
             yield
         finally:
-            done, entry.busy = entry.busy, None
-            done.set_result(None)
+            free, entry.busy = entry.busy, None
+            free.set_result(None)
 
     def _check_owner(self, entry: DeploymentEntry) -> None:
         if not self.owns(entry.stream):
@@ -206,10 +206,10 @@ class Engine:
             entry.settled |= outcomes
         entry.writing += 1
         entry.unsaved += len(new_events)
-        done = self.writer.submit([event for event, _ in new_events], answers, mark=(entry, outcomes))
+        commit = self.writer.submit([event for event, _ in new_events], answers, mark=(entry, outcomes))
         if entry.live is not None and entry.unsaved >= _snapshot_every(entry.live):
             self.save(entry)
-        return done
+        return commit
 
     @staticmethod
     def _written(mark: tuple[DeploymentEntry, dict[int, Body]]) -> None:
@@ -384,10 +384,10 @@ def damaged_error(entry: DeploymentEntry) -> Damaged:
     return Damaged(f"deployment {entry.initial.name} is damaged: {damage.why}", damage.event)
 
 
-async def wait_for_commit(done: Awaitable[bool]) -> bool:
+async def wait_for_commit(commit: Awaitable[bool]) -> bool:
     """Wait for a commit; returns what its chore does."""
     try:
-        return await done
+        return await commit
     except JournalError as error:
         why = f"the store cannot be written now ({error.reason}); repeat the request with the same idempotency key"
         raise Unavailable(why) from None

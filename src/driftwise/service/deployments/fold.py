@@ -36,7 +36,7 @@ _SNAPSHOT = msgspec.msgpack.Decoder(DeploymentSnapshot)
 msgspec.msgpack.Decoder(DecisionNote)  # so that msgspec knows the type before several threads need it
 
 
-def ignore_progress(done: int) -> None:
+def ignore_progress(n_events: int) -> None:
     """Nobody wants to know how far a replay is."""
 
 

@@ -145,10 +145,10 @@ async def fold_beside(
     upto: int | None = None,
 ) -> Deployment:
     """Fold a deployment from its journal, while it goes on; the options are those of `fold`."""
-    found = await replay_beside(engine, entry, why, cached=cached, policy=policy, upto=upto)
-    if isinstance(found, Deployment):
-        return found
-    live = await asyncio.to_thread(restore, found)
+    result = await replay_beside(engine, entry, why, cached=cached, policy=policy, upto=upto)
+    if isinstance(result, Deployment):
+        return result
+    live = await asyncio.to_thread(restore, result)
     if live is None:
         raise _failed(entry, "its state cannot be restored")
     return live
@@ -208,8 +208,8 @@ async def catch_up_beside(engine: "Engine", entry: DeploymentEntry, other: Deplo
 async def wait_patiently(entry: DeploymentEntry, end: "asyncio.Future[None]") -> None:
     """Wait for the end of what a deployment does; refuse where that is a replay that takes long."""
     while not (await asyncio.wait([end], timeout=WAIT_S))[0]:
-        progress, left = entry.replay, None if entry.replay is None else entry.replay.seconds_left
+        progress, seconds = entry.replay, None if entry.replay is None else entry.replay.seconds_left
         exact = entry.live is not None and not entry.live.provisional  # then it is not the replay that it waits for
-        if progress is not None and not exact and (left is None or left > WAIT_S):
-            raise Replaying(f"{progress.sentence}; repeat the request", left)
+        if progress is not None and not exact and (seconds is None or seconds > WAIT_S):
+            raise Replaying(f"{progress.sentence}; repeat the request", seconds)
     end.result()

@@ -33,8 +33,8 @@ async def promote(engine: Engine, name: str, request: PromoteRequest, *, key: Id
             await engine.commit(answers=key.answers(reply, engine.clock()))
             return reply
         if policy not in live.spec.shadows:
-            known = ", ".join(live.spec.shadows) or "none"
-            raise NotFound(f"{request.policy} is not a shadow of deployment {name}: it has {known}")
+            shadows = ", ".join(live.spec.shadows) or "none"
+            raise NotFound(f"{request.policy} is not a shadow of deployment {name}: it has {shadows}")
         names = [each for each in live.spec.shadows if each != policy]
         names += [_name_to_keep(live.spec)] if request.keep else []
         changes = {"policy": policy, **TEXTS, "shadows": names}

@@ -124,10 +124,10 @@ async def summary(engine: Engine, name: str) -> SummaryResponse:
 def _summary_of(agent: Agent, request: dict[str, Any]) -> list[ArmKnowledge]:
     """A record per arm; none where the next decision needs a context, and there was no decision yet."""
     try:
-        known = agent.summary(**request)
+        summary = agent.summary(**request)
     except DriftwiseError:
         return []
-    return [ArmKnowledge(each.arm, **_numbers(each)) for each in known]
+    return [ArmKnowledge(each.arm, **_numbers(each)) for each in summary]
 
 
 async def verify(engine: Engine, name: str) -> Verification:
@@ -139,8 +139,8 @@ async def verify(engine: Engine, name: str) -> Verification:
     async with exact_history(engine, name) as (entry, live):
         state, upto = live.freeze(), live.number - 1
         await engine.commit()
-        found = await replay_beside(engine, entry, VERIFY, cached=False, upto=upto)
-        replica = await asyncio.to_thread(found.snapshot) if isinstance(found, Deployment) else found
+        result = await replay_beside(engine, entry, VERIFY, cached=False, upto=upto)
+        replica = await asyncio.to_thread(result.snapshot) if isinstance(result, Deployment) else result
         identical = await asyncio.to_thread(lambda: replica == state())
     return Verification(identical, replica.number + 1, time.perf_counter() - start)
 
@@ -268,16 +268,16 @@ def _explain(then: Deployment, decision: LoggedDecision) -> Explanation:
     shares = choice_shares(agent, decision.request, hooks.samples)
     round_ = then.round_at(microseconds(decision.decided_at))
     try:
-        known = summary_of(agent, decision.request, round_)
+        summary = summary_of(agent, decision.request, round_)
         replica = agent.decide(**decision.request, at=round_)
         reproduced = decision.sticky or decision.override or list_of(replica.action) == list_of(decision.action)
     except DriftwiseError as error:
         raise Unavailable(f"the decision cannot be reproduced: {error}") from None
     policy = specs.describe_policy(then.spec)
-    chosen = [str(each) for each in list_of(decision.action)]
+    choice = [str(each) for each in list_of(decision.action)]
     arms = [
-        {"arm": each.arm, "chosen": str(each.arm) in chosen, "share": shares.get(each.arm, 0.0)} | _numbers(each)
-        for each in known
+        {"arm": each.arm, "chosen": str(each.arm) in choice, "share": shares.get(each.arm, 0.0)} | _numbers(each)
+        for each in summary
     ]
     hooks.explain(agent.adapter, agent.t, arms)
     window = hooks.window(agent.adapter, round_)
@@ -291,8 +291,8 @@ def list_of(action: object) -> list[Any]:
     return list(action) if isinstance(action, list | tuple) else [action]
 
 
-def _numbers(known: ArmSummary) -> dict[str, Any]:
+def _numbers(summary: ArmSummary) -> dict[str, Any]:
     """What the policy says of an arm, as JSON has it: a number that is not finite is null."""
-    numbers = {name: getattr(known, name) for name in NUMBERS}
+    numbers = {name: getattr(summary, name) for name in NUMBERS}
     plain = {name: None if value is None or math.isinf(value) else value for name, value in numbers.items()}
-    return plain if known.costs is None else plain | {"costs": known.costs}
+    return plain if summary.costs is None else plain | {"costs": summary.costs}

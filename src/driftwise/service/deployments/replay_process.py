@@ -158,7 +158,7 @@ def do_job(job: ReplayJob, output: IO[bytes]) -> None:
             upto=job.upto,
             cached=job.cached,
             policy=job.policy,
-            progress=lambda done: send(output, ReplayedEvents(done)),
+            progress=lambda n_events: send(output, ReplayedEvents(n_events)),
         )
         snapshot = live.snapshot()
         send(output, ReplayedState(snapshot.number, snapshot.body))

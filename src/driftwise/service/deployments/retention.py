@@ -42,8 +42,8 @@ async def cut(engine: "Engine", name: str) -> Origin | None:
     if retention is None:
         return None
     now, since = live.time(engine.clock()), live.policy_since
-    allowed = limits(live.spec, retention, live.number - 1, lambda duration: leaps.back(now, duration))
-    origin = await engine.read_in_thread(entry, _find_cut, engine.journal, entry, since, allowed)
+    bounds = limits(live.spec, retention, live.number - 1, lambda duration: leaps.back(now, duration))
+    origin = await engine.read_in_thread(entry, _find_cut, engine.journal, entry, since, bounds)
     if origin is not None:
         if retention.archive:
             if engine.archive is None:  # the service was started without it: nothing may be dropped
@@ -64,7 +64,7 @@ async def _still_fits(engine: "Engine", origin: Origin, live: Deployment, since:
     return live.policy_since == since and (now is None or now.number < origin.number)
 
 
-def _find_cut(journal: Journal, entry: DeploymentEntry, since: int, allowed: CutLimits) -> Origin | None:
+def _find_cut(journal: Journal, entry: DeploymentEntry, since: int, bounds: CutLimits) -> Origin | None:
     """The newest snapshot that may be the origin: usable by this code, and of the policy in force `since` an event.
 
     One from before that event is of another policy, or of the same with another past: no replay reaches its state.
@@ -72,13 +72,13 @@ def _find_cut(journal: Journal, entry: DeploymentEntry, since: int, allowed: Cut
     origin = journal.origin(entry.stream)
     oldest = -1 if origin is None else origin.number
     for number in sorted(journal.snapshot_numbers(entry.stream), reverse=True):
-        if not oldest < number <= allowed.number:
+        if not oldest < number <= bounds.number:
             continue
         snapshot = journal.latest(entry.stream, number)
         if snapshot is None or snapshot.number != number:
             continue
         (event,) = journal.read(entry.stream, number - 1, number)
-        then = restore(snapshot) if event.at <= allowed.at else None
+        then = restore(snapshot) if event.at <= bounds.at else None
         if then is not None and then.policy_since == since:
             return _origin_at(journal, snapshot)
     return None
@@ -111,15 +111,15 @@ def cut_offline(journal: Journal, entry: DeploymentEntry, retention: RetentionSp
     if retention is None:
         return None
     last, moment = live.number - 1, max(now, live.at)
-    allowed = limits(live.spec, retention, last, lambda duration: moment - duration)
+    bounds = limits(live.spec, retention, last, lambda duration: moment - duration)
     saved = shadows.saved_upto(journal, entry.stream)
     numbers = [saved[name] for name in live.spec.shadows if name in saved]
-    allowed = CutLimits(min([allowed.number, *numbers]), allowed.at)  # what shadows were not fed must stay
+    bounds = CutLimits(min([bounds.number, *numbers]), bounds.at)  # what shadows were not fed must stay
     before = journal.origin(entry.stream)
     number = -1 if before is None else before.number
     start = number
-    for event in journal.read(entry.stream, number, allowed.number):
-        if event.at > allowed.at:
+    for event in journal.read(entry.stream, number, bounds.number):
+        if event.at > bounds.at:
             break
         number = event.number
     if number <= start:

@@ -103,17 +103,17 @@ async def feed(engine: "Engine", entry: "DeploymentEntry", shadows: Shadows) -> 
         if live is None or shadow.failure is not None or shadow.number >= live.number:
             continue
         events = await asyncio.to_thread(_page, engine.journal, entry.stream, shadow.number)
-        done = 0
-        while done < len(events) and entry.shadows is shadows and shadows.members.get(shadow.policy) is shadow:
+        position = 0
+        while position < len(events) and entry.shadows is shadows and shadows.members.get(shadow.policy) is shadow:
             start = time.perf_counter()
             async with shadows.lock:
-                if shadow.number != events[done].number or shadow.failure is not None:
+                if shadow.number != events[position].number or shadow.failure is not None:
                     fed = True  # somebody else has fed it
                     break
-                done += await asyncio.to_thread(_feed_slice, shadow, events[done:])
+                position += await asyncio.to_thread(_feed_slice, shadow, events[position:])
             await asyncio.sleep(time.perf_counter() - start)
-        shadows.unsaved += done
-        fed |= done > 0
+        shadows.unsaved += position
+        fed |= position > 0
     if shadows.unsaved >= SAVE_EVERY:
         await save(engine, entry)
     return fed
@@ -126,10 +126,10 @@ def _page(journal: Journal, stream: int, number: int) -> list[Event]:
 def _feed_slice(shadow: Shadow, events: Sequence[Event]) -> int:
     """Feed events until the time is over; returns how many. An event that it cannot take ends a shadow."""
     end = time.perf_counter() + SLICE_S
-    for done, event in enumerate(events, 1):
+    for count, event in enumerate(events, 1):
         apply(shadow, event)
         if shadow.failure is not None or time.perf_counter() > end:
-            return done
+            return count
     return len(events)
 
 

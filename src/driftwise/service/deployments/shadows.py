@@ -72,13 +72,13 @@ def load(journal: Journal, stream: int, initial: DeploymentSpec, now: Deployment
     Where events were dropped that is the first after the origin, if a change since has allowed that for this shadow.
     """
     shadows, origin = Shadows(), journal.origin(stream)
-    allowed = {*names} if origin is None else _may_begin_at(journal, origin)
+    candidates = {*names} if origin is None else _may_begin_at(journal, origin)
     saved = {each.policy: each for each in _read(journal, stream)}
     for name in names:
-        found = _restored(journal, stream, saved[name], origin, now) if name in saved else None
-        if found is not None:
-            shadows.members[name] = found
-        elif origin is not None and name not in allowed:
+        shadow = _restored(journal, stream, saved[name], origin, now) if name in saved else None
+        if shadow is not None:
+            shadows.members[name] = shadow
+        elif origin is not None and name not in candidates:
             shadows.lost[name] = (
                 f"the events up to {origin.number} were dropped, and cannot be fed to it; to begin with those that are "
                 "kept, remove it and add it again with allow_partial_replay"
@@ -100,15 +100,15 @@ def _may_begin_at(journal: Journal, origin: Origin) -> set[str]:
 
     Other `propensity_samples` make all shadows new.
     """
-    spec, allowed = spec_of(origin), set[str]()
+    spec, candidates = spec_of(origin), set[str]()
     names, samples = {*spec.shadows}, spec.propensity_samples
     for event in journal.read_kind(origin.stream, CHANGED, origin.number):
         body = body_of(event)
         after, counted = {*body.changes.get("shadows", names)}, body.changes.get("propensity_samples", samples)
         new = after - names if counted == samples else after
-        allowed = (allowed | new if body.partial else allowed) & after
+        candidates = (candidates | new if body.partial else candidates) & after
         names, samples = after, counted
-    return allowed
+    return candidates
 
 
 def _read(journal: Journal, stream: int) -> list[SavedShadow]:

@@ -37,16 +37,16 @@ def _unknown_field(field: str, path: str | None, body: bytes, request: type | No
         return _unknown_in_problem(field, body)
     if path is not None or request is None:
         return f"unknown field `{field}` at `{path or '$'}`"
-    allowed = _fields(request)
-    if "problem" in allowed:
-        creates = "name" in allowed  # a change of a deployment does not repeat the kind of its problem
+    options = _fields(request)
+    if "problem" in options:
+        creates = "name" in options  # a change of a deployment does not repeat the kind of its problem
         if field in KIND_WORDS and creates:
             return f'`{field}` is the `kind` of `problem`: {{"problem": {{"kind": "multi-armed", "arms": [...]}}}}'
         owners = _owners(field)
         if owners:
             kind = f'"kind": "{owners[0]}", ' if creates else ""
             return f'`{field}` belongs inside `problem`: {{"problem": {{{kind}"{field}": ...}}}}'
-    return f"unknown field `{field}`; allowed: {', '.join(allowed)}"
+    return f"unknown field `{field}`; allowed: {', '.join(options)}"
 
 
 def _unknown_in_problem(field: str, body: bytes) -> str:

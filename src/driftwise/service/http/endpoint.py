@@ -311,17 +311,17 @@ async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
         await answer(send, *error_reply(NotFound(f"there is nothing at {_quote(scope['path'])}")))
 
 
-async def method_not_allowed(scope: Scope, send: Send, allowed: bytes) -> None:
+async def method_not_allowed(scope: Scope, send: Send, methods: bytes) -> None:
     """Answer a request with a method that the path does not have."""
-    detail = f"{scope['method']} is not allowed at {_quote(scope['path'])}; allowed: {allowed.decode()}"
-    await answer(send, *error_reply(MethodNotAllowed(detail)), more=[(b"allow", allowed)])
+    detail = f"{scope['method']} is not allowed at {_quote(scope['path'])}; allowed: {methods.decode()}"
+    await answer(send, *error_reply(MethodNotAllowed(detail)), more=[(b"allow", methods)])
 
 
-def _query(text: bytes, allowed: Mapping[str, QueryParameter]) -> dict[str, str]:
+def _query(text: bytes, parameters: Mapping[str, QueryParameter]) -> dict[str, str]:
     query = dict(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
     for name in query:
-        if name not in allowed:
-            choice = ", ".join(allowed) or "none"
+        if name not in parameters:
+            choice = ", ".join(parameters) or "none"
             raise BadRequest(f"unknown query parameter {_quote(name)}; allowed: {choice}")
     return query
 
@@ -350,17 +350,17 @@ def _quote(text: str) -> str:
 async def read_body(headers: Headers, receive: Receive, limits: Limits) -> bytes:
     """The body, within the limits of time and size; bytes are counted, because `content-length` may be wrong."""
     length = headers.get(b"content-length", b"0")
-    left = limits.max_body if length.isdigit() and len(length) <= 16 and int(length) <= limits.max_body else -1
+    remaining = limits.max_body if length.isdigit() and len(length) <= 16 and int(length) <= limits.max_body else -1
     parts: list[bytes] = []
     try:
         async with asyncio.timeout(limits.body_s):
-            while left >= 0:
+            while remaining >= 0:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise BadRequest("the body ended too early")
                 parts.append(message.get("body", b""))
-                left -= len(parts[-1])
-                if left >= 0 and not message.get("more_body"):
+                remaining -= len(parts[-1])
+                if remaining >= 0 and not message.get("more_body"):
                     return b"".join(parts)
     except TimeoutError:
         raise BadRequest(f"the body took longer than {limits.body_s:g} seconds") from None

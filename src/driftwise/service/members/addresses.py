@@ -40,6 +40,6 @@ def advertised_address(advertise: str | None, host: str, port: int, offset: int 
 def _own_address() -> str:
     """An address of this machine that others can reach, as far as its name tells; else loopback."""
     with suppress(OSError):
-        found = [info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_STREAM)]
-        return str(next((each for each in found if not ipaddress.ip_address(each).is_loopback), "127.0.0.1"))
+        addresses = [info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_STREAM)]
+        return str(next((each for each in addresses if not ipaddress.ip_address(each).is_loopback), "127.0.0.1"))
     return "127.0.0.1"

@@ -31,6 +31,7 @@ from driftwise.service.members.store_server import StoreServer
 from driftwise.service.members.worker import READY, WorkerSettings
 from driftwise.service.store.journal import open_journal
 from driftwise.service.store.sqlite import SQLiteJournal
+from driftwise.service.store.store_file import check_platform
 
 MAX_WORKERS = 64
 HANG_S = 30.0  # without a sign of life
@@ -148,6 +149,7 @@ class WorkerGroup:
 
 def serve_workers(n_workers: int, settings: WorkerSettings, *, print_line: Callable[[str], None] = print) -> None:
     """Serve a store with several processes, until a signal."""
+    check_platform()
     log_to_stderr()
     if not 1 <= n_workers <= MAX_WORKERS:
         raise ParameterError(f"--workers {n_workers} is not a whole number from 1 to {MAX_WORKERS}")

@@ -86,8 +86,8 @@ def _rows(source: Any, table: str, columns: str) -> Iterator[Sequence[Any]]:
     while misses < MAX_MISSES:
         last += 1
         try:
-            found = source.execute(f"SELECT {columns} FROM {table} WHERE rowid = ?", (last,)).fetchall()
+            batch = source.execute(f"SELECT {columns} FROM {table} WHERE rowid = ?", (last,)).fetchall()
         except DAMAGE:
-            found = []
-        misses = 0 if found else misses + 1
-        yield from found
+            batch = []
+        misses = 0 if batch else misses + 1
+        yield from batch

@@ -155,8 +155,8 @@ class SQLJournal(ABC):
     def _keep(self, events: Sequence[Event], snapshots: Sequence[Snapshot]) -> None:
         """Add snapshots, and drop those not worth keeping; note where their streams end now, and the catalogue."""
         for snapshot in snapshots:
-            origin, found = self._origin(snapshot.stream, self._write), self._write(LINK, snapshot[:2])
-            last = found[0][0] if found else chain.START
+            origin, rows = self._origin(snapshot.stream, self._write), self._write(LINK, snapshot[:2])
+            last = rows[0][0] if rows else chain.START
             if origin is not None and origin.number == snapshot.number:
                 last = origin.link
             self._write(ADD_SNAPSHOT, (*snapshot, chain.snapshot_digest(snapshot, last)))
@@ -234,7 +234,7 @@ class SQLJournal(ABC):
             last, link = origin.number, origin.link
         return (last, link) if last >= after or after == NO_LIMIT else (after, None)
 
-    def _checked(self, stream: int, event: Event, found: int, expected: int, before: int | None) -> int:
+    def _checked(self, stream: int, event: Event, link: int, expected: int, before: int | None) -> int:
         """The link of an event that follows those read before; an error where it does not."""
         lost = expected if event.number != expected else expected - 1
         if event.number != expected or before is None:
@@ -243,9 +243,9 @@ class SQLJournal(ABC):
             if origin is not None and origin.first > lost:
                 raise JournalError(f"{self.path}: {DROPPED}", DROPPED)
             raise DamagedError(f"it has lost event {lost}: event {event.number} follows", lost)
-        if not fits(found, chain.link, before, event):
+        if not fits(link, chain.link, before, event):
             raise DamagedError(f"event {event.number} is damaged: its checksum does not fit", event.number)
-        return found
+        return link
 
     def _check_end(self, stream: int, head: list[tuple[Any, ...]], expected: int, last: int) -> None:
         """Fail when a stream ends before the last event that was known when it was read."""

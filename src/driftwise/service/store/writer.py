@@ -83,11 +83,11 @@ class Writer(Generic[M]):
         """
         if not self._submitted:  # all submissions of one round of the event loop share one wake-up
             self._loop.call_soon(self._enqueue)
-        done = self._loop.create_future()
-        write = WriteRequest(self.era if era is None else era, events, answers, snapshots, done, mark, chore)
+        commit = self._loop.create_future()
+        write = WriteRequest(self.era if era is None else era, events, answers, snapshots, commit, mark, chore)
         self._submitted.append(write)
         self._waiting += 1
-        return done
+        return commit
 
     def _enqueue(self) -> None:
         if self._submitted:

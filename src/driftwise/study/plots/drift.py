@@ -99,13 +99,13 @@ def draw_drift(axes: Axes, drift: Drift, horizon: int, sheet: Sheet) -> None:
 def _draw_means(axes: Axes, drift: Drift, edges: Ints, path: Floats) -> list[End]:
     """All means faintly, the best of each round heavily: one of them, or as many as fill a slate."""
     steps = bool(marked(drift.changes)) or bool((path == path[0]).all())
-    line, chosen = _draw_steps if steps else _draw_glide, max(1, drift.slate)
+    line, n_best = _draw_steps if steps else _draw_glide, max(1, drift.slate)
     for mean in path.T:
         line(axes, edges, mean, alpha=0.35 * min(1.0, 10 / len(path.T)), lw=0.8)
     ordered = np.sort(path, axis=1)
-    for best in ordered[:, -chosen:].T:
-        line(axes, edges, best, lw=(2.4 if steps else 1.8) / np.sqrt(chosen))
-    best, others = ordered[-1, -chosen:].mean(), ordered[-1, :-chosen]
+    for best in ordered[:, -n_best:].T:
+        line(axes, edges, best, lw=(2.4 if steps else 1.8) / np.sqrt(n_best))
+    best, others = ordered[-1, -n_best:].mean(), ordered[-1, :-n_best]
     ends = [End(float(best), drift.words.largest, INK, bold=True)]
     return ends + ([End(float(others.mean()), drift.words.others, INK, strength=0.6)] if len(others) else [])
 

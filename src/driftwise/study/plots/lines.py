@@ -76,9 +76,9 @@ def _draw_panel(
         axes.plot(x, mean, color=colour, ls=stroke, lw=1.5, zorder=3)
         if not np.isnan(half).all():
             axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.16, lw=0)
-        known = mean[~np.isnan(mean)]
-        if len(known):
-            ends.append(End(float(known[-1]), name, colour))
+        finite = mean[~np.isnan(mean)]
+        if len(finite):
+            ends.append(End(float(finite[-1]), name, colour))
     for name, (x, mean, _) in panel.guides.items():
         axes.plot(x, mean, color=INK, alpha=0.5, ls=(0, (1, 2)), lw=1.3, zorder=2)
         ends.append(End(float(mean[-1]), name, INK, strength=0.6))
@@ -93,8 +93,8 @@ def _scale(
     from driftwise.report.style import FuncFormatter, MaxNLocator, compact
 
     every = (*panel.lines.values(), *panel.guides.values())
-    highest = float(np.nanmax([np.nanmax(mean + np.nan_to_num(half)) for _, mean, half in every if _known(mean)]))
-    lowest = float(np.nanmin([np.nanmin(mean) for _, mean, _ in every if _known(mean)]))
+    highest = float(np.nanmax([np.nanmax(mean + np.nan_to_num(half)) for _, mean, half in every if _has_numbers(mean)]))
+    lowest = float(np.nanmin([np.nanmin(mean) for _, mean, _ in every if _has_numbers(mean)]))
     if logarithmic:
         margin = 0.05 * (highest - lowest)
         axes.set_ylim(lowest - margin, highest + margin)
@@ -109,7 +109,7 @@ def _scale(
     axes.yaxis.set_major_formatter(FuncFormatter(compact))
 
 
-def _known(values: Floats) -> bool:
+def _has_numbers(values: Floats) -> bool:
     """A line that its grid never reaches is all nan; not every line is."""
     return not bool(np.isnan(values).all())
 

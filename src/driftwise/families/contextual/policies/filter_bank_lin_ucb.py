@@ -198,13 +198,13 @@ def _update(
         learned[FIRST] = outcome.reward
     y, late = outcome.reward - learned[FIRST], (state.clock[0] - decision.t) * (square / unit / unit)
     innovation = _correct_all(state, x, unit, y, late)
-    seen = learned[COUNT] - (len(x) + 1.0)
-    if seen > 0.0:
+    n_rewards = learned[COUNT] - (len(x) + 1.0)
+    if n_rewards > 0.0:
         reweigh(bank, 1.0 / (learned[COUNT] + 10.0) + MOST_SWITCHES * drift_belief(bank) ** 2)
-        learned[INNOVATION] += (innovation - learned[INNOVATION]) / min(seen, MEMORY)
+        learned[INNOVATION] += (innovation - learned[INNOVATION]) / min(n_rewards, MEMORY)
     pool_offsets(bank)
     learned[SQUARES] += y * y
-    more = max(0.0, seen)
+    more = max(0.0, n_rewards)
     learned[NOISE] = (learned[SQUARES] / learned[COUNT] + more * learned[INNOVATION]) / (1.0 + more) + TINY
     _limit(state)
     if any_due(state.variogram, state.clock[0]):

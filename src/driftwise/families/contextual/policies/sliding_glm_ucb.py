@@ -186,9 +186,9 @@ class SlidingGLMUCB(NamedTuple):
             number(name, getattr(self, name), above=0.0)
         for name in ("coverage", "ceiling"):
             number(name, getattr(self, name), above=0.0, closed="[")
-        for name, value, known in (("link", self.link, LINKS), ("index", self.index, INDICES)):
-            if value not in known:
-                raise ParameterError(f"{name}={value} is not one of {', '.join(known)}")
+        for name, value, words in (("link", self.link, LINKS), ("index", self.index, INDICES)):
+            if value not in words:
+                raise ParameterError(f"{name}={value} is not one of {', '.join(words)}")
         number("norm * reach", self.norm * self.reach, above=0.0, below=LINKS[self.link].far)
         self._check_rewards(problem)
         return SlidingGLMUCBState(

@@ -86,12 +86,12 @@ class ConvexLinear(ConvexWorld):
         shares *= self.dim / shares.sum(axis=1, keepdims=True)
         swing = self.variation / (self.dim * self.constraints)
         table = np.stack([shares * (1.0 + swing), shares * (1.0 - swing)])
-        allowed = np.full((2, self.constraints), -self.load * self.dim)
+        limits = np.full((2, self.constraints), -self.load * self.dim)
         cycles = self.cycles if self.variation else 1
 
         def functions(start: int, stop: int) -> Asked:
             losses = mean_loss + self._uniforms(seed, "losses", start, stop, self.dim) - 0.5
-            expected = linear(table, allowed, halves(horizon, cycles, start, stop))
+            expected = linear(table, limits, halves(horizon, cycles, start, stop))
             drawn = self._drawn(seed, start, stop, expected) if self.noise else expected
             rows = each_round(start, stop)
             return Asked(linear(losses[:, None, :], np.zeros((len(rows), 1)), rows), drawn, expected)

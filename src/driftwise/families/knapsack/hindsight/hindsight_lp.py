@@ -159,26 +159,26 @@ class _Search:
     def ask(self) -> None:
         """One more plan, and the best lottery with it."""
         prices = between(self.best, self.lowest, self.caution) if self.prices_tried else self.lowest
-        reward, spent = self.at(prices)
-        ceiling = reward + float((prices * (self.limits - spent)).sum())
+        reward, costs = self.at(prices)
+        ceiling = reward + float((prices * (self.limits - costs)).sum())
         if self.prices_tried:
             self.caution = next_caution(self.caution, ceiling < self.bound)
         if ceiling < self.bound:
             self.bound, self.best = ceiling, prices
         self.prices_tried.append(prices)
-        self.lottery.add(reward / self.unit, (spent / self.limits).ravel())
+        self.lottery.add(reward / self.unit, (costs / self.limits).ravel())
         value, self.weights, shares = self.lottery.best()
         self.value, self.lowest = self.unit * value, self.unit * shares.reshape(self.limits.shape) / self.limits
 
     def at(self, prices: Floats, arms: Arms = UNHEARD) -> tuple[float, Floats]:
         """What the plan made at these prices earns, and what it has spent by each end."""
-        spent, worth = np.empty_like(self.limits), np.empty(self.means.n_arms)
-        return _take(self.means, self.units, _due(prices), worth, spent, arms), np.cumsum(spent, axis=0)
+        costs, worth = np.empty_like(self.limits), np.empty(self.means.n_arms)
+        return _take(self.means, self.units, _due(prices), worth, costs, arms), np.cumsum(costs, axis=0)
 
     def plan(self, staged: bool) -> Plan:
         """The lottery as a plan. The model's own prices are often exact: they are asked last of all."""
-        reward, spent = self.at(self.lowest)
-        ceiling = reward + float((self.lowest * (self.limits - spent)).sum())
+        reward, costs = self.at(self.lowest)
+        ceiling = reward + float((self.lowest * (self.limits - costs)).sum())
         prices = self.lowest if ceiling <= self.bound else self.best
         drawn = np.flatnonzero(self.weights)
         choices = np.empty((len(drawn), len(self.units.counts)), np.int32)
@@ -194,13 +194,13 @@ class _Search:
 
 
 @kernel
-def _take(means: Means, units: Units, due: Floats, worth: Floats, spent: Floats, arms: Arms) -> float:
+def _take(means: Means, units: Units, due: Floats, worth: Floats, costs: Floats, arms: Arms) -> float:
     """Let every unit take the arm that is worth most at the prices `due` in its stage; return what that earns.
 
-    `spent` gets what it costs in each stage, and `arms`, if it has room, the arms.
+    `costs` gets what it costs in each stage, and `arms`, if it has room, the arms.
     """
     earned = 0.0
-    spent[:] = 0.0
+    costs[:] = 0.0
     for unit in range(len(units.counts)):
         segment, stage, count = units.segments[unit], units.stages[unit], units.counts[unit]
         for arm in range(len(worth)):
@@ -219,7 +219,7 @@ def _take(means: Means, units: Units, due: Floats, worth: Floats, spent: Floats,
         if best >= 0:
             earned += count * means.rewards[segment, best]
             for resource in range(due.shape[1]):
-                spent[stage, resource] += count * means.costs[segment, resource, best]
+                costs[stage, resource] += count * means.costs[segment, resource, best]
     return earned
 
 

@@ -26,9 +26,9 @@ class Lottery:
         self.rewards = np.zeros(self.rows)
         self.basis = np.arange(self.rows)
 
-    def add(self, reward: float, spent: Floats) -> None:
+    def add(self, reward: float, costs: Floats) -> None:
         """One more plan."""
-        self.columns = np.column_stack([self.columns, np.append(spent, 1.0)])
+        self.columns = np.column_stack([self.columns, np.append(costs, 1.0)])
         self.rewards = np.append(self.rewards, reward)
 
     def best(self) -> tuple[float, Floats, Floats]:

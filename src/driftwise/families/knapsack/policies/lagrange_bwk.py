@@ -122,12 +122,12 @@ def _chance(state: LagrangeBwKState, gain: float, best: float, scale: float) -> 
 def _select(policy: LagrangeBwK, state: LagrangeBwKState, t: int, context: Floats, rng: Any) -> tuple[int, float]:
     best = _best_gain(state)
     scale = _scale(state, best)
-    left, rng = uniform(rng)
+    u, rng = uniform(rng)
     for arm in range(len(state.gains)):
         chance = _chance(state, state.gains[arm], best, scale)
-        if left < chance:
+        if u < chance:
             return arm, chance
-        left -= chance
+        u -= chance
     return NULL, _chance(state, state.idle[0], best, scale)
 
 

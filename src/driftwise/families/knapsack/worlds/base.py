@@ -74,8 +74,8 @@ def observe_rates(tape: Any, till: Till, t: int) -> tuple[Floats, bool]:
     stages = tape.stages
     stage = _stage(stages, t)
     for resource in range(len(till.rates)):
-        left = stages.known[stage, resource] - till.spent[resource]
-        till.rates[resource] = max(0.0, left) / max(1, tape.horizon - t)
+        remaining = stages.known[stage, resource] - till.spent[resource]
+        till.rates[resource] = max(0.0, remaining) / max(1, tape.horizon - t)
     return till.rates, not (till.shut[0] and t >= stages.starts[-1])
 
 
@@ -190,7 +190,7 @@ class BudgetWorld(BaseWorld):
         budget = self.problem(horizon).structure.amounts
         starts = [portion * horizon // self.portions for portion in range(self.portions)]
         there = [budget * (portion + 1) / self.portions for portion in range(self.portions)]
-        known = [budget] * self.portions
+        plans = [budget] * self.portions
         if self.surprise:
             half = horizon // 2
             starts = sorted({*starts, half})
@@ -199,8 +199,8 @@ class BudgetWorld(BaseWorld):
                 + (budget * self.surprise if start >= half else 0.0)
                 for start in starts
             ]
-            known = [budget * (1.0 + self.surprise * (start >= half)) for start in starts]
-        return Stages(np.array(starts, np.int64), np.array(there), np.array(known))
+            plans = [budget * (1.0 + self.surprise * (start >= half)) for start in starts]
+        return Stages(np.array(starts, np.int64), np.array(there), np.array(plans))
 
     def changes(self, horizon: int, seed: int) -> list[int]:
         """Rounds at which means jump; empty where they only glide."""

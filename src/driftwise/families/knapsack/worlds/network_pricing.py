@@ -58,14 +58,14 @@ def _respond(tape: PricingTape, till: Till, t: int, action: int) -> Spent:
     for resource in range(len(till.costs)):
         till.costs[resource] = 0.0
     if action >= 0:
-        left, row = tape.noise[i, 0], tape.levels.rows[i]
+        u, row = tape.noise[i, 0], tape.levels.rows[i]
         for product in range(shop.rewards.shape[1]):
-            if left < shop.chances[row, action, product]:
+            if u < shop.chances[row, action, product]:
                 reward = shop.rewards[action, product]
                 for resource in range(len(till.costs)):
                     till.costs[resource] = shop.costs[resource, product]
                 break
-            left -= shop.chances[row, action, product]
+            u -= shop.chances[row, action, product]
     return charge(tape, till, t, action, reward)
 
 

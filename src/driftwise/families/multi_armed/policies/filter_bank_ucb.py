@@ -294,9 +294,9 @@ def _learn_spread(state: FilterBankUCBState) -> None:
         spread[1], spread[2] = state.noise.moments[MEAN], total_variance(state.noise)
         return
     spread[0] = min(spread[0] + 1.0, SPREAD_MEMORY)
-    seen = (n_arms - unseen) * (spread[0] + 1.0)
-    spread[1] += first / seen
-    spread[2] += second / seen - spread[2] / (spread[0] + 1.0)
+    weight = (n_arms - unseen) * (spread[0] + 1.0)
+    spread[1] += first / weight
+    spread[2] += second / weight - spread[2] / (spread[0] + 1.0)
 
 
 @kernel

@@ -172,12 +172,12 @@ def most_optimistic_since(counts: Floats, sums: Floats, informations: Floats, st
     for k in range(len(counts)):
         if k == first:
             continue
-        spent = informations[k] - sums[k] * log_q - (counts[k] - sums[k]) * log_gap
+        evidence = informations[k] - sums[k] * log_q - (counts[k] - sums[k]) * log_gap
         ahead = sums[k] >= counts[k] * (1.0 - gap)
-        if not ahead and spent > highest + SLACK * (counts[k] + highest):
+        if not ahead and evidence > highest + SLACK * (counts[k] + highest):
             continue
         level = exploration(t - starts[k], c)
-        if not ahead and spent > level + SLACK * (counts[k] + level):
+        if not ahead and evidence > level + SLACK * (counts[k] + level):
             continue
         other = gap_of(counts[k], sums[k], level)
         if other < gap or (other == gap and k < winner):

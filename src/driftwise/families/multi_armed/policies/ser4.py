@@ -156,17 +156,17 @@ def _remove(state: SER4State) -> None:
         if state.places[k] == OUT or state.counts[k] == 0 or k == best:
             continue
         # Deviation: where rewards are lost or late, counts differ; the smaller of the two stands for r.
-        seen = min(state.counts[k], state.counts[best])
-        if seen != r:
-            r, radius = seen, _radius(state, seen)
+        count = min(state.counts[k], state.counts[best])
+        if count != r:
+            r, radius = count, _radius(state, count)
         if top - state.sums[k] / state.counts[k] + state.rates[SLACK] >= radius:
             state.places[k] = OUT
 
 
 @kernel
-def _radius(state: SER4State, seen: int) -> float:
+def _radius(state: SER4State, count: int) -> float:
     """How far an arm may fall behind after so many rewards."""
-    return float(state.rates[SCALE] * math.sqrt(math.log(state.rates[WIDTH] * seen * seen) / seen))
+    return float(state.rates[SCALE] * math.sqrt(math.log(state.rates[WIDTH] * count * count) / count))
 
 
 @kernel(inline=False)

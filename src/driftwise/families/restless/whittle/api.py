@@ -69,8 +69,10 @@ def whittle_index(
 
     Returns
     -------
-    `values`, exact up to rounding, and `indexable`. An arm that is not indexable is warned of; the index of a state is
-    then the charge from which on it stays passive. Where there is no index the arm is warned of too, and it is nan.
+    WhittleIndex
+        `values`, exact up to rounding, and `indexable`. An arm that is not indexable is warned of; the index of a state
+        is then the charge from which on it stays passive. Where there is no index the arm is warned of too, and it is
+        nan.
 
     >>> stays, moves = np.eye(2), np.array([[0.0, 1.0], [0.0, 1.0]])
     >>> whittle_index(stays, moves, [0.0, 1.0], discount=0.5).values.tolist()

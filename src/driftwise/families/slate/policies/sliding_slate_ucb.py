@@ -88,8 +88,8 @@ class SlidingSlateUCB(NamedTuple):
         horizon, variation = whole("horizon", horizon), number("variation", variation, above=0.0, closed="[")
         if variation == 0.0:
             return cls(window=horizon)
-        chosen = whole("size", size) * whole("n_items", n_items)
-        window = math.floor(math.cbrt(chosen * (horizon / variation) ** 2) + 1e-9)
+        pairs = whole("size", size) * whole("n_items", n_items)
+        window = math.floor(math.cbrt(pairs * (horizon / variation) ** 2) + 1e-9)
         return cls(window=min(horizon, max(1, window)))
 
     def init(self, problem: Problem) -> SlidingSlateUCBState:
