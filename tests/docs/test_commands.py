@@ -17,6 +17,7 @@ from tests.fixtures.console import BLOCK, PAGES, ROOT
 INLINE = re.compile(r"`(driftwise [a-z]+ [^`]*)`")
 TABLES = {"--policy": POLICIES | ORACLES, "--world": WORLDS}
 SHELLS = ("console", "sh")
+FORMER = re.compile(r"`(most|draws|held|overspend|overspend=True|default_reward|default_costs)`")
 
 
 def commands(page: Path) -> Iterator[list[str]]:
@@ -48,6 +49,12 @@ def test_commands_exist(page: Path) -> None:
 
 def test_there_are_commands() -> None:
     assert sum(1 for page in PAGES for _ in commands(page)) > 50
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+def test_no_page_has_a_former_name(page: Path) -> None:
+    """Of a parameter that has another name now: max_cost, propensity_samples, override, allow_overspend, ..."""
+    assert FORMER.findall(page.read_text(encoding="utf-8")) == []
 
 
 def test_the_table_of_problems_has_every_kind() -> None:
