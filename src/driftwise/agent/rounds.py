@@ -71,11 +71,12 @@ class Rounds:
         stored = example if adapter.repeats else example._replace(context=())  # of an example, what a step holds
         past = None if adapter.bare else Rewind(plain, pinned, tuple(stored))
         stale, alarms = _counters(state, "stale"), _counters(state, "alarms")
+        read_stale = _reader(stale)
         # From here on nothing can fail, so that an agent changes as a whole or not at all.
         self.policy, self._plain, self._adapter, self._state, self._past = policy, plain, adapter, state, past
         self._pinned, self._address, self._advance = pinned, pinned.address, partial(_advance, state)
         self._bare, self._context, self._plain_rewards = adapter.bare, adapter.context, adapter.plain_rewards
-        self._stale, self._read_stale, self._alarms = stale, _reader(stale), alarms
+        self._stale, self._read_stale, self._alarms = stale, read_stale, alarms
         self._decide, self._follow, self._count, self._pends = decide, follow, count, pends
 
     # ---- many calls as one ----
