@@ -56,9 +56,9 @@ def without_peers(sizes: Sizes) -> list[Row]:
 def random_arms(count: int, size: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
     """Dense kernels with exponential weights and uniform rewards, as the peer draws them itself."""
     luck = np.random.default_rng([seed, size])
-    kernels = luck.exponential(size=(2, count, size, size))
-    kernels /= kernels.sum(axis=3, keepdims=True)
-    return kernels[0], kernels[1], luck.random((count, size, 2))
+    transitions = luck.exponential(size=(2, count, size, size))
+    transitions /= transitions.sum(axis=3, keepdims=True)
+    return transitions[0], transitions[1], luck.random((count, size, 2))
 
 
 def _name(size: int) -> str:
@@ -69,13 +69,13 @@ def _ours(arms: dict[int, tuple[Floats, Floats, Floats]]) -> dict[int, tuple[flo
     """Seconds per arm, by call and by kernel alone: medians over arms."""
     taken = {}
     for size, (passive, active, rewards) in arms.items():
-        room, out, calls, kernels = new_whittle_room(size), np.zeros(size), [], []
+        room, out, calls, transitions = new_whittle_room(size), np.zeros(size), [], []
         for told in zip(passive, active, rewards, strict=True):
             arm = RestlessArm(told[0], told[1], told[2][:, 0].copy(), told[2][:, 1].copy(), DISCOUNT)
             bare = whittle_indices.bind(room, arm, out)
             calls.append(_seconds(size, whittle_index, *told, DISCOUNT))
-            kernels.append(_seconds(size, bare, room, arm, out))
-        taken[size] = statistics.median(calls), statistics.median(kernels)
+            transitions.append(_seconds(size, bare, room, arm, out))
+        taken[size] = statistics.median(calls), statistics.median(transitions)
     return taken
 
 
@@ -149,8 +149,8 @@ def _again(size: int, sizes: Sizes) -> Row:
     """A few rows of both kernels go back and forth."""
     passive, active, rewards = (each[:1] for each in random_arms(1, size, seed=1))
     other = passive.copy(), active.copy()
-    for kernels in other:
-        kernels[0, :MOVED] = 0.9 * kernels[0, :MOVED] + 0.1 * kernels[0, :MOVED][:, ::-1]
+    for transitions in other:
+        transitions[0, :MOVED] = 0.9 * transitions[0, :MOVED] + 0.1 * transitions[0, :MOVED][:, ::-1]
     memory, turns = new_whittle_memory(1, size), [(passive, active), other]
     fresh: list[float] = []
     again: list[float] = []

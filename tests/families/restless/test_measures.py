@@ -31,7 +31,7 @@ WORLDS: dict[str, Any] = {
 }
 
 
-def by_program(world: Any, kernels: Floats) -> float:
+def by_program(world: Any, transitions: Floats) -> float:
     """The most that arms earn when M, or at most M, are activated *on average*: how often each is where, doing what."""
     structure, slots = world.structure(), int(world.episode)
     fade = world.discount if world.discounted else 1.0
@@ -46,7 +46,7 @@ def by_program(world: Any, kernels: Floats) -> float:
         own = structure.classes[arm]
         for slot in range(slots):
             for action, state in np.ndindex(2, size):
-                earns = kernels[own, action, state] @ structure.rewards[own] - action * structure.costs[arm]
+                earns = transitions[own, action, state] @ structure.rewards[own] - action * structure.costs[arm]
                 earns += action * structure.activation_rewards[own, state]
                 gains[place(arm, slot, action, state)] = fade**slot * earns
                 total[place(arm, slot, action, state)] = action * fade**slot
@@ -55,7 +55,7 @@ def by_program(world: Any, kernels: Floats) -> float:
                 row[[place(arm, slot, action, state) for action in range(2)]] = 1.0
                 if slot:
                     for action, before in np.ndindex(2, size):
-                        row[place(arm, slot - 1, action, before)] -= kernels[own, action, before, state]
+                        row[place(arm, slot - 1, action, before)] -= transitions[own, action, before, state]
                 rows.append(row)
                 right.append(float(not slot and state == world.origins()[arm]))
     budget = world.activate * float((fade ** np.arange(slots)).sum())

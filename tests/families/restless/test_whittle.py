@@ -51,11 +51,11 @@ def ageing(costs: Floats, q: float, discount: float) -> RestlessArm:
 
 
 def random_arm(luck: np.random.Generator, n_states: int, discount: float, *, keep: float = 1.0) -> RestlessArm:
-    kernels = luck.exponential(size=(2, n_states, n_states)) * (luck.random((2, n_states, n_states)) <= keep)
-    kernels[:, np.arange(n_states), luck.integers(n_states, size=n_states)] += 1e-3
-    kernels /= kernels.sum(axis=2, keepdims=True)
+    transitions = luck.exponential(size=(2, n_states, n_states)) * (luck.random((2, n_states, n_states)) <= keep)
+    transitions[:, np.arange(n_states), luck.integers(n_states, size=n_states)] += 1e-3
+    transitions /= transitions.sum(axis=2, keepdims=True)
     rewards = luck.random((2, n_states))
-    return RestlessArm(kernels[0], kernels[1], rewards[0], rewards[1], discount)
+    return RestlessArm(transitions[0], transitions[1], rewards[0], rewards[1], discount)
 
 
 NOT_INDEXABLE_ARM = RestlessArm(
@@ -73,9 +73,9 @@ NOT_INDEXABLE_ARM = RestlessArm(
 def test_as_the_reference_library_publishes() -> None:
     """The first example of markovianbandit-pkg: `random_restless(4, seed=42)`, average reward."""
     luck = np.random.RandomState(42)
-    kernels = luck.exponential(size=(4, 2, 4))
-    kernels /= kernels.sum(axis=2, keepdims=True)
-    index = whittle_index(kernels[:, 0], kernels[:, 1], luck.rand(4, 2), None)
+    transitions = luck.exponential(size=(4, 2, 4))
+    transitions /= transitions.sum(axis=2, keepdims=True)
+    index = whittle_index(transitions[:, 0], transitions[:, 1], luck.rand(4, 2), None)
     np.testing.assert_allclose(index.values, [0.87536099, -0.08765819, -0.15279431, -0.51905682], atol=5e-9)
     assert index.indexable is True
 
@@ -215,8 +215,8 @@ def tied_arms(kind: str, count: int) -> Iterator[tuple[Rows, Rows, list[Fraction
 
 
 def rounded(passive: Any, active: Any, idle: Any, busy: Any, discount: float) -> RestlessArm:
-    kernels = np.array(passive, np.float64), np.array(active, np.float64)
-    return RestlessArm(*kernels, np.array(idle, np.float64), np.array(busy, np.float64), discount)
+    transitions = np.array(passive, np.float64), np.array(active, np.float64)
+    return RestlessArm(*transitions, np.array(idle, np.float64), np.array(busy, np.float64), discount)
 
 
 @pytest.mark.parametrize("kind", ["deterministic", "sparse", "dense", "same", "rested"])

@@ -18,9 +18,9 @@ N_STATES = 5
 
 def random_arms(n_arms: int, n_states: int = N_STATES, seed: int = 0) -> tuple[Floats, Floats, Floats]:
     luck = np.random.default_rng(seed)
-    kernels = luck.exponential(size=(2, n_arms, n_states, n_states))
-    kernels /= kernels.sum(axis=3, keepdims=True)
-    return kernels[0], kernels[1], luck.random((n_arms, n_states, 2))
+    transitions = luck.exponential(size=(2, n_arms, n_states, n_states))
+    transitions /= transitions.sum(axis=3, keepdims=True)
+    return transitions[0], transitions[1], luck.random((n_arms, n_states, 2))
 
 
 @pytest.mark.parametrize("discount", [0.9, None])

@@ -31,7 +31,7 @@ from tests.fixtures.verbs import play
 NOBODY = np.zeros(0, np.int64)
 
 
-def kernels_of(tape: RestlessTape) -> Floats:
+def transitions_of(tape: RestlessTape) -> Floats:
     """The transitions of a tape, from their sums."""
     return np.diff(tape.levels.table, axis=-1, prepend=0.0)
 
@@ -51,13 +51,13 @@ def played(world: Any, rounds: int, seed: int) -> Trace:
 def test_a_run_by_hand_from_the_formulas_is_the_same_run(name: str) -> None:
     world, rounds = RESTLESS_WORLDS[name](), 150
     trace, (tape, _), structure = played(world, rounds, 3), world.draw(rounds, 3), world.structure()
-    kernels, states = kernels_of(tape), world.origins()
+    transitions, states = transitions_of(tape), world.origins()
     for t in range(rounds):
         if world.restarts and t % world.episode == 0:
             states = world.origins()
         active = np.isin(np.arange(world.n_arms), trace.actions[t]).astype(int)
         for arm, (own, action) in enumerate(zip(structure.classes, active, strict=True)):
-            row = kernels[tape.levels.rows[t], own, action, states[arm]]
+            row = transitions[tape.levels.rows[t], own, action, states[arm]]
             states[arm] = np.flatnonzero(tape.noise[t, arm] < np.cumsum(row) + 1e-15)[0]
         earned = structure.rewards[structure.classes, states].sum() - structure.costs[trace.actions[t]].sum()
         assert not structure.activation_rewards.any()
@@ -70,7 +70,7 @@ def test_arms_go_where_their_kernels_say_as_often_as_they_say(name: str) -> None
     """Of one row, the share of each next state over many noises; 5 standard errors, false alarms below 1e-4 in all."""
     world, draws = RESTLESS_WORLDS[name](drift="none"), 20_000
     (tape, _), size = world.draw(draws // world.n_arms, 7), world.structure().support.shape[-1]
-    row = kernels_of(tape)[0, -1, 1, size // 2]
+    row = transitions_of(tape)[0, -1, 1, size // 2]
     found = np.searchsorted(np.cumsum(row)[:-1], tape.noise.ravel(), side="right")
     shares, n = np.bincount(found, minlength=size) / found.size, found.size
     assert (np.abs(shares - row) <= 5.0 * np.sqrt(row * (1.0 - row) / n) + 1e-12).all()
@@ -187,31 +187,31 @@ def test_a_world_tells_as_much_as_it_should(knowledge: str) -> None:
 
 def test_climbing_is_the_one_dimensional_bandit() -> None:
     world = Climbing(n_arms=10)
-    structure, kernels = world.structure(), world.kernels(np.array([[0.3]]))[0]
+    structure, transitions = world.structure(), world.transitions(np.array([[0.3]]))[0]
     assert structure.classes.tolist() == [0] * 5 + [1] * 5
     assert structure.rewards.tolist() == [list(range(10))] * 2
     assert (structure.episode[0], structure.discount[0], world.discounted, world.origins().max()) == (100, 0.99, 1, 0)
     assert structure.kinds[0].tolist() == [[0] * 10] * 2  # all is known
     assert structure.kinds[1].tolist() == [[2] * 10, [1] * 10]  # slips drift, climbs stay the same
-    assert kernels[0, 0, 4, 3:6].tolist() == [0.5, 0.5, 0.0]
-    assert kernels[0, 1, 4, 3:6].tolist() == [0.0, 0.0, 1.0]
-    assert kernels[1, 0, 4, 3:6].tolist() == [0.3, 0.7, 0.0]
-    assert kernels[1, 1, 4, 3:6].tolist() == [0.0, 0.5, 0.5]
-    assert (kernels[:, 0, 0, 0] == 1.0).all() and (kernels[:, 1, 9, 9] == 1.0).all()  # the ends
+    assert transitions[0, 0, 4, 3:6].tolist() == [0.5, 0.5, 0.0]
+    assert transitions[0, 1, 4, 3:6].tolist() == [0.0, 0.0, 1.0]
+    assert transitions[1, 0, 4, 3:6].tolist() == [0.3, 0.7, 0.0]
+    assert transitions[1, 1, 4, 3:6].tolist() == [0.0, 0.5, 0.5]
+    assert (transitions[:, 0, 0, 0] == 1.0).all() and (transitions[:, 1, 9, 9] == 1.0).all()  # the ends
     assert structure.support[1].sum() == 2 * (2 * 10 - 1)
 
 
 def test_age_of_information_is_the_wireless_scheduling() -> None:
     world = AgeOfInformation(n_arms=10, oldest=4)
-    structure, kernels = world.structure(), world.kernels(np.array([[0.3]]))[0]
+    structure, transitions = world.structure(), world.transitions(np.array([[0.3]]))[0]
     assert (AgeOfInformation().oldest, world.discounted, world.restarts) == (30, 0, 1)
     assert structure.kinds.tolist() == [[[0] * 4, [1] * 4], [[0] * 4, [2] * 4]]
     np.testing.assert_allclose(structure.rewards[1], [-0.5 * np.log2(1.0 - 0.9**age) for age in (1, 2, 3, 4)])
     np.testing.assert_allclose(structure.rewards[0], [-0.5 * np.log2(1.0 - 0.4**age) for age in (1, 2, 3, 4)])
     older = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]]
-    assert kernels[0, 0].tolist() == kernels[1, 0].tolist() == older
-    assert kernels[0, 1].tolist() == [[1, 0, 0, 0]] * 4
-    np.testing.assert_allclose(kernels[1, 1], 0.7 * np.array(older) + 0.3 * np.eye(4)[[0] * 4])
+    assert transitions[0, 0].tolist() == transitions[1, 0].tolist() == older
+    assert transitions[0, 1].tolist() == [[1, 0, 0, 0]] * 4
+    np.testing.assert_allclose(transitions[1, 1], 0.7 * np.array(older) + 0.3 * np.eye(4)[[0] * 4])
 
 
 @pytest.mark.parametrize("world", [Climbing(), AgeOfInformation()])
@@ -261,7 +261,7 @@ def test_a_season_comes_back() -> None:
 def test_epsilon_is_the_most_any_row_moves_between_episodes(name: str, rounds: int) -> None:
     world = RESTLESS_WORLDS[name]()
     (tape, _) = world.draw(rounds, 6)
-    firsts = kernels_of(tape)[tape.levels.rows[:: world.episode]]
+    firsts = transitions_of(tape)[tape.levels.rows[:: world.episode]]
     slow = max((float(np.abs(b - a).sum(axis=-1).max()) for a, b in itertools.pairwise(firsts)), default=0.0)
     assert epsilon(world, rounds, 6) == pytest.approx(slow, abs=1e-9)
     assert drift_of(world, rounds, 6) == {"epsilon": epsilon(world, rounds, 6)}
@@ -300,9 +300,9 @@ def test_a_table_plays_what_its_file_says(tmp_path: Path) -> None:
     )
     tape, herd = world.draw(40, 1)
     assert herd.states.tolist() == [2, 0, 1]
-    np.testing.assert_allclose(kernels_of(tape)[tape.levels.rows[7], :, 0], passive[1], atol=1e-12)
+    np.testing.assert_allclose(transitions_of(tape)[tape.levels.rows[7], :, 0], passive[1], atol=1e-12)
     np.testing.assert_allclose(
-        kernels_of(tape)[tape.levels.rows[39], :, 1], active[3], atol=1e-12
+        transitions_of(tape)[tape.levels.rows[39], :, 1], active[3], atol=1e-12
     )  # the last one stays
     assert world.structure().costs.tolist() == [0.0, 0.1, 0.2]
     assert len(world.labels) == world.lines(world.path(8, 0)).shape[1] == passive[0].size * 2

@@ -17,9 +17,9 @@ from driftwise.families.restless.structure import RestlessStructure, rewards_by_
 from driftwise.families.restless.top_m import floor_of
 from driftwise.families.restless.transitions.optimistic import (
     HopeRoom,
-    KernelBall,
+    TransitionBall,
     estimate,
-    hopeful_kernel,
+    hopeful_transitions,
     new_hope_room,
 )
 from driftwise.families.restless.whittle.advantage_lines import RestlessArm
@@ -48,7 +48,7 @@ class PlanRoom(NamedTuple):
     radii: Scratch
     allowed: Scratch
     counts: Scratch
-    kernel: Scratch
+    transitions: Scratch
     values: Scratch
     hope: HopeRoom
     whittle: WhittleRoom
@@ -74,7 +74,7 @@ def new_plan_room(n_states: int) -> PlanRoom:
         radii=np.zeros((2, n_states)),
         allowed=np.zeros(square),
         counts=np.zeros(square),
-        kernel=np.zeros(square),
+        transitions=np.zeros(square),
         values=np.zeros(n_states),
         hope=new_hope_room(n_states),
         whittle=new_whittle_room(n_states),
@@ -97,12 +97,12 @@ def hopeful_indices(
 ) -> int:
     """Write the indices under the most hopeful transitions that `room.counts` allow; whether the arm is indexable."""
     set_up(room, arms, own)
-    ball = KernelBall(room.centre, room.radii, room.allowed)
+    ball = TransitionBall(room.centre, room.radii, room.allowed)
     estimate(ball, room.counts, arms.kinds[own], sizes, slacks, unseen)
     for state in range(len(room.values)):
         room.values[state] = 0.0
-    hopeful_kernel(room.hope, ball, arms.rewards[own], arms.discount[0], charge, room.values, room.kernel)
-    return indices_of(room, arms, own, room.kernel, out)
+    hopeful_transitions(room.hope, ball, arms.rewards[own], arms.discount[0], charge, room.values, room.transitions)
+    return indices_of(room, arms, own, room.transitions, out)
 
 
 @kernel

@@ -180,23 +180,23 @@ def restless_problem(policy: str, problem: Problem) -> tuple[int, int, RestlessS
     return n_arms, whole("slate", problem.slate, high=n_arms), structure
 
 
-def checked_rows(kernels: Floats, which: NDArray[np.bool_] | None = None) -> Floats:
+def checked_rows(transitions: Floats, which: NDArray[np.bool_] | None = None) -> Floats:
     """Transitions whose rows are probabilities and sum to one, exactly; the first that is neither is named.
 
     `which` says of every row whether it is looked at at all.
     """
-    looked = np.ones(kernels.shape[:-1], np.bool_) if which is None else which
-    strange = looked & ~((kernels >= 0.0) & (kernels <= 1.0 + ROUNDING)).all(axis=-1)
+    looked = np.ones(transitions.shape[:-1], np.bool_) if which is None else which
+    strange = looked & ~((transitions >= 0.0) & (transitions <= 1.0 + ROUNDING)).all(axis=-1)
     if strange.any():
-        row = kernels[tuple(np.argwhere(strange)[0])]
+        row = transitions[tuple(np.argwhere(strange)[0])]
         value = row[~((row >= 0.0) & (row <= 1.0 + ROUNDING))][0]
         raise ParameterError(f"{_named(strange)} has {value:g} in it, which is not a probability")
-    totals = kernels.sum(axis=-1)
+    totals = transitions.sum(axis=-1)
     wrong = looked & ~(np.abs(totals - 1.0) <= ROUNDING)
     if wrong.any():
         total = totals[tuple(np.argwhere(wrong)[0])]
         raise ParameterError(f"{_named(wrong)} sums to {total:.9g}, not to one")
-    scaled: Floats = kernels / np.where(looked, totals, 1.0)[..., None]
+    scaled: Floats = transitions / np.where(looked, totals, 1.0)[..., None]
     return scaled
 
 

@@ -67,9 +67,9 @@ def indices_of(world: RestlessGroundTruth, path: Floats) -> Floats:
     indices, by_state = np.empty((len(path), n_classes, n_states)), rewards_by_action(structure).transpose(0, 2, 1)
     size = max(1, CHUNK // structure.support.size)
     for start in range(0, len(path), size):
-        kernels = world.checked(path[start : start + size]).reshape(-1, 2, n_states, n_states)
-        rewards = np.tile(by_state, (len(kernels) // n_classes, 1, 1))
-        result = whittle_index(kernels[:, 0], kernels[:, 1], rewards, discount, threads=1)
+        transitions = world.checked(path[start : start + size]).reshape(-1, 2, n_states, n_states)
+        rewards = np.tile(by_state, (len(transitions) // n_classes, 1, 1))
+        result = whittle_index(transitions[:, 0], transitions[:, 1], rewards, discount, threads=1)
         indices[start : start + size] = result.values.reshape(-1, n_classes, n_states)
     return indices
 

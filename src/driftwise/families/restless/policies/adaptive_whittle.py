@@ -172,12 +172,12 @@ def _plan(state: AdaptiveWhittleState, rng: Any) -> None:
     arms, room = state.arms, state.room
     for own in range(len(state.table)):
         for action in range(2):
-            rng = _draw_kernel(state, own, action, rng)
-        indices_of(room, arms, own, room.kernel, state.table[own])
+            rng = _draw_row(state, own, action, rng)
+        indices_of(room, arms, own, room.transitions, state.table[own])
 
 
 @kernel(inline=False)
-def _draw_kernel(state: AdaptiveWhittleState, own: int, action: int, rng: Any) -> Any:
+def _draw_row(state: AdaptiveWhittleState, own: int, action: int, rng: Any) -> Any:
     """What the expert in use believes of an action, with what is borrowed drawn at random; the stream moved on."""
     arms, room, counts, expert = state.arms, state.room, state.counts, state.used[own, action]
     borrow, everything = BORROWS[expert // len(WINDOWS)], len(WINDOWS) - 1
@@ -195,10 +195,10 @@ def _draw_kernel(state: AdaptiveWhittleState, own: int, action: int, rng: Any) -
     for here in range(len(room.values)):
         if arms.kinds[own, action, here] == KNOWN:
             for there in range(len(room.values)):
-                room.kernel[action, here, there] = arms.known[own, action, here, there]
+                room.transitions[action, here, there] = arms.known[own, action, here, there]
         else:
             allowed, seen = arms.allowed[own, action, here], room.counts[action, here]
-            believed_row(state.pool, allowed, seen, borrow, room.kernel[action, here])
+            believed_row(state.pool, allowed, seen, borrow, room.transitions[action, here])
     return rng
 
 

@@ -104,13 +104,13 @@ def _plan(state: WhittleThompsonState, rng: Any) -> None:
         for action in range(2):
             for here in range(len(room.values)):
                 rng = _draw_row(state, own, action, here, rng)
-        indices_of(room, arms, own, room.kernel, state.table[own])
+        indices_of(room, arms, own, room.transitions, state.table[own])
 
 
 @kernel(inline=False)
 def _draw_row(state: WhittleThompsonState, own: int, action: int, here: int, rng: Any) -> Any:
     """A row of transitions; the stream moved on."""
-    arms, out, total = state.arms, state.room.kernel[action, here], 0.0
+    arms, out, total = state.arms, state.room.transitions[action, here], 0.0
     kind = arms.kinds[own, action, here]
     seen = state.counts.views[own, LATELY if kind == DRIFTING else ALL, action, here]
     for there in range(len(out)):

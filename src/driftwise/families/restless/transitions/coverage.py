@@ -43,14 +43,14 @@ def coverage(policy: SlidingWhittle, world: RestlessGroundTruth, horizon: int, s
     policy, problem, nature = cast(policy), world.problem(horizon), world.nature(horizon)
     state, rng = policy.init(problem), key(seed, "coverage")
     path, segments = world.segments(horizon, seed)
-    kernels, results = world.checked(path), []
+    transitions, results = world.checked(path), []
     for tape in world.tapes(horizon, seed, size=world.episode):
         slots = len(tape.levels.rows)
         play(policy, state, tape, nature, rng, trace_for(problem, tape.start, slots), horizon)
         begins = tape.start + slots
         if begins < horizon:
             advance(policy, state, begins, at(rng, begins))
-            results.append(_inside_and_error(policy, state, problem, kernels[segments[begins // world.episode]]))
+            results.append(_inside_and_error(policy, state, problem, transitions[segments[begins // world.episode]]))
     inside, errors = np.array(results).reshape(-1, 2).T
     return Coverage(inside, errors)
 

@@ -23,8 +23,8 @@ def epsilon(world: RestlessGroundTruth, horizon: int, seed: int) -> float:
     path, _ = world.segments(horizon, seed)
     largest, size = 0.0, max(1, CHUNK // world.structure().support.size)
     for start in range(0, len(path) - 1, size):
-        kernels = world.checked(path[start : start + size + 1])
-        largest = max(largest, float(np.abs(np.diff(kernels, axis=0)).sum(axis=-1).max()))
+        transitions = world.checked(path[start : start + size + 1])
+        largest = max(largest, float(np.abs(np.diff(transitions, axis=0)).sum(axis=-1).max()))
     return round(largest, 12)
 
 

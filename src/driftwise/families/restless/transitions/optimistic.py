@@ -43,7 +43,7 @@ SETTLED = 1e-12  # of the largest value: what no longer counts as better
 MOST_ROUNDS = 1000
 
 
-class KernelBall(NamedTuple):
+class TransitionBall(NamedTuple):
     """For every action, state (and next state): the middle of the ball, its radius, and which moves there may be."""
 
     centre: Floats
@@ -77,7 +77,7 @@ def ball_size(n_states: int, n_pairs: int, n_arms: int, n_episodes: int, eta: fl
 
 
 @kernel(inline=False)
-def estimate(ball: KernelBall, counts: Counts, kinds: Ints, sizes: Floats, slacks: Floats, unseen: float) -> None:
+def estimate(ball: TransitionBall, counts: Counts, kinds: Ints, sizes: Floats, slacks: Floats, unseen: float) -> None:
     """The ball around what has been counted; rows of known pairs stay as they are.
 
     `counts` holds the moves of every action and state, `sizes` and `slacks` have an entry per kind. The middle of a
@@ -134,7 +134,7 @@ def hopeful_row(centre: Floats, allowed: Flags, radius: float, order: Ints, out:
 
 
 @kernel(inline=False)
-def hopeful_in_order(ball: KernelBall, order: Ints, out: Floats) -> None:
+def hopeful_in_order(ball: TransitionBall, order: Ints, out: Floats) -> None:
     """The most hopeful transitions where the order of states by value is known: one pass, nothing is solved."""
     for action in range(2):
         for state in range(len(order)):
@@ -143,8 +143,8 @@ def hopeful_in_order(ball: KernelBall, order: Ints, out: Floats) -> None:
 
 
 @kernel(inline=False)
-def hopeful_kernel(
-    room: HopeRoom, ball: KernelBall, rewards: Floats, discount: float, charge: float, values: Floats, out: Floats
+def hopeful_transitions(
+    room: HopeRoom, ball: TransitionBall, rewards: Floats, discount: float, charge: float, values: Floats, out: Floats
 ) -> int:
     """Write the most hopeful transitions to `out`, an action, state and next state each, and their V to `values`.
 

@@ -38,17 +38,17 @@ def valid_arms(
 ) -> tuple[ValidArms, bool]:
     """The arms as the compiled code wants them, and whether it was a single one without an axis over arms."""
     share = 1.0 if discount is None else _discount(discount)
-    kernels, pays = (_numbers("passive", passive), _numbers("active", active)), _numbers("rewards", rewards)
-    shape = kernels[0].shape
+    transitions, pays = (_numbers("passive", passive), _numbers("active", active)), _numbers("rewards", rewards)
+    shape = transitions[0].shape
     single = len(shape) == 2
     if len(shape) not in (2, 3) or shape[-1] != shape[-2] or 0 in shape:
         raise ParameterError(f"passive has shape {shape}, not (states, states) or (arms, states, states)")
-    if kernels[1].shape != shape:
-        raise ParameterError(f"active has shape {kernels[1].shape}, passive has {shape}: they must be the same")
+    if transitions[1].shape != shape:
+        raise ParameterError(f"active has shape {transitions[1].shape}, passive has {shape}: they must be the same")
     n_arms, size = 1 if single else shape[0], shape[-1]
     whole = (n_arms, size, size)
     idle, busy = np.empty((2, n_arms, size))
-    arms = ValidArms(kernels[0].reshape(whole), kernels[1].reshape(whole), idle, busy, share)
+    arms = ValidArms(transitions[0].reshape(whole), transitions[1].reshape(whole), idle, busy, share)
     what, where = _take()(arms, _by_arm(pays, n_arms, size, single))
     if what == REWARD:
         raise ParameterError(f"rewards has {pays[~np.isfinite(pays)][0]} in it, which is not a finite number")
@@ -122,12 +122,12 @@ def take(arms: ValidArms, pays: Floats) -> tuple[int, int]:
 
 
 @kernel(inline=False)
-def scale_rows(kernels: Floats) -> int:
+def scale_rows(transitions: Floats) -> int:
     """Let all rows sum to one exactly; return the number of the first that is far from it, -1 when none is."""
-    size = kernels.shape[1]
-    for arm in range(len(kernels)):
+    size = transitions.shape[1]
+    for arm in range(len(transitions)):
         for state in range(size):
-            row, total, lowest = kernels[arm, state], 0.0, 0.0
+            row, total, lowest = transitions[arm, state], 0.0, 0.0
             for j in range(size):
                 total += row[j]
                 lowest = min(lowest, row[j])

@@ -35,7 +35,7 @@ class LagrangianBound(NamedTuple):
 class _Lone(NamedTuple):
     """Arms by kind: those of a class with the same cost. Which kind each arm is of, and where it begins."""
 
-    kernels: Floats
+    transitions: Floats
     rewards: Floats
     besides: Floats
     costs: Floats
@@ -61,7 +61,7 @@ def lagrangian_bound(world: RestlessGroundTruth, horizon: int, seed: int) -> Lag
 def relaxed_values(world: RestlessGroundTruth, horizon: int, seed: int, charge: float) -> Floats:
     """For every episode: what all arms can earn, each by itself, at a charge that is not given back."""
     arms, segments = _lone_arms(world, horizon, seed)
-    return _alone(arms, np.full(len(arms.kernels), charge))[0][segments]
+    return _alone(arms, np.full(len(arms.transitions), charge))[0][segments]
 
 
 def lagrangian_regret(world: RestlessGroundTruth, horizon: int, seed: int, earned: float) -> float:
@@ -80,7 +80,7 @@ def _lone_arms(world: RestlessGroundTruth, horizon: int, seed: int) -> tuple[_Lo
     pairs, kinds = np.unique(np.stack([structure.classes, structure.costs]), axis=1, return_inverse=True)
     classes = pairs[0].astype(np.int64)
     arms = _Lone(
-        kernels=world.checked(path)[:, classes],
+        transitions=world.checked(path)[:, classes],
         rewards=structure.rewards[classes],
         besides=structure.activation_rewards[classes],
         costs=pairs[1],
@@ -97,7 +97,7 @@ def _least(arms: _Lone, activate: int, *, at_most: bool) -> tuple[Floats, Floats
     total = float((arms.fade ** np.arange(arms.slots)).sum())
     spread = np.ptp(arms.rewards) + np.ptp(arms.costs) + np.abs(arms.costs).max() + 2.0 * np.abs(arms.besides).max()
     reach = spread * total + 1.0
-    low, high = np.full(len(arms.kernels), 0.0 if at_most else -reach), np.full(len(arms.kernels), reach)
+    low, high = np.full(len(arms.transitions), 0.0 if at_most else -reach), np.full(len(arms.transitions), reach)
     for _ in range(TURNS):
         charges = 0.5 * (low + high)
         _, activations = _alone(arms, charges)
@@ -109,14 +109,14 @@ def _least(arms: _Lone, activate: int, *, at_most: bool) -> tuple[Floats, Floats
 
 def _alone(arms: _Lone, charges: Floats) -> tuple[Floats, Floats]:
     """What arms earn at a charge, each by itself, and how often they are activated, discounted; a row per episode."""
-    shape = (*arms.kernels.shape[:2], arms.kernels.shape[-1])
+    shape = (*arms.transitions.shape[:2], arms.transitions.shape[-1])
     values, counts = np.zeros(shape), np.zeros(shape)
     price = (arms.costs + charges[:, None])[..., None]
     for _ in range(arms.slots):
         ahead = arms.rewards + arms.fade * values
-        passive = np.matmul(arms.kernels[:, :, 0], ahead[..., None])[..., 0]
-        active = np.matmul(arms.kernels[:, :, 1], ahead[..., None])[..., 0] + arms.besides - price
-        later = arms.fade * np.matmul(arms.kernels, counts[:, :, None, :, None])[..., 0]
+        passive = np.matmul(arms.transitions[:, :, 0], ahead[..., None])[..., 0]
+        active = np.matmul(arms.transitions[:, :, 1], ahead[..., None])[..., 0] + arms.besides - price
+        later = arms.fade * np.matmul(arms.transitions, counts[:, :, None, :, None])[..., 0]
         pays = active > passive
         values = np.where(pays, active, passive)
         counts = np.where(pays, 1.0 + later[:, :, 1], later[:, :, 0])

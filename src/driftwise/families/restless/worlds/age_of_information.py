@@ -80,12 +80,12 @@ class AgeOfInformation(RestlessWorld):
             classes=halves(self.n_arms),
             support=self._aged(np.array(0.5)) > 0.0,
             kinds=kinds,
-            known=self.kernels(np.array([[self.success]]))[0],
+            known=self.transitions(np.array([[self.success]]))[0],
             episode=self.episode if self.restarts else 0,
             discount=self.discount,
         )
 
-    def kernels(self, path: Floats) -> Floats:
+    def transitions(self, path: Floats) -> Floats:
         """A channel that always works, and one that drifts."""
         sure = np.broadcast_to(self._aged(np.array(self.sure_success)), (len(path), 2, self.oldest, self.oldest))
         return np.stack([sure, self._aged(path[:, 0])], axis=1)
@@ -94,8 +94,8 @@ class AgeOfInformation(RestlessWorld):
         """The transitions for a chance of success, or for each of several."""
         place = np.arange(self.oldest)
         older = np.minimum(place + 1, self.oldest - 1)
-        kernels = np.zeros((*success.shape, 2, self.oldest, self.oldest))
-        kernels[..., 0, place, older] = 1.0
-        kernels[..., 1, place, older] = 1.0 - success[..., None]
-        kernels[..., 1, :, 0] += success[..., None]
-        return kernels
+        transitions = np.zeros((*success.shape, 2, self.oldest, self.oldest))
+        transitions[..., 0, place, older] = 1.0
+        transitions[..., 1, place, older] = 1.0 - success[..., None]
+        transitions[..., 1, :, 0] += success[..., None]
+        return transitions

@@ -195,7 +195,7 @@ class RestlessWorld(BaseWorld):
         """The numbers that drift."""
 
     @abstractmethod
-    def kernels(self, path: Floats) -> Floats:
+    def transitions(self, path: Floats) -> Floats:
         """The transitions for some rows of numbers, with the axes (row, class, action, state, next state)."""
 
     @property
@@ -263,11 +263,11 @@ class RestlessWorld(BaseWorld):
 
     def checked(self, path: Floats) -> Floats:
         """The transitions for some rows of numbers; what a world says is checked, as the loop trusts it."""
-        kernels = checked_rows(np.ascontiguousarray(self.kernels(path), np.float64))
+        transitions = checked_rows(np.ascontiguousarray(self.transitions(path), np.float64))
         expected = (len(path), *self.structure().support.shape)
-        if kernels.shape != expected:
-            raise ParameterError(f"{type(self).__name__} gave transitions of shape {kernels.shape}, not {expected}")
-        return kernels
+        if transitions.shape != expected:
+            raise ParameterError(f"{type(self).__name__} gave transitions of shape {transitions.shape}, not {expected}")
+        return transitions
 
     def tapes(self, horizon: int, seed: int, size: int | None = None) -> Iterator[RestlessTape]:
         """The world in blocks of at most `size` rounds: the same rounds, however they are cut."""
@@ -299,11 +299,11 @@ class RestlessWorld(BaseWorld):
         return Herd(origins.copy(), origins, np.zeros(self.n_arms))
 
 
-def sums_of(kernels: Floats) -> Floats:
+def sums_of(transitions: Floats) -> Floats:
     """Transitions as sums along their rows; from the last state that can be reached on they are 1, despite rounding."""
-    sums: Floats = np.cumsum(kernels, axis=-1)
-    size = kernels.shape[-1]
-    last = size - 1 - np.argmax(kernels[..., ::-1] > 0.0, axis=-1)
+    sums: Floats = np.cumsum(transitions, axis=-1)
+    size = transitions.shape[-1]
+    last = size - 1 - np.argmax(transitions[..., ::-1] > 0.0, axis=-1)
     sums[np.arange(size) >= last[..., None]] = 1.0
     return sums
 
@@ -314,11 +314,11 @@ def steps(up: Floats, down: Floats, size: int) -> Floats:
     `up` and `down` have any shape; the states are the last two axes of what comes back.
     """
     place = np.arange(size)
-    kernels = np.zeros((*np.broadcast(up, down).shape, size, size))
-    kernels[..., place[:-1], place[1:]] = np.asarray(up)[..., None]
-    kernels[..., place[1:], place[:-1]] = np.asarray(down)[..., None]
-    kernels[..., place, place] = 1.0 - kernels.sum(axis=-1)
-    return kernels
+    transitions = np.zeros((*np.broadcast(up, down).shape, size, size))
+    transitions[..., place[:-1], place[1:]] = np.asarray(up)[..., None]
+    transitions[..., place[1:], place[:-1]] = np.asarray(down)[..., None]
+    transitions[..., place, place] = 1.0 - transitions.sum(axis=-1)
+    return transitions
 
 
 def near(up: bool, down: bool, size: int) -> NDArray[np.bool_]:

@@ -75,16 +75,16 @@ class Climbing(RestlessWorld):
             classes=halves(self.n_arms),
             support=np.stack([near(False, True, size), near(True, False, size)]),
             kinds=kinds,
-            known=self.kernels(np.array([[self.slip]]))[0],
+            known=self.transitions(np.array([[self.slip]]))[0],
             episode=self.episode if self.restarts else 0,
             discount=self.discount,
         )
 
-    def kernels(self, path: Floats) -> Floats:
+    def transitions(self, path: Floats) -> Floats:
         """One rung down when left alone, one up when activated."""
-        kernels = np.empty((len(path), 2, 2, self.rungs, self.rungs))
-        kernels[:, 0, 0] = steps(np.array(0.0), np.array(self.known_slip), self.rungs)
-        kernels[:, 0, 1] = steps(np.array(self.known_climb), np.array(0.0), self.rungs)
-        kernels[:, 1, 0] = steps(np.array(0.0), path[:, 0], self.rungs)
-        kernels[:, 1, 1] = steps(np.array(self.climb), np.array(0.0), self.rungs)
-        return kernels
+        transitions = np.empty((len(path), 2, 2, self.rungs, self.rungs))
+        transitions[:, 0, 0] = steps(np.array(0.0), np.array(self.known_slip), self.rungs)
+        transitions[:, 0, 1] = steps(np.array(self.known_climb), np.array(0.0), self.rungs)
+        transitions[:, 1, 0] = steps(np.array(0.0), path[:, 0], self.rungs)
+        transitions[:, 1, 1] = steps(np.array(self.climb), np.array(0.0), self.rungs)
+        return transitions

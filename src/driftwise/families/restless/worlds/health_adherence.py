@@ -90,7 +90,7 @@ class HealthAdherence(RestlessWorld):
             discount=self.discount,
         )
 
-    def kernels(self, path: Floats) -> Floats:
+    def transitions(self, path: Floats) -> Floats:
         """One level up or down, by what was done."""
         slip, lift = path[:, : self.groups], path[:, self.groups :]
         return np.stack([_balanced(RECOVERS, slip, self.levels), _balanced(lift, SPARED * slip, self.levels)], axis=2)

@@ -88,14 +88,14 @@ class MachineMaintenance(RestlessWorld):
             costs=self.cost,
         )
 
-    def kernels(self, path: Floats) -> Floats:
+    def transitions(self, path: Floats) -> Floats:
         """Wear when left alone, a fresh start when serviced."""
-        kernels = np.empty((*path.shape, 2, self.wear_states, self.wear_states))
-        kernels[:, :, 0] = steps(path, np.zeros(1), self.wear_states)
-        kernels[:, :, 1] = self._service(self.mended)
-        return kernels
+        transitions = np.empty((*path.shape, 2, self.wear_states, self.wear_states))
+        transitions[:, :, 0] = steps(path, np.zeros(1), self.wear_states)
+        transitions[:, :, 1] = self._service(self.mended)
+        return transitions
 
     def _service(self, mended: float) -> Floats:
-        kernel = (1.0 - mended) * np.eye(self.wear_states)
-        kernel[:, 0] += mended
-        return kernel
+        chances = (1.0 - mended) * np.eye(self.wear_states)
+        chances[:, 0] += mended
+        return chances

@@ -60,7 +60,7 @@ class RestlessTable(RestlessWorld):
         if self.drift != "none":
             raise ParameterError(f"drift={self.drift} cannot be set: the table has its own drift; allowed: none")
         object.__setattr__(self, "digest", _digest(self.file))
-        checked_rows(self._kernels)
+        checked_rows(self._transitions)
         size, origins = self.structure().rewards.shape[1], self.origins()
         if origins.shape != (self.n_arms,) or origins.min() < 0 or origins.max() >= size:
             raise ParameterError(f"{self.file}: origins do not name one of {size} states for {self.n_arms} arms")
@@ -90,7 +90,7 @@ class RestlessTable(RestlessWorld):
         return _read(self.file, self.digest) if self.file else _example(self.n_arms)
 
     @property
-    def _kernels(self) -> Floats:
+    def _transitions(self) -> Floats:
         """With the axes (episode, class, action, state, next state)."""
         both = []
         for name in ("passive", "active"):
@@ -116,9 +116,9 @@ class RestlessTable(RestlessWorld):
     @property
     def _moving(self) -> NDArray[np.bool_]:
         """Which entries ever move; where none does, those that can happen at all."""
-        kernels = self._kernels
-        moving: NDArray[np.bool_] = (kernels != kernels[0]).any(axis=0)
-        return moving if moving.any() else kernels[0] > 0.0
+        transitions = self._transitions
+        moving: NDArray[np.bool_] = (transitions != transitions[0]).any(axis=0)
+        return moving if moving.any() else transitions[0] > 0.0
 
     def lines(self, path: Floats) -> Floats:
         """What to look at of a path: the entries that move."""
@@ -127,11 +127,11 @@ class RestlessTable(RestlessWorld):
     def structure(self) -> RestlessStructure:
         """What the file says is known."""
         contents = self._contents
-        rewards, kernels = np.atleast_2d(np.asarray(contents["rewards"], np.float64)), self._kernels
-        if len(rewards) == 1 < kernels.shape[1]:
-            rewards = np.repeat(rewards, kernels.shape[1], axis=0)
-        if kernels.shape[1:] != (len(rewards), 2, rewards.shape[-1], rewards.shape[-1]):
-            one = kernels.shape[1], *kernels.shape[3:]
+        rewards, transitions = np.atleast_2d(np.asarray(contents["rewards"], np.float64)), self._transitions
+        if len(rewards) == 1 < transitions.shape[1]:
+            rewards = np.repeat(rewards, transitions.shape[1], axis=0)
+        if transitions.shape[1:] != (len(rewards), 2, rewards.shape[-1], rewards.shape[-1]):
+            one = transitions.shape[1], *transitions.shape[3:]
             raise ParameterError(f"{self.file}: transitions of shape {one} do not fit rewards of shape {rewards.shape}")
         more: dict[str, Any] = {
             name: contents[name]
@@ -139,9 +139,9 @@ class RestlessTable(RestlessWorld):
             if name in contents
         }
         if "support" not in more:
-            more["support"] = (kernels > 0.0).any(axis=0)
+            more["support"] = (transitions > 0.0).any(axis=0)
         if "kinds" in more:
-            more["known"] = kernels[0]
+            more["known"] = transitions[0]
         episode = self.episode if self.restarts else 0
         return restless(rewards, n_arms=self.n_arms, episode=episode, discount=self.discount, **more)
 
@@ -151,18 +151,18 @@ class RestlessTable(RestlessWorld):
 
     def numbers(self, seed: int) -> Wandering:
         """All entries of the first episode."""
-        first = self._kernels[0].reshape(-1)
+        first = self._transitions[0].reshape(-1)
         return Wandering(first, first, first)
 
     def path(self, episodes: int, seed: int) -> Floats:
         """All entries of every episode."""
-        kernels = self._kernels
-        path: Floats = kernels[np.minimum(np.arange(episodes), len(kernels) - 1)].reshape(episodes, -1)
+        transitions = self._transitions
+        path: Floats = transitions[np.minimum(np.arange(episodes), len(transitions) - 1)].reshape(episodes, -1)
         return path
 
-    def kernels(self, path: Floats) -> Floats:
+    def transitions(self, path: Floats) -> Floats:
         """The rows of the path, in the shape of transitions."""
-        return path.reshape(len(path), *self._kernels.shape[1:])
+        return path.reshape(len(path), *self._transitions.shape[1:])
 
 
 def _digest(file: str) -> str:
