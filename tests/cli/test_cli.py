@@ -174,10 +174,7 @@ def test_out_keeps_results_and_writes_a_report(tmp_path: Path) -> None:
         (["--world", "abrupt", "--policy", "sliding-ucb", "--horizon", "9"], "window=1000 does not fit the horizon 9"),
         (["--world", "abrupt", "--policy", "sliding-ucb", "--horizon", "500"], "a shorter one, such as window=100\n"),
         (["--world", "abrupt:phases=0", "--policy", "ucb1"], "phases=0 is not a whole number of at least 1"),
-        (
-            ["--world", "local-level:n_arms=7", "--policy", "ucb1"],
-            "n_arms=7 does not fit the means, which have 3 columns",
-        ),
+        (["--world", "local-level:n_arms=7", "--policy", "ucb1"], "local-level has no parameter 'n_arms'"),
         (["--world", "abrupt:rewards=coins", "--policy", "ucb1"], "rewards=coins is not one of bernoulli, gaussian"),
         (["--world", "abrupt:rewards=gaussian", "--policy", "thompson"], "needs rewards in a bounded range"),
         (["--world", "abrupt", "--policy", "ucb1", "--horizon", "0"], "horizon=0 is not a whole number of at least 1"),

@@ -1,7 +1,9 @@
 """Commands that read or change a store, on a store that does not exist: they say so, and create none."""
 
+import re
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.fixtures.command_line import driftwise
@@ -43,8 +45,11 @@ def test_a_command_on_a_store_that_is_none_creates_none(command: str, there: boo
 @pytest.mark.parametrize("command", ["keys list --store STORE", "keys create --store STORE", "store check STORE"])
 def test_a_command_on_an_empty_database_makes_no_tables_in_it(command: str, postgres_server: Server) -> None:
     store = postgres_server.store()
-    for _ in range(2):
-        driftwise(*command.replace("STORE", store).split(), code=2)
+    driftwise(*command.replace("STORE", store).split(), code=2)
+    address, schema = re.fullmatch(r"(.*)[?&]schema=(\w+)", store).groups()  # type: ignore[union-attr]
+    with psycopg.connect(address) as connection:
+        tables = "select count(*) from pg_tables where schemaname = %s"
+        assert connection.execute(tables, [schema]).fetchone() == (0,)
 
 
 def test_keys_of_a_store_without_keys(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ FRAME = pd.DataFrame(ROWS.values(), index=list(ROWS), columns=["x", "y"])
 SWAPPED = FRAME[::-1]
 BUDGETS = {"euros": 100.0, "units": 50.0}
 LEVELS = ["low", "high"]
+MIXED = {"a": pd.Series({"x": 1.0, "y": 0.0}), "b": pd.Series({"y": 1.0, "x": 0.0})}
 LINEAR = dw.SlidingLinUCB(window=50)
 
 
@@ -44,12 +45,31 @@ def test_the_rows_of_actions_are_those_of_their_arms() -> None:
             assert decision.context == tuple(row)
 
 
-def test_arms_that_are_only_counted_are_named_by_their_numbers() -> None:
-    rows = pd.DataFrame(np.eye(2))
-    for actions in (rows, rows[::-1], rows.loc[[1, 0]]):
-        assert contextual(2).decide(actions=actions, override=(1, 0.5)).context == (0.0, 1.0)
-    later = pd.DataFrame(np.eye(4)[:, 2:])[2:]  # rows 2 and 3 of a longer frame: a count names nothing
+def test_whole_numbers_without_a_name_count_rows() -> None:
+    """What pandas leaves behind that filters or sorts names no arms."""
+    table = pd.DataFrame({"arm": [2, 0, 1], "x": [20.0, 0.5, 10.0], "day": [1, 1, 1]})
+    in_order = table.sort_values("arm")[["x"]]  # its index is 1, 2, 0
+    agent = dw.Agent(LINEAR, dw.Contextual(3, n_features=1), seed=0)
+    assert agent.decide(actions=in_order, override=(0, 0.5)).context == (0.5,)
+    by_arm = table.set_index("arm")[["x"]]  # its index has a name
+    assert agent.decide(actions=by_arm, override=(0, 0.5)).context == (0.5,)
+    later = pd.DataFrame(np.eye(4)[:, 2:])[2:]  # rows 2 and 3 of a longer frame
     assert contextual().decide(actions=later, override=("b", 0.5)).context == (0.0, 1.0)
+    agent = dw.Agent(dw.AdaptiveWhittle(), restless(arms=3), seed=0)
+    states = pd.DataFrame({"arm": [2, 0, 1], "state": ["high", "low", "low"]}).sort_values("arm")["state"]
+    agent.decide(states=states, override=([0], 1.0))
+    assert {each.arm: each.state for each in agent.ranking} == {0: "low", 1: "low", 2: "high"}
+    slates, decision = slate_of_two()
+    clicks = pd.Series([0.0, 0.5, 1.0, 1.0])
+    assert slates.learn(decision, rewards=clicks[[0, 3]]) == "learned"
+
+
+def test_what_has_no_names_goes_by_its_order() -> None:
+    amounts = pd.Series([0.0, 5.0, 2.0])
+    for pair in (amounts.quantile([0, 1]), amounts.agg(["min", "max"])):
+        assert dw.MultiArmed(2, reward_range=pair).reward_range == (0.0, 5.0)
+    point = pd.Series({"a": 0.5, "b": 0.25, "c": 0.25})
+    assert dw.Convex(dw.simplex(3), initial_point=point).initial_point == [0.5, 0.25, 0.25]
 
 
 def test_actions_without_arms_are_rows_in_their_order() -> None:
@@ -58,10 +78,8 @@ def test_actions_without_arms_are_rows_in_their_order() -> None:
 
 
 def test_features_that_have_names_are_in_the_order_of_the_first_row() -> None:
-    mixed = {"a": pd.Series({"x": 1.0, "y": 0.0}), "b": pd.Series({"y": 1.0, "x": 0.0})}
-    assert contextual().decide(actions=mixed, override=("b", 0.5)).context == (0.0, 1.0)
     arms: Any
-    for arms in (mixed, FRAME, {name: {"x": x, "y": y} for name, (x, y) in ROWS.items()}):
+    for arms in (MIXED, FRAME, {name: {"x": x, "y": y} for name, (x, y) in ROWS.items()}):
         assert dw.Contextual(arms).arms == ROWS
         assert dw.ContextualKnapsack(arms, budgets=BUDGETS, horizon=100).arms == ROWS
 
@@ -135,6 +153,12 @@ def rewards_by_item() -> None:
             lambda: contextual(2).decide(actions=FRAME),
             "the index of actions names 'a', which is no arm: there are 0, 1; without an index",
         ),
+        (lambda: contextual().decide(actions=MIXED), "the features of 'b' are ['y', 'x'], those of 'a' ['x', 'y']"),
+        (lambda: contextual().decide(actions={"a": {"x": 1.0}, "b": {"x": 2.0}}), "actions is not made of numbers"),
+        (
+            lambda: dw.Contextual(pd.DataFrame(np.eye(2), index=pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]))),
+            "the index has 2 levels",
+        ),
         (lambda: contextual().decide(actions=FRAME[:1]), "actions has no row for the arm 'b'"),
         (lambda: contextual().decide(actions=FRAME.set_axis(["a", "a"])), "the index names 'a' twice"),
         (
@@ -160,5 +184,8 @@ def test_any_other_names_are_refused_in_one_sentence(call: Callable[[], object],
 
 def test_labels_are_those_of_pandas_unless_they_count() -> None:
     assert labels_of(FRAME) == ["a", "b"]
+    assert labels_of(FRAME.set_axis([9.99, 12.5])) == [9.99, 12.5]
+    assert labels_of(FRAME.set_axis(pd.Index([20, 10], name="price"))) == [20, 10]
+    assert labels_of(FRAME.set_axis([20, 10])) is None
     for values in (FRAME.reset_index(drop=True), pl.DataFrame(FRAME), FRAME.to_numpy(), [1.0], (1.0,), ROWS, "a", 1.0):
         assert labels_of(values) is None

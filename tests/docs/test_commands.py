@@ -17,7 +17,7 @@ from tests.fixtures.console import BLOCK, PAGES, ROOT
 INLINE = re.compile(r"`(driftwise [a-z]+ [^`]*)`")
 TABLES = {"--policy": POLICIES | ORACLES, "--world": WORLDS}
 SHELLS = ("console", "sh")
-FORMER = re.compile(r"`(most|draws|held|overspend|overspend=True|default_reward|default_costs)`")
+FORMER = re.compile(r"\b((?:most|draws|held|overspend|default_reward|default_costs)=)|`(most|draws|held|overspend)`")
 
 
 def commands(page: Path) -> Iterator[list[str]]:

@@ -157,6 +157,7 @@ class BanditEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return self
 
     def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of its own; nobody asks without it."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags

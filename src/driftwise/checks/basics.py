@@ -44,7 +44,7 @@ def _nonsense(policy: Policy, name: str) -> tuple[object, ...]:
     if name != "window":
         return wrong
     entry = re.search(r"^window : .*\n((?:    .*\n)+)", f"{inspect.getdoc(type(policy))}\n", re.MULTILINE)
-    return (*wrong, -1, 2.5) if entry and re.search(r"\b0\b", entry[1]) else (*wrong, -1, 2.5, 0)
+    return (*wrong, -1, 2.5) if entry and re.search(r"(?<![\d.])0(?![\d.])", entry[1]) else (*wrong, -1, 2.5, 0)
 
 
 def refuses_other_families(policy: Policy) -> None:

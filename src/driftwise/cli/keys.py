@@ -5,7 +5,7 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -38,11 +38,14 @@ def create(
     expires = None if days is None else now_us() + int(1e6 * days * DAY_S)
     text, body = new_key(name, scopes, expires=expires, deployments=deployments)
     can_be_first = "admin" in scopes and deployments is None
-    with suppress(NoStoreError), _catalogue(store, create=can_be_first) as (catalogue, write):
-        if catalogue.keys or can_be_first:
-            write(body)
-            drop_token(store)
-            return text
+    try:
+        with _catalogue(store, create=can_be_first) as (catalogue, write):
+            if catalogue.keys or can_be_first:
+                write(body)
+                drop_token(store)
+                return text
+    except NoStoreError as error:
+        raise NoStoreError(f"{error}; the first key of a new store needs --scopes admin") from None
     raise ParameterError(
         f"scopes={','.join(scopes)} will not do for the first API key: from now on every request needs a key, "
         "so create one with --scopes admin, for all deployments, first"

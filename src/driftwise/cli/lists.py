@@ -71,7 +71,7 @@ def _catalogue(
     from driftwise.cli.terminal import show_families, show_list, show_parameters, signature
     from driftwise.core.spec import lookup
 
-    if name is not None and name in table:
+    if name is not None and name in table and not (family or needs):
         entry = _entry(name, table[name])
         if as_json:
             click.echo(json.dumps(entry))

@@ -110,7 +110,7 @@ def _place(thing: object, depth: int) -> str:
     if not isinstance(function, FunctionType):  # a verb has a name, and a module
         return f"{type(thing).__qualname__} {getattr(thing, '__name__', '')}"
     place, code = f"{function.__module__}.{function.__qualname__}", function.__code__
-    if not _is_installed(code.co_filename):  # lines of libraries change with their releases, and with Python's
+    if not _is_standard(code.co_filename):  # its lines change with each release of Python
         place = f"{place}:{code.co_firstlineno}"
     inside = dict(enumerate(function.__defaults__ or ())) | closure_of(function) if depth else {}
     return f"{place} {frozen(inside, depth // 2)!r}" if inside else place
@@ -155,6 +155,12 @@ def matters(module: ModuleType) -> bool:
 @functools.cache
 def _is_installed(path: str) -> bool:
     return str(Path(path).resolve()).startswith(INSTALLED)
+
+
+@functools.cache
+def _is_standard(path: str) -> bool:
+    """Whether a file belongs to Python; packages may be installed in a folder inside its own."""
+    return _is_installed(path) and not {"site-packages", "dist-packages"} & {*Path(path).parts}
 
 
 def home_of(thing: object) -> ModuleType | None:

@@ -19,7 +19,7 @@ from driftwise.core.protocols import Comparator, Policy, World
 from driftwise.core.service_hooks import ServiceHooks
 from driftwise.core.types import Problem, Trace, new_trace
 from driftwise.core.validation import policy_instance
-from driftwise.core.verbs import ABOUT
+from driftwise.core.verbs import ABOUT, restart
 from driftwise.core.words import Words
 from driftwise.errors import DriftwiseError, ParameterError
 
@@ -164,7 +164,10 @@ def misfit(policy: Policy, family: str) -> ParameterError:
     listed = f"`driftwise policies --family {family}`"
     name, way_out = outer, f"{listed} lists policies for it"
     if hasattr(policy, "policy"):
-        name, way_out = f"{outer} over {inner}", f"write {outer}(policy=P) with a P of {listed} that has a window"
+        name = f"{outer} over {inner}"
+        fitting = [kind.__name__ for kind in restart.kernels if ABOUT[kind].family == family]
+        if fitting:
+            way_out = f"write {outer}(policy=P) with a P of {', '.join(sorted(fitting))}"
     own, offered = FAMILIES[family_of(policy)].chooses, FAMILIES[family].chooses
     return ParameterError(f"{name} chooses {own}; this problem asks for {offered}: {way_out}")
 

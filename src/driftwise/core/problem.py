@@ -3,11 +3,12 @@
 A value is frozen and plain: its fields are the arguments of its constructor, the JSON of a deployment's `problem`
 (where `kind` names the family) and the bytes in the journal. `Adapter.of` of the family checks it against a policy.
 
-A frame or series of pandas whose index names things, as arms, resources or states, is read by name, here and in
-requests and outcomes, as a mapping is. An index that only counts upwards, as pandas makes one where nobody gives names,
-says nothing: then the order counts, as in an array. Polars has no index.
+Where a mapping from names is possible, as from arms, resources or states, a frame or series of pandas whose index names
+them is read as one, in requests and outcomes too. An index names things unless it is of whole numbers and has no name
+itself, as pandas leaves one behind that filters or sorts: then the order counts, as in an array. Polars has no index.
 """
 
+import functools
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,8 +21,6 @@ from driftwise.core.fields import Horizon, Noise, Number
 from driftwise.core.types import Problem
 from driftwise.core.validation import number, whole
 from driftwise.errors import FeatureError, ParameterError
-
-NAMES = ("arms", "states")  # a series of these is the names, whatever its index
 
 
 class ProblemValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -37,8 +36,9 @@ class ProblemValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            names = name in NAMES and getattr(value, "ndim", 0) == 1
-            msgspec.structs.force_setattr(self, name, plain([*value] if names else value))
+            if labels_of(value) is not None and (not _maps(type(self), name) or (name == "arms" and value.ndim == 1)):
+                value = np.asarray(value)  # its order counts: of what has no names, and of names themselves
+            msgspec.structs.force_setattr(self, name, plain(value))
 
     def arm_registry(self) -> ArmRegistry:
         """The arms, by name or counted; none where the problem has none."""
@@ -102,10 +102,27 @@ def plain(value: object) -> Any:
     return [plain(each) for each in value] if isinstance(value, Iterable) else value
 
 
+@functools.cache
+def _maps(kind: type, field: str) -> bool:
+    """Whether a field may be a mapping from names."""
+    import msgspec.inspect as types
+
+    def maps(one: Any) -> bool:
+        inside = getattr(one, "types", None) or ([one.type] if isinstance(one, types.Metadata) else [])
+        return isinstance(one, types.DictType) or any(map(maps, inside))
+
+    info: Any = types.type_info(kind)
+    return any(maps(each.type) for each in info.fields if each.name == field)
+
+
 def labels_of(values: object) -> list[Any] | None:
-    """The labels of rows or entries; None where there are none, or they only count."""
+    """What the index of a frame or series names; None where there is none, or it only counts rows."""
     index: Any = getattr(values, "index", None)
-    if not hasattr(index, "tolist") or getattr(index, "step", -1) > 0:  # the method of a list; a RangeIndex
+    if not hasattr(index, "tolist"):  # the method of a list, for one
+        return None
+    if index.nlevels > 1:
+        raise ParameterError(f"the index has {index.nlevels} levels: name arms, resources or states by one")
+    if index.dtype.kind in "iu" and index.name is None:
         return None
     labels: list[Any] = index.tolist()
     if len(set(labels)) < len(labels):

@@ -29,7 +29,7 @@ def catalogue(package: ModuleType) -> dict[str, Any]:
 def parameters(kind: type) -> dict[str, Any]:
     """The parameters of a policy or world class, with their defaults."""
     if is_dataclass(kind):
-        return {field.name: field.default for field in fields(kind)}
+        return {field.name: field.default for field in fields(kind) if field.init}
     return {name: kind._field_defaults[name] for name in kind._fields}  # type: ignore[attr-defined]
 
 

@@ -14,6 +14,7 @@ from driftwise.errors import ParameterError
 
 T = TypeVar("T")
 LEAST, MOST = -(2**62), 2**62
+SHORT = 10  # a horizon for which no window is suggested
 
 
 def policy_instance(policy: T) -> T:
@@ -61,9 +62,9 @@ def window_rounds(value: object, horizon: int) -> int:
     """A window of whole rounds, no longer than the horizon where one is known: it would never forget."""
     window = whole("window", value, high=2**31 - 1)
     if horizon and window > horizon:
+        shorter = f"; give a shorter one, such as window={horizon // 5}" if horizon >= SHORT else ""
         raise ParameterError(
-            f"window={window} does not fit the horizon {horizon}: it would never forget anything; give a shorter one, "
-            f"such as window={max(1, horizon // 5)}"
+            f"window={window} does not fit the horizon {horizon}: it would never forget anything{shorter}"
         )
     return window
 

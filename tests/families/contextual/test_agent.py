@@ -288,7 +288,7 @@ def test_a_policy_for_bare_arms_takes_no_features(problem: Any, says: str) -> No
 def test_a_policy_over_another_that_does_not_fit_names_both_and_what_to_write() -> None:
     says = (
         r"BanditOverBandit over SlidingArmedUCB chooses .* write BanditOverBandit\(policy=P\) with a P of "
-        "`driftwise policies --family contextual` that has a window"
+        "SlidingGLMUCB, SlidingGPUCB, SlidingLinThompson, SlidingLinUCB"
     )
     with pytest.raises(ParameterError, match=says):
         dw.Agent(dw.BanditOverBandit(), dw.Contextual(n_features=2))

@@ -19,13 +19,16 @@ from typing import Any
 import numpy as np
 
 from driftwise.core.encoding import Arm
-from driftwise.core.problem import in_one_order, labels_of
+from driftwise.core.problem import labels_of
 from driftwise.core.protocols import Policy
 from driftwise.core.types import Floats
 from driftwise.display.text import counted
 from driftwise.errors import ArmError, FeatureError
 
 LARGEST = 1e3  # times what the policy was told of the length of features: what is larger is a slip
+
+
+QUICK = (np.ndarray, list, tuple)  # rows without names, known by their type
 
 
 class Rows:
@@ -46,6 +49,7 @@ class Rows:
         per_arm: bool = False,
     ) -> None:
         self.arms, self.own, self.n_features, self.context, self.reach = tuple(arms), own, n_features, context, reach
+        self._names = dict.fromkeys(self.arms).keys()
         self.disjoint = own is None and not n_features
         self.per_arm = per_arm and self.disjoint
         width = n_features or (len(self.arms) if own is None else own.shape[1])
@@ -156,19 +160,29 @@ class Rows:
             return actions
         if not self.arms:
             raise FeatureError("actions is a mapping, but this agent's arms have no names: give a matrix")
-        names = actions if labels is None else labels
-        if unknown := [name for name in names if name not in self.arms]:
-            there = ", ".join(map(repr, self.arms))
-            raise ArmError(
-                f"there is no arm {unknown[0]!r}: there are {there}"
-                if labels is None
-                else f"the index of actions names {unknown[0]!r}, which is no arm: there are {there}; without an index "
-                "(reset_index(drop=True)) rows are in the order of the arms"
-            )
-        if missing := [name for name in self.arms if name not in names]:
-            raise ArmError(f"actions has no row for the arm {missing[0]!r}")
-        rows = in_one_order(actions) if labels is None else dict(zip(labels, np.asarray(actions), strict=True))
+        rows = dict(zip(labels, np.asarray(actions), strict=True)) if labels is not None else actions
+        if rows.keys() != self._names:
+            raise self._misnamed(rows, labels is not None)
+        order = first = None
+        for name, row in rows.items():
+            columns = None if type(row) in QUICK else labels_of(row)
+            if columns is not None and order is None:
+                order, first = columns, name
+            if columns is not None and columns != order:
+                where = f"the features of {name!r} are {columns}, those of {first!r} {order}"
+                raise FeatureError(f"actions: {where}: features go by their order, which must be one")
         return [rows[name] for name in self.arms]
+
+    def _misnamed(self, rows: Mapping[Any, Any], by_index: bool) -> ArmError:
+        """Why rows do not name the arms."""
+        there = f"there are {', '.join(map(repr, self.arms))}"
+        for name in rows:
+            if name not in self._names and by_index:
+                without = "without an index (reset_index(drop=True)) rows are in the order of the arms"
+                return ArmError(f"the index of actions names {name!r}, which is no arm: {there}; {without}")
+            if name not in self._names:
+                return ArmError(f"there is no arm {name!r}: {there}")
+        return ArmError(f"actions has no row for the arm {next(name for name in self.arms if name not in rows)!r}")
 
     def _vector(self, context: object) -> Floats:
         x = _numbers(context, "context")

@@ -183,7 +183,7 @@ def restless_problem(policy: str, problem: Problem) -> tuple[int, int, RestlessS
 def checked_rows(transitions: Floats, which: NDArray[np.bool_] | None = None) -> Floats:
     """Transitions whose rows are probabilities and sum to one, exactly; the first that is neither is named.
 
-    `which` says of every row whether it is looked at at all.
+    `which` says which rows to check; all if it is not given.
     """
     looked = np.ones(transitions.shape[:-1], np.bool_) if which is None else which
     strange = looked & ~((transitions >= 0.0) & (transitions <= 1.0 + ROUNDING)).all(axis=-1)

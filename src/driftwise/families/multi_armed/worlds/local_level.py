@@ -5,7 +5,7 @@
 uncertainty and not much drift. Without a log it is a small example of three arms.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,14 +32,14 @@ class LocalLevel(ArmedWorld):
         Of each arm, the spread of a reward and of a step from bin to bin.
     labels : tuple of str
         Names of the arms.
-    n_arms : int
-        The number of columns of `means`; it can be left out.
+
+    `n_arms` is the number of columns of `means`.
 
     >>> LocalLevel().draw(horizon=100, seed=0)[0].levels.table.shape
     (4, 3)
     """
 
-    n_arms: int = len(EXAMPLE[0])
+    n_arms: int = field(init=False)
     means: Table = EXAMPLE
     counts: Table = ((200.0,) * 3,) * 4
     noise: tuple[float, ...] = (0.5,) * 3
@@ -56,8 +56,6 @@ class LocalLevel(ArmedWorld):
             raise ParameterError(f"noise, steps and labels need an entry for each of {shape[1]} arms")
         if min(self.noise) <= 0.0 or min(self.steps) < 0.0 or np.min(self.counts) < 0.0:
             raise ParameterError("noise must be above 0, steps and counts not below 0")
-        if self.n_arms not in (shape[1], len(EXAMPLE[0])):  # the latter where it is left out
-            raise ParameterError(f"n_arms={self.n_arms} does not fit the means, which have {shape[1]} columns")
         object.__setattr__(self, "n_arms", shape[1])
         super().__post_init__()
 
