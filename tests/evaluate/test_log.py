@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -473,3 +474,23 @@ def test_a_bad_row_is_quoted_with_its_line_where_the_file_has_lines(tmp_path: Pa
     assert said(dw.Log.read(write(tmp_path, "\n".join(lines), "log.jsonl")), "the first is line 3: action=None")
     frame = pl.DataFrame({"action": ["a", "b", None], "reward": [1, 0, 1]})
     assert said(dw.Log.from_frame(frame), "the first is row 3: action=None")
+
+
+@pytest.mark.parametrize(
+    ("time", "form"),
+    [
+        ("01.09.26 00:19", "%d.%m.%y %H:%M"),
+        ("09/01/26 00:19", "%m/%d/%y %H:%M"),
+        ("26-09-01", "%y-%m-%d"),
+        ("13/09/2026 00:19:30", "%d/%m/%Y %H:%M:%S"),
+    ],
+)
+def test_years_of_two_digits_need_a_format_and_the_error_names_one_that_fits(
+    tmp_path: Path, time: str, form: str
+) -> None:
+    path = write(tmp_path, f"time,action,reward\n{time},a,1\n{time},b,0\n")
+    with pytest.raises(LogError, match=rf"time that cannot be read; .*--time-format '{re.escape(form)}'"):
+        dw.Log.read(path)
+    times = dw.Log.read(path, time_format=form).times
+    assert times is not None
+    assert datetime.fromtimestamp(times[0], UTC).year == 2026

@@ -16,7 +16,15 @@ from driftwise.evaluate.categories import encode_context, text_columns
 from driftwise.evaluate.cells import label, missing, number
 from driftwise.evaluate.columns import ArmGuess, ColumnOptions, Columns, Looks, choose_columns, guess_of_arms
 from driftwise.evaluate.reading import Scan, unreadable
-from driftwise.evaluate.times import TimeColumn, looks_like_time, offset_note, seconds, time_column, zone_name
+from driftwise.evaluate.times import (
+    TimeColumn,
+    example_format,
+    looks_like_time,
+    offset_note,
+    seconds,
+    time_column,
+    zone_name,
+)
 
 with needed_for("reading a log"):
     import polars as pl
@@ -26,7 +34,6 @@ ID = re.compile(r"(.*_)?(id|uuid)", re.IGNORECASE)  # a column that names rows o
 MOST_ARMS = 10_000
 MOST_UNREADABLE = 0.05  # of the times or rewards: with more, the log is misread, and what is left of it misleads
 NO_TIME = "a time that cannot be read"
-WRITTEN = "say how times are written, as in --time-format '%m/%d/%Y %H:%M' (time_format= in Python)"
 
 
 class LogRows(NamedTuple):
@@ -202,7 +209,9 @@ def _rules(scan: Scan, layout: Layout, time: TimeColumn | None) -> list[Rule]:
     rules = [Rule("no action", label(columns.action, kinds[columns.action]).is_null(), (columns.action,))]
     if time:
         broken = time.microseconds.is_null()
-        rules.append(Rule(NO_TIME, broken, (columns.time,), MOST_UNREADABLE, WRITTEN))
+        form = example_format(head[columns.time])
+        cure = f"say how times are written, as in --time-format '{form}' (time_format= in Python)"
+        rules.append(Rule(NO_TIME, broken, (columns.time,), MOST_UNREADABLE, cure))
     reward = number(columns.reward, kinds[columns.reward], comma)
     broken = ~missing(columns.reward, kinds[columns.reward]) & ~reward.is_finite().fill_null(False)
     cure = "write numbers alone, and leave the cell empty where there is no reward"

@@ -19,6 +19,13 @@ with needed_for("reading a log"):
 
 DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y")  # with slashes, the day and the month could be taken for each other
 FORMATS = tuple(f"{date}{time}" for date in DATES for time in (" %H:%M:%S%.f", " %H:%M", ""))
+# For an error to name where times cannot be read; of those that fit, the first.
+EXAMPLES = tuple(
+    f"{date}{time}"
+    for date in ("%d.%m.%y", "%m/%d/%y", "%d/%m/%y", "%y-%m-%d", "%d-%m-%y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y")
+    for time in (" %H:%M", " %H:%M:%S", "")
+)
+FIRST_YEAR = 1900  # an earlier one is a year of two digits that was read as four
 OFFSET = r":\d{2}(?:[.,]\d+)?\s*(Z|z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)$"
 MICROSECONDS = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
 FIRST_DATE = 1e8  # a number below it is not a date after March 1973, but a count of rounds or seconds
@@ -101,7 +108,7 @@ def _written(column: "pl.Expr", zone: str, time_format: str | None) -> TimeColum
     """Text: in ISO 8601 or a format of the caller, with offsets or without."""
     text = column.str.strip_chars()
     if time_format is not None:
-        parsed = text.str.to_datetime(time_format, time_unit="us", strict=False)
+        parsed = _in_full(text.str.to_datetime(time_format, time_unit="us", strict=False))
         if "%z" in time_format:
             return TimeColumn(parsed.dt.epoch("us"), None, True, zone, f"times follow the format {time_format!r}")
         return TimeColumn(
@@ -112,7 +119,7 @@ def _written(column: "pl.Expr", zone: str, time_format: str | None) -> TimeColum
     plain = text.str.replace(r"(:\d{2}(?:[.,]\d+)?)\s*(?:Z|z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)$", "${1}").str.replace(
         ",", "."
     )
-    clock = pl.coalesce([plain.str.to_datetime(form, time_unit="us", strict=False) for form in FORMATS])
+    clock = _in_full(pl.coalesce([plain.str.to_datetime(form, time_unit="us", strict=False) for form in FORMATS]))
     sign = pl.when(offset.str.starts_with("-")).then(-1).otherwise(1)
     digits = offset.str.replace_all(r"\D", "")
     minutes = digits.str.slice(0, 2).cast(pl.Int64, strict=False) * 60
@@ -121,6 +128,22 @@ def _written(column: "pl.Expr", zone: str, time_format: str | None) -> TimeColum
     value = pl.when(offset.is_null()).then(_localised(clock, zone)).otherwise(exact)
     offsets = pl.when(clock.is_null()).then(None).otherwise(offset.fill_null(NO_OFFSET))
     return TimeColumn(value, offsets, True, zone, "")
+
+
+def _in_full(clock: "pl.Expr") -> "pl.Expr":
+    """Dates whose year was written with four digits; null where it was not."""
+    return pl.when(clock.dt.year() >= FIRST_YEAR).then(clock)
+
+
+def example_format(head: "pl.Series") -> str:
+    """A format that reads the first values of a column, for an error to name; a usual one where none does."""
+    if head.dtype == pl.String:
+        text = head.str.strip_chars().drop_nulls()
+        for form in EXAMPLES:
+            read = text.to_frame().select(_written(pl.col(head.name), "UTC", form).microseconds).to_series()
+            if len(read) and read.null_count() <= 0.1 * len(read):
+                return form
+    return "%m/%d/%Y %H:%M"
 
 
 def _localised(clock: "pl.Expr", zone: str) -> "pl.Expr":
