@@ -16,7 +16,7 @@ from driftwise.checks import check_policy
 
 
 class RunningState(NamedTuple):
-    """A running value per arm; unexplored arms start at the best reward there is."""
+    """A running value per arm: infinite until its first reward, so that every arm is tried."""
 
     values: dx.PerArm
 
@@ -32,7 +32,7 @@ class RunningGreedy(NamedTuple):
         n_arms = dx.whole("n_arms", problem.n_arms)
         dx.number("epsilon", self.epsilon, above=0.0, below=1.0, closed="[]")
         dx.number("step", self.step, above=0.0, below=1.0, closed="]")
-        return RunningState(np.full(n_arms, problem.high))
+        return RunningState(np.full(n_arms, np.inf))
 
 
 # %%
@@ -51,8 +51,10 @@ def select(policy: RunningGreedy, state: RunningState, t: int, context: Any, rng
 
 @dx.kernel
 def update(policy: RunningGreedy, state: RunningState, decision: dx.Decision, outcome: dx.Outcome, now: int) -> None:
-    """Move the value of the arm towards its reward."""
-    state.values[decision.action] += policy.step * (outcome.reward - state.values[decision.action])
+    """Move the value of the arm towards its reward; the first reward is the first value."""
+    value = state.values[decision.action]
+    step = policy.step * (outcome.reward - value)
+    state.values[decision.action] = value + step if np.isfinite(value) else outcome.reward
 
 
 dx.register(RunningGreedy, select=select, update=update)

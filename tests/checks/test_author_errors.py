@@ -8,6 +8,7 @@ import pytest
 import driftwise as dw
 from driftwise.checks.contract import ContractError
 from driftwise.checks.runs import no_index_is_out_of_bounds
+from driftwise.checks.units import unbounded_rewards_can_be_learned
 from driftwise.core.types import PerArm, Problem, Shared
 from driftwise.errors import ArmError, DriftwiseError, KernelError
 from driftwise.extend import kernel, register
@@ -116,3 +117,28 @@ def test_a_state_is_made_of_arrays_of_numbers(other: object) -> None:
     register(OddlyKept, select=_choose, update=_update)
     with pytest.raises(KernelError, match=r"the state of OddlyKept\(.*\) holds other=.*: it must be an array"):
         dw.Agent(OddlyKept(other), 3)
+
+
+class Hopeful(NamedTuple):
+    """A policy whose values start at the largest reward there can be."""
+
+    step: float = 0.1
+
+    def init(self, problem: Problem) -> SlippedState:
+        return SlippedState(np.full(problem.n_arms, problem.high))
+
+
+@kernel
+def _best(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[int, float]:
+    return int(np.argmax(state.values)), 1.0
+
+
+@kernel
+def _towards(policy: Any, state: Any, decision: Any, outcome: Any, now: int) -> None:
+    state.values[decision.action] += policy.step * (outcome.reward - state.values[decision.action])
+
+
+def test_a_value_that_starts_at_an_infinite_reward_is_found() -> None:
+    register(Hopeful, select=_best, update=_towards)
+    with pytest.raises(ContractError, match=r"Hopeful\(step=0.1\) \(arms\) holds nan in values after rewards without"):
+        unbounded_rewards_can_be_learned(Hopeful())

@@ -66,6 +66,7 @@ from driftwise.checks.units import (
     losses_follow_their_weights,
     rewards_have_no_origin,
     rewards_have_no_unit,
+    unbounded_rewards_can_be_learned,
 )
 from driftwise.checks.worlds import WORLD_CHECKS as WORLD_CHECKS
 from driftwise.core.family import Family
@@ -98,6 +99,7 @@ POLICY_CHECKS: tuple[Check, ...] = (
     blocks_that_fail_change_nothing,
     bare_kernels_cannot_fail,
     rewards_have_no_unit,
+    unbounded_rewards_can_be_learned,
     rewards_have_no_origin,
     costs_have_no_unit,
     losses_follow_their_weights,

@@ -13,12 +13,14 @@ from driftwise.checks._helpers import kind_name
 from driftwise.checks.contract import agent_for, fixtures_of, learn, require
 from driftwise.core.fixtures import Arguments, Fixtures, Rng, Usage
 from driftwise.core.protocols import Policy
-from driftwise.core.types import Decision, Floats
+from driftwise.core.serialization import lasting
+from driftwise.core.types import Array, Decision, Floats
 from driftwise.errors import ParameterError
 
 FACTORS = (1e-3, 10.0, 1e4)
 SHIFT = 1e3
 ROUNDS = 400
+FEW = 50  # rounds until every number that can be wrong at once is
 CLOSE = 1e-9  # a point is no choice between a few things: its coordinates agree but for rounding
 
 
@@ -41,6 +43,38 @@ def rewards_have_no_unit(policy: Policy) -> str | None:
                 same = once == _choices(fixtures, usage, policy, other, factor)
                 require(same, f"{policy} ({how}) chose otherwise with {other} than with {options}")
     return None
+
+
+def unbounded_rewards_can_be_learned(policy: Policy) -> str | None:
+    """Where rewards have no range, `init` refuses the problem, or rewards never make numbers of the state nan.
+
+    `problem.low` and `problem.high` are then infinite: a value that starts there becomes nan with its first reward.
+    """
+    fixtures = fixtures_of(policy)
+    scales = [options for options in fixtures.reward_scales(1.0) if options.get("reward_range", 0.0) is None]
+    if not scales:
+        return f"rewards are always bounded where {kind_name(policy)} decides"
+    for how, usage in fixtures.usages.items():
+        for options in scales:
+            if not _accepted(usage, policy, options):
+                continue
+            agent, luck = agent_for(policy, usage, seed=3, **options), np.random.default_rng(9)
+            before = dict(lasting(agent.state))
+            for _ in range(FEW):
+                decision = agent.decide(**_request(agent, usage, luck))
+                learn(agent, decision, _outcome(fixtures, agent, decision, luck))
+            wrong = [path for path, array in lasting(agent.state) if _turned_nan(before[path], array)]
+            require(
+                not wrong,
+                f"{policy} ({how}) holds nan in {', '.join(wrong)} after rewards without a range: start at finite "
+                "numbers where problem.bounded is false, or refuse such problems in `init`",
+            )
+    return None
+
+
+def _turned_nan(before: Array, after: Array) -> bool:
+    """Whether there is a nan in an array of numbers that had none before."""
+    return after.dtype.kind == "f" and bool(np.isnan(after).any() and not np.isnan(before).any())
 
 
 def rewards_have_no_origin(policy: Policy) -> str | None:
