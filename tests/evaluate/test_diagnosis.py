@@ -183,8 +183,10 @@ def test_commands_that_a_log_suggests_name_its_columns(tmp_path: Path) -> None:
     assert "2 arms" in driftwise(*shlex.split(command)[1:3], *shlex.split(command)[3:7]).stdout
     frame = dw.Log.from_frame(dw.Log.read(path, action="price").frame("polars"), reward="reward")
     assert frame.diagnose().recommendation.command.startswith("driftwise evaluate LOG --reward=reward --policy ")
-    named = frame.diagnose(name="sales.csv").recommendation.command
-    assert named.startswith("driftwise evaluate sales.csv --reward=reward --policy ")
+    assert any("this log has no file" in note and "log.evaluate(['" in note for note in frame.diagnose().notes)
+    named = frame.diagnose(name="sales.csv")
+    assert named.recommendation.command.startswith("driftwise evaluate sales.csv --reward=reward --policy ")
+    assert not any("no file" in note for note in named.notes)
 
 
 def test_odd_logs_are_diagnosed_with_a_sentence() -> None:
@@ -399,3 +401,26 @@ def test_the_command(month: Path, tmp_path: Path) -> None:
 def test_bad_input_is_one_sentence(month: Path, words: list[str], says: str) -> None:
     done = driftwise("diagnose", *(word.format(log=month) for word in words), code=2)
     assert says in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_log_with_context_is_advised_by_what_was_measured_with_context(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    rows = [
+        f"{'ab'[i % 2]},{random.integers(2)},{random.uniform(18, 80)},{random.uniform(1e4, 9e4)}" for i in range(400)
+    ]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(["arm,reward,age,income", *rows]))
+    bare = dw.Log.read(path, context=()).diagnose()
+    assert bare.recommendation.policy == "auto" and "--standardise" not in str(bare)
+    found = dw.Log.read(path, context=["age", "income"]).diagnose()
+    measured = dw.recommend("contextual", horizon=400, drift="none")
+    assert found.recommendation.policy == measured.spec and measured.reason in found.recommendation.why
+    assert found.recommendation.command.endswith(" --standardise")
+    (uneven,) = [note for note in found.notes if "differ in scale, 'age'" in note]
+    assert "--standardise" in uneven
+    (compare,) = [note for note in found.notes if "what the context adds" in note]
+    words = shlex.split(compare.partition("driftwise ")[2])
+    assert words[-4:] == ["--context", "", "--policy", "auto"] and "auto" in driftwise(*words).stdout
+    assert found.recommendation.policy in driftwise(*shlex.split(found.recommendation.command)[1:]).stdout
+    alone = dw.Log.read(path, context=["age"]).diagnose()
+    assert "--standardise" not in str(alone)

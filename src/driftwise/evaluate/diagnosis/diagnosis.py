@@ -17,7 +17,6 @@ from driftwise.evaluate.columns import ArmGuess
 from driftwise.evaluate.diagnosis.change_points import ChangePoint, change_points
 from driftwise.evaluate.diagnosis.delays import Delays, delays_of
 from driftwise.evaluate.diagnosis.gradual import GradualChange, split_gradual
-from driftwise.evaluate.diagnosis.log_command import command_words
 from driftwise.evaluate.diagnosis.logging_policy import Overlap, overlap
 from driftwise.evaluate.diagnosis.permutation import (
     LEVEL,
@@ -193,7 +192,8 @@ def diagnose(log: "Log", *, name: str | None = None, seed: int = 0) -> Diagnosis
         notes=[*log.notes, *seasons.notes, *_gaps(log), *_constant_arms(log, constant)],
         arm_guess=log.arm_guess,
     )
-    return found._replace(recommendation=recommend_for(found, command_words(name or log.name, log.options)))
+    recommendation, notes = recommend_for(found, log, name or log.name)
+    return found._replace(recommendation=recommendation, notes=[*found.notes, *notes])
 
 
 def _without_seasons(arms: Ints, values: Floats, seasons: Seasons, n_arms: int) -> Floats:

@@ -3,13 +3,20 @@
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from driftwise.core.types import Floats
 from driftwise.display.text import counted
-from driftwise.evaluate.recommend import recommend
+from driftwise.evaluate.diagnosis.log_command import UNNAMED, command_words
+from driftwise.evaluate.recommend import Recommendation, recommend
+from driftwise.families.contextual.problem import Contextual
 from driftwise.families.multi_armed.problem import MultiArmed
 
 if TYPE_CHECKING:
     from driftwise.evaluate.diagnosis.diagnosis import Diagnosis
+    from driftwise.evaluate.log import Log
 
+UNEVEN = 10.0  # standard deviations of context columns that differ by a larger factor call for --standardise
 FAST = 20  # a log whose best window is a smaller share of it than one in so many drifts fast
 
 
@@ -26,17 +33,34 @@ class LogRecommendation(NamedTuple):
     serve: str = ""
 
 
-def recommend_for(found: "Diagnosis", source: str) -> LogRecommendation:
-    """The policy that a diagnosis speaks for; `source` is the log as the command line names it."""
-    policy, why = _choice(found)
+def recommend_for(found: "Diagnosis", log: "Log", name: str) -> tuple[LogRecommendation, list[str]]:
+    """The policy that a diagnosis speaks for, and notes on its commands; `name` stands for the log in them."""
+    source = command_words(name, log.options)
+    idle = found.constant or len(found.arms) == 1
+    policy, why = _choice(found, log)
     others = [other for other in (_windowed(found), _lasting(found)) if other != policy]
     options = " ".join(f"--policy {shlex.quote(each)}" for each in (policy, *others))
     serve = f"driftwise serve --deployment NAME --policy {shlex.quote(policy)} --log {source}"
-    idle = "--deployment" in source or found.constant or len(found.arms) == 1
-    return LogRecommendation(policy, why, f"driftwise evaluate {source} {options}", "" if idle else serve)
+    deployed = "--deployment" in source
+    notes = []
+    if uneven := "" if idle else _uneven(log.context, log.context_names):
+        options += " --standardise"
+        notes.append(uneven)
+    if log.context is not None and not idle and not deployed:
+        bare = _advice(found, _bare(found)).spec
+        command = f"driftwise evaluate {source} --context '' --policy {shlex.quote(bare)}"
+        notes.append(f"to see what the context adds, compare with: {command}")
+    if name == UNNAMED:
+        notes.append(
+            f"this log has no file: to run the commands, save its frame as CSV and write that file for {UNNAMED}; in "
+            f"Python, log.evaluate([{', '.join(map(repr, (policy, *others)))}]"
+            f"{', standardise=True' if uneven else ''}) does the same"
+        )
+    command = f"driftwise evaluate {source} {options}"
+    return LogRecommendation(policy, why, command, "" if idle or deployed else serve), notes
 
 
-def _choice(found: "Diagnosis") -> tuple[str, str]:
+def _choice(found: "Diagnosis", log: "Log") -> tuple[str, str]:
     if len(found.arms) == 1:
         return "uniform", "the log has a single arm: there is nothing to choose between"
     if found.constant:
@@ -44,10 +68,42 @@ def _choice(found: "Diagnosis") -> tuple[str, str]:
     window = found.window.best
     memory = f", and rewards are best predicted by the last {counted(window, 'row')}" if window else ""
     evidence = f"the log drifts{memory}" if found.drifts else f"no drift was found (p = {found.p_value:.2g})"
-    problem = MultiArmed([arm.name for arm in found.arms], reward_range=(0.0, 1.0) if found.unit_range else None)
-    delay = found.delays.median_rows if found.delays else None
-    advice = recommend(problem, horizon=found.rows, delay=delay, drift=_drift(found))
+    advice = _advice(found, _bare(found) if log.context is None and log.features is None else _contextual(found))
     return advice.spec, f"{evidence}; {advice.reason}"
+
+
+def _advice(found: "Diagnosis", problem: MultiArmed | Contextual) -> Recommendation:
+    """What was measured to be best for such a problem."""
+    delay = found.delays.median_rows if found.delays else None
+    return recommend(problem, horizon=found.rows, delay=delay, drift=_drift(found))
+
+
+def _bare(found: "Diagnosis") -> MultiArmed:
+    """The arms of a log, without what is known at a decision."""
+    return MultiArmed([arm.name for arm in found.arms], reward_range=(0.0, 1.0) if found.unit_range else None)
+
+
+def _contextual(found: "Diagnosis") -> Contextual:
+    """A small problem with a context: what candidates accept depends on its rewards, and not on its size."""
+    return Contextual(2, context_dim=2, reward_range=(0.0, 1.0) if found.unit_range else None)
+
+
+def _uneven(context: Floats | None, names: tuple[str, ...]) -> str:
+    """A note where columns of the context differ widely in scale; one of 0 and 1 counts as if both were frequent."""
+    if context is None:
+        return ""
+    binary = ((context == 0.0) | (context == 1.0)).all(axis=0)
+    spread = np.where(np.ptp(context, axis=0) > 0.0, np.where(binary, 0.5, context.std(axis=0)), np.nan)
+    if np.isnan(spread).all():
+        return ""
+    least, most = int(np.nanargmin(spread)), int(np.nanargmax(spread))
+    if spread[most] <= UNEVEN * spread[least]:
+        return ""
+    return (
+        f"context columns differ in scale, {names[least]!r} by a standard deviation of {spread[least]:.3g} and "
+        f"{names[most]!r} of {spread[most]:.3g}: linear policies need --standardise (standardise=True in Python), or "
+        "columns of one scale"
+    )
 
 
 def _drift(found: "Diagnosis") -> str:
