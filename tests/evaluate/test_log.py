@@ -258,6 +258,23 @@ def test_a_log_of_which_much_cannot_be_read_is_refused(tmp_path: Path) -> None:
         dw.Log.read(write(tmp_path, "\n".join(["time,action,reward", *rows])), time="time")
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_text_with_decimal_commas_is_read_from_a_frame_as_from_a_file(tmp_path: Path, lazy: bool) -> None:
+    path = write(tmp_path, "action;reward\na;17,90\nb;3\na;-0,5\n")
+    frame = pl.read_csv(path, separator=";")
+    log = dw.Log.from_frame(frame.lazy() if lazy else frame.to_pandas())
+    assert log.rewards.tolist() == dw.Log.read(path).rewards.tolist() == [17.9, 3.0, -0.5]
+    thousands = pl.DataFrame({"action": ["a", "b"], "reward": ["1,234", "2,500"]})
+    with pytest.raises(LogError, match="it starts with '1,234': write numbers alone"):
+        dw.Log.from_frame(thousands)
+
+
+def test_blanks_around_names_of_arms_are_trimmed(tmp_path: Path) -> None:
+    log = dw.Log.read(write(tmp_path, "action,reward\nA,1\n A,0\nA ,1\nA  b,0\nA b,1\n"))
+    assert log.arms == ("A", "A  b", "A b")
+    assert said(log, "differ in spaces only")
+
+
 def test_arms_that_are_one_number_are_noted(tmp_path: Path) -> None:
     log = dw.Log.read(write(tmp_path, "action,reward\n5,1\n5.00,0\n7,1\n"))
     assert log.arms == ("5", "5.00", "7")
@@ -343,7 +360,7 @@ def test_truth_and_decimal_commas(tmp_path: Path) -> None:
         ),
         ("log.json", b'[{"a": 1}, oops', "is not a JSON list of rows"),
         ("page.csv", b"<html>", "is a web page or XML"),
-        ("log.csv", b"action,reward\na,x\nb,y\n", "column 'reward' holds no numbers; it starts with 'x'"),
+        ("log.csv", b"action,reward\na,x\nb,y\n", "holds no numbers, it starts with 'x': write numbers alone"),
         ("log.csv", b"action,reward\n,1\n,0\n", "has no row that can be used: 2 of 2 rows have no action"),
     ],
 )

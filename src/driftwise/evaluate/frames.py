@@ -6,7 +6,7 @@ from driftwise.core.extras import needed_for
 from driftwise.core.types import Floats
 from driftwise.display.frames import MAKERS
 from driftwise.errors import LogError, ParameterError
-from driftwise.evaluate.reading import Scan
+from driftwise.evaluate.reading import HEAD, Scan, unreadable
 
 with needed_for("a log as a data frame"):
     import narwhals as nw
@@ -15,18 +15,30 @@ with needed_for("a log as a data frame"):
 if TYPE_CHECKING:
     from driftwise.evaluate.log import Log
 
+DECIMAL_COMMA = r"^\s*[+-]?\d+,(\d{1,2}|\d{4,})\s*$"  # before three digits, a comma may separate thousands
+
 
 def scan_frame(frame: object) -> Scan:
     """The rows of a data frame of any library that narwhals reads."""
     if isinstance(frame, pl.LazyFrame):
-        return Scan(frame, False, "the frame")
+        return _scan(frame)
     try:
         known = nw.from_native(frame)  # type: ignore[call-overload]
     except TypeError:
         raise LogError(f"{type(frame).__name__} is not a data frame of pandas, Polars or Arrow") from None
     eager = known.collect() if isinstance(known, nw.LazyFrame) else nw.from_native(_with_index(known))
     with needed_for("this data frame"):
-        return Scan(eager.to_polars().lazy(), False, "the frame")
+        return _scan(eager.to_polars().lazy())
+
+
+def _scan(lazy: "pl.LazyFrame") -> Scan:
+    """The rows of a frame; text such as 17,90 in its first rows says that a comma is the decimal point."""
+    place, text = "the frame", pl.col(pl.String)
+    try:
+        found = lazy.head(HEAD).select(text.str.contains(DECIMAL_COMMA).any()).collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise unreadable(place, error) from None
+    return Scan(lazy, False, place, decimal_comma=any(found.row(0)) if len(found) else False)
 
 
 def _with_index(frame: "nw.DataFrame[Any]") -> Any:

@@ -10,6 +10,7 @@ from driftwise.errors import LogError
 with needed_for("reading a log"):
     import polars as pl
 
+HEAD = 1000  # rows by which columns are guessed
 SEPARATORS = ",;\t|"
 STRANGERS = {
     b"SQLite format 3": "an SQLite database; the store of a service is read with its deployment's name",

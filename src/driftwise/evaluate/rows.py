@@ -15,7 +15,7 @@ from driftwise.evaluate.arm_features import FeatureColumns, find_features, read_
 from driftwise.evaluate.categories import encode_context, text_columns
 from driftwise.evaluate.cells import label, missing, number
 from driftwise.evaluate.columns import ArmGuess, ColumnOptions, Columns, Looks, choose_columns, guess_of_arms
-from driftwise.evaluate.reading import Scan, unreadable
+from driftwise.evaluate.reading import HEAD, Scan, unreadable
 from driftwise.evaluate.times import (
     TimeColumn,
     example_format,
@@ -29,7 +29,6 @@ from driftwise.evaluate.times import (
 with needed_for("reading a log"):
     import polars as pl
 
-HEAD = 1000
 ID = re.compile(r"(.*_)?(id|uuid)", re.IGNORECASE)  # a column that names rows or units
 MOST_ARMS = 10_000
 MOST_UNREADABLE = 0.05  # of the times or rewards: with more, the log is misread, and what is left of it misleads
@@ -205,7 +204,11 @@ def _rules(scan: Scan, layout: Layout, time: TimeColumn | None) -> list[Rule]:
         if head.select(number(name, kinds[name], comma)).to_series().is_null().all():
             known = head[name].drop_nulls()
             if len(known) and not head.select(missing(name, kinds[name])).to_series().all():
-                raise LogError(f"column {name!r} holds no numbers; it starts with {str(known[0])[:40]!r}")
+                first = str(known[0])[:40]
+                raise LogError(
+                    f"column {name!r} holds no numbers, it starts with {first!r}: write numbers alone, without units, "
+                    "or name another column"
+                )
     rules = [Rule("no action", label(columns.action, kinds[columns.action]).is_null(), (columns.action,))]
     if time:
         broken = time.microseconds.is_null()
