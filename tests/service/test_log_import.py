@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.cli.warm_up import warm_up
 from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.service.client.client import Client
 from driftwise.service.deployments.clock import utc
@@ -129,6 +130,44 @@ def test_bad_words_are_refused_in_a_sentence(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "driftwise.cli", "serve", "--store", f"sqlite:///{tmp_path}/x.db", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def sales(tmp_path: Path) -> Path:
+    """A log of rewards from 2 to 40."""
+    path = tmp_path / "sales.csv"
+    lines = [f"{START / 1e6 + 60 * i},{ARMS[i % 3]},{2 + i % 39},{1 / 3}" for i in range(117)]
+    path.write_text("\n".join(["time,action,reward,propensity", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "reward_range"),
+    [
+        ("thompson", [], [2.0, 40.0]),
+        ("thompson", ["--reward-range", "0,50"], [0.0, 50.0]),
+        ("sliding-ucb:window=100", [], [2.0, 40.0]),
+        ("sliding-ucb:window=100", ["--noise", "12"], None),
+    ],
+)
+def test_a_policy_that_needs_a_range_is_given_that_of_the_option_or_of_the_log(
+    tmp_path: Path, sales: Path, policy: str, options: list[str], reward_range: list[float] | None
+) -> None:
+    words = ["--deployment", "shop", "--policy", policy, "--log", str(sales), *options]
+    with Service(tmp_path / "shop.db", *words) as service, Client(service.url) as client:
+        problem = client.describe("shop").spec["problem"]
+        assert client.decide("shop").id == 2 * 117  # after the decisions and rewards of the log
+    assert problem["reward_range"] == reward_range
+    assert problem.get("noise") == (12.0 if "--noise" in options else None)
+
+
+def test_serve_says_which_range_it_took_and_refuses_one_without_all_rewards(tmp_path: Path, sales: Path) -> None:
+    columns: dict[str, str | None] = {}
+    store = f"sqlite:///{tmp_path}/shop.db"
+    with pytest.raises(DriftwiseError, match=r"rewards from 2 to 40 are outside reward_range=\(0, 10\)"):
+        warm_up(store, "normal", "shop", "thompson", str(sales), columns, "0,10")
+    with pytest.raises(ParameterError, match="reward-range=10 is not two numbers, LOW,HIGH"):
+        warm_up(store, "normal", "shop", "thompson", str(sales), columns, "10")
 
 
 def test_serve_warms_up_a_deployment_that_decides_by_features_and_its_log_comes_back(tmp_path: Path) -> None:
