@@ -13,12 +13,13 @@ import driftwise as dw
 from driftwise.cli.warm_up import warm_up
 from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.service.client.client import Client
-from driftwise.service.deployments.clock import utc
+from driftwise.service.deployments.clock import now_us, utc
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.export import rows as exported
 from driftwise.service.deployments.log_import import BATCH, LoggedOutcome, import_log
 from driftwise.service.store.journal import open_journal
-from tests.fixtures.engine import decide, deployment_spec, running
+from tests.fixtures.engine import Clock as EngineClock
+from tests.fixtures.engine import create, decide, deployment_spec, running
 from tests.fixtures.service_process import Service
 
 pytestmark = pytest.mark.system
@@ -51,6 +52,20 @@ def test_a_deployment_has_learned_the_log_at_its_own_times(tmp_path: Path, caplo
     assert [row["decided_at"] for row in log] == [utc(row.at) for row in month]
     assert not asyncio.run(import_log(open_journal(store), deployment_spec(), month))
     assert "ahead of the clock" not in caplog.text
+
+
+def test_deployments_of_today_are_left_alone_by_an_import(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The clock of the import is that of the log: to it they would lie in the future."""
+
+    async def other() -> None:
+        async with running(tmp_path / "shop.db", EngineClock(now_us())) as engine:
+            await create(engine, name="other")
+            await decide(engine, "other")
+
+    asyncio.run(other())
+    caplog.clear()
+    assert asyncio.run(import_log(open_journal(f"sqlite:///{tmp_path}/shop.db"), deployment_spec(), a_month()))
+    assert [record.getMessage() for record in caplog.records] == []
 
 
 def test_rewards_come_when_the_log_says(tmp_path: Path) -> None:
