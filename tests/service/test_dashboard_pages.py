@@ -32,7 +32,7 @@ async def fill(store: Path) -> None:
         coins = MultiArmed(["red", "blue"])
         await create(engine, name="good", policy="epsilon-greedy:epsilon=0.3", problem=coins)
         await create(engine, name="poor", policy="epsilon-greedy:epsilon=1", problem=coins)
-        await create(engine, name="sure", policy="ucb1", problem=coins, shadows=["uniform", "thompson"])
+        await create(engine, name="sure", policy="sliding-ucb:window=9", problem=coins, shadows=["uniform", "thompson"])
         await create(
             engine, name="paid", policy="prequential-pacing", problem=Knapsack(2, {"euros": 50.0}, horizon=200)
         )
@@ -106,7 +106,7 @@ def test_every_page_is_accessible_and_fits(service: tuple[Service, str, str]) ->
     running, admin, _ = service
     paths = ["/", "/compare?names=good,poor,calls", "/compare?names=good,nothing-yet", "/deployments/good/decisions/0"]
     paths += [f"/deployments/{name}" for name in ("good", "sure", "paid", "calls", "nothing-yet", LONG)]
-    paths += ["/deployments/calls/decisions/0"]
+    paths += ["/deployments/calls/decisions/0", "/deployments/sure/decisions/0"]
     with browser(running.url) as tab:
         signed_in(tab, admin)
         for size, scheme in ((DESK, "light"), (PHONE, "dark")):
@@ -116,6 +116,9 @@ def test_every_page_is_accessible_and_fits(service: tuple[Service, str, str]) ->
                 tab.open(path)
                 if "decisions" in path:
                     tab.until(lambda: "replay" in tab.text("#about"), "the explanation")
+                    assert "-1" not in tab.text("#about") and "−1" not in tab.text("#about")
+                links = tab.page.locator("footer a").all()
+                assert all(get(link.evaluate("link => link.href")).status_code == 200 for link in links)
                 for summary in tab.page.locator("summary").all():
                     if summary.is_visible():
                         summary.click()
