@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import json
+import math
 import os
 import re
 import socket
@@ -19,6 +20,8 @@ import httpx
 import pytest
 
 import driftwise as dw
+from driftwise.errors import RewardError
+from driftwise.service.client import calls
 from driftwise.service.client.client import (
     MAX_IN_FLIGHT,
     AsyncClient,
@@ -377,6 +380,16 @@ class Flaky(httpx.AsyncBaseTransport):
         if self.count % 3 == 2:
             raise httpx.ReadTimeout("the answer was lost")
         return response
+
+
+@pytest.mark.parametrize("reward", [math.nan, math.inf, -math.inf])
+def test_the_client_refuses_a_reward_that_json_does_not_have(reward: float) -> None:
+    for ask in (
+        lambda: calls.learn("shop", 0, reward),
+        lambda: calls.learn_many("shop", [{"id": 0, "reward": reward}]),
+    ):
+        with pytest.raises(RewardError, match=f"reward={reward} is not finite: send a number"):
+            ask()
 
 
 class Crowded(httpx.AsyncBaseTransport):
