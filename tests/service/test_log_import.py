@@ -176,13 +176,15 @@ def test_a_policy_that_needs_a_range_is_given_that_of_the_option_or_of_the_log(
     assert problem.get("noise") == (12.0 if "--noise" in options else None)
 
 
-def test_serve_says_which_range_it_took_and_refuses_one_without_all_rewards(tmp_path: Path, sales: Path) -> None:
+def test_serve_refuses_a_range_without_all_rewards_and_a_name_with_spaces(tmp_path: Path, sales: Path) -> None:
     columns: dict[str, str | None] = {}
     store = f"sqlite:///{tmp_path}/shop.db"
     with pytest.raises(DriftwiseError, match=r"rewards from 2 to 40 are outside reward_range=\(0, 10\)"):
         warm_up(store, "normal", "shop", "thompson", str(sales), columns, "0,10")
     with pytest.raises(ParameterError, match="reward-range=10 is not two numbers, LOW,HIGH"):
         warm_up(store, "normal", "shop", "thompson", str(sales), columns, "10")
+    with pytest.raises(ParameterError, match="deployment 'my shop': a name consists of 1 to 64 letters, digits, `_`"):
+        warm_up(store, "normal", "my shop", "thompson", str(sales), columns)
 
 
 def test_serve_warms_up_a_deployment_that_decides_by_features_and_its_log_comes_back(tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ def _spec(
     from driftwise.evaluate.logged_problem import check_reward_range, player_of, problem_of, reward_range_of
     from driftwise.evaluate.logged_rows import rows_as_logged
     from driftwise.families import POLICIES
+    from driftwise.service.http.decode_errors import NAME_PATTERN, NAME_RULE
     from driftwise.service.http.schemas.requests import DeploymentSpec
 
     rows = rows_as_logged(log)
@@ -114,7 +115,8 @@ def _spec(
     try:
         spec = msgspec.convert({"name": name, "policy": policy, "problem": problem}, DeploymentSpec)
     except msgspec.ValidationError as error:
-        raise ParameterError(f"deployment {name}: {error}") from None
+        why = NAME_RULE if NAME_PATTERN in str(error) else error
+        raise ParameterError(f"deployment {name!r}: {why}") from None
     if reward_range is None and span != (0.0, 1.0):
         unbounded: Any = msgspec.structs.replace(problem, reward_range=None)  # rewards to come may be larger
         free = msgspec.structs.replace(spec, problem=unbounded)
