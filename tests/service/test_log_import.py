@@ -176,10 +176,17 @@ def test_a_policy_that_needs_a_range_is_given_that_of_the_option_or_of_the_log(
     assert problem.get("noise") == (12.0 if "--noise" in options else None)
 
 
+def test_serve_says_which_range_it_took(tmp_path: Path, sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    warm_up(f"sqlite:///{tmp_path}/shop.db", "normal", "shop", "thompson", str(sales), {})
+    said = capsys.readouterr().err
+    assert "thompson needs a range of rewards: it is that of the log, [2, 40]" in said
+    assert "give another with --reward-range LOW,HIGH" in said
+
+
 def test_serve_refuses_a_range_without_all_rewards_and_a_name_with_spaces(tmp_path: Path, sales: Path) -> None:
     columns: dict[str, str | None] = {}
     store = f"sqlite:///{tmp_path}/shop.db"
-    with pytest.raises(DriftwiseError, match=r"rewards from 2 to 40 are outside reward_range=\(0, 10\)"):
+    with pytest.raises(DriftwiseError, match=r"rewards from 2 to 40 are outside reward_range=\(0, 10\): give one"):
         warm_up(store, "normal", "shop", "thompson", str(sales), columns, "0,10")
     with pytest.raises(ParameterError, match="reward-range=10 is not two numbers, LOW,HIGH"):
         warm_up(store, "normal", "shop", "thompson", str(sales), columns, "10")
