@@ -135,7 +135,11 @@ def test_errors_tell_unknown_from_answered() -> None:
 def test_reward_errors_name_the_value_and_the_rule() -> None:
     agent = dw.Agent(dw.Uniform(), 2)
     decision = agent.decide()
-    cases = {math.nan: "reward=nan is not finite", 2: r"reward=2 is outside \[0, 1\]", (): "is not a number"}
+    cases = {
+        math.nan: "reward=nan is not finite",
+        2: r"reward=2 is outside \[0, 1\]: declare another range",
+        (): "is not a number",
+    }
     cases |= {"0.5": "reward='0.5' is not a number", b"1": "reward=b'1' is not a number"}
     for reward, says in cases.items():
         with pytest.raises(RewardError, match=says):

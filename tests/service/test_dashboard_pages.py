@@ -22,7 +22,7 @@ pytestmark = pytest.mark.system
 
 LONG = "n" * 64
 STEP_S, ROUNDS = 30, 150
-PHONE, DESK = {"width": 390, "height": 800}, {"width": 1200, "height": 800}
+PHONE, DESK = {"width": 375, "height": 800}, {"width": 1200, "height": 800}
 
 
 async def fill(store: Path) -> None:
@@ -32,7 +32,7 @@ async def fill(store: Path) -> None:
         coins = MultiArmed(["red", "blue"])
         await create(engine, name="good", policy="epsilon-greedy:epsilon=0.3", problem=coins)
         await create(engine, name="poor", policy="epsilon-greedy:epsilon=1", problem=coins)
-        await create(engine, name="sure", policy="ucb1", problem=coins)
+        await create(engine, name="sure", policy="sliding-ucb:window=9", problem=coins, shadows=["uniform", "thompson"])
         await create(
             engine, name="paid", policy="prequential-pacing", problem=Knapsack(2, {"euros": 50.0}, horizon=200)
         )
@@ -105,8 +105,8 @@ def test_every_page_is_accessible_and_fits(service: tuple[Service, str, str]) ->
     """No violation of axe's rules, no page wider than its window: desk and phone, light and dark."""
     running, admin, _ = service
     paths = ["/", "/compare?names=good,poor,calls", "/compare?names=good,nothing-yet", "/deployments/good/decisions/0"]
-    paths += [f"/deployments/{name}" for name in ("good", "paid", "calls", "nothing-yet", LONG)]
-    paths += ["/deployments/calls/decisions/0"]
+    paths += [f"/deployments/{name}" for name in ("good", "sure", "paid", "calls", "nothing-yet", LONG)]
+    paths += ["/deployments/calls/decisions/0", "/deployments/sure/decisions/0"]
     with browser(running.url) as tab:
         signed_in(tab, admin)
         for size, scheme in ((DESK, "light"), (PHONE, "dark")):
@@ -116,6 +116,9 @@ def test_every_page_is_accessible_and_fits(service: tuple[Service, str, str]) ->
                 tab.open(path)
                 if "decisions" in path:
                     tab.until(lambda: "replay" in tab.text("#about"), "the explanation")
+                    assert "-1" not in tab.text("#about") and "−1" not in tab.text("#about")
+                links = tab.page.locator("footer a").all()
+                assert all(get(link.evaluate("link => link.href")).status_code == 200 for link in links)
                 for summary in tab.page.locator("summary").all():
                     if summary.is_visible():
                         summary.click()
@@ -123,7 +126,7 @@ def test_every_page_is_accessible_and_fits(service: tuple[Service, str, str]) ->
                 assert tab.fits(), f"{path} is wider than {size['width']}"
         tab.open("/")
         cells = tab.page.locator("#rows tr", has_text="good").locator("td.estimate").all()  # nothing is cut off
-        assert all(cell.bounding_box()["x"] + cell.bounding_box()["width"] <= 390 for cell in cells)
+        assert all(cell.bounding_box()["x"] + cell.bounding_box()["width"] <= PHONE["width"] for cell in cells)
         assert tab.wrong == []
 
 

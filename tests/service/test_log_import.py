@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.cli.warm_up import warm_up
 from driftwise.errors import DriftwiseError, ParameterError
 from driftwise.service.client.client import Client
-from driftwise.service.deployments.clock import utc
+from driftwise.service.deployments.clock import now_us, utc
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.deployments.export import rows as exported
 from driftwise.service.deployments.log_import import BATCH, LoggedOutcome, import_log
 from driftwise.service.store.journal import open_journal
-from tests.fixtures.engine import decide, deployment_spec, running
+from tests.fixtures.engine import Clock as EngineClock
+from tests.fixtures.engine import create, decide, deployment_spec, running
 from tests.fixtures.service_process import Service
 
 pytestmark = pytest.mark.system
@@ -50,6 +52,20 @@ def test_a_deployment_has_learned_the_log_at_its_own_times(tmp_path: Path, caplo
     assert [row["decided_at"] for row in log] == [utc(row.at) for row in month]
     assert not asyncio.run(import_log(open_journal(store), deployment_spec(), month))
     assert "ahead of the clock" not in caplog.text
+
+
+def test_deployments_of_today_are_left_alone_by_an_import(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The clock of the import is that of the log: to it they would lie in the future."""
+
+    async def other() -> None:
+        async with running(tmp_path / "shop.db", EngineClock(now_us())) as engine:
+            await create(engine, name="other")
+            await decide(engine, "other")
+
+    asyncio.run(other())
+    caplog.clear()
+    assert asyncio.run(import_log(open_journal(f"sqlite:///{tmp_path}/shop.db"), deployment_spec(), a_month()))
+    assert [record.getMessage() for record in caplog.records] == []
 
 
 def test_rewards_come_when_the_log_says(tmp_path: Path) -> None:
@@ -129,6 +145,53 @@ def test_bad_words_are_refused_in_a_sentence(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "driftwise.cli", "serve", "--store", f"sqlite:///{tmp_path}/x.db", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def sales(tmp_path: Path) -> Path:
+    """A log of rewards from 2 to 40."""
+    path = tmp_path / "sales.csv"
+    lines = [f"{START / 1e6 + 60 * i},{ARMS[i % 3]},{2 + i % 39},{1 / 3}" for i in range(117)]
+    path.write_text("\n".join(["time,action,reward,propensity", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "reward_range"),
+    [
+        ("thompson", [], [2.0, 40.0]),
+        ("thompson", ["--reward-range", "0,50"], [0.0, 50.0]),
+        ("sliding-ucb:window=100", [], [2.0, 40.0]),
+        ("sliding-ucb:window=100", ["--noise", "12"], None),
+    ],
+)
+def test_a_policy_that_needs_a_range_is_given_that_of_the_option_or_of_the_log(
+    tmp_path: Path, sales: Path, policy: str, options: list[str], reward_range: list[float] | None
+) -> None:
+    words = ["--deployment", "shop", "--policy", policy, "--log", str(sales), *options]
+    with Service(tmp_path / "shop.db", *words) as service, Client(service.url) as client:
+        problem = client.describe("shop").spec["problem"]
+        assert client.decide("shop").id == 2 * 117  # after the decisions and rewards of the log
+    assert problem["reward_range"] == reward_range
+    assert problem.get("noise") == (12.0 if "--noise" in options else None)
+
+
+def test_serve_says_which_range_it_took(tmp_path: Path, sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    warm_up(f"sqlite:///{tmp_path}/shop.db", "normal", "shop", "thompson", str(sales), {})
+    said = capsys.readouterr().err
+    assert "thompson needs a range of rewards: it is that of the log, [2, 40]" in said
+    assert "give another with --reward-range LOW,HIGH" in said
+
+
+def test_serve_refuses_a_range_without_all_rewards_and_a_name_with_spaces(tmp_path: Path, sales: Path) -> None:
+    columns: dict[str, str | None] = {}
+    store = f"sqlite:///{tmp_path}/shop.db"
+    with pytest.raises(DriftwiseError, match=r"rewards from 2 to 40 are outside reward_range=\(0, 10\): give one"):
+        warm_up(store, "normal", "shop", "thompson", str(sales), columns, "0,10")
+    with pytest.raises(ParameterError, match="reward-range=10 is not two numbers, LOW,HIGH"):
+        warm_up(store, "normal", "shop", "thompson", str(sales), columns, "10")
+    with pytest.raises(ParameterError, match="deployment 'my shop': a name consists of 1 to 64 letters, digits, `_`"):
+        warm_up(store, "normal", "my shop", "thompson", str(sales), columns)
 
 
 def test_serve_warms_up_a_deployment_that_decides_by_features_and_its_log_comes_back(tmp_path: Path) -> None:

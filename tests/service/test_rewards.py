@@ -279,3 +279,22 @@ def test_recent_decisions_are_listed_latest_first(tmp_path: Path) -> None:
             assert [each.status for each in seen[:2]] == ["learned", "pending"]
 
     asyncio.run(run())
+
+
+def test_arms_are_in_the_order_in_which_they_are_declared(tmp_path: Path) -> None:
+    """Not in that in which they were first chosen: all of a page of the dashboard has the same."""
+
+    async def test() -> None:
+        async with running(tmp_path / "shop.db") as engine:
+            await create(engine)
+            for arm in ("green", "red", "green"):
+                decision = await decide(engine, override={"action": arm, "propensity": 0.5})
+                await learn(engine, decision["id"], reward=float(arm == "green"))
+            told = await queries.statistics(engine, "shop")
+            last = told.monitor.bins[-1]
+            assert told.monitor.labels == ["red", "green"] and told.never_chosen == ["blue"]
+            assert (last.n_chosen, last.n_rewarded) == ([1, 2], [1, 2])
+            assert [mean and mean[1] for mean in last.window_means] == [0.0, 1.0]
+            assert [(each.arm, each.mean) for each in told.monitor.recent] == [("red", 0.0), ("green", 1.0)]
+
+    asyncio.run(test())

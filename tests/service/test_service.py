@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import json
+import math
 import os
 import re
 import socket
@@ -19,7 +20,16 @@ import httpx
 import pytest
 
 import driftwise as dw
-from driftwise.service.client.client import AsyncClient, Client, OutcomeUnknown, RequestError, ServiceUnreachable
+from driftwise.errors import RewardError
+from driftwise.service.client import calls
+from driftwise.service.client.client import (
+    MAX_IN_FLIGHT,
+    AsyncClient,
+    Client,
+    OutcomeUnknown,
+    RequestError,
+    ServiceUnreachable,
+)
 from driftwise.service.deployments.engine import Engine
 from driftwise.service.http.access import Access
 from driftwise.service.http.app import make_app
@@ -370,6 +380,44 @@ class Flaky(httpx.AsyncBaseTransport):
         if self.count % 3 == 2:
             raise httpx.ReadTimeout("the answer was lost")
         return response
+
+
+@pytest.mark.parametrize("reward", [math.nan, math.inf, -math.inf])
+def test_the_client_refuses_a_reward_that_json_does_not_have(reward: float) -> None:
+    for ask in (
+        lambda: calls.learn("shop", 0, reward),
+        lambda: calls.learn_many("shop", [{"id": 0, "reward": reward}]),
+    ):
+        with pytest.raises(RewardError, match=f"reward={reward} is not finite: send a number"):
+            ask()
+
+
+class Crowded(httpx.AsyncBaseTransport):
+    """A way to the service that counts the requests under way."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self.inner, self.n_requests, self.most = inner, 0, 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.n_requests += 1
+        self.most = max(self.most, self.n_requests)
+        try:
+            await asyncio.sleep(0.001)
+            return await self.inner.handle_async_request(request)
+        finally:
+            self.n_requests -= 1
+
+
+@over_http
+async def test_many_coroutines_share_a_client_and_few_requests_are_under_way(store: Path) -> None:
+    """With each of them in the pool of httpx, their time would grow with the square of their number."""
+    async with web(store) as ask:
+        crowded = Crowded(ask.transport)
+        async with AsyncClient("http://127.0.0.1", transport=crowded) as client:
+            await client.create("shop", "uniform", ["red", "blue"])
+            decisions = await asyncio.gather(*(client.decide("shop") for _ in range(100)))
+    assert len({decision.id for decision in decisions}) == 100
+    assert crowded.most == MAX_IN_FLIGHT
 
 
 @over_http

@@ -42,6 +42,12 @@ MISPLACED = {
         "a slate problem has no field `budgets`: it has arms",
     ),
     "horizon": (ChangeRequest, 9, INSIDE.format("horizon", '{"problem": {"horizon": ...}}')),
+    "problem of a change": (ChangeRequest, {"seed": 1}, "unknown field `seed` in `problem`; a change allows: "),
+    "problem with arms": (
+        ChangeRequest,
+        {"arms": ["a"]},
+        "add one with POST /v1/deployments/NAME/arms, and retire one",
+    ),
     "held": (DecideRequest, {"action": "a"}, "unknown field `held`; allowed: unit, override, "),
 }
 
@@ -49,7 +55,9 @@ MISPLACED = {
 @pytest.mark.parametrize("field", MISPLACED)
 def test_an_unknown_field_is_answered_with_where_it_belongs(field: str) -> None:
     kind, value, detail = MISPLACED[field]
-    text = msgspec.json.encode(({"name": "shop", "policy": "ucb1"} if kind is DeploymentSpec else {}) | {field: value})
+    text = msgspec.json.encode(
+        ({"name": "shop", "policy": "ucb1"} if kind is DeploymentSpec else {}) | {field.split()[0]: value}
+    )
     with pytest.raises(msgspec.ValidationError) as error:
         msgspec.json.decode(text, type=kind)
     assert detail in decode_error(text, str(error.value), kind)

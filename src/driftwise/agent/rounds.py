@@ -91,7 +91,7 @@ class Rounds:
         ...     for reward in (1.0, 7.0):
         ...         _ = agent.learn(agent.decide(), reward=reward)
         Traceback (most recent call last):
-        driftwise.errors.RewardError: reward=7 is outside [0, 1]
+        driftwise.errors.RewardError: reward=7 is outside [0, 1]: declare another range with reward_range
         >>> agent.t
         0
         """

@@ -5,7 +5,7 @@ import json
 import click
 
 from driftwise.cli.command import Count, main
-from driftwise.cli.log_options import log_options, read_log
+from driftwise.cli.log_options import log_options, range_of, read_log
 from driftwise.errors import ParameterError
 
 METHODS = ("dr", "ips", "snips", "switch-dr", "replay")
@@ -110,7 +110,7 @@ def evaluate(
             acceptance=acceptance,
             threshold=threshold,
             replays=replays,
-            reward_range=None if reward_range is None else _pair(reward_range),
+            reward_range=None if reward_range is None else range_of(reward_range),
             standardise=standardise,
             estimate=estimate,
             seed=seed,
@@ -121,11 +121,3 @@ def evaluate(
     from driftwise.cli.evaluation_table import show_evaluation
 
     show_evaluation(found)
-
-
-def _pair(text: str) -> tuple[float, float]:
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise ParameterError(f"reward-range={text} is not two numbers, LOW,HIGH") from None
-    return low, high

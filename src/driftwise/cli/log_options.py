@@ -95,6 +95,15 @@ def column_names(where: Mapping[str, str | None]) -> dict[str, Any]:
     return columns | {name: [part for part in columns[name].split(",") if part] for name in SEVERAL if name in columns}
 
 
+def range_of(text: str) -> tuple[float, float]:
+    """The range of rewards that an option --reward-range names."""
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise ParameterError(f"reward-range={text} is not two numbers, LOW,HIGH") from None
+    return low, high
+
+
 def _of_store(store: str, deployment: str) -> "Log":
     with opened(store, instead="give --url") as journal:
         from driftwise.evaluate.log import Log

@@ -152,6 +152,8 @@ def serve(
     deployment: str | None,
     policy: str,
     log: str | None,
+    reward_range: str | None,
+    noise: float | None,
     **columns: str | None,
 ) -> None:
     """Run the decision service: deployments that decide now and learn later over HTTP, and lose nothing.
@@ -184,7 +186,7 @@ def serve(
         stack.enter_context(exit_on_sigterm())
         if temporary:
             store = f"sqlite:///{temporary_folder(stack)}/demo.db"
-        warm_up(store, durability, deployment, policy, log, columns)
+        warm_up(store, durability, deployment, policy, log, columns, reward_range, noise)
         if workers is not None:
             auth, keep_s = not no_auth, 3600 * keep_keys
             settings = WorkerSettings(

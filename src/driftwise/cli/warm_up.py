@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from driftwise.cli.log_options import column_names, column_options
+from driftwise.cli.log_options import column_names, column_options, range_of
 from driftwise.core.extras import needed_for
 from driftwise.display.text import agree, counted
 from driftwise.errors import ParameterError
@@ -38,6 +38,18 @@ def warm_up_options(command: F) -> F:
             metavar="FILE",
             help="Log of decisions that --deployment learns from first: CSV, JSON lines or Parquet.",
         ),
+        click.option(
+            "--reward-range",
+            metavar="LOW,HIGH",
+            help="Range of all rewards of --deployment; if not given 0,1, or none, or where the policy needs one, that "
+            "of the log.",
+        ),
+        click.option(
+            "--noise",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SD",
+            help="Standard deviation of a reward of --deployment around its mean.",
+        ),
         *column_options(),
     ]
     for option in reversed(options):
@@ -46,7 +58,14 @@ def warm_up_options(command: F) -> F:
 
 
 def warm_up(
-    store: str, durability: str, name: str | None, policy: str, path: str | None, columns: dict[str, str | None]
+    store: str,
+    durability: str,
+    name: str | None,
+    policy: str,
+    path: str | None,
+    columns: dict[str, str | None],
+    reward_range: str | None = None,
+    noise: float | None = None,
 ) -> None:
     """Create the deployment and let it learn; nothing where no log is given, or where it was done before."""
     if (name is None) != (path is None):
@@ -59,7 +78,7 @@ def warm_up(
     from driftwise.service.store.journal import open_journal
 
     log = Log.read(path, **column_names(columns))
-    spec, reads = _spec(name, policy, log)
+    spec, reads, notes = _spec(name, policy, log, None if reward_range is None else range_of(reward_range), noise)
     rows = _rows(log, reads)
     if asyncio.run(import_log(open_journal(store, durability), spec, rows)):
         n_lost = len(log) - len(rows)
@@ -67,33 +86,58 @@ def warm_up(
         click.echo(
             f"deployment {name}: {policy} has learned from {counted(len(rows), 'row')} of {path}{without}", err=True
         )
-        for line in _expectations(log, reads):
+        for line in [*notes, *_expectations(log, reads)]:
             click.echo(line, err=True)
     else:
         click.echo(f"deployment {name} exists and has learned from a log: {path} is not read again", err=True)
 
 
-def _spec(name: str, policy: str, log: "Log") -> "tuple[DeploymentSpec, Rows | None]":
-    """A deployment with the arms of the log, and where its features come from; None for bare arms."""
+def _spec(
+    name: str, policy: str, log: "Log", reward_range: tuple[float, float] | None, noise: float | None
+) -> "tuple[DeploymentSpec, Rows | None, list[str]]":
+    """A deployment with the arms of the log, where its features come from (None for bare arms), and notes on both."""
     import msgspec
 
     from driftwise.core.family import FAMILIES
     from driftwise.core.spec import parse
-    from driftwise.evaluate.logged_problem import player_of, problem_of, reward_range_of
+    from driftwise.evaluate.logged_problem import check_reward_range, player_of, problem_of, reward_range_of
     from driftwise.evaluate.logged_rows import rows_as_logged
     from driftwise.families import POLICIES
+    from driftwise.service.http.decode_errors import NAME_PATTERN, NAME_RULE
     from driftwise.service.http.schemas.requests import DeploymentSpec
 
-    rows, span = rows_as_logged(log), reward_range_of(log.rewards)
+    rows = rows_as_logged(log)
+    notes: list[str] = []
+    span = reward_range_of(log.rewards) if reward_range is None else check_reward_range(reward_range, log.rewards)
     player = player_of(parse(policy, POLICIES, "policy"), rows)
-    problem = problem_of(player, rows, span, 0)
-    if span != (0.0, 1.0) and hasattr(problem, "reward_range"):
-        problem = msgspec.structs.replace(problem, reward_range=None)  # those to come may be larger
+    problem: Any = msgspec.structs.replace(problem_of(player, rows, span, 0), noise=noise)
     reads = getattr(FAMILIES[problem.kind].adapter.of(player, problem), "rows", None)
     try:
-        return msgspec.convert({"name": name, "policy": policy, "problem": problem}, DeploymentSpec), reads
+        spec = msgspec.convert({"name": name, "policy": policy, "problem": problem}, DeploymentSpec)
     except msgspec.ValidationError as error:
-        raise ParameterError(f"deployment {name}: {error}") from None
+        why = NAME_RULE if NAME_PATTERN in str(error) else error
+        raise ParameterError(f"deployment {name!r}: {why}") from None
+    if reward_range is None and span != (0.0, 1.0):
+        unbounded: Any = msgspec.structs.replace(problem, reward_range=None)  # rewards to come may be larger
+        free = msgspec.structs.replace(spec, problem=unbounded)
+        if _is_possible(free):
+            return free, reads, notes
+        notes.append(
+            f"{policy} needs a range of rewards: it is that of the log, [{span[0]:g}, {span[1]:g}], and rewards "
+            "outside it are refused; give another with --reward-range LOW,HIGH"
+        )
+    return spec, reads, notes
+
+
+def _is_possible(spec: "DeploymentSpec") -> bool:
+    """Whether the policy can be used in the problem: some refuse rewards without a range."""
+    from driftwise.service.deployments.spec import agent_of
+
+    try:
+        agent_of(spec)
+    except ParameterError:
+        return False
+    return True
 
 
 def _rows(log: "Log", reads: "Rows | None") -> "list[LoggedOutcome]":

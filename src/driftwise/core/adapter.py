@@ -204,7 +204,10 @@ class Adapter(ABC, Generic[ContextT, ChoiceT, KeyT, RowT, ValueT]):
         if not math.isfinite(value):
             raise RewardError(f"reward={value} is not finite")
         if not self.problem.low <= value <= self.problem.high:
-            raise RewardError(f"reward={value:g} is outside [{self.problem.low:g}, {self.problem.high:g}]")
+            low, high = self.problem.low, self.problem.high
+            raise RewardError(
+                f"reward={value:g} is outside [{low:g}, {high:g}]: declare another range with reward_range"
+            )
         return value
 
     # ---- arms that come and go ----

@@ -149,7 +149,9 @@ def check_reward_range(reward_range: object, rewards: Floats) -> tuple[float, fl
     low, high = read_range(reward_range)
     least, most = float(np.nanmin(rewards)), float(np.nanmax(rewards))
     if least < low or most > high:
-        raise LogError(f"rewards from {least:g} to {most:g} are outside reward_range=({low:g}, {high:g})")
+        raise LogError(
+            f"rewards from {least:g} to {most:g} are outside reward_range=({low:g}, {high:g}): give one that has all"
+        )
     return low, high
 
 

@@ -304,7 +304,7 @@ IN_CONTEXT = {"arms": ["a", "b"], "context_dim": 2}
 @pytest.mark.parametrize(
     ("options", "arguments", "error", "says"),
     [
-        (FREE, {}, FeatureError, r"come with every decision: decide\(actions=...\)"),
+        (FREE, {}, FeatureError, "come with every decision: give `actions`"),
         (FREE, {"actions": []}, FeatureError, "actions is empty: there is nothing to choose from"),
         (FREE, {"actions": np.empty((0, DIM))}, FeatureError, "actions is empty"),
         (FREE, {"actions": [1.0, 2.0, 3.0]}, FeatureError, r"shape \(3,\): it must be a matrix"),
@@ -329,7 +329,7 @@ IN_CONTEXT = {"arms": ["a", "b"], "context_dim": 2}
         (NAMED, {"actions": {"a": GOOD[0], "b": [1.0]}}, FeatureError, "in rows of one length"),
         (NAMED, {"actions": {"a": GOOD[0], "b": [1.0, np.nan, 0.0]}}, FeatureError, "the row of 'b', column 1 is nan"),
         ({"arms": ROWS}, {"actions": GOOD}, FeatureError, "rows of this agent's arms are known"),
-        (IN_CONTEXT, {}, FeatureError, r"in a context of 2 numbers: decide\(context=...\)"),
+        (IN_CONTEXT, {}, FeatureError, "in a context of 2 numbers: give `context`, a list of them"),
         (IN_CONTEXT, {"context": [1.0]}, FeatureError, r"context has the shape \(1,\); this problem has context_dim=2"),
         (IN_CONTEXT, {"context": [1.0, np.nan]}, FeatureError, "context: column 1 is nan"),
         (IN_CONTEXT, {"context": [0.0, 0.0]}, FeatureError, "context: every number is zero"),

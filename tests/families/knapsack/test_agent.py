@@ -272,12 +272,12 @@ def test_agents_that_cannot_be_made(options: dict[str, Any], says: str) -> None:
 @pytest.mark.parametrize(
     ("costs", "says"),
     [
-        (None, "costs=None does not name the resources: give costs={'euros': ..., 'units': ...}"),
+        (None, 'costs are missing: give an amount for each resource, {"euros": ..., "units": ...}'),
         (1.0, "costs=1.0 does not name the resources"),
         ({"euros": 1.0}, "costs lacks 'units': report 0 for what cost nothing"),
         ({"euros": 1.0, "units": 0.0, "pounds": 1.0}, "there is no resource 'pounds'"),
         ({"euros": 2.5, "units": 0.0}, r"costs\['euros'\]=2.5 is outside \[0, 2\], the most a decision can cost"),
-        ({"euros": -0.1, "units": 0.0}, r"costs\['euros'\]=-0.1 is outside \[0, 2\]"),
+        ({"euros": -0.1, "units": 0.0}, r"costs\['euros'\]=-0.1 is below 0: costs are at least 0"),
         ({"euros": float("nan"), "units": 0.0}, r"costs\['euros'\]=nan is outside"),
         ({"euros": "one", "units": 0.0}, r"costs\['euros'\]='one' is not a number"),
     ],

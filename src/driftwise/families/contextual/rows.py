@@ -68,13 +68,13 @@ class Rows:
         """The matrix to choose from; a `FeatureError` or `ArmError` says what is wrong with the arguments."""
         if (actions is None) == bool(self.n_features):
             raise FeatureError(
-                "the rows of the actions come with every decision: decide(actions=...)"
+                "the rows of the actions come with every decision: give `actions`"
                 if self.n_features
                 else "the rows of this agent's arms are known: actions cannot be given"
             )
         if (context is None) == bool(self.context):
             raise FeatureError(
-                f"this agent decides in a context of {self.context} numbers: decide(context=...)"
+                f"this agent decides in a context of {self.context} numbers: give `context`, a list of them"
                 if self.context
                 else "this agent has no context: give the problem a context_dim, its length"
             )

@@ -172,8 +172,9 @@ class KnapsackAdapter(Adapter[Floats, int, int, Floats, Spent]):
         names, costs = self.account.names, by_label(costs)
         if not isinstance(costs, Mapping):
             if len(names) > 1 or costs is None:
-                example = "{" + ", ".join(f"{name!r}: ..." for name in names) + "}"
-                raise BudgetError(f"costs={costs!r} does not name the resources: give costs={example}")
+                wrong = "costs are missing" if costs is None else f"costs={costs!r} does not name the resources"
+                example = ", ".join(f'"{name}": ...' for name in names)
+                raise BudgetError(f"{wrong}: give an amount for each resource, {{{example}}}")
             costs = {names[0]: costs}
         for name in costs:
             self.account.index(name)
@@ -190,7 +191,9 @@ class KnapsackAdapter(Adapter[Floats, int, int, Floats, Spent]):
             value = to_float(cost)
         except (TypeError, ValueError, OverflowError):
             raise BudgetError(f"costs[{name!r}]={cost!r} is not a number") from None
-        if not 0.0 <= value <= most:
+        if value < 0.0:
+            raise BudgetError(f"costs[{name!r}]={value:g} is below 0: costs are at least 0")
+        if not value <= most:
             raise BudgetError(
                 f"costs[{name!r}]={value:g} is outside [0, {most:g}], the most a decision can cost: "
                 f"declare it with max_cost={{{name!r}: ...}}"

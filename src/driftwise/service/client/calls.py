@@ -3,6 +3,7 @@
 Each function here makes an `ApiCall`: the request, and how to read the response. Both clients have a method for each.
 """
 
+import math
 import random
 import time
 import uuid
@@ -15,7 +16,7 @@ from driftwise.agent.agent import as_problem
 from driftwise.core.encoding import Arm
 from driftwise.core.extras import needed_for
 from driftwise.core.problem import ProblemValue
-from driftwise.errors import DriftwiseError
+from driftwise.errors import DriftwiseError, RewardError
 from driftwise.service.http.schemas.responses import (
     DecideManyResponse,
     DecideResponse,
@@ -228,10 +229,17 @@ def decide_many(name: str, requests: Iterable[Mapping[str, Any]], *, key: str | 
     )
 
 
+def _check_reward(reward: object) -> None:
+    """Refuse a reward that is not finite: in JSON it would be null."""
+    if isinstance(reward, float) and not math.isfinite(reward):
+        raise RewardError(f"reward={reward} is not finite: send a number")
+
+
 def learn(
     name: str, id: int, reward: float | None = None, *, key: str | None = None, **outcome: object
 ) -> ApiCall[LearnResponse]:
     """Send the outcome of a decision; the problem says what it has: `reward`, `rewards=`, `costs=`, `states=`, ..."""
+    _check_reward(reward)
     body = without_none(id=id, reward=reward, **outcome)
     return ApiCall("POST", f"/deployments/{name}/learn", LearnResponse, body, key)
 
@@ -241,6 +249,8 @@ def learn_many(
 ) -> ApiCall[list[LearnResponse]]:
     """Send several outcomes: `[{"id": 3, "reward": 1.0}, ...]`; each has a status of its own."""
     body = {"outcomes": list(outcomes)}
+    for outcome in body["outcomes"]:
+        _check_reward(outcome.get("reward"))
     return ApiCall(
         "POST",
         f"/deployments/{name}/learn/batch",

@@ -39,6 +39,7 @@ __all__ = ["AsyncClient", "Client", "OutcomeUnknown", "RequestError", "ServiceUn
 P = ParamSpec("P")
 T = TypeVar("T")
 Result = httpx.Response | httpx.TransportError
+MAX_IN_FLIGHT = 16  # requests of an `AsyncClient`: every event of a pool of httpx costs time for each that waits in it
 
 
 def _options(url: str, key: str | None, timeout: float) -> dict[str, Any]:
@@ -156,7 +157,10 @@ class Client:
 
 
 class AsyncClient:
-    """The same for asyncio: `async with AsyncClient(url) as client: await client.decide("shop")`."""
+    """The same for asyncio: `async with AsyncClient(url) as client: await client.decide("shop")`.
+
+    At most 16 requests are sent at a time; more wait for their turn.
+    """
 
     def __init__(
         self,
@@ -169,6 +173,7 @@ class AsyncClient:
     ) -> None:
         self.patience, self.timeout = patience, timeout
         self._http = httpx.AsyncClient(transport=transport, **_options(url, key, timeout))
+        self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -188,9 +193,10 @@ class AsyncClient:
             pause, method, path, content, headers, timeout = attempt
             await asyncio.sleep(pause)
             try:
-                result: Result = await self._http.request(
-                    method, path, content=content, headers=headers, timeout=timeout
-                )
+                async with self._slots:
+                    result: Result = await self._http.request(
+                        method, path, content=content, headers=headers, timeout=timeout
+                    )
             except httpx.TransportError as error:
                 result = error
             try:

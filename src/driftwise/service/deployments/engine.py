@@ -78,11 +78,11 @@ class Engine:
 
     # ---- beginning and end ----
 
-    async def start(self) -> None:
-        """Start the writer and the background tasks, which compile kernels and do periodic work."""
+    async def start(self, *, in_background: bool = True) -> None:
+        """Start the writer and the background tasks, which compile kernels and do periodic work in all deployments."""
         self.catalogue_lock = asyncio.Lock()
         self.writer = Writer(self.journal, self._committed, self._written)
-        for task in background.TASKS:
+        for task in background.TASKS if in_background else ():
             self.start_task(task(self))
 
     def start_task(

@@ -55,9 +55,10 @@ async def load(engine: "Engine", entry: DeploymentEntry) -> Deployment:
     now = engine.clock()
     live.go_on_from(live.at, now)
     if live.ahead:
-        facts = {"deployment": entry.initial.name, "ahead_s": round(live.ahead / 1e6, 1)}
+        name = entry.initial.name
+        facts = {"deployment": name, "ahead_s": round(live.ahead / 1e6, 1)}
         log.warning(
-            "events of a deployment are ahead of the clock: its time goes on from there", extra={"facts": facts}
+            f"events of deployment {name} are ahead of the clock: its time goes on from there", extra={"facts": facts}
         )
     return live
 

@@ -40,7 +40,7 @@ async def import_log(journal: Journal, spec: DeploymentSpec, rows: Sequence[Logg
     exists = spec.name in read_catalogue(journal).entries
     start = min(rows[0].at, now_us())
     engine = Engine(journal, clock=Clock() if exists else Clock(lambda: start, lambda: start))
-    await engine.start()
+    await engine.start(in_background=False)  # other deployments are not of the time of the log
     try:
         if exists:
             await _check_complete(engine, spec.name, len(rows))

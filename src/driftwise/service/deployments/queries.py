@@ -24,6 +24,7 @@ from driftwise.service.deployments.fold import EventsDroppedError
 from driftwise.service.deployments.loading import EXPLAIN, VERIFY, exact_history, fold_beside, replay_beside
 from driftwise.service.deployments.replay_progress import ReplayProgress
 from driftwise.service.deployments.stats.collector import MAX_LABELS
+from driftwise.service.deployments.stats.view import in_order
 from driftwise.service.http.errors import Damaged, NotFound, Replaying, Unavailable
 from driftwise.service.http.schemas.requests import DeploymentSpec
 from driftwise.service.http.schemas.responses import (
@@ -99,8 +100,9 @@ async def statistics(engine: Engine, name: str, last: int | None = None) -> Stat
     window = live.spec.reward_window
     hooks = live.hooks
     view = live.stats.view(now, last=last, one_arm=hooks.one_arm, compares=hooks.no_estimate is None)
-    labels = {*view.labels}
-    never = [] if len(labels) >= MAX_LABELS else [str(arm) for arm in live.agent.arms if str(arm) not in labels]
+    labels, arms = {*view.labels}, [str(arm) for arm in live.agent.arms]
+    never = [] if len(labels) >= MAX_LABELS else [arm for arm in arms if arm not in labels]
+    view = in_order(view, arms)
     return Statistics(name, entry.status, utc(now), len(live.pending), window, details_of(live), view, never)
 
 

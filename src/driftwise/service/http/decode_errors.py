@@ -5,8 +5,10 @@ import re
 import msgspec
 
 from driftwise.core.family import FAMILIES
+from driftwise.service.http.schemas.requests import ProblemChanges
 
 NAME_PATTERN = "{1,64}"  # in the error of a decoder
+NAME_RULE = "a name consists of 1 to 64 letters, digits, `_`, `.` and `-`"
 UNKNOWN = re.compile(r"Object contains unknown field `(.+?)`(?: - at `(.+)`)?", re.DOTALL)
 KIND_WORDS = ("family", "kind")  # at the top level, for the kind of a problem
 MAX_QUOTE = 100
@@ -21,7 +23,7 @@ def decode_error(body: bytes, error: str, request: type | None = None) -> str:
     if not body.strip():
         return "the body is empty: send a JSON document, at least {}"
     if NAME_PATTERN in error:
-        error = "a name consists of 1 to 64 letters, digits, `_`, `.` and `-`"
+        error = NAME_RULE
     if error.endswith("`$.problem.kind`"):
         error = f"{error}; a problem is one of {', '.join(FAMILIES)}"
     if "malformed" in error and re.search(rb"NaN|Infinity|nan|inf", body):
@@ -34,7 +36,8 @@ def decode_error(body: bytes, error: str, request: type | None = None) -> str:
 def _unknown_field(field: str, path: str | None, body: bytes, request: type | None) -> str:
     """Where an unknown field belongs, or which fields there are."""
     if path == "$.problem":
-        return _unknown_in_problem(field, body)
+        changes = request is not None and "name" not in _fields(request)
+        return _unknown_in_changes(field) if changes else _unknown_in_problem(field, body)
     if path is not None or request is None:
         return f"unknown field `{field}` at `{path or '$'}`"
     options = _fields(request)
@@ -54,11 +57,21 @@ def _unknown_in_problem(field: str, body: bytes) -> str:
         kind = msgspec.json.decode(body, type=_Body).problem.get("kind")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what follows the field is not valid either
         kind = None
-    if not isinstance(kind, str) or kind not in FAMILIES:  # a change has no kind
+    if not isinstance(kind, str) or kind not in FAMILIES:
         return f"unknown field `{field}` in `problem`"
     owners = _owners(field)
     elsewhere = f"; problems of the kind {' or '.join(owners)} have it" if owners else ""
     return f"a {kind} problem has no field `{field}`: it has {', '.join(_fields(FAMILIES[kind].problem))}{elsewhere}"
+
+
+def _unknown_in_changes(field: str) -> str:
+    """What can be changed of the problem of a deployment, and how its arms are."""
+    if field == "arms":
+        return (
+            "`arms` in `problem` cannot be changed: add one with POST /v1/deployments/NAME/arms, and retire one with "
+            "POST /v1/deployments/NAME/arms/retire"
+        )
+    return f"unknown field `{field}` in `problem`; a change allows: {', '.join(_fields(ProblemChanges))}"
 
 
 def _owners(field: str) -> list[str]:

@@ -56,7 +56,7 @@ function record(id, entries) {
 /** The arms as the policy saw them; a column for each thing that it knew. */
 function explain(explanation) {
   const { arms, window, reproduced } = explanation;
-  const looked = window ? `, looking at rounds ${count(window.from_round)} to ${count(window.to_round)}` : "";
+  const looked = window && window.to_round >= window.from_round ? `, looking at rounds ${count(window.from_round)} to ${count(window.to_round)}` : "";
   const same = reproduced ? "A replay chooses the same." : "A replay chooses otherwise.";
   setText(at("about"), `${explanation.policy} decided in round ${count(explanation.round)}${looked}. ${same}`);
   const between = (arm) => (arm.low === null || arm.high === null ? "–" : `${number(arm.low)} to ${number(arm.high)}`);

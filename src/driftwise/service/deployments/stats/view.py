@@ -1,8 +1,9 @@
 """JSON view of a deployment's statistics, with 95% intervals."""
 
 import math
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -26,6 +27,7 @@ from driftwise.service.deployments.stats.state import (
     sum_arrays,
 )
 
+T = TypeVar("T")
 WINDOW_BINS = 8  # bins that a mean over a window covers
 RATE_SECONDS = 60
 NOTHING = "nothing"  # the label of a decision to do nothing
@@ -86,11 +88,12 @@ class DelayBin(msgspec.Struct):
 class StatsView(msgspec.Struct):
     """The life of a deployment in bins of time, with recent rewards of each arm, changes, delays and counts.
 
-    `labels` are the names of actions; lists in `bins` and `recent` are in their order. `tracks` names what the family
-    records, and the labels of its numbers. `bins`, `reward`, `uniform` and `lift` are those of the last `last` seconds,
-    if the request has such a number; the rest is that of the whole life. `reward` is the mean of a decision (of
-    restless arms: of an arm in a round), `uniform` what arms chosen at random would have earned in its place, estimated
-    from propensities, and `lift` the difference; null where that is not known.
+    `labels` are the names of actions, arms in the order in which they are declared; lists in `bins` and `recent` are in
+    their order. `tracks` names what the family records, and the labels of its numbers. `bins`, `reward`, `uniform` and
+    `lift` are those of the last `last` seconds, if the request has such a number; the rest is that of the whole life.
+    `reward` is the mean of a decision (of restless arms: of an arm in a round), `uniform` what arms chosen at random
+    would have earned in its place, estimated from propensities, and `lift` the difference; null where that is not
+    known.
     """
 
     labels: list[str]
@@ -161,6 +164,26 @@ def stats_view(
         n_ignored=state.n_ignored,
         total_reward=state.total_reward,
     )
+
+
+def in_order(view: StatsView, names: Iterable[str]) -> StatsView:
+    """A view with its labels in an order: those that have a name in it, then the others, as they were first chosen."""
+    ranks = {name: rank for rank, name in enumerate(names)}
+    order = sorted(range(len(view.labels)), key=lambda index: ranks.get(view.labels[index], len(ranks)))
+
+    def sort(values: list[T]) -> list[T]:
+        return [values[index] for index in order]
+
+    bins = [
+        msgspec.structs.replace(
+            each,
+            n_chosen=sort(each.n_chosen),
+            n_rewarded=sort(each.n_rewarded),
+            window_means=sort(each.window_means),
+        )
+        for each in view.bins
+    ]
+    return msgspec.structs.replace(view, labels=sort(view.labels), bins=bins, recent=sort(view.recent))
 
 
 def _latest(state: StatsState, now: int, last: float | None) -> CloseUp:
