@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "docs" / "gallery"
 TIMEOUT = 600  # seconds that a cell may take on a busy machine
 PHRASES = {  # what each notebook says, at least
-    "pricing": ["while it falls", "after the jump", "in all", "Agent(FilterBankUCB(alertness=4.0"],
+    "pricing": ["while it falls", "after the jump", "in all", "Agent(auto (here FilterBankUCB(alertness=4.0"],
     "click_log": ["It drifts (p <= 0.002): 1 sudden change.", "remembers all", "gain_mean"],
     "visits": ["with indices", "taking turns", "next week:"],
     "budget": ["prequential pacing", "greedy ratio", "pacing: 2,000 rounds, 8 runs"],

@@ -264,6 +264,16 @@ def test_both_ends_of_a_divergence_interval_are_at_the_level(total: float) -> No
         assert end == limit == total / 10 or 10.0 * kl(total / 10, end) == pytest.approx(level)
 
 
+@pytest.mark.parametrize("problem", [["red", "blue"], dw.Contextual(n_features=2)])
+def test_an_agent_of_auto_is_shown_as_auto(problem: Any) -> None:
+    agent = dw.Agent(dw.Auto(), problem)
+    for shown in (agent, dw.Agent.loads(agent.dumps())):
+        assert repr(shown).startswith(f"Agent(auto (here {agent.policy}), ")
+        assert f"<b>Agent: auto (here {type(agent.policy).__name__}(" in shown._repr_html_()
+    plain = dw.Agent(agent.policy, problem)
+    assert repr(plain).startswith(f"Agent({agent.policy}, ")
+
+
 def test_repr_is_a_short_table() -> None:
     """One line for the agent and one per arm; of many arms only those estimated best."""
     agent = dw.Agent(dw.UCB1(), ["red", "blue"], seed=1)

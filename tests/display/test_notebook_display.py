@@ -83,6 +83,14 @@ def test_studies_and_results(study: dw.Study, sweep: dw.Study, results: dw.Resul
     assert "window" in results.summary(sweep).plot().svg
 
 
+def test_long_tables_of_a_world_are_shown_by_their_size(log: dw.Log) -> None:
+    world = log.world(n_bins=50)
+    study = dw.Study(name="log", worlds={"log": world}, policies={"p": dw.Uniform()}, horizon=100, runs=1)
+    shown = check(study)
+    assert "means=50 × 3 values" in shown
+    assert max(map(len, re.findall(">([^<]*)<", shown))) < 300
+
+
 def test_logs_diagnoses_evaluations_and_recommendations(log: dw.Log) -> None:
     check(log)
     diagnosis = log.diagnose()

@@ -1,5 +1,6 @@
 """The diagnosis of logs whose truth is known, and slow twins of what is compiled or vectorised."""
 
+import html
 import json
 import re
 import shlex
@@ -13,6 +14,7 @@ import driftwise as dw
 from driftwise.core.types import Floats, Ints
 from driftwise.errors import LogError
 from driftwise.evaluate.diagnosis.change_points import LEAST_SEGMENT, segments
+from driftwise.evaluate.diagnosis.figures import window_figure
 from driftwise.evaluate.diagnosis.permutation import (
     Exchangeable,
     drift_test,
@@ -25,6 +27,7 @@ from driftwise.evaluate.diagnosis.seasons import find_seasons, local_hours
 from driftwise.evaluate.diagnosis.summary import to_dict
 from driftwise.evaluate.diagnosis.window_curve import window_curve
 from driftwise.numerics.local_level import sample_path, smooth
+from driftwise.report.style import WIDE
 from tests.fixtures.clicks import DAY, START, clicks_csv
 from tests.fixtures.command_line import driftwise
 
@@ -388,6 +391,19 @@ def test_the_command(month: Path, tmp_path: Path) -> None:
         and "<svg" in page
         and "http" not in page.split("</svg>")[-1]
     )
+    words = re.findall("<span>(.*?)</span>", page.partition('<pre class="command">')[2].partition("</pre>")[0])
+    assert " ".join(words) == html.escape(document["recommendation"]["command"])  # lines break between words only
+
+
+def test_the_curve_of_windows_fills_its_figure() -> None:
+    """Windows that predict far worse lie below the figure: their part of the axis would be empty."""
+    random = np.random.default_rng(3)
+    rewards = random.normal(np.sin(np.arange(40_000) / 8000), 1.0)
+    found = dw.Log.from_arrays(["a"] * len(rewards), rewards).diagnose()
+    (axes,) = window_figure(found, WIDE).axes
+    curve = next(line for line in axes.lines if np.size(line.get_xdata()) > 2)
+    assert np.sum(np.asarray(curve.get_ydata()) < axes.get_ylim()[0]) <= 1
+    assert found.window.best is not None and axes.get_xlim()[0] < np.log2(found.window.best) < axes.get_xlim()[1]
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,10 @@ def test_reproduce_prints_one_document_and_writes_a_page(tmp_path: Path) -> None
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     for claim in rows:
         assert f'id="{claim}"' in page or claim.partition("/")[2] in page
+    printed = page.split('<table class="printed">')[1].split("</table>")[0].split("<tr>")[2:]
+    assert printed
+    for line in printed:  # rows without a value are left out
+        assert "K = 5" in line and re.search('class="ours [a-z]', line)
     again = reproduce(PAPER, "--claim", "table4/K=5", "--runs", "8", "--json", out=tmp_path)
     assert json.loads(again.stdout) == document, "nothing is played twice, and nothing changes"
 

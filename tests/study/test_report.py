@@ -170,6 +170,19 @@ def test_recipe_plays_the_study_again(page: str, study: Study, tmp_path: Path, m
     assert (tmp_path / "report.html").exists()
 
 
+def test_long_tables_are_shown_by_their_size_and_whole_in_the_recipe() -> None:
+    rows = tuple((0.2, 0.3 + row / 200) for row in range(40))
+    counts, pair = ((50.0,) * 2,) * 40, (0.4, 0.4)
+    world = dw.worlds.LocalLevel(means=rows, counts=counts, noise=pair, steps=pair, labels=("a", "b"))
+    study = small({"log": dw.worlds.Delayed(world=world)}, {"uniform": dw.Uniform()}, runs=1)
+    page = report.render(study, run(study))
+    assert "<dd>40 × 2 values</dd>" in page
+    again: dict[str, Any] = {}
+    exec(report.recipe(study).rpartition("write_report(")[0], again)
+    assert again["study"].worlds == study.worlds
+    assert [each.key for each in again["study"].cells()] == [each.key for each in study.cells()]
+
+
 def test_headline_claims_no_more_than_the_runs_carry() -> None:
     abrupt: dict[str, Any] = {"abrupt": dw.worlds.Abrupt()}
     still: dict[str, Any] = {"still": dw.worlds.Stationary()}

@@ -259,3 +259,20 @@ def test_a_results_file_of_the_second_version_keeps_its_labels(tmp_path: Path) -
     labels = {(world, policy) for world in WORLDS for policy in POLICIES}
     assert set(results.frame()[["world", "policy"]].itertuples(index=False, name=None)) == labels
     assert missing(study(runs=1), results) == []
+
+
+def test_the_repr_of_a_world_with_tables_is_short_and_no_part_of_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    def keys(world: dw.worlds.LocalLevel) -> list[str]:
+        study = dw.Study(name="log", worlds={"log": world}, policies={"p": dw.Uniform()}, horizon=100, runs=2)
+        return [cell.key for cell in study.cells()]
+
+    table = tuple((0.1 * row / 128,) * 5 for row in range(128))
+    sizes: dict[str, Any] = {"counts": ((10.0,) * 5,) * 128, "labels": tuple("abcde")}
+    sizes |= {"noise": (0.5,) * 5, "steps": (0.1,) * 5}
+    one = dw.worlds.LocalLevel(means=table, rewards="gaussian", **sizes)
+    other = dw.worlds.LocalLevel(means=table[::-1], rewards="gaussian", **sizes)
+    assert repr(one) == repr(other) == "LocalLevel(5 arms, 128 bins, gaussian)"
+    before = keys(one)
+    assert before != keys(other)
+    monkeypatch.setattr(dw.worlds.LocalLevel, "__repr__", object.__repr__)
+    assert keys(one) == before

@@ -19,7 +19,7 @@ from driftwise.agent.serialization import (
     encode_agent,
     write_whole,
 )
-from driftwise.agent.summary import ArmSummary, flat, html_of, summary_of, table_of
+from driftwise.agent.summary import ArmSummary, flat, html_of, summary_of, table_of, title_of
 from driftwise.core import serialization as states
 from driftwise.core.adapter import NOTHING, AnyAdapter
 from driftwise.core.arm_registry import plain_name
@@ -321,7 +321,7 @@ class Agent(Rounds):
         def __getattr__(self, name: str) -> Any: ...
 
     def __repr__(self) -> str:
-        line = f"Agent({self.policy}, {self._adapter.describe()}, t={self.t}, pending={len(self._pending)})"
+        line = f"Agent({title_of(self)}, {self._adapter.describe()}, t={self.t}, pending={len(self._pending)})"
         try:
             records = self.summary()
         except DriftwiseError:  # features or states come with requests

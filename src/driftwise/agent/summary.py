@@ -10,6 +10,7 @@ import numpy as np
 
 from driftwise.core import serialization as states
 from driftwise.core.encoding import Arm
+from driftwise.core.family import auto_name
 from driftwise.core.loop import summarise_once
 from driftwise.core.pinned import pin
 from driftwise.core.summary import Summary, new_summary
@@ -72,6 +73,11 @@ def summary_of(agent: "Agent", request: dict[str, Any], t: int) -> list[ArmSumma
     return [_record(name, table, row, adapter.cost_units, pending) for row, name in enumerate(names)]
 
 
+def title_of(agent: "Agent") -> str:
+    """The policy of an agent; where `auto` chose it, that too, as errors say it."""
+    return f"auto (here {agent.policy})" if agent.adapter.name == auto_name(agent.policy) else str(agent.policy)
+
+
 def table_of(records: Sequence[ArmSummary], most: int = 8) -> str:
     """A table for a terminal: the arm, its estimate, count and pending decisions; of many arms, those estimated best.
 
@@ -96,7 +102,7 @@ def html_of(agent: "Agent", most: int = 12) -> str:
     try:
         records = agent.summary()
     except DriftwiseError:  # features or states come with requests
-        return card(f"Agent: {agent.policy}", sentences([agent.adapter.describe()]), subtitle=beside)
+        return card(f"Agent: {title_of(agent)}", sentences([agent.adapter.describe()]), subtitle=beside)
     ends = [_or_nan(end) for each in records for end in (each.low, each.estimate, each.high)]
     rows = [
         (
@@ -110,7 +116,7 @@ def html_of(agent: "Agent", most: int = 12) -> str:
     ]
     more = [f"and {counted(len(records) - most, 'more arm')}"] if len(records) > most else []
     head = ["arm", "estimate", "interval", "count", "pending"]
-    return card(f"Agent: {agent.policy}", table(head, rows), sentences(more), subtitle=beside)
+    return card(f"Agent: {title_of(agent)}", table(head, rows), sentences(more), subtitle=beside)
 
 
 def flat(record: ArmSummary) -> dict[str, Any]:

@@ -5,7 +5,7 @@ A parameter that is itself a policy is a name, in parentheses where it has param
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from types import ModuleType
 from typing import Any
@@ -99,23 +99,23 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def describe(thing: object, table: Mapping[str, Any]) -> str:
-    """The text that `parse` reads back; parameters at their defaults are left out."""
+def describe(thing: object, table: Mapping[str, Any], text: Callable[[object], str] = str) -> str:
+    """The text that `parse` reads back; parameters at their defaults are left out. `text` writes a plain value."""
     names = [name for name, kind in table.items() if kind is type(thing)]
     name = names[0] if names else type(thing).__name__
     changed = [
-        f"{key}={_plain(getattr(thing, key), table)}"
+        f"{key}={_plain(getattr(thing, key), table, text)}"
         for key, default in parameters(type(thing)).items()
         if getattr(thing, key) != default
     ]
     return name + (":" + ",".join(changed) if changed else "")
 
 
-def _plain(value: object, table: Mapping[str, Any]) -> str:
+def _plain(value: object, table: Mapping[str, Any], text: Callable[[object], str]) -> str:
     if hasattr(value, "_fields"):
-        inside = describe(value, table)
+        inside = describe(value, table, text)
         return f"({inside})" if ":" in inside else inside
-    return repr(value) if isinstance(value, float) else str(value)
+    return repr(value) if isinstance(value, float) else text(value)
 
 
 def _value(kind: type, key: str, text: str, default: object) -> str | int | float:

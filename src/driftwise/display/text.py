@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+LONGEST_VALUE = 40  # characters of a collection that is shown in full
+
 
 def text_table(rows: Sequence[Sequence[str]], *, left: int = 1, indent: str = "") -> str:
     """Columns two blanks apart; the first `left` ones start at the left, the others end at the right.
@@ -26,6 +28,20 @@ def text_table(rows: Sequence[Sequence[str]], *, left: int = 1, indent: str = ""
 def short(text: str, longest: int = 24) -> str:
     """A text that fits."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def brief_value(value: object) -> str:
+    """A parameter as text; of a long collection, such as a table of means, only its size.
+
+    >>> brief_value((0.1, 0.2)), brief_value((0.5,) * 50), brief_value(((0.5,) * 5,) * 128), brief_value("gaussian")
+    ('(0.1, 0.2)', '50 values', '128 × 5 values', 'gaussian')
+    """
+    text = str(value)
+    if len(text) <= LONGEST_VALUE or not isinstance(value, tuple | list):
+        return text
+    widths = {len(row) if isinstance(row, tuple | list) else 0 for row in value}
+    width = widths.pop() if len(widths) == 1 else 0
+    return f"{len(value):,} × {width:,} values" if width else f"{len(value):,} values"
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from driftwise.core.extras import needed_for
+from driftwise.display.text import brief_value
 from driftwise.errors import ParameterError
 
 with needed_for("a report"):
@@ -17,7 +18,7 @@ with needed_for("a report"):
 
 from driftwise.report.formatting import brief, count, interval, percent, spread
 
-FILTERS = {"spread": spread, "percent": percent, "interval": interval, "count": count, "brief": brief}
+FILTERS = {each.__name__: each for each in (spread, percent, interval, count, brief, brief_value)}
 
 
 def fill(home: str, template: str, **content: object) -> str:

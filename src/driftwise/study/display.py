@@ -9,7 +9,7 @@ import numpy as np
 from driftwise.core.spec import describe
 from driftwise.display.html import Markup, card, safe, sentences, table
 from driftwise.display.svg import Plot, PlotLine, interval, line_plot, span_of
-from driftwise.display.text import counted, plus_minus
+from driftwise.display.text import brief_value, counted, plus_minus
 from driftwise.errors import ParameterError
 from driftwise.families import POLICIES, WORLDS
 from driftwise.measure.summary import Estimate, band, estimate
@@ -35,8 +35,8 @@ def describe_study(study: "Study") -> str:
 
 def study_html(study: "Study") -> str:
     """What is played."""
-    rows = [("world", label, describe(world, WORLDS)) for label, world in study.worlds.items()]
-    rows += [("policy", label, describe(policy, POLICIES)) for label, policy in study.policies.items()]
+    rows = [("world", label, describe(world, WORLDS, brief_value)) for label, world in study.worlds.items()]
+    rows += [("policy", label, describe(policy, POLICIES, brief_value)) for label, policy in study.policies.items()]
     beside = f"{counted(study.runs, 'run')} of {study.horizon:,} rounds, seed {study.seed}"
     more = [f"and {len(rows) - MOST_ROWS} more"] if len(rows) > MOST_ROWS else []
     head = ["", "label", "what"]

@@ -59,11 +59,13 @@ def _answers(answer: PaperAnswer) -> list[tuple[str, str]]:
 
 
 def _table(printed: PrintedTable, by_id: dict[str, Verdict]) -> dict[str, object] | None:
-    """The table with what was judged; None where nothing of it was."""
-    if not any(claim in by_id for _, cells in printed.rows for claim in cells):
-        return None
-    rows = [(heading, [_cell(by_id.get(claim or ""), claim) for claim in cells]) for heading, cells in printed.rows]
-    return {"title": printed.title, "columns": printed.columns, "rows": rows}
+    """The rows of a table of which something was judged; None where nothing of it was."""
+    rows = [
+        (heading, [_cell(by_id.get(claim or ""), claim) for claim in cells])
+        for heading, cells in printed.rows
+        if any(claim in by_id for claim in cells)
+    ]
+    return {"title": printed.title, "columns": printed.columns, "rows": rows} if rows else None
 
 
 def _cell(each: Verdict | None, claim: str | None) -> dict[str, str]:

@@ -8,6 +8,7 @@ Needs the extra `report`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -279,8 +280,16 @@ def recipe(study: Study) -> str:
 def _listing(name: str, things: Mapping[str, object]) -> Iterator[str]:
     yield f"    {name}={{"
     for label, thing in things.items():
-        yield f"        {label!r}: {thing!r},"
+        yield f"        {label!r}: {_code(thing)},"
     yield "    },"
+
+
+def _code(thing: object) -> str:
+    """Python that makes a world or policy; the `repr` of a world may leave tables out."""
+    if not is_dataclass(thing):
+        return repr(thing)
+    arguments = (f"{each.name}={_code(getattr(thing, each.name))}" for each in fields(thing) if each.init)
+    return f"{type(thing).__name__}({', '.join(arguments)})"
 
 
 def _entry(label: str, thing: object) -> Entry:

@@ -64,10 +64,17 @@ def drawn_arms(diagnosis: "Diagnosis") -> list[int]:
 
 
 def window_figure(diagnosis: "Diagnosis", sheet: Sheet) -> Figure:
-    """How much better a window predicts than all rewards do, in per cent of the squared error."""
+    """How much better a window predicts than all rewards do, in per cent of the squared error.
+
+    Windows at the ends that predict far worse are left out.
+    """
     curve = diagnosis.window
     scale = 100.0 / max(curve.all_rewards, 1e-300)
     x, gain, half = np.log2(curve.windows), curve.gains * scale, 1.96 * curve.standard_errors * scale
+    low, high = float(gain.max() - 3.0 * max(gain.max(), float(half.min()), 0.05)), float((gain + half).max())
+    low = max(low, float((gain - half).min()))
+    drawn = np.flatnonzero(gain >= low)
+    x, gain, half = (each[max(0, drawn[0] - 1) : drawn[-1] + 2] for each in (x, gain, half))
     with plain():
         title = "What a window gains over all rows, %"
         figure, (axes,) = panels([title], [_span(x)], sheet, right=24.0)
@@ -76,8 +83,8 @@ def window_figure(diagnosis: "Diagnosis", sheet: Sheet) -> Figure:
         axes.fill_between(x, gain - half, gain + half, color=pen(0)[0], alpha=0.16, lw=0)
         if curve.best is not None:
             axes.axvline(np.log2(curve.best), color=INK, alpha=0.45, lw=0.8, ls=(0, (3, 3)))
-        low, high = float(gain.max() - 3.0 * max(gain.max(), float(half.min()), 0.05)), float((gain + half).max())
-        axes.set_ylim(max(low, float((gain - half).min())), high + 0.08 * (high - low))
+        axes.set_ylim(low, high + 0.08 * (high - low))
+        axes.xaxis.set_major_locator(MaxNLocator(6 if sheet.width > 400 else 4, integer=True))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(2.0**value):,}"))
         axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
         axes.set_xlabel("window, rows", fontsize=sheet.letters, color=INK, alpha=0.75)

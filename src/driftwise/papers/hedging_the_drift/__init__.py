@@ -48,9 +48,9 @@ def tables(scale: str) -> list[PrintedTable]:
                 row("Theorem 1, any policy", "theorem1/rate/{}", large),
                 row("Theorem 3, SW-UCB", "theorem3/large/{}/SW-UCB-thm3", large),
                 row("Theorem 4, BOB, B large", "theorem4/large/{}/BOB-windowed", large),
-                row("the same, read literally", "theorem4/large/{}/BOB-literal", large),
+                row("Theorem 4, BOB, B large, read literally", "theorem4/large/{}/BOB-literal", large),
                 row("Theorem 4, BOB, B small", "theorem4/small/{}/BOB-windowed", small),
-                row("the same, read literally", "theorem4/small/{}/BOB-literal", small),
+                row("Theorem 4, BOB, B small, read literally", "theorem4/small/{}/BOB-literal", small),
             ),
         )
     ]

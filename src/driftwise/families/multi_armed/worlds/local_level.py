@@ -59,6 +59,9 @@ class LocalLevel(ArmedWorld):
         object.__setattr__(self, "n_arms", shape[1])
         super().__post_init__()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_arms} arms, {len(self.means)} bins, {self.rewards})"
+
     def drift(self, horizon: int, seed: int) -> Drift:
         """Bins are stretched over the horizon."""
         counts, noise, steps = np.array(self.counts), np.array(self.noise), np.array(self.steps)
