@@ -8,6 +8,7 @@ import pytest
 import driftwise as dw
 from driftwise.checks.contract import ContractError
 from driftwise.checks.runs import no_index_is_out_of_bounds
+from driftwise.checks.units import rewards_have_no_origin, rewards_have_no_unit
 from driftwise.core.types import PerArm, Problem, Shared
 from driftwise.errors import ArmError, DriftwiseError, KernelError
 from driftwise.extend import kernel, register
@@ -52,6 +53,16 @@ def _unknown(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[i
     return best_of(state.values), 1.0  # type: ignore[name-defined]  # noqa: F821  the slip
 
 
+@kernel
+def _difference(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[int, float]:
+    return int(np.argmax(state.values - policy.offset)), 1.0
+
+
+@kernel
+def _towards(policy: Any, state: Any, decision: Any, outcome: Any, now: int) -> None:
+    state.values[decision.action] += 0.1 * (outcome.reward - state.values[decision.action])
+
+
 SLIPS: dict[str, tuple[Any, str]] = {
     "half an arm": (
         _half,
@@ -59,6 +70,11 @@ SLIPS: dict[str, tuple[Any, str]] = {
     ),
     "no propensity": (_alone, r"select of Slipped .*: it returns int64, not an action and its propensity .*in _alone"),
     "a name that is not there": (_unknown, r"select of Slipped .*'best_of' is not defined \(in _unknown"),
+    "a temporary array": (
+        _difference,
+        r"select of Slipped does not compile: an array or a list is made here \(.*test_author_errors.py, line \d+: "
+        r"return int\(np.argmax\(state.values - policy.offset.*write @dx.kernel\(allocates=True\)",
+    ),
 }
 
 
@@ -116,3 +132,21 @@ def test_a_state_is_made_of_arrays_of_numbers(other: object) -> None:
     register(OddlyKept, select=_choose, update=_update)
     with pytest.raises(KernelError, match=r"the state of OddlyKept\(.*\) holds other=.*: it must be an array"):
         dw.Agent(OddlyKept(other), 3)
+
+
+@kernel
+def _above_one(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[int, float]:
+    return int(state.values[0] > 1.0), 1.0
+
+
+@pytest.mark.parametrize(
+    ("check", "sentence"),
+    [
+        (rewards_have_no_unit, "rewards have no unit: compare rewards with each other, or divide by"),
+        (rewards_have_no_origin, "rewards have no origin: compare differences of rewards, or start from"),
+    ],
+)
+def test_a_broken_promise_on_rewards_says_what_to_do(check: Any, sentence: str) -> None:
+    register(Slipped, select=_above_one, update=_towards)
+    with pytest.raises(ContractError, match=f"chose otherwise .*; {sentence}"):
+        check(Slipped())

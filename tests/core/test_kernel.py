@@ -264,7 +264,7 @@ def test_registration_refuses_what_is_no_kernel_no_verb_or_no_tuple() -> None:
 
     def plain(policy: Any) -> None: ...
 
-    with pytest.raises(RegistrationError, match="decorate it with @kernel"):
+    with pytest.raises(RegistrationError, match=r"decorate it with @dx\.kernel"):
         register(Loner, select=plain)  # type: ignore[arg-type]
     with pytest.raises(RegistrationError, match="'choose' is not a verb"):
         register(Loner, choose=kernel(plain))

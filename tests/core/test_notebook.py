@@ -309,7 +309,7 @@ def test_what_python_code_of_a_notebook_reads_counts_too(book: Notebook) -> None
     ("choose", "new", "reason"),
     [
         ("np.argmx", "1.0", r"select of Noted does not compile: .*argmx.* \(in _select, <cell \d+>, line 2\)"),
-        ("np.argmax", "state.values.max()", r"`\.max\(\)` of an array .*write @kernel\(allocates=True\)"),
+        ("np.argmax", "state.values.max()", r"`\.max\(\)` of an array .*write @dx.kernel\(allocates=True\)"),
         ("np.argmax", "policy.stepp", r"update of Noted does not .*stepp.* \(<cell \d+>, line 8: .*policy.stepp\)"),
     ],
 )

@@ -31,6 +31,7 @@ def rewards_have_no_unit(policy: Policy) -> str | None:
     scales = fixtures.reward_scales(1.0)
     if not scales:
         return f"{kind_name(policy)} learns losses, not rewards"
+    rule = "rewards have no unit: compare rewards with each other, or divide by problem.span in init"
     for how, usage in fixtures.usages.items():
         for which, options in enumerate(scales):
             if which and not _accepted(usage, policy, options):
@@ -39,7 +40,7 @@ def rewards_have_no_unit(policy: Policy) -> str | None:
             for factor in FACTORS:
                 other = fixtures.reward_scales(factor)[which]
                 same = once == _choices(fixtures, usage, policy, other, factor)
-                require(same, f"{policy} ({how}) chose otherwise with {other} than with {options}")
+                require(same, f"{policy} ({how}) chose otherwise with {other} than with {options}; {rule}")
     return None
 
 
@@ -51,10 +52,11 @@ def rewards_have_no_origin(policy: Policy) -> str | None:
     fixtures = fixtures_of(policy)
     if not fixtures.zero_is_arbitrary:
         return f"{kind_name(policy)} is one for which a reward of 0 means something"
+    rule = "rewards have no origin: compare differences of rewards, or start from the first reward, not from 0"
     for how, usage in fixtures.usages.items():
         once = _choices(fixtures, usage, policy, {"reward_range": (0.0, 1.0)})
         higher = _choices(fixtures, usage, policy, {"reward_range": (SHIFT, SHIFT + 1.0)}, shift=SHIFT)
-        require(once == higher, f"{policy} ({how}) chose otherwise where rewards were higher by {SHIFT:g}")
+        require(once == higher, f"{policy} ({how}) chose otherwise where rewards were higher by {SHIFT:g}; {rule}")
     return None
 
 
@@ -67,7 +69,8 @@ def costs_have_no_unit(policy: Policy) -> str | None:
         once = _choices(fixtures, usage, policy, {})
         for factor in FACTORS:
             other = _choices(fixtures, usage, policy, fixtures.cost_scale(factor), costs=factor)
-            require(once == other, f"{policy} chose otherwise where costs and budgets were {factor:g} times as large")
+            broken = f"{policy} chose otherwise where costs and budgets were {factor:g} times as large"
+            require(once == other, f"{broken}; costs have no unit: take each as a share of its budget")
     return None
 
 

@@ -171,7 +171,7 @@ def register(subject: type, *, about: About | None = None, **kernels: Kernel[...
         if verb not in VERBS:
             raise RegistrationError(f"{verb!r} is not a verb: there are {', '.join(VERBS)}")
         if not (answer is None or isinstance(answer, Kernel)):
-            raise RegistrationError(f"{verb} of {name} is not a kernel: decorate it with @kernel")
+            raise RegistrationError(f"{verb} of {name} is not a kernel: decorate it with @dx.kernel")
     if about is not None:
         ABOUT[subject] = about
     if kernels_of(subject) and any(VERBS[verb].kernels.get(subject) is not kernels[verb] for verb in kernels):

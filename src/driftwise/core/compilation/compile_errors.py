@@ -3,6 +3,7 @@
 With DRIFTWISE_DEBUG=1 in the environment, all that numba says.
 """
 
+import linecache
 import os
 import re
 import threading
@@ -11,13 +12,17 @@ from typing import Any
 from driftwise.errors import DriftwiseError, KernelError
 
 _PLACE = re.compile(r'^File "(?P<file>[^"\n]*)", line (?P<line>\d+):\n(?P<text>.*?)\n *\^', re.MULTILINE | re.DOTALL)
+_STEP = re.compile(r"During: .* at (?P<file>.+) \((?P<line>\d+)\)$", re.MULTILINE)
+_NUMBAS = re.compile(r"[\\/]numba[\\/]")  # in the path of its own files
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # where colorama is installed, numba paints its messages
 _VERB = re.compile(r"resolving callee type: verb\((\w+)\)")
 _OURS = ("core/loop.py", "checks/verb_calls.py")  # they call kernels; the mistake is not there
 _WRAPPED = "Failed in nopython mode pipeline"
-_MISSING = re.compile(r"No implementation of function|Resolution failure|_allocate\b")  # what allocation looks like
+_MISSING = re.compile(
+    r"No implementation of function|Resolution failure|NRT required|_allocate\b"
+)  # what allocation looks like
 _METHOD = re.compile(r"BoundFunction\(\(.*, '(\w+)'\) for array")
-_HINT = "; if it makes an array, also a temporary one as `a - b` and `.max()` do, write @kernel(allocates=True)"
+_HINT = "; if it makes an array, as also `a - b` and `.max()` do for a moment, write @dx.kernel(allocates=True)"
 
 
 class _Origin(threading.local):
@@ -57,18 +62,33 @@ def _kernel_error(error: Exception) -> KernelError | None:
     text = _COLOUR.sub("", str(error))
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith(_WRAPPED)]
     reason = lines[0].strip() if lines else type(error).__name__
-    if reason.startswith("- Resolution failure") and (methods := _METHOD.findall(text)):
-        reason = f"`.{methods[-1]}()` of an array cannot be compiled here"
-    place = _PLACE.search(text)
-    if place is not None and (marked is None or not place["file"].endswith(_OURS)):
-        code = place["text"].strip().splitlines()[-1].strip()
-        where = f"{place['file']}, line {place['line']}: {code}"
-    elif marked is not None:
+    if reason.startswith("- Resolution failure"):
+        methods = _METHOD.findall(text)
+        reason = f"`.{methods[-1]}()` of an array cannot be compiled here" if methods else lines[1].strip()
+    reason = reason.removesuffix(" found for signature:")
+    if "_allocate" in text or reason.startswith("NRT required"):
+        reason = "an array or a list is made here"
+    where = _place_in(text, own_only=marked is not None)
+    if not where and marked is not None:
         function = marked[2].function
         where = f"in {function.__qualname__}, {function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
-    else:
-        where = "no line is known"
     verb = _VERB.search(text)
     what = f"{marked[0]} of {marked[1].__name__}" if marked is not None else f"the kernel {verb[1] if verb else ''}"
     hint = _HINT if _MISSING.search(text) else ""
-    return KernelError(f"{what.strip()} does not compile: {reason} ({where}){hint}")
+    return KernelError(f"{what.strip()} does not compile: {reason} ({where or 'no line is known'}){hint}")
+
+
+def _place_in(text: str, *, own_only: bool) -> str:
+    """The innermost line of code that numba names and that is not its own; with `own_only`, nor that of a caller."""
+
+    def counts(file: str) -> bool:
+        return not _NUMBAS.search(file) and not (own_only and file.endswith(_OURS))
+
+    for place in _PLACE.finditer(text):
+        if counts(place["file"]):
+            return f"{place['file']}, line {place['line']}: {place['text'].strip().splitlines()[-1].strip()}"
+    for step in _STEP.finditer(text) if _PLACE.search(text) else ():
+        if counts(step["file"]):
+            code = linecache.getline(step["file"], int(step["line"])).strip()
+            return f"{step['file']}, line {step['line']}: {code}"
+    return ""
