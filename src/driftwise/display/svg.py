@@ -37,7 +37,10 @@ class Plot(NamedTuple):
         return "Plot(...): a notebook draws it, `save` writes it as SVG"
 
     def save(self, path: str | Path) -> Path:
-        """Write the drawing as an SVG file."""
+        """Write the drawing as an SVG file. SVG scales: where it is shown, give it any width, nothing blurs.
+
+        To enlarge it in a page, `<img src="plot.svg" width="900">`; in a document, drag a corner.
+        """
         path = Path(path)
         if path.suffix.lower() != ".svg":
             raise ParameterError(f"{path.name!r} does not end in .svg: a plot is saved as SVG")
