@@ -79,7 +79,7 @@ def sentence_of(counts: Headline) -> str:
         return "None of the statements judged here is counted."
     words = (
         (literal.known, "deviates for a known reason", "deviate for a known reason"),
-        (literal.unexplained, "deviates without one", "deviate without one"),
+        (literal.unexplained, "deviates for an unknown reason", "deviate for an unknown reason"),
         (literal.inconclusive, "is not settled", "are not settled"),
         (literal.not_judged, "cannot be judged here", "cannot be judged here"),
     )
