@@ -149,12 +149,12 @@ def _best(policy: Any, state: Any, t: int, context: Any, rng: Any) -> tuple[int,
 
 
 @kernel
-def _towards(policy: Any, state: Any, decision: Any, outcome: Any, now: int) -> None:
+def _average(policy: Any, state: Any, decision: Any, outcome: Any, now: int) -> None:
     state.values[decision.action] += policy.step * (outcome.reward - state.values[decision.action])
 
 
 def test_a_value_that_starts_at_an_infinite_reward_is_found() -> None:
-    register(Hopeful, select=_best, update=_towards)
+    register(Hopeful, select=_best, update=_average)
     with pytest.raises(ContractError, match=r"Hopeful\(step=0.1\) \(arms\) holds nan in values after rewards without"):
         unbounded_rewards_can_be_learned(Hopeful())
 
