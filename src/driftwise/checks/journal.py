@@ -6,7 +6,7 @@ from typing import Any
 
 from driftwise.checks.contract import ContractError, require
 from driftwise.service.deployments.readiness import TRIAL, WRITTEN, Readiness
-from driftwise.service.store.journal import Answer, Event, InUseError, JournalError, Origin, Snapshot
+from driftwise.service.store.journal import Answer, DamagedError, Event, InUseError, JournalError, Origin, Snapshot
 
 Open = Callable[[], Any]
 
@@ -282,6 +282,24 @@ def begins_at_an_origin(open_it: Open) -> None:
     journal.close()
 
 
+def outcomes_may_be_dropped_while_they_are_read(open_it: Open) -> None:
+    """An outcome that is found and then dropped, with the event before it, is no damage: the read must be repeated."""
+    journal = open_it()
+    journal.append([_event(15, number)._replace(ref=number - 1 if number % 2 else -1) for number in range(20)])
+    link = journal.link_at(15, 9)
+    journal.rebase(Origin(15, 9, 10, link, link, b"the state after event 9"))  # events before it wait to be dropped
+    for ref in range(0, 20, 2):
+        try:
+            outcome = journal.outcome(15, ref)
+        except DamagedError:
+            raise ContractError(f"the outcome of decision {ref}, before the origin, was reported as damaged") from None
+        except JournalError:
+            require(ref < 10, f"the outcome of decision {ref}, after the origin, was not read")
+        else:
+            require(ref >= 10 and outcome is not None, f"the outcome of decision {ref} is {outcome}")
+    journal.close()
+
+
 def _appends_an_origin(journal: Any) -> None:
     """Events and the origin after them are written together or not at all; without an origin it stays a snapshot."""
     before, state = journal.origin(13), Snapshot(13, 22, b"the state after event 22")
@@ -318,4 +336,5 @@ JOURNAL_CHECKS: tuple[Callable[[Open], None], ...] = (
     can_be_tried,
     numbers_follow,
     begins_at_an_origin,
+    outcomes_may_be_dropped_while_they_are_read,
 )

@@ -265,7 +265,9 @@ class SQLJournal(ABC):
     def _checked_alone(self, stream: int, row: tuple[Any, ...]) -> Event:
         """An event that was read without the one before it."""
         event = Event(*row[:-1])
-        _, before = self._start(stream, event.number - 1, self._origin(stream))
+        last, before = self._start(stream, event.number - 1, self._origin(stream))
+        if last >= event.number:
+            raise JournalError(f"{self.path}: {DROPPED}", DROPPED)
         self._checked(stream, event, row[-1], event.number, before)
         return event
 
